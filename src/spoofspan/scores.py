@@ -1,0 +1,261 @@
+"""Scores: what a system said, a piecewise-constant function of time per utterance.
+
+Two layouts: uniform **frames** (a hop, an optional start, an optional window longer than the hop)::
+
+    u1  |0.9|0.8|0.7|-0.2|-0.4|      frame k is [start + rint(k * hop * 1e9), start + rint((k + 1) * hop * 1e9))
+
+or **ranges** of any length::
+
+    u1  [0.00  0.9  0.70)[0.70       -0.4       2.00)
+
+Scores are compared as given (float16, float32, float64; integers become float64) and never rescaled. Which end of the
+scale means bona fide is never guessed: ``higher="bonafide"`` or ``higher="spoof"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.columns import (
+    check_offsets,
+    check_ranges,
+    offsets_of,
+    place_of,
+    rows_of,
+    tidy_rows,
+    utterance_ids,
+)
+from spoofspan.errors import DataError, Problems, UsageError
+from spoofspan.nanoseconds import Float64, Int64, duration_ns, times_ns
+
+if TYPE_CHECKING:
+    from spoofspan.references import References
+
+Higher = Literal["bonafide", "spoof"]
+Values = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of a corpus, as columns. Build with :meth:`from_frames`, :meth:`from_ranges` or :meth:`from_columns`.
+
+    >>> Scores.from_frames({"u1": np.float32([0.9, 0.8, -0.4])}, hop=0.02, higher="bonafide")
+    Scores(1 utterance, 3 frames of 20 ms, float32, higher = bonafide)
+    """
+
+    utterances: tuple[str, ...]
+    offsets: Int64
+    values: Values
+    higher: Higher
+    # frames: one hop (seconds) and one origin (ns) per utterance
+    hops: Float64 | None = None
+    origins: Int64 | None = None
+    window: float | None = None  # seconds; None where it is the hop in every utterance
+    # ranges: one start and one end (ns) per value
+    starts: Int64 | None = None
+    ends: Int64 | None = None
+    dropped_empty: int = 0
+
+    @classmethod
+    def from_frames(
+        cls,
+        frames: Mapping[str, npt.ArrayLike],
+        hop: float | Mapping[str, float],
+        *,
+        higher: Higher,
+        start: float | Mapping[str, float] = 0.0,
+        window: float | None = None,
+    ) -> Scores:
+        """Build from a dict: utterance -> one score per frame. ``hop``, ``start`` and ``window`` are in seconds."""
+        arrays = {utt: np.asarray(values) for utt, values in frames.items()}
+        for utt, array in arrays.items():
+            if array.ndim != 1:
+                raise UsageError(f"utterance {utt!r}: scores must be one-dimensional, not {array.shape}")
+        return cls.from_columns(
+            list(arrays),
+            offsets_of([array.size for array in arrays.values()]),
+            _concatenate(list(arrays.values())),
+            hop=[_of(hop, utt, "hop") for utt in arrays],
+            start=[_of(start, utt, "start") for utt in arrays],
+            window=window,
+            higher=higher,
+        )
+
+    @classmethod
+    def from_ranges(cls, ranges: Mapping[str, Iterable[tuple[float, float, float]]], *, higher: Higher) -> Scores:
+        """Build from a dict: utterance -> ``(start, end, score)``, times in seconds."""
+        by_utterance = {utt: list(rows) for utt, rows in ranges.items()}
+        rows = [row for listed in by_utterance.values() for row in listed]
+        return cls.from_columns(
+            list(by_utterance),
+            offsets_of([len(listed) for listed in by_utterance.values()]),
+            np.array([row[2] for row in rows]),
+            starts=np.array([row[0] for row in rows], np.float64),
+            ends=np.array([row[1] for row in rows], np.float64),
+            higher=higher,
+        )
+
+    @classmethod
+    def from_columns(
+        cls,
+        utterances: Sequence[str] | npt.NDArray[Any],
+        offsets: npt.ArrayLike,
+        values: npt.ArrayLike,
+        *,
+        higher: Higher,
+        hop: float | npt.ArrayLike | None = None,
+        start: float | npt.ArrayLike = 0.0,
+        window: float | None = None,
+        starts: npt.ArrayLike | None = None,
+        ends: npt.ArrayLike | None = None,
+    ) -> Scores:
+        """Build from flat arrays, without a copy: rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+
+        Give ``hop`` for frames (seconds; one, or one per utterance), or ``starts`` and ``ends`` for ranges (one per
+        row; int64 nanoseconds, or floats in seconds).
+        """
+        if higher not in ("bonafide", "spoof"):
+            raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {higher!r}")
+        ids = utterance_ids(utterances)
+        numbers = _numbers(values)
+        offset = check_offsets(offsets, len(ids), numbers.size)
+
+        def place(row: int) -> str:
+            return place_of(ids, offset, row, "score")
+
+        # min() is NaN where any value is, and far cheaper than looking at each
+        if numbers.size and np.isnan(numbers.min()):
+            bad = np.flatnonzero(np.isnan(numbers))
+            problems = Problems()
+            problems.extend((f"{place(int(row))} is NaN" for row in bad), bad.size)
+            problems.raise_if_any("find out why the system gave no number there")
+        if hop is not None:
+            if starts is not None or ends is not None:
+                raise UsageError("give hop (frames) or starts and ends (ranges), not both")
+            hops = _per_utterance(hop, ids, "hop")
+            if not (np.isfinite(hops).all() and (hops * 1e9 >= 1).all()):
+                raise UsageError("hop must be positive: the spacing of the scores in seconds")
+            origins = np.array([0], np.int64) if np.isscalar(start) and not start else None
+            if origins is None:
+                origins = np.rint(_per_utterance(start, ids, "start") * 1e9).astype(np.int64)
+            return cls(ids, offset, numbers, higher, hops, np.broadcast_to(origins, len(ids)), _window(window, hops))
+        if starts is None or ends is None:
+            raise UsageError("scores need a time: give hop= (frames) or starts= and ends= (ranges)")
+        if window is not None or not (np.isscalar(start) and not start):
+            raise UsageError("start= and window= belong to frames; ranges have their own starts and ends")
+        first, last = times_ns(starts, "start", place), times_ns(ends, "end", place)
+        if not first.size == last.size == numbers.size:
+            raise UsageError(f"{first.size} starts and {last.size} ends for {numbers.size} scores; give one each")
+        check_ranges(first, last, lambda row: place_of(ids, offset, row, "range"))
+        return cls(ids, offset, numbers, higher, starts=first, ends=last)._tidied()
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    def __repr__(self) -> str:
+        if self.hops is None:
+            rows = f"{self.values.size:,} ranges"
+        else:
+            spread = np.unique(self.hops)
+            rows = f"{self.values.size:,} frames of " + (
+                f"{spread[0] * 1000:g} ms" if spread.size == 1 else f"{spread[0] * 1000:g} to {spread[-1] * 1000:g} ms"
+            )
+        utterances = f"{len(self):,} utterance{'s' * (len(self) != 1)}"
+        return f"Scores({utterances}, {rows}, {self.values.dtype}, higher = {self.higher})"
+
+    @property
+    def hop(self) -> float | None:
+        """The coarsest hop in seconds (None for ranges)."""
+        return None if self.hops is None else float(self.hops.max())
+
+    def resample(self, resolution: float, durations: Mapping[str, float] | References | None = None) -> Scores:
+        """Re-sample to uniform frames of another resolution, as in the paper.
+
+        A frame's score is the lowest (in bona fide polarity) of the ranges it overlaps: duplication where the
+        resolution is finer, minimum where it is coarser. With ``durations``, what lies past the end of an utterance
+        does not count; a tail without scores stays without.
+
+        >>> scores = Scores.from_frames({"u1": [0.9, 0.2, 0.4]}, hop=0.02, higher="bonafide")
+        >>> scores.resample(0.04).values.tolist(), scores.resample(0.01).values.tolist()
+        ([0.2, 0.4], [0.9, 0.9, 0.2, 0.2, 0.4, 0.4])
+        """
+        from spoofspan.points import resample
+
+        return resample(self, resolution, durations)
+
+    def take(self, chosen: Int64) -> Scores:
+        """Keep chosen utterances, in that order."""
+        rows, offsets = rows_of(self.offsets, chosen)
+        return replace(
+            self._with_rows(rows, offsets),
+            utterances=tuple(self.utterances[i] for i in chosen.tolist()),
+            hops=None if self.hops is None else self.hops[chosen],
+            origins=None if self.origins is None else self.origins[chosen],
+        )
+
+    def _with_rows(self, rows: Int64, offsets: Int64) -> Scores:
+        return replace(
+            self,
+            offsets=offsets,
+            values=self.values[rows],
+            starts=None if self.starts is None else self.starts[rows],
+            ends=None if self.ends is None else self.ends[rows],
+        )
+
+    def _tidied(self) -> Scores:
+        """Sort the ranges of each utterance and drop the empty ones."""
+        rows, offsets, dropped = tidy_rows(self.offsets, cast(Int64, self.starts), cast(Int64, self.ends))
+        return self if rows is None else replace(self._with_rows(rows, offsets), dropped_empty=dropped)
+
+
+def _concatenate(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    filled = [array for array in arrays if array.size]
+    return np.concatenate(filled) if filled else np.zeros(0)
+
+
+def _numbers(values: npt.ArrayLike) -> Values:
+    """Take scores as they are; integers become float64 if that loses nothing."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise UsageError(f"scores must be one-dimensional, not {array.shape}")
+    if array.dtype in (np.float16, np.float32, np.float64):
+        return array
+    if array.dtype == bool:
+        raise UsageError(
+            "these scores are hard decisions (bool): an EER needs scores that order the time by how likely it is spoofed"
+        )
+    if array.dtype.kind in "iu":
+        numbers = array.astype(np.float64)
+        if not np.array_equal(numbers.astype(array.dtype), array):
+            raise DataError("integer scores beyond 2**53 do not fit into float64; rescale them")
+        return numbers
+    raise UsageError(f"scores must be float16, float32, float64 or integers, not {array.dtype}")
+
+
+def _of(value: float | Mapping[str, float], utterance: str, name: str) -> float:
+    if not isinstance(value, Mapping):
+        return value
+    if utterance not in value:
+        raise DataError(f"utterance {utterance!r} has no {name}; give one for every utterance, or one for all")
+    return value[utterance]
+
+
+def _per_utterance(value: float | npt.ArrayLike, ids: Sequence[str], name: str) -> Float64:
+    array = np.asarray(value, np.float64)
+    if array.ndim > 1 or (array.ndim == 1 and array.size != len(ids)):
+        raise UsageError(f"{name} must be one number, or one per utterance")
+    return np.broadcast_to(array, len(ids))
+
+
+def _window(window: float | None, hops: Float64) -> float | None:
+    """Check a window; it is None where it is nothing but the hop."""
+    if window is None:
+        return None
+    if duration_ns(window, "window") <= 0:
+        raise UsageError("window must be positive: the length of time under each score in seconds")
+    return None if bool((hops == window).all()) else float(window)

@@ -1,0 +1,169 @@
+"""Signatures: a number travels with what it was computed from.
+
+Two parts. Numbers whose ``comparable`` parts are equal may be compared: the same measure under the same rules on the
+same references. ``input`` identifies the scores. Both are generated from the objects that were used, never typed.
+
+The hashes are over a canonical form, so the same content has the same hash whatever container it came in: utterances
+sorted by id, touching ranges of equal content merged, edges in ns, scores as float64 in bona fide polarity; frames equal
+the ranges they stand for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.columns import blocks, utterance_of_rows, within_utterances
+from spoofspan.nanoseconds import Int64, duration_ns
+from spoofspan.references import References
+from spoofspan.rules import RULES_VERSION, Regions
+from spoofspan.score_runs import score_times
+from spoofspan.scores import Scores
+
+DIGITS = 16
+_ROWS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The signature of a measurement.
+
+    >>> print(Signature("range-eer|rules:1", "scores:abc"))
+    range-eer|rules:1 || scores:abc
+    """
+
+    comparable: str
+    input: str
+
+    def __str__(self) -> str:
+        return f"{self.comparable} || {self.input}"
+
+
+class _Hash:
+    """Hashes columns of a corpus block by block; each column has its own stream, so blocks leave no trace."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._streams: dict[str, Any] = {}
+
+    def add(self, column: str, data: bytes) -> None:
+        self._streams.setdefault(column, hashlib.sha256()).update(data)
+
+    def digest(self) -> str:
+        whole = hashlib.sha256(self._kind.encode())
+        for column in sorted(self._streams):
+            whole.update(column.encode() + b"\0" + self._streams[column].digest())
+        return whole.hexdigest()[:DIGITS]
+
+
+def utterances_hash(utterances: Sequence[str]) -> str:
+    """Hash a set of utterance ids."""
+    hashed = _Hash("utterances 1")
+    for utt in sorted(utterances):
+        hashed.add("ids", utt.encode("utf-8", "surrogatepass") + b"\0")
+    return hashed.digest()
+
+
+def references_hash(references: References) -> str:
+    """Hash who is spoofed when: ids, durations, ranges with their labels and kinds."""
+    order = _sorted_order(references.utterances)
+    tidy = references.take(order)
+    # kinds as names, since codes depend on which others occur
+    kinds = np.full(tidy.starts.size, -1) if tidy.kinds is None else tidy.kinds.astype(np.int64)
+    content = tidy.labels.astype(np.int64) * 2**32 + kinds
+    hashed = _Hash("references 1")
+    _add_ids(hashed, tidy.utterances)
+    if tidy.durations is not None:
+        hashed.add("durations", tidy.durations.astype("<i8").tobytes())
+    names = [*tidy.kind_names, ""]
+    _add_runs(hashed, tidy.offsets, tidy.starts, tidy.ends, content)
+    kept = _merged(tidy.offsets, tidy.starts, tidy.ends, content)[0]
+    hashed.add("labels", tidy.labels[kept].astype("<i8").tobytes())
+    if (kinds >= 0).any():
+        hashed.add("kinds", "\0".join(names[kind] for kind in kinds[kept]).encode("utf-8", "surrogatepass"))
+    return hashed.digest()
+
+
+def scores_hash(scores: Scores) -> str:
+    """Hash what a system said: ids and the piecewise-constant scores."""
+    order = _sorted_order(scores.utterances)
+    hashed = _Hash("scores 1")
+    _add_ids(hashed, [scores.utterances[i] for i in order])
+    rows = np.diff(scores.offsets)[order]
+    for first, last in blocks(rows, np.zeros_like(rows), _ROWS, 1):
+        some = scores.take(order[first:last])
+        starts, ends = score_times(some)
+        values = some.values.astype(np.float64)
+        values = (values if scores.higher == "bonafide" else -values) + 0.0  # no negative zero
+        _add_runs(hashed, some.offsets, starts, ends, values)
+        kept = _merged(some.offsets, starts, ends, values)[0]
+        hashed.add("scores", values[kept].astype("<f8").tobytes())
+    return hashed.digest()
+
+
+def regions_hash(regions: Regions) -> str:
+    """Hash the regions that count."""
+    hashed = _Hash("regions 1")
+    for utt in sorted(regions):
+        edges = sorted(tuple(duration_ns(t, "region") for t in region) for region in regions[utt])
+        hashed.add("regions", f"{utt}\0{edges}\0".encode("utf-8", "surrogatepass"))
+    return hashed.digest()
+
+
+def _sorted_order(utterances: Sequence[str]) -> Int64:
+    return np.array(sorted(range(len(utterances)), key=utterances.__getitem__), np.int64)
+
+
+def _add_ids(hashed: _Hash, utterances: Sequence[str]) -> None:
+    hashed.add("ids", "\0".join(utterances).encode("utf-8", "surrogatepass"))
+
+
+def _merged(
+    offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """First and last row of every stretch of touching ranges with equal content."""
+    if not starts.size:
+        none = np.zeros(0, np.intp)
+        return none, none
+    joined = within_utterances(offsets, (starts[1:] == ends[:-1]) & (content[1:] == content[:-1]))
+    return (
+        np.flatnonzero(np.concatenate(([True], ~joined))),
+        np.flatnonzero(np.concatenate((~joined, [True]))),
+    )
+
+
+def _add_runs(hashed: _Hash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> None:
+    first, last = _merged(offsets, starts, ends, content)
+    counts = np.bincount(utterance_of_rows(offsets)[first], minlength=offsets.size - 1)
+    hashed.add("counts", counts.astype("<i8").tobytes())
+    hashed.add("starts", starts[first].astype("<i8").tobytes())
+    hashed.add("ends", ends[last].astype("<i8").tobytes())
+
+
+def sign(
+    measure: str,
+    eer_rule: str,
+    spelled_rules: dict[str, str],
+    references: References,
+    scores: Scores,
+    used: Sequence[str],
+    regions: Regions | None,
+) -> Signature:
+    """Generate the signature of a measurement on the utterances ``used``."""
+    rules = dict(spelled_rules)
+    if regions is not None:
+        rules["regions"] = regions_hash(regions)
+    fields = [
+        measure,
+        eer_rule,
+        *(f"{name}:{value}" for name, value in rules.items()),
+        f"rules:{RULES_VERSION}",
+        f"references:{references_hash(references)}",
+        f"utterances:{len(used)}:{utterances_hash(used)}",
+    ]
+    return Signature("|".join(fields), f"scores:{scores_hash(scores)}")
