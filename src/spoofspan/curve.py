@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -359,7 +360,8 @@ def _step_inside(
     following = distinct[place + 1] if place + 1 < distinct.size else high
     return Step(
         float(distinct[place]),
-        *(first + (int(column[place - 1]) if place else 0) for first, column in zip(start, sums, strict=True)),
+        start[0] + (int(sums[0][place - 1]) if place else 0),
+        start[1] + (int(sums[1][place - 1]) if place else 0),
         int(columns[0][place]),
         int(columns[1][place]),
         None if following is None else float(following),
@@ -499,8 +501,8 @@ class BucketedPart:
         scores = block.scores[counted]
         if scores.size and not (self.low <= -float(scores.max()) and -float(scores.min()) <= self.high):
             raise UsageError(
-                f"scores from {-float(scores.max()):g} to {-float(scores.min()):g} (higher = spoof) do not fit into the "
-                f"buckets from {self.low:g} to {self.high:g}; use eer_rule='nearest' or wider buckets"
+                f"scores from {-float(scores.max()):g} to {-float(scores.min()):g} (higher = spoof) do not fit "
+                f"into the buckets from {self.low:g} to {self.high:g}; use eer_rule='nearest' or wider buckets"
             )
         return replace(block, scores=scores, bona_fide=block.bona_fide[counted], spoof=block.spoof[counted])
 
@@ -560,7 +562,7 @@ class ErrorCurve:
             while len(hull) >= 2 and _turns_down(hull[-2], hull[-1], i, x, y):
                 hull.pop()
             hull.append(i)
-        for left, right in zip(hull, hull[1:], strict=False):
+        for left, right in pairwise(hull):
             p, q = self.point(left), self.point(right)
             rates = [(point.exact_false_positive_rate, point.exact_false_negative_rate) for point in (p, q)]
             if rates[0][0] < rates[0][1] and rates[1][0] >= rates[1][1]:

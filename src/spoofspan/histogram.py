@@ -1,8 +1,8 @@
 """Finding a crossing in a ScoreMass of any size: integer histograms on the ordered bits of the scores.
 
 A float's bits, with the sign handled, order like the float. One pass over the mass sums both columns into 65,536 bins
-of the leading 16 bits; the crossing lies in one bin; the next pass splits that bin by the next 16 bits. float16 needs one
-pass, float32 two, float64 four. Memory is bounded, nothing is sorted, and histograms of shards simply add.
+of the leading 16 bits; the crossing lies in one bin; the next pass splits that bin by the next 16 bits. float16 needs
+one pass, float32 two, float64 four. Memory is bounded, nothing is sorted, and histograms of shards simply add.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ def find_step(mass: ScoreMass, reached: Reached) -> Step | None:
     width = 8 * mass.dtype.itemsize
     prefix, below = 0, (0, 0)
     above: int | None = None
+    place: int | None = None
     for level in range(width // BITS_PER_PASS):
         shift = width - BITS_PER_PASS * (level + 1)
         bins_bona_fide, bins_spoof, above = _count(mass, prefix, level, shift, above)
@@ -103,9 +104,11 @@ def find_step(mass: ScoreMass, reached: Reached) -> Step | None:
         if place is None:
             return None
         if place:
-            below = below[0] + int(sums[0][place - 1]), below[1] + int(sums[1][place - 1])
+            below = (below[0] + int(sums[0][place - 1]), below[1] + int(sums[1][place - 1]))
         found = int(filled[place])
         prefix = (prefix << BITS_PER_PASS) | found
+    if place is None:
+        return None
     if place + 1 < filled.size:
         above = prefix - found + int(filled[place + 1])
     return Step(

@@ -284,20 +284,18 @@ def _ignore_collars(labelling: Labelling, collar: int, rules: Rules, touched: li
 
 def _ignore_outside_regions(labelling: Labelling, regions: Regions, touched: list[Touched]) -> Labelling:
     """Rule 7: ignore what lies outside the regions."""
-    utterance, starts, ends = [], [], []
+    outside: list[tuple[int, int, int]] = []
     for i, (utt, extent) in enumerate(zip(labelling.utterances, labelling.extents.tolist(), strict=True)):
         position = 0
         for region in sorted(regions.get(utt, ())):
             start, end = (duration_ns(t, f"region of {utt!r}") for t in region)
             if end < start or start < 0:
                 raise UsageError(f"regions: utterance {utt!r}: no range of time: {region!r}")
-            if start > position:
-                utterance.append(i), starts.append(position), ends.append(min(start, extent))
+            outside.append((i, position, min(start, extent)))
             position = max(position, end)
-        if position < extent:
-            utterance.append(i), starts.append(position), ends.append(extent)
-    columns = (np.array(column, np.int64) for column in (utterance, starts, ends))
-    result = overwrite(labelling, *columns, IGNORED)
+        outside.append((i, position, extent))
+    utterance, starts, ends = np.array(outside, np.int64).T
+    result = overwrite(labelling, utterance, starts, ends, IGNORED)
     _note_ignored(touched, "regions", "given", labelling, result)
     return result
 

@@ -72,7 +72,8 @@ def grid_edges(k: Int64, spacing: float | Float64) -> Int64:
     >>> grid_edges(np.arange(4), 1 / 30).tolist()
     [0, 33333333, 66666667, 100000000]
     """
-    return np.rint(k * spacing * 1e9).astype(np.int64)
+    edges: Int64 = np.rint(k * spacing * 1e9).astype(np.int64)
+    return edges
 
 
 def edges_before(times: Int64, spacing: float | Float64) -> Int64:

@@ -257,7 +257,9 @@ def _check_durations(ids: Sequence[str], durations: Int64) -> None:
         raise UsageError(f"{durations.size} durations for {len(ids)} utterances; give one for each")
     bad = np.flatnonzero((durations <= 0) | (durations > LONGEST))
     problems = Problems()
-    problems.extend((f"utterance {ids[i]!r}: duration {seconds_text(int(durations[i]))}" for i in bad), bad.size)
+    problems.extend(
+        (f"utterance {ids[i]!r}: duration {seconds_text(int(durations[i]))}" for i in bad.tolist()), bad.size
+    )
     problems.raise_if_any("a duration must be positive and below 36 years")
 
 

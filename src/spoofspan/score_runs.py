@@ -38,9 +38,20 @@ SLACK_NS = 25_000_000
 class ScoreRuns(Protocol):
     """What :mod:`spoofspan.mass` and :mod:`spoofspan.points` need of score runs."""
 
-    offsets: Int64
-    values: Values
-    higher: Higher
+    @property
+    def offsets(self) -> Int64:
+        """Rows ``offsets[i]:offsets[i + 1]`` belong to utterance i."""
+        ...
+
+    @property
+    def values(self) -> Values:
+        """The scores as given."""
+        ...
+
+    @property
+    def higher(self) -> Higher:
+        """What high scores mean."""
+        ...
 
     def block(self, first: int, last: int) -> RunBlock:
         """Return the runs of utterances first to last - 1."""
@@ -62,8 +73,15 @@ class ScoreRuns(Protocol):
 class RunBlock(Protocol):
     """Runs of a few consecutive utterances; rows and utterances are counted from the block's own first."""
 
-    offsets: Int64
-    values: Values  # in bona fide polarity
+    @property
+    def offsets(self) -> Int64:
+        """Rows ``offsets[i]:offsets[i + 1]`` belong to utterance i."""
+        ...
+
+    @property
+    def values(self) -> Values:
+        """The scores in bona fide polarity."""
+        ...
 
     def rows_before(self, utterance: Int64, times: Int64) -> Int64:
         """Count the runs of an utterance that start before a time (not later than the extent)."""
@@ -138,12 +156,14 @@ class FrameBlock:
     def rows_before(self, utterance: Int64, times: Int64) -> Int64:
         """Count the runs of an utterance that start before a time."""
         whole = -((self.origins[utterance] - times) // self.hops[utterance])
-        return np.minimum(np.maximum(whole, 0), self.used[utterance])
+        rows: Int64 = np.minimum(np.maximum(whole, 0), self.used[utterance])
+        return rows
 
     def ends(self, utterance: Int64, position: Int64) -> Int64:
         """Where the runs at these positions in their utterances end."""
         nominal = self.origins[utterance] + (position + 1) * self.hops[utterance]
-        return np.where(position == self.used[utterance] - 1, self.last[utterance], nominal)
+        ends: Int64 = np.where(position == self.used[utterance] - 1, self.last[utterance], nominal)
+        return ends
 
     def spread(self, counts: Int64, labels: npt.NDArray[np.int8], label: int) -> Int64:
         """For each run, its duration if its label is the one asked for, else 0."""
@@ -217,15 +237,18 @@ class RangeBlock:
     def rows_before(self, utterance: Int64, times: Int64) -> Int64:
         """Count the runs of an utterance that start before a time."""
         on_axis = self._shift[utterance] + np.minimum(times, self._reach[utterance])
-        return np.searchsorted(self._axis, on_axis) - self.offsets[utterance]
+        rows: Int64 = np.searchsorted(self._axis, on_axis) - self.offsets[utterance]
+        return rows
 
     def ends(self, utterance: Int64, position: Int64) -> Int64:
         """Where the runs at these positions in their utterances end."""
-        return self._ends[self.offsets[utterance] + position]
+        ends: Int64 = self._ends[self.offsets[utterance] + position]
+        return ends
 
     def spread(self, counts: Int64, labels: npt.NDArray[np.int8], label: int) -> Int64:
         """For each run, its duration if its label is the one asked for, else 0."""
-        return (self._ends - self._starts) * np.repeat(labels == label, counts)
+        durations: Int64 = (self._ends - self._starts) * np.repeat(labels == label, counts)
+        return durations
 
 
 def prepare_scores(scores: Scores, labelling: Labelling, rules: Rules) -> tuple[ScoreRuns, list[Touched]]:
