@@ -25,7 +25,8 @@ Flags = npt.NDArray[np.bool_]
 
 def utterance_ids(utterances: Any) -> tuple[str, ...]:
     """Check ids: strings, unique, not empty, at least one."""
-    ids = tuple(utterances.tolist() if isinstance(utterances, np.ndarray) else utterances)
+    array = isinstance(utterances, np.ndarray)
+    ids = tuple(utterances.tolist() if array else utterances)
     if not ids:
         raise DataError("the corpus is empty; give at least one utterance")
     if len(set(ids)) != len(ids):
@@ -34,7 +35,7 @@ def utterance_ids(utterances: Any) -> tuple[str, ...]:
         problems = Problems()
         problems.extend((f"utterance {utt!r} occurs more than once" for utt in repeated), len(repeated))
         problems.raise_if_any("give each utterance one id")
-    if set(map(type, ids)) != {str} or "" in ids:
+    if "" in ids or not ((array and utterances.dtype.kind == "U") or set(map(type, ids)) == {str}):
         bad = [utt for utt in ids if not isinstance(utt, str) or utt == ""]
         if bad:
             raise DataError(f"{bad[0]!r} is no utterance id; ids are non-empty strings")

@@ -30,9 +30,9 @@ from spoofspan.scores import Higher, Values
 EER_RULES = ("nearest", "interpolated", "convex-hull")
 _BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d+)\)")
 
-# A guess from so many scores puts the crossing into a bracket that holds about 2 % of them.
+# A guess from so many scores puts the crossing into a bracket that holds about 1 % of them.
 SAMPLE = 1 << 15
-SAMPLE_DEVIATIONS = 4.0
+SAMPLE_DEVIATIONS = 3.5
 
 
 @dataclass(frozen=True)
@@ -286,85 +286,99 @@ def _require(step: Step | None) -> Step:
 
 def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
     """Try a bracket from a sample; None if it does not hold the crossing."""
-    low, high = _bracket(mass.sample(SAMPLE))
+    low, top = _bracket(mass.sample(SAMPLE))
+    if low is None:
+        return None
     sums = _Sums(mass)
-    below, at_low = [0, 0], [0, 0]
+    below, tied = [0, 0], {low: [0, 0], top: [0, 0]}
     inside: list[tuple[Values, Int64, Int64]] = []
     rows = gathered = 0
     for block in mass.blocks():
         sums.add(block)
         scores, columns = block.scores, (block.bona_fide, block.spoof)
-        within: npt.NDArray[np.bool_] = np.ones(scores.size, bool) if low is None else scores > low
-        if low is not None:
-            # multiplying by a mask is seven times faster than indexing with it
-            under = scores < low
-            below = [sum_ + int((column * under).sum()) for sum_, column in zip(below, columns, strict=True)]
-            equal = scores == low
+        _add_where(below, columns, scores < low)
+        # scores tied with an end of the bracket may be many: they are summed, not gathered
+        for end, amounts in tied.items():
+            equal = scores == end
             if equal.any():
-                at_low = [sum_ + int((column * equal).sum()) for sum_, column in zip(at_low, columns, strict=True)]
-        if high is not None:
-            within &= scores < high
-        chosen = np.flatnonzero(within)
+                _add_where(amounts, columns, equal)
+        chosen = np.flatnonzero((scores > low) & (scores < top))
         inside.append((scores[chosen], columns[0][chosen], columns[1][chosen]))
         rows, gathered = rows + scores.size, gathered + chosen.size
         if gathered > max(rows // 4, 4 * SAMPLE):
             return None  # a bad guess; better to count than to gather everything
     whole = sums.totals()
     whole.check()
-    if low is not None and whole.difference(*below) >= 0:
+    if whole.difference(below[0], below[1]) >= 0:
         return None
-    step = _step_inside(whole, below, at_low, low, high, inside)
+    step = _step_inside(whole, below, tied, inside)
+    if step is not None and step.next_score is None:
+        step = replace(step, next_score=_next_score(mass, step.score))
     return None if step is None else (whole, step)
 
 
+def _next_score(mass: ScoreMass, score: float) -> float | None:
+    """The lowest score with counted time above another one; None if there is none."""
+    lowest = [
+        float(block.scores[higher].min())
+        for block in mass.blocks()
+        if (higher := (block.scores > block.scores.dtype.type(score)) & (block.bona_fide + block.spoof > 0)).any()
+    ]
+    return min(lowest, default=None)
+
+
+def _add_where(amounts: list[int], columns: tuple[Int64, Int64], mask: npt.NDArray[np.bool_]) -> None:
+    """Add the sums of both columns where the mask is true."""
+    for i, column in enumerate(columns):
+        # multiplying by a mask is seven times faster than indexing with it
+        amounts[i] += int((column * mask).sum())
+
+
 def _bracket(sample: MassBlock) -> tuple[Any, Any]:
-    """Two scores of a sample, so far on both sides of its own crossing that the true one lies between them."""
-    counted = np.flatnonzero((sample.bona_fide > 0) | (sample.spoof > 0))
+    """Two scores of a sample that should hold the crossing between them, or be it; None where the sample cannot tell."""
     all_bona_fide, all_spoof = int(sample.bona_fide.sum()), int(sample.spoof.sum())
     if not all_bona_fide or not all_spoof:
         return None, None
-    order = counted[np.argsort(sample.scores[counted])]
-    scores = sample.scores[order]
-    called_bona_fide, called_spoof = np.cumsum(sample.bona_fide[order]), np.cumsum(sample.spoof[order])
-    difference = called_bona_fide / all_bona_fide + called_spoof / all_spoof - 1.0
-    deviation = SAMPLE_DEVIATIONS * (0.25 / all_bona_fide + 0.25 / all_spoof) ** 0.5
-    first = int(np.searchsorted(difference, -deviation))
-    last = int(np.searchsorted(difference, deviation, side="right"))
-    low = scores[first - 1] if first > 0 else None
-    # ties: the bracket must end above the scores it is meant to hold
-    after = int(np.searchsorted(scores, scores[min(last, scores.size - 1)], side="right"))
-    high = scores[after] if after < scores.size else None
-    return low, high
+    distinct, columns = _sum_ties(sample.scores, sample.bona_fide, sample.spoof)
+    false_positive_rate = np.cumsum(columns[0]) / all_bona_fide
+    difference = false_positive_rate + np.cumsum(columns[1]) / all_spoof - 1.0
+    # the standard deviation of FPR - FNR at the crossing; an EER near 0 or 1 is itself uncertain
+    last = distinct.size - 1
+    rate = float(false_positive_rate[min(int(np.searchsorted(difference, 0.0)), last)])
+    variance = max(rate * (1 - rate), 0.02) * (1 / all_bona_fide + 1 / all_spoof)
+    deviation = SAMPLE_DEVIATIONS * variance**0.5
+    low, top = (min(int(np.searchsorted(difference, edge)), last) for edge in (-deviation, deviation))
+    return distinct[low], distinct[top]
 
 
 def _step_inside(
     whole: Totals,
     below: list[int],
-    at_low: list[int],
-    low: Any,
-    high: Any,
+    tied: dict[Any, list[int]],
     inside: list[tuple[Values, Int64, Int64]],
 ) -> Step | None:
+    """Find the step among the gathered scores and the two ends of the bracket (no next score: it lies beyond)."""
     scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*inside, strict=True))
-    distinct, columns = _sum_ties(scores, bona_fide, spoof)
-    if low is not None and any(at_low):
-        distinct = np.concatenate(([low], distinct)).astype(scores.dtype)
-        columns = [np.concatenate(([first], column)) for first, column in zip(at_low, columns, strict=True)]
-    if not distinct.size:
-        return None
+    ends = np.array(list(tied), scores.dtype)
+    exact = max(map(sum, tied.values())) < 2**62
+    amounts = np.array(list(tied.values()), np.int64 if exact else object)
+    distinct, columns = _sum_ties(
+        np.concatenate((scores, ends)),
+        np.concatenate((bona_fide, amounts[:, 0])),
+        np.concatenate((spoof, amounts[:, 1])),
+    )
     sums = [_cumulated(column) for column in columns]
     start = (below[0], below[1])
     place = first_reached(start, sums, lambda bona_fide, spoof: whole.difference(bona_fide, spoof) >= 0)
     if place is None:
         return None
-    following = distinct[place + 1] if place + 1 < distinct.size else high
     return Step(
         float(distinct[place]),
         start[0] + (int(sums[0][place - 1]) if place else 0),
         start[1] + (int(sums[1][place - 1]) if place else 0),
         int(columns[0][place]),
         int(columns[1][place]),
-        None if following is None else float(following),
+        float(distinct[place + 1]) if place + 1 < distinct.size else None,
     )
 
 

@@ -110,7 +110,7 @@ class ScoreMass:
     @property
     def utterances(self) -> tuple[str, ...]:
         """All utterances, in order."""
-        return tuple(utt for part in self.parts for utt in part.utterances)
+        return self.parts[0].utterances if len(self.parts) == 1 else sum((part.utterances for part in self.parts), ())
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -142,7 +142,7 @@ class ScoreMass:
 
     @property
     def scores(self) -> Values:
-        """The scores with counted time, in corpus order and as given (held whole: use :meth:`blocks` for large corpora)."""
+        """The scores with counted time, in corpus order and as given (held whole; :meth:`blocks` is not)."""
         scores: Values = self._column("scores")
         return scores if self.higher == "bonafide" else -scores
 
@@ -255,7 +255,7 @@ class Overlay:
         """About ``size`` rows; each counts whole for the label under its first instant."""
         if not self.runs.values.size:
             return MassBlock(self.runs.values, np.zeros(0, np.int64), np.zeros(0, np.int64))
-        rows = np.unique(np.linspace(0, self.runs.values.size - 1, size).astype(np.int64))
+        rows = np.arange(0, self.runs.values.size, max(self.runs.values.size // size, 1))
         utterance = np.searchsorted(self.runs.offsets, rows, side="right") - 1
         share = (rows - self.runs.offsets[utterance]) / np.diff(self.runs.offsets)[utterance]
         # Runs are near enough to equally long for a guess; floats are near enough for a place on the axis.
