@@ -51,7 +51,7 @@ def histogram_eer(corpus: Corpus) -> Any:
     import spoofspan.curve
 
     mass = spoofspan.overlay(corpus.references(spoofspan), corpus.scores(spoofspan))
-    return spoofspan.curve.crossing(mass, guess=False)
+    return spoofspan.crossing.crossing(mass, guess=False)
 
 
 def point_eer(corpus: Corpus, resolution: float) -> Any:

@@ -3,7 +3,8 @@
 Exact range-based and point-based equal error rates for spoof localization.
 """
 
-from spoofspan.curve import EqualErrorRate, ErrorCurve, OperatingPoint, equal_error_rate
+from spoofspan.curve import ErrorCurve
+from spoofspan.eer import EqualErrorRate, equal_error_rate
 from spoofspan.errors import (
     DataError,
     SpoofspanError,
@@ -24,6 +25,7 @@ from spoofspan.evaluate import (
 )
 from spoofspan.mass import ScoreMass
 from spoofspan.measures import BisectionMeasurement, Measure, Measurement
+from spoofspan.operating_point import OperatingPoint
 from spoofspan.references import References
 from spoofspan.rules import CONVENTIONS, Rules
 from spoofspan.scores import Scores

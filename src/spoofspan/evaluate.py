@@ -13,18 +13,11 @@ import numpy as np
 
 from spoofspan.bisection import Quantiles, RangeRates, bisect
 from spoofspan.columns import offsets_of
-from spoofspan.curve import (
-    EqualErrorRate,
-    ErrorCurve,
-    OperatingPoint,
-    check_eer_rule,
-    equal_error_rate,
-    error_curve_of,
-    totals,
-)
+from spoofspan.curve import ErrorCurve, error_curve_of
+from spoofspan.eer import EqualErrorRate, check_eer_rule, equal_error_rate
 from spoofspan.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.labelling import label_references
-from spoofspan.mass import ScoreMass, lay_over, overlay_with
+from spoofspan.mass import ScoreMass
 from spoofspan.measures import (
     BisectionMeasurement,
     Measure,
@@ -33,6 +26,8 @@ from spoofspan.measures import (
     parse_measures,
     warnings_for,
 )
+from spoofspan.operating_point import OperatingPoint, totals
+from spoofspan.overlay import lay_over, overlay_with
 from spoofspan.points import Grid, check_resolution, point_mass_with
 from spoofspan.references import References
 from spoofspan.rules import Rules, Touched, rules_for

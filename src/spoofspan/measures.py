@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from spoofspan.bisection import Bisection, BisectionStep
-from spoofspan.curve import OperatingPoint
 from spoofspan.errors import UsageError, nearest_name
+from spoofspan.operating_point import OperatingPoint
 from spoofspan.rules import Rules, Touched
 from spoofspan.signature import Signature
 
@@ -91,8 +91,8 @@ def milliseconds(seconds: float) -> str:
 class Measurement:
     """A value with its threshold, its rates, what every rule touched, and its signature.
 
-    ``threshold``, the rates and ``gap`` are those of the operating point nearest to FPR = FNR; ``value`` follows the EER
-    rule. ``neighbours`` are the two operating points on both sides of the crossing.
+    ``threshold``, the rates and ``gap`` are those of the operating point nearest to FPR = FNR; ``value`` follows the
+    EER rule. ``neighbours`` are the two operating points on both sides of the crossing.
     """
 
     measure: str

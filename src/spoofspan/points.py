@@ -1,8 +1,8 @@
 """Point-based measurement at a resolution (Eqs. 1 and 2), and re-sampling of scores between resolutions.
 
 Point k is ``[rint(k * r * 1e9), rint((k + 1) * r * 1e9))``, cut at the extent. It has one label (by a rule) and one
-score: the lowest, in bona fide polarity, of the score runs it overlaps. That is duplication where the resolution is finer than
-the scores, the paper's minimum where it is coarser, and it is defined for any ratio::
+score: the lowest, in bona fide polarity, of the score runs it overlaps. That is duplication where the
+resolution is finer than the scores, the paper's minimum where it is coarser, and it is defined for any ratio::
 
     scores 20 ms   | 0.9 | 0.2 | 0.4 | 0.7 |
     points 10 ms   |0.9|0.9|0.2|0.2|0.4|0.4|0.7|0.7|
@@ -14,7 +14,7 @@ A point counts one, whatever its length: a ScoreMass whose unit is points.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,20 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.columns import blocks, first_rows, offsets_of, utterance_of_rows
-from spoofspan.errors import Problems, UsageError
+from spoofspan.errors import UsageError
 from spoofspan.labelling import IGNORED, Labelling, overwrite
-from spoofspan.mass import (
-    NS_PER_BLOCK,
-    ROWS_PER_BLOCK,
-    MassBlock,
-    ScoreMass,
-    check_weights,
-    lay_over,
-    overlay_part,
-    undecided_time,
-)
+from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, ScoreMass, check_weights
 from spoofspan.nanoseconds import Int64, duration_ns, edges_before, grid_edges, whole_ns
-from spoofspan.references import BONA_FIDE, SPOOF, Labels, References, durations_of
+from spoofspan.overlay import lay_over, overlay_part, undecided_time
+from spoofspan.references import BONA_FIDE, SPOOF, Labels, References
 from spoofspan.rules import Rules, Touched
 from spoofspan.score_runs import (
     FrameBlock,
@@ -43,8 +35,6 @@ from spoofspan.score_runs import (
     RangeBlock,
     RunBlock,
     ScoreRuns,
-    prepare_scores,
-    score_times,
 )
 from spoofspan.scores import Higher, Scores, Values
 
@@ -370,58 +360,3 @@ def _ignore_uncovered(labelling: Labelling, runs: ScoreRuns) -> Labelling:
         np.concatenate((starts, labelling.extents)),
         IGNORED,
     )
-
-
-def resample(scores: Scores, resolution: float, durations: Mapping[str, float] | References | None) -> Scores:
-    """Re-sample scores to uniform frames; see :meth:`spoofspan.Scores.resample`."""
-    resolution = check_resolution(resolution)
-    extents = _last_ends(scores) if durations is None else durations_of(durations, scores.utterances)
-    empty = np.zeros(0, np.int64)
-    labelling = Labelling(
-        scores.utterances, extents, np.zeros(extents.size + 1, np.int64), empty, empty.astype(np.int8)
-    )
-    rules = Rules(uncovered="unanswered", slack=0.0, overlong="cut")
-    runs, _ = prepare_scores(scores, labelling, rules)
-    utterance, _, ends = runs.cover()
-    reach = np.zeros(extents.size, np.int64)
-    np.maximum.at(reach, utterance, ends)
-    grid = Grid.over(reach, resolution, "use")
-    dtype: Any = runs.values.dtype
-    values: Any = np.empty(int(grid.offsets[-1]), dtype)
-    rows = np.maximum(grid.counts, np.diff(runs.offsets))
-    for first, last in blocks(rows, extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
-        block_values, scored = point_scores(runs.block(first, last), grid, first, last)
-        if scored is not None:
-            _refuse_holes(scores, grid, first, np.flatnonzero(~scored))
-        values[grid.offsets[first] : grid.offsets[last]] = block_values
-    return Scores.from_columns(
-        scores.utterances,
-        grid.offsets,
-        values if scores.higher == "bonafide" else -values,
-        hop=resolution,
-        higher=scores.higher,
-    )
-
-
-def _last_ends(scores: Scores) -> Int64:
-    """Where the last score of each utterance ends (0 without scores)."""
-    last = np.zeros(len(scores), np.int64)
-    if scores.hops is not None and scores.origins is not None and scores.window is None:
-        last = scores.origins + grid_edges(np.diff(scores.offsets), scores.hops)
-    else:
-        np.maximum.at(last, utterance_of_rows(scores.offsets), score_times(scores)[1])
-    return np.where(np.diff(scores.offsets) > 0, np.maximum(last, 0), 0)
-
-
-def _refuse_holes(scores: Scores, grid: Grid, first: int, missing: npt.NDArray[np.intp]) -> None:
-    rows = missing + int(grid.offsets[first])
-    utterance = np.searchsorted(grid.offsets, rows, side="right") - 1
-    problems = Problems()
-    problems.extend(
-        (
-            f"utterance {scores.utterances[u]!r} has no score for frame {row - grid.offsets[u]}"
-            for u, row in zip(utterance, rows, strict=True)
-        ),
-        rows.size,
-    )
-    problems.raise_if_any("scores with holes cannot become uniform frames; fill them first")

@@ -184,7 +184,7 @@ class Scores:
         >>> scores.resample(0.04).values.tolist(), scores.resample(0.01).values.tolist()
         ([0.2, 0.4], [0.9, 0.9, 0.2, 0.2, 0.4, 0.4])
         """
-        from spoofspan.points import resample
+        from spoofspan.resample import resample
 
         return resample(self, resolution, durations)
 
@@ -227,7 +227,7 @@ def _numbers(values: npt.ArrayLike) -> Values:
         return array
     if array.dtype == bool:
         raise UsageError(
-            "these scores are hard decisions (bool): an EER needs scores that order the time by how likely it is spoofed"
+            "these scores are hard decisions (bool); an EER needs scores that say how likely each moment is spoofed"
         )
     if array.dtype.kind in "iu":
         numbers = array.astype(np.float64)

@@ -4,8 +4,8 @@ Two parts. Numbers whose ``comparable`` parts are equal may be compared: the sam
 same references. ``input`` identifies the scores. Both are generated from the objects that were used, never typed.
 
 The hashes are over a canonical form, so the same content has the same hash whatever container it came in: utterances
-sorted by id, touching ranges of equal content merged, edges in ns, scores as float64 in bona fide polarity; frames equal
-the ranges they stand for.
+sorted by id, touching ranges of equal content merged, edges in ns, scores as float64 in bona fide polarity; frames
+equal the ranges they stand for.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.columns import blocks, utterance_of_rows, within_utterances
+from spoofspan.covering import score_times
 from spoofspan.nanoseconds import Int64, duration_ns
 from spoofspan.references import References
 from spoofspan.rules import RULES_VERSION, Regions
-from spoofspan.score_runs import score_times
 from spoofspan.scores import Scores
 
 DIGITS = 16

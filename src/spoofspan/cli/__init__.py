@@ -1,1 +1,67 @@
-"""The command line."""
+"""The command line: it parses, calls the library and prints. One file per command group.
+
+Results go to stdout, diagnostics to stderr. Exit codes: 0 ok, 2 usage, 3 bad data, 4 undefined measure.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated, TextIO
+
+import typer
+
+from spoofspan import SpoofspanError, SpoofspanWarning, __version__
+from spoofspan.cli.demo import demo
+
+app = typer.Typer(
+    name="spoofspan",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"spoofspan {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def spoofspan(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Say when the spoofs happen, and how well you found them."""
+
+
+def main() -> None:
+    """Run the command line; refusals of the library become one sentence and an exit code."""
+    said: set[str] = set()
+
+    def say_once(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        text = str(message)
+        if text not in said:
+            said.add(text)
+            print(f"warning: {text}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", SpoofspanWarning)
+        warnings.showwarning = say_once
+        try:
+            app()
+        except SpoofspanError as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(error.exit_code)

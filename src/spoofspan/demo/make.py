@@ -1,12 +1,13 @@
 """Make the demo corpus: ``python -m spoofspan.demo.make`` rewrites ``demo.npz``, bit for bit.
 
-Sixty utterances with edges on samples of 16 kHz, and the scores of one made-up countermeasure with six branches, one per
-hop. It is made up of what real ones do:
+Sixty utterances with edges on samples of 16 kHz, and the scores of one made-up countermeasure with six branches, one
+per hop. It does what real ones do:
 
 - a branch learned that a window is spoof if *any* of it is, so it answers for whole windows;
-- its answer is smeared in time, since it sees more than its window;
-- artefacts come and go within a spoofed range, and some ranges have hardly any;
-- some bona fide stretches (breaths, clicks, pauses) look odd, to all branches alike.
+- it hears the joints, where a spoofed range begins and ends, best;
+- its answer is smeared into the neighbouring windows, since it sees more than its own;
+- artefacts come and go within a spoofed range, and some kinds have fewer;
+- some bona fide stretches (breaths, clicks, pauses) sound odd, to all branches alike.
 
 Scores are rounded to four decimals, so the last bits of a platform's arithmetic leave no trace.
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import json
 import sys
+import zipfile
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 HERE = Path(__file__).parent
-SEED = 2023
+SEED = 20  # of a few, one whose table has the usual shape and no cell with a wide gap
 UTTERANCES = 60
 BONA_FIDE_SHARE = 0.4
 SAMPLE_RATE = 16_000
@@ -45,11 +47,21 @@ Range = tuple[int, int, str]  # start, end (samples), kind
 def main(arguments: list[str]) -> None:
     """Write the file asked for."""
     if not arguments:
-        np.savez(HERE / "demo.npz", **demo_arrays())
+        write(HERE / "demo.npz", demo_arrays())
     elif len(arguments) == 2 and arguments[0] == "--short-tail":
-        np.savez(HERE / "short_tail.npz", **short_tail_arrays(Path(arguments[1])))
+        write(HERE / "short_tail.npz", short_tail_arrays(Path(arguments[1])))
     else:
         sys.exit("usage: python -m spoofspan.demo.make [--short-tail CASE.json]")
+
+
+def write(path: Path, arrays: dict[str, Array]) -> None:
+    """Write an npz file without pickles, compression or dates: equal arrays give equal bytes."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            entry.create_system = 3
+            with archive.open(entry, "w") as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
 
 
 def demo_arrays() -> dict[str, Array]:
@@ -89,7 +101,9 @@ def _partial_utterance(rng: np.random.Generator) -> tuple[list[Range], int]:
     if lengths.sum() + pauses.sum() < 1.0:
         pauses[-1] += 1.0
     pauses *= min(1.0, (6.0 - lengths.sum()) / pauses.sum())
-    edges = np.cumsum(SAMPLE_RATE * np.concatenate(([0.0], np.stack((pauses[:-1], lengths), axis=1).ravel(), pauses[-1:])))
+    edges = np.cumsum(
+        SAMPLE_RATE * np.concatenate(([0.0], np.stack((pauses[:-1], lengths), axis=1).ravel(), pauses[-1:]))
+    )
     at = edges.astype(np.int64).tolist()
     return [(start, end, kind) for start, end in zip(at[1::2], at[2::2], strict=False)], at[-1]
 
@@ -120,7 +134,7 @@ def _scores(rng: np.random.Generator, spoofs: list[Range], length: int) -> dict[
             heard[[first, last - 1]] += JOINT
             inside[first:last] = 1.0
         smeared = np.convolve(np.pad(heard, 1, mode="edge"), [SMEAR, 1 - 2 * SMEAR, SMEAR], mode="valid")
-        common = _pool(oddness, pooled, windows) + inside * _pool(artefacts, pooled, windows)
+        common = _middles(oddness, pooled, windows) + inside * _middles(artefacts, pooled, windows)
         own = 0.15 * rng.standard_normal(windows)
         result[ms] = np.round(0.1 - 0.25 * (smeared + common + own), 4).astype(np.float32)
     return result
@@ -132,7 +146,7 @@ def _slow(rng: np.random.Generator, frames: int, length: int) -> Array:
     return np.convolve(rng.standard_normal(frames + length - 1), kernel, mode="valid")
 
 
-def _pool(frames: Array, pooled: int, windows: int) -> Array:
+def _middles(frames: Array, pooled: int, windows: int) -> Array:
     """The frame in the middle of each window."""
     middles = np.arange(windows) * pooled + pooled // 2
     return frames[np.minimum(middles, frames.size - 1)]

@@ -1,0 +1,336 @@
+"""``spoofspan demo``: the corpus that ships with the package, measured and explained."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from spoofspan import Measurement, References, ResolutionTable, Rules
+    from spoofspan.demo import DemoCorpus
+
+NARROWEST, WIDEST = 80, 100
+SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
+
+MEANING = (
+    "Range and point. The range EER weighs every error by how long it lasts. The point EER cuts time into points and "
+    "calls a point spoof if any of it is; the system was trained the same way. At the system's own resolution (*) the "
+    "bona fide time inside such points is therefore no error for the point EER, but it is one for the range EER, "
+    "which is higher: {native_point} against {native_range} at {finest}, {coarsest_point} against {coarsest_range} "
+    "at {coarsest}, where far more bona fide time shares a window with a spoof.",
+    "Right of the star. Measured coarser than the hop, the same scores look better: the lowest score of a window "
+    "decides, and finding a spoof somewhere in {coarsest} is an easier task than finding it within {finest}. It is not "
+    "a better system. Left of the star the scores are repeated, and the points see what the window hid.",
+    "Floor. What a perfect system would get that must give one score per hop. It is the price of the resolution; the "
+    "difference to the range EER is the system's own.",
+)
+
+OWN_DATA = """\
+import spoofspan as ss
+references = ss.References.from_ranges(
+    {"u1": [(0.0, 1.2, "bonafide"), (1.2, 2.0, "spoof", "A07")]}, durations={"u1": 2.0})
+scores = ss.Scores.from_frames({"u1": frames}, hop=0.02, higher="bonafide")
+print(ss.range_eer(references, scores))
+print(ss.resolution_table(references, {0.02: scores}))
+"""
+
+
+class Format(str, Enum):
+    """How results are printed."""
+
+    text = "text"
+    json = "json"
+
+
+def demo(
+    output: Annotated[Format, typer.Option("--format", help="How to print the result.")] = Format.text,
+    conventions: Annotated[
+        bool, typer.Option("--conventions", help="Measure one corpus and one system under every convention instead.")
+    ] = False,
+) -> None:
+    """Measure the corpus inside the package, and explain the numbers."""
+    if conventions:
+        _demo_of_conventions(output)
+    else:
+        _demo_of_resolutions(output)
+
+
+# ---------------------------------------------------------------- range EER and resolutions
+
+
+def _demo_of_resolutions(output: Format) -> None:
+    from spoofspan import resolution_table
+    from spoofspan.demo import load
+
+    corpus = load()
+    table = resolution_table(corpus.references, corpus.systems)
+    finest = table.rows[0].range_eer
+    if output is Format.json:
+        _print_json(
+            {"corpus": _corpus_facts(corpus.references), "range_eer": finest.to_dict(), "table": table.to_dict()}
+        )
+        return
+    console = _console()
+    _say(console, _about(corpus))
+    _heading(console, f"Range EER of the branch with a score every {_ms(table.rows[0].hop)}")
+    _print_measurement(console, finest)
+    _heading(console, "EER in %, by branch (rows) and by how it is measured (columns)")
+    console.print(_resolution_grid(table))
+    console.print("  * the branch's own resolution. Right of it: coarser, an easier task.", highlight=False)
+    _heading(console, "What the numbers mean")
+    for sentence in MEANING:
+        _say(console, sentence.format(**_examples(table)))
+        console.print()
+    console.print("Signature of the range EER", style="bold")
+    _say(
+        console,
+        "Numbers may be compared if the first part is equal: the same measure, rules and references. The second part "
+        "identifies the scores.",
+    )
+    _verbatim(console, finest.signature.comparable)
+    _verbatim(console, finest.signature.input)
+    _heading(console, "The same with your own data")
+    for line in OWN_DATA.splitlines():
+        _verbatim(console, line)
+
+
+def _about(corpus: DemoCorpus) -> str:
+    facts = _corpus_facts(corpus.references)
+    hops = ", ".join(f"{1000 * hop:g}" for hop in corpus.systems)
+    return (
+        f"A made-up corpus of {facts['utterances']} utterances: {facts['bona_fide_seconds']:.1f} s bona fide, "
+        f"{facts['spoof_seconds']:.1f} s spoofed in {facts['spoofed_ranges']} ranges of "
+        f"{facts['partially_spoofed_utterances']} utterances (kinds {', '.join(facts['kinds'])}). One made-up system "
+        f"with a branch per hop ({hops} ms); its scores are higher for bona fide."
+    )
+
+
+def _corpus_facts(references: References) -> dict[str, Any]:
+    spoof = references.labels == 1
+    lasted = references.range_durations
+    counts = [int(spoof[a:b].sum()) for a, b in zip(references.offsets[:-1], references.offsets[1:], strict=True)]
+    return {
+        "utterances": len(references),
+        "partially_spoofed_utterances": sum(count > 0 for count in counts),
+        "spoofed_ranges": sum(counts),
+        "bona_fide_seconds": int(lasted[~spoof].sum()) / 1e9,
+        "spoof_seconds": int(lasted[spoof].sum()) / 1e9,
+        "kinds": list(references.kind_names),
+    }
+
+
+def _print_measurement(console: Console, measured: Measurement) -> None:
+    lines = [
+        f"{_percent(measured.value)}   {measured.decision}",
+        f"FPR {_percent(measured.false_positive_rate)} of the bona fide time is called spoof",
+        f"FNR {_percent(measured.false_negative_rate)} of the spoofed time is called bona fide",
+        *measured.touched_lines(),
+    ]
+    for line in lines:
+        _verbatim(console, line)
+
+
+def _resolution_grid(table: ResolutionTable) -> Table:
+    from rich.text import Text
+
+    grid = _grid()
+    grid.add_column("hop", justify="right")
+    grid.add_column("floor ", justify="right")
+    grid.add_column("range ", justify="right", style="bold")
+    for resolution in table.resolutions:
+        grid.add_column(f"{_ms(resolution)} ", justify="right")
+    for row in table.rows:
+        cells = []
+        for resolution, measured in row.point_eers.items():
+            if resolution * SAME < row.hop:
+                cells.append(Text(f"{100 * measured.value:.2f} "))
+            elif resolution > row.hop * SAME:
+                cells.append(Text(f"{100 * measured.value:.2f} ", style="dim"))
+            else:
+                cells.append(Text(f"{100 * measured.value:.2f}*", style="bold"))
+        grid.add_row(_ms(row.hop), f"{100 * row.floor.value:.2f} ", f"{100 * row.range_eer.value:.2f} ", *cells)
+    return grid
+
+
+def _examples(table: ResolutionTable) -> dict[str, str]:
+    """The cells that the explanation quotes."""
+    first, last = table.rows[0], table.rows[-1]
+    return {
+        "finest": _ms(first.hop),
+        "coarsest": _ms(last.hop),
+        "native_point": _percent(first.point_eers[first.hop].value),
+        "native_range": _percent(first.range_eer.value),
+        "coarsest_point": _percent(last.point_eers[last.hop].value),
+        "coarsest_range": _percent(last.range_eer.value),
+    }
+
+
+# ---------------------------------------------------------------- conventions
+
+NAMES = {
+    "nii-2023": "published script (nii-2023)",
+    "wedefense": "WeDefense (wedefense)",
+    "partialspoof-metrics": "partialspoof-metrics",
+    "paper": "the equations (paper)",
+    "default": "spoofspan (default)",
+}
+TAILS = {
+    "bonafide": "always called bona fide",
+    "hold": "last score held",
+    "unanswered": "counted, but never an error",
+    "error": "refused",
+}
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One convention: what it does to the tail, and its number or its refusal."""
+
+    convention: str
+    name: str
+    tail: str
+    measured: Measurement | None
+    refusal: str | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """The time without a score that the convention decided."""
+        if self.measured is None:
+            return None
+        touched = self.measured.touched
+        return sum(touched[rule].ns for rule in ("slack", "uncovered") if rule in touched) / 1e9
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "convention": self.convention,
+            "name": self.name,
+            "tail": self.tail,
+            "seconds": self.seconds,
+            "measurement": None if self.measured is None else self.measured.to_dict(),
+            "refusal": self.refusal,
+        }
+
+
+def _demo_of_conventions(output: Format) -> None:
+    from spoofspan.demo import load_short_tail
+
+    corpus = load_short_tail()
+    rows = _rows_of_conventions(corpus)
+    if output is Format.json:
+        _print_json({"corpus": _corpus_facts(corpus.references), "conventions": [row.to_dict() for row in rows]})
+        return
+    console = _console()
+    _say(
+        console,
+        f"One corpus and one system: {len(corpus.references)} made-up utterances, a score every 20 ms. Most score "
+        "lists end 1 to 3 frames early, so that 5 to 60 ms at the end of an utterance have no score. What is that "
+        "time? Every tool decides, and most decide in silence.",
+    )
+    console.print()
+    console.print(_conventions_grid(rows))
+    for row in rows:
+        if row.refusal is not None:
+            _heading(console, f"Why {row.name} refuses")
+            for line in row.refusal.splitlines():
+                _say(console, line)
+    console.print()
+    _say(
+        console,
+        "Each number is right under its rules, and numbers under different rules cannot be compared. So every rule is "
+        "an argument, a set of rules has a name (convention=), and every number carries its rules in its signature.",
+    )
+
+
+def _rows_of_conventions(corpus: DemoCorpus) -> list[_Row]:
+    from spoofspan import CONVENTIONS, SpoofspanError, range_eer
+
+    scores = corpus.systems[0.02]
+    rows = []
+    for convention, name in NAMES.items():
+        rules, _ = CONVENTIONS[convention].measures["range"]
+        try:
+            measured = range_eer(corpus.references, scores, convention=convention)
+            rows.append(_Row(convention, name, _tail(rules), measured))
+        except SpoofspanError as error:
+            rows.append(_Row(convention, name, _tail(rules), None, str(error)))
+    told = range_eer(corpus.references, scores, uncovered="hold")
+    rows.append(_Row("default", "spoofspan, uncovered='hold'", _tail(told.rules), told))
+    return rows
+
+
+def _tail(rules: Rules) -> str:
+    does = TAILS[rules.uncovered]
+    if rules.last_frame == "drop":
+        return f"frame that sticks out dropped, {does}"
+    if rules.slack is None and rules.uncovered == "error":
+        return f"last score held for one hop + 25 ms, more is {does}"
+    return does
+
+
+def _conventions_grid(rows: list[_Row]) -> Table:
+    grid = _grid()
+    grid.add_column("rules of")
+    grid.add_column("time without a score")
+    grid.add_column("seconds", justify="right")
+    grid.add_column("range EER", justify="right", style="bold")
+    for row in rows:
+        grid.add_row(
+            row.name,
+            row.tail,
+            "" if row.seconds is None else f"{row.seconds:.3f}",
+            "refused" if row.measured is None else _percent(row.measured.value),
+        )
+    return grid
+
+
+# ---------------------------------------------------------------- printing
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    console.width = min(max(console.width, NARROWEST), WIDEST)
+    return console
+
+
+def _grid() -> Table:
+    from rich import box
+    from rich.table import Table
+
+    # a rule of hyphens under the head: the same in every terminal
+    ruled = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+    return Table(box=ruled, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print()
+    console.print(text, style="bold")
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, soft_wrap=False)
+
+
+def _verbatim(console: Console, text: str) -> None:
+    """Print a line that may be copied: it is never broken."""
+    console.print(f"  {text}", soft_wrap=True)
+
+
+def _print_json(content: dict[str, Any]) -> None:
+    typer.echo(json.dumps(content, indent=2, allow_nan=False))
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.2f} %"
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:g} ms"

@@ -1,0 +1,143 @@
+"""The equal error rate (Eqs. 3 and 4) and the rules under which it is read off.
+
+``nearest``: the mean of both rates at the threshold of least ``|FPR - FNR|``; ``interpolated`` and ``convex-hull``:
+where a line, or the hull, meets FPR = FNR; ``bucketed(lo,hi,n)``: scores are quantised first, as some tools do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from spoofspan.crossing import crossing
+from spoofspan.curve import error_curve_of
+from spoofspan.errors import UsageError
+from spoofspan.mass import MassBlock, MassPart, ScoreMass
+from spoofspan.nanoseconds import Int64
+from spoofspan.operating_point import OperatingPoint
+
+EER_RULES = ("nearest", "interpolated", "convex-hull")
+_BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d+)\)")
+
+
+@dataclass(frozen=True)
+class EqualErrorRate:
+    """A value under an EER rule, the operating point next to it, and the two neighbours of the crossing."""
+
+    value: Fraction
+    point: OperatingPoint
+    neighbours: tuple[OperatingPoint | None, OperatingPoint | None]
+
+
+def check_eer_rule(rule: str) -> str:
+    """Return the canonical spelling of an EER rule.
+
+    >>> check_eer_rule("bucketed(-2, 2, 10000)")
+    'bucketed(-2,2,10000)'
+    """
+    spelled = str(rule).replace(" ", "")
+    if spelled not in EER_RULES and not _BUCKETED.fullmatch(spelled):
+        raise UsageError(f"eer_rule={rule!r}: valid: {', '.join(EER_RULES)}, bucketed(lo,hi,n), bucketed(2max,n)")
+    return spelled
+
+
+def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:
+    """Compute the EER of a mass under a rule."""
+    rule = check_eer_rule(rule)
+    if rule.startswith("bucketed"):
+        return _bucketed(mass, rule)
+    found = crossing(mass)
+    nearest = found.nearest
+    if rule == "nearest":
+        value = (nearest.exact_false_positive_rate + nearest.exact_false_negative_rate) / 2
+    elif rule == "interpolated" or found.before is None:
+        value = found.interpolated
+    else:
+        value = error_curve_of(mass).hull_crossing()
+    return EqualErrorRate(value, nearest, (found.before, found.after))
+
+
+def _bucketed(mass: ScoreMass, rule: str) -> EqualErrorRate:
+    match = _BUCKETED.fullmatch(rule)
+    if match is None:
+        raise UsageError(f"no such rule: {rule}")
+    buckets = int(match[3])
+    if match[1] is None:
+        most = float(np.abs(mass.scores.astype(np.float64)).max(initial=0.0))
+        low, high = -2.0 * most, 2.0 * most
+    else:
+        low, high = float(match[1]), float(match[2])
+    if not low < high or not buckets or not np.isfinite([low, high]).all():
+        raise UsageError(f"eer_rule={rule!r}: needs lo < hi, finite, and at least one bucket")
+    coarse = replace(mass, parts=tuple(BucketedPart(part, low, high, buckets) for part in mass.parts))
+    found = crossing(coarse)
+
+    def scaled(point: OperatingPoint | None) -> OperatingPoint | None:
+        if point is None or point.everything:
+            return point
+        bucket = -point.threshold if point.higher == "bonafide" else point.threshold
+        edge = low + (bucket + 1) * (high - low) / buckets
+        return replace(point, threshold=-edge if point.higher == "bonafide" else edge)
+
+    # on a tie the tools take the first bucket in spoof polarity: the higher threshold in ours
+    nearest = replace(found, before=found.after, after=found.before).nearest
+    value = (nearest.exact_false_positive_rate + nearest.exact_false_negative_rate) / 2
+    return EqualErrorRate(value, scaled(nearest) or nearest, (scaled(found.before), scaled(found.after)))
+
+
+@dataclass(frozen=True, eq=False)
+class BucketedPart:
+    """A part whose scores are replaced by bucket numbers, as some tools do before they compare them."""
+
+    part: MassPart
+    low: float
+    high: float
+    buckets: int
+
+    @property
+    def utterances(self) -> tuple[str, ...]:
+        """Its utterances."""
+        return self.part.utterances
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Bucket numbers are float64."""
+        return np.dtype(np.float64)
+
+    def blocks(self) -> Iterator[MassBlock]:
+        """Quantise block by block."""
+        return (self._quantised(self._checked(block)) for block in self.part.blocks())
+
+    def sample(self, size: int) -> MassBlock:
+        """A sample of the quantised scores."""
+        return self._quantised(self.part.sample(size))
+
+    def take(self, chosen: Int64) -> BucketedPart:
+        """Keep chosen utterances."""
+        return replace(self, part=self.part.take(chosen))
+
+    def weigh(self, weights: Int64) -> BucketedPart:
+        """Count each utterance so many times."""
+        return replace(self, part=self.part.weigh(weights))
+
+    def _checked(self, block: MassBlock) -> MassBlock:
+        """Drop scores without counted time; the others must fit into the buckets."""
+        counted = (block.bona_fide > 0) | (block.spoof > 0)
+        scores = block.scores[counted]
+        if scores.size and not (self.low <= -float(scores.max()) and -float(scores.min()) <= self.high):
+            raise UsageError(
+                f"scores from {-float(scores.max()):g} to {-float(scores.min()):g} (higher = spoof) do not fit "
+                f"into the buckets from {self.low:g} to {self.high:g}; use eer_rule='nearest' or wider buckets"
+            )
+        return replace(block, scores=scores, bona_fide=block.bona_fide[counted], spoof=block.spoof[counted])
+
+    def _quantised(self, block: MassBlock) -> MassBlock:
+        # the tools quantise scores that are higher for spoof
+        spoof_scores = -block.scores.astype(np.float64)
+        bucket = np.floor((spoof_scores - self.low) / (self.high - self.low) * self.buckets)
+        return replace(block, scores=-bucket)

@@ -1,0 +1,197 @@
+"""Overlay: lay a labelling and score runs over each other.
+
+For any number of utterances at once: *every score run first belongs, whole, to the label under its first instant; then
+each edge of the reference inside a run hands the rest of that run from the label before the edge to the label after
+it.* ::
+
+    reference     |    bona fide   |     spoof     |
+    score runs    |   a   |   b   |   c   |   d   |
+    first         | bona fide: a b | spoof: c d    |
+    the edge      b: its rest goes from bona fide to spoof
+
+Only edges cost anything; there are 30 times fewer of them than frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from spoofspan.columns import blocks, first_rows, sum_by_utterance, utterance_of_rows, within_utterances
+from spoofspan.covering import prepare_scores
+from spoofspan.errors import Problems, UndefinedMeasureError
+from spoofspan.labelling import Labelling, label_references
+from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, ScoreMass, check_weights
+from spoofspan.nanoseconds import Int64, seconds_text
+from spoofspan.pairing import drop_bona_fide_con, pair
+from spoofspan.references import BONA_FIDE, SPOOF, References
+from spoofspan.rules import Rules, Touched, note_touched
+from spoofspan.score_runs import RunBlock, ScoreRuns
+from spoofspan.scores import Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Overlay:
+    """The range-based part of a mass: a labelling and score runs of the same utterances in the same order."""
+
+    labelling: Labelling
+    runs: ScoreRuns
+    undecided_bona_fide: Int64
+    undecided_spoof: Int64
+    weights: Int64 | None = None
+
+    @property
+    def utterances(self) -> tuple[str, ...]:
+        """Its utterances."""
+        return self.labelling.utterances
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its scores."""
+        return self.runs.values.dtype
+
+    def take(self, chosen: Int64) -> Overlay:
+        """Keep chosen utterances."""
+        return Overlay(
+            self.labelling.take(chosen),
+            self.runs.take(chosen),
+            self.undecided_bona_fide[chosen],
+            self.undecided_spoof[chosen],
+            None if self.weights is None else self.weights[chosen],
+        )
+
+    def weigh(self, weights: Int64) -> Overlay:
+        """Count each utterance so many times."""
+        check_weights(weights, int(self.labelling.extents.max(initial=0)))
+        return replace(self, weights=weights if self.weights is None else self.weights * weights)
+
+    def blocks(self) -> Iterator[MassBlock]:
+        """Lay over block by block."""
+        weights = self.weights
+        rows = np.diff(self.runs.offsets)
+        time = self.labelling.extents if weights is None else self.labelling.extents * weights
+        for first, last in blocks(rows, time, ROWS_PER_BLOCK, NS_PER_BLOCK):
+            here = slice(first, last)
+            run_block, bona_fide, spoof = lay_over(self.labelling, self.runs, first, last)
+            undecided = self.undecided_bona_fide[here], self.undecided_spoof[here]
+            if weights is not None:
+                bona_fide *= np.repeat(weights[here], rows[here])
+                spoof *= np.repeat(weights[here], rows[here])
+                undecided = undecided[0] * weights[here], undecided[1] * weights[here]
+            yield MassBlock(run_block.values, bona_fide, spoof, *(int(column.sum()) for column in undecided))
+
+    def sample(self, size: int) -> MassBlock:
+        """About ``size`` rows; each counts whole for the label under its first instant."""
+        if not self.runs.values.size:
+            return MassBlock(self.runs.values, np.zeros(0, np.int64), np.zeros(0, np.int64))
+        rows = np.arange(0, self.runs.values.size, max(self.runs.values.size // size, 1))
+        utterance = np.searchsorted(self.runs.offsets, rows, side="right") - 1
+        share = (rows - self.runs.offsets[utterance]) / np.diff(self.runs.offsets)[utterance]
+        # Runs are near enough to equally long for a guess; floats are near enough for a place on the axis.
+        axis_start = np.concatenate(([0.0], np.cumsum(self.labelling.extents.astype(np.float64))))
+        run_ends = axis_start[utterance_of_rows(self.labelling.offsets)] + self.labelling.ends
+        time = axis_start[utterance] + share * self.labelling.extents[utterance]
+        run = np.minimum(np.searchsorted(run_ends, time, side="right"), run_ends.size - 1)
+        label = self.labelling.labels[run]
+        weight = 1 if self.weights is None else self.weights[utterance]
+        scores = self.runs.values[rows]
+        return MassBlock(
+            scores if self.runs.higher == "bonafide" else -scores,
+            (label == BONA_FIDE) * weight,
+            (label == SPOOF) * weight,
+        )
+
+
+def lay_over(labelling: Labelling, runs: ScoreRuns, first: int, last: int) -> tuple[RunBlock, Int64, Int64]:
+    """Return the bona fide and the spoofed time under each score run of utterances first to last - 1."""
+    block = runs.block(first, last)
+    here = slice(int(labelling.offsets[first]), int(labelling.offsets[last]))
+    offsets = labelling.offsets[first : last + 1] - labelling.offsets[first]
+    edges, labels = labelling.ends[here], labelling.labels[here]
+    utterance = utterance_of_rows(offsets)
+
+    # Whole runs: as many as start inside each stretch of one label. Rows without time go to the last stretch.
+    before = block.rows_before(utterance, edges)
+    counts = np.diff(before, prepend=0)
+    begins = first_rows(offsets)
+    counts[begins] = before[begins]
+    final = offsets[1:] - 1
+    counts[final] += block.offsets[1:] - block.offsets[:-1] - before[final]
+    bona_fide = block.spread(counts, labels, BONA_FIDE)
+    spoof = block.spread(counts, labels, SPOOF)
+
+    # Parts of runs: each edge hands the rest of the run it lies in from the label before to the label after.
+    edge = np.flatnonzero(within_utterances(offsets, (labels[1:] != labels[:-1]) & (before[:-1] > 0)))
+    position = before[edge] - 1
+    rest = block.ends(utterance[edge], position) - edges[edge]
+    cuts = rest > 0
+    edge, rest = edge[cuts], rest[cuts]
+    row = block.offsets[utterance[edge]] + position[cuts]
+    for column, label in ((bona_fide, BONA_FIDE), (spoof, SPOOF)):
+        gain = (labels[edge + 1] == label).astype(np.int64) - (labels[edge] == label)
+        np.add.at(column, row, rest * gain)
+    return block, bona_fide, spoof
+
+
+def overlay_part(references: References, scores: Scores, rules: Rules) -> tuple[Labelling, ScoreRuns, list[Touched]]:
+    """Pair the utterances and apply every rule to both sides."""
+    touched: list[Touched] = []
+    references, scores = pair(references, scores, rules, touched)
+    labelling, label_touched = label_references(references, rules)
+    chosen = drop_bona_fide_con(labelling, rules, touched)
+    if chosen is not None:
+        labelling, scores = labelling.take(chosen), scores.take(chosen)
+    runs, score_touched = prepare_scores(scores, labelling, rules)
+    if not labelling.extents.all():
+        some = np.flatnonzero(labelling.extents)
+        if not some.size:
+            raise UndefinedMeasureError("no utterance has any time to measure; check references and durations")
+        labelling, runs = labelling.take(some), runs.take(some)
+    return labelling, runs, touched + label_touched + score_touched
+
+
+def overlay_with(references: References, scores: Scores, rules: Rules) -> tuple[ScoreMass, tuple[Touched, ...]]:
+    """Lay references and scores over each other under the given rules."""
+    labelling, runs, touched = overlay_part(references, scores, rules)
+    undecided = undecided_time(labelling, runs, rules, touched)
+    counted = [np.zeros_like(column) if rules.uncovered == "ignore" else column for column in undecided]
+    part = Overlay(labelling, runs, *counted)
+    return ScoreMass((part,), scores.higher, "ns", rules.uncovered), tuple(touched)
+
+
+def undecided_time(labelling: Labelling, runs: ScoreRuns, rules: Rules, touched: list[Touched]) -> tuple[Int64, Int64]:
+    """Rule 13: the bona fide and the spoofed time of each utterance that lies under no score."""
+    bona_fide, spoof = np.zeros((2, labelling.extents.size), np.int64)
+    missing = np.flatnonzero(runs.covered() < labelling.extents)
+    if not missing.size:
+        return bona_fide, spoof
+    nothing = np.zeros(missing.size, np.int64)
+    few = Overlay(labelling.take(missing), runs.take(missing), nothing, nothing)
+    rows = np.diff(few.runs.offsets)
+    for first, last in blocks(rows, few.labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
+        block, *under_scores = lay_over(few.labelling, few.runs, first, last)
+        for column, label, decided in zip((bona_fide, spoof), (BONA_FIDE, SPOOF), under_scores, strict=True):
+            whole = few.labelling.time_of(label)[first:last]
+            column[missing[first:last]] = whole - sum_by_utterance(decided, block.offsets)
+    undecided = bona_fide + spoof
+    if rules.uncovered in ("error", "hold"):  # after holding, only utterances without any score are left
+        bad = np.flatnonzero(undecided)
+        problems = Problems()
+        problems.extend(
+            (
+                f"utterance {labelling.utterances[i]!r}: {seconds_text(int(undecided[i]))} of "
+                f"{seconds_text(int(labelling.extents[i]))} have no score"
+                for i in bad
+            ),
+            bad.size,
+        )
+        problems.raise_if_any(
+            "check hop and durations, or state what that time counts as with uncovered='hold' (needs at least one "
+            "score), 'bonafide', 'spoof', 'ignore' or 'unanswered'"
+        )
+    if rules.uncovered != "hold":
+        note_touched(touched, "uncovered", rules.uncovered, undecided)
+    return bona_fide, spoof

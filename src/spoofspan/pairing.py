@@ -1,0 +1,46 @@
+"""Which utterances are measured (rules 14 and 15 of ``docs/rules.md``)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spoofspan.columns import positions
+from spoofspan.errors import Problems, UndefinedMeasureError
+from spoofspan.labelling import Labelling
+from spoofspan.nanoseconds import Int64
+from spoofspan.references import SPOOF, References
+from spoofspan.rules import Rules, Touched, note_touched
+from spoofspan.scores import Scores
+
+
+def pair(references: References, scores: Scores, rules: Rules, touched: list[Touched]) -> tuple[References, Scores]:
+    """Rule 14: bring both sides to the order of the scores, with the utterances that both have."""
+    where = positions(scores.utterances, references.utterances)
+    both = np.flatnonzero(where >= 0)
+    if both.size == len(scores) == len(references):
+        order = where if (where != np.arange(where.size)).any() else None
+        return references if order is None else references.take(order), scores
+    known = {references.utterances[i] for i in where[both]}
+    no_scores = [utt for utt in references.utterances if utt not in known]
+    no_reference = [scores.utterances[i] for i in np.flatnonzero(where < 0)]
+    if not rules.partial:
+        problems = Problems()
+        problems.extend((f"utterance {utt!r} has references but no scores" for utt in no_scores), len(no_scores))
+        problems.extend((f"utterance {utt!r} has scores but no references" for utt in no_reference), len(no_reference))
+        problems.raise_if_any("complete the files, or measure the common utterances with partial=True")
+    if not both.size:
+        raise UndefinedMeasureError("references and scores have no utterance in common; check the ids")
+    touched.append(Touched("partial", "True", 0, len(no_scores) + len(no_reference)))
+    return references.take(where[both]), scores.take(both)
+
+
+def drop_bona_fide_con(labelling: Labelling, rules: Rules, touched: list[Touched]) -> Int64 | None:
+    """Rule 15: the utterances that count; None if all do."""
+    if rules.utterances == "all":
+        return None
+    named = np.fromiter((utt.startswith("CON") for utt in labelling.utterances), bool, len(labelling.utterances))
+    dropped = named & (labelling.time_of(SPOOF) == 0)
+    note_touched(touched, "utterances", rules.utterances, np.where(dropped, labelling.extents, 0))
+    if dropped.all():
+        raise UndefinedMeasureError("utterances='drop-bonafide-CON' leaves no utterance to measure")
+    return np.flatnonzero(~dropped)
