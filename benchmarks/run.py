@@ -48,7 +48,7 @@ def range_eer(corpus: Corpus) -> Any:
 
 def histogram_eer(corpus: Corpus) -> Any:
     """The same by the mergeable histogram alone, without a guess of where the crossing is."""
-    import spoofspan.curve
+    import spoofspan.crossing
 
     mass = spoofspan.overlay(corpus.references(spoofspan), corpus.scores(spoofspan))
     return spoofspan.crossing.crossing(mass, guess=False)

@@ -23,7 +23,7 @@ import numpy as np
 from spoofspan.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.labelling import Labelling
 from spoofspan.nanoseconds import Float64, Int64
-from spoofspan.overlay import overlay_part, undecided_time
+from spoofspan.overlaying import overlay_part, undecided_time
 from spoofspan.references import BONA_FIDE, SPOOF, References
 from spoofspan.rules import Rules, Touched
 from spoofspan.score_runs import FrameRuns, RangeRuns, ScoreRuns

@@ -27,7 +27,7 @@ from spoofspan.measures import (
     warnings_for,
 )
 from spoofspan.operating_point import OperatingPoint, totals
-from spoofspan.overlay import lay_over, overlay_with
+from spoofspan.overlaying import lay_over, overlay_with
 from spoofspan.points import Grid, check_resolution, point_mass_with
 from spoofspan.references import References
 from spoofspan.rules import Rules, Touched, rules_for

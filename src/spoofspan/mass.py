@@ -12,7 +12,7 @@ threshold (Eqs. 3 to 7 of the paper: the EER, the whole curve) is a function of 
 
 The columns are integers (nanoseconds, or points), so sums have the same bits whatever the order, the blocks or the
 number of shards: masses add, and that is all that several processes or machines need. They are computed block by
-block, by :mod:`spoofspan.overlay` for ranges and by :mod:`spoofspan.points` for points.
+block, by :mod:`spoofspan.overlaying` for ranges and by :mod:`spoofspan.points` for points.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from spoofspan.errors import UsageError
 from spoofspan.labelling import IGNORED, Labelling, overwrite
 from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, ScoreMass, check_weights
 from spoofspan.nanoseconds import Int64, duration_ns, edges_before, grid_edges, whole_ns
-from spoofspan.overlay import lay_over, overlay_part, undecided_time
+from spoofspan.overlaying import lay_over, overlay_part, undecided_time
 from spoofspan.references import BONA_FIDE, SPOOF, Labels, References
 from spoofspan.rules import Rules, Touched
 from spoofspan.score_runs import (

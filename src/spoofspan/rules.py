@@ -166,7 +166,7 @@ CONVENTIONS: dict[str, Convention] = {
         ),
         Convention(
             "paper",
-            "the equations of Zhang et al. 2023 as printed: only annotated time exists, time without a score is no error",
+            "the equations of Zhang et al. 2023: only annotated time exists, time without a score is no error",
             {
                 "range": (_exactly(gaps="ignore", uncovered="unanswered"), "nearest"),
                 "point": (_exactly(gaps="ignore", uncovered="unanswered"), "nearest"),

@@ -40,7 +40,7 @@ def load_short_tail() -> DemoCorpus:
     """Load the corpus with tails of 5 to 60 ms that no score covers.
 
     >>> load_short_tail().systems[0.02]
-    Scores(40 utterances, 3,012 frames of 20 ms, float64, higher = bonafide)
+    Scores(40 utterances, 2,982 frames of 20 ms, float64, higher = bonafide)
     """
     return _load("short_tail.npz")
 
