@@ -86,11 +86,11 @@ def range_eer(
 ) -> Measurement:
     """Measure the range-based EER (Eqs. 3 to 7), exactly.
 
-    >>> references = References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.06, "spoof")]})
-    >>> scores = Scores.from_frames({"u1": [0.9, 0.4, -0.2]}, hop=0.02, higher="bonafide")
-    >>> m = range_eer(references, scores)
-    >>> round(m.value, 4), m.decision
-    (0.1667, 'spoof iff score < 0.4')
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> frames = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}
+    >>> m = range_eer(references, Scores.from_frames(frames, hop=0.02, higher="bonafide"))
+    >>> m.value, m.decision
+    (0.25, 'spoof iff score < 0.2')
     """
     chosen, convention_rule = rules_for("range", convention, rules)
     rule = check_eer_rule(eer_rule or convention_rule)
