@@ -22,6 +22,7 @@ from spoofspan.evaluate import (
     point_eer,
     point_mass,
     range_eer,
+    utterance_eer,
 )
 from spoofspan.mass import ScoreMass
 from spoofspan.measures import BisectionMeasurement, Measure, Measurement
@@ -65,4 +66,5 @@ __all__ = [
     "point_mass",
     "range_eer",
     "resolution_table",
+    "utterance_eer",
 ]

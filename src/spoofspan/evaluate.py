@@ -26,6 +26,7 @@ from spoofspan.measures import (
     parse_measures,
     warnings_for,
 )
+from spoofspan.nanoseconds import LONGEST
 from spoofspan.operating_point import OperatingPoint, totals
 from spoofspan.overlaying import lay_over, overlay_with
 from spoofspan.points import Grid, check_resolution, point_mass_with
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from spoofspan.rules import RuleArguments
 
 Undefined = Literal["raise", "nan"]
+# No utterance is as long as one point of this resolution (seconds).
+WHOLE_UTTERANCE = LONGEST / 1e9
 
 
 def overlay(
@@ -126,10 +129,31 @@ def point_eer(
     return measured
 
 
+def utterance_eer(
+    references: References,
+    scores: Scores,
+    *,
+    convention: str = "default",
+    eer_rule: str | None = None,
+    undefined: Undefined = "raise",
+    **rules: Unpack[RuleArguments],
+) -> Measurement:
+    """Measure the utterance-level EER: an utterance is spoof if any of it is, its score is its lowest.
+
+    That is the point-based EER with one point per utterance. "Lowest" is meant in bona fide polarity.
+    """
+    chosen, convention_rule = rules_for("point", convention, {**rules, "last_point": "use"})
+    rule = check_eer_rule(eer_rule or convention_rule)
+    mass, touched = point_mass_with(references, scores, WHOLE_UTTERANCE, chosen)
+    measure = Measure("utterance-eer")
+    signer = _signer(measure, rule, chosen, references, scores, mass)
+    return _measured(measure, mass, rule, convention, chosen, touched, signer, undefined)
+
+
 def _signer(
     measure: Measure, rule: str, rules: Rules, references: References, scores: Scores, mass: ScoreMass
 ) -> partial[Signature]:
-    spelled = rules.spelled("point" if measure.resolution else "range")
+    spelled = rules.spelled("range" if measure.family == "range-eer" else "point")
     if rules.snap is None:
         spelled["snap"] = f"{references.snap}ns"
     return partial(sign, str(measure), rule, spelled, references, scores, mass.utterances, rules.regions)
@@ -286,8 +310,10 @@ def evaluate(
     """Measure several things: ``evaluate(references, scores, ["range-eer", "point-eer@20ms"])``."""
     results: dict[str, Measurement] = {}
     for measure in parse_measures(measures):
-        if measure.resolution is None:
+        if measure.family == "range-eer":
             result = range_eer(references, scores, convention=convention, eer_rule=eer_rule, **rules)
+        elif measure.resolution is None:
+            result = utterance_eer(references, scores, convention=convention, eer_rule=eer_rule, **rules)
         else:
             result = point_eer(
                 references, scores, measure.resolution, convention=convention, eer_rule=eer_rule, **rules

@@ -1,7 +1,7 @@
 """Measures and measurements: a measure is a name with one spelling, a measurement a value with all that belongs to it.
 
-``range-eer`` and ``point-eer@20ms`` are the canonical spellings; they are arguments, column titles and parts of
-signatures at once.
+``range-eer``, ``point-eer@20ms`` and ``utterance-eer`` are the canonical spellings; they are arguments, column titles
+and parts of signatures at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from spoofspan.operating_point import OperatingPoint
 from spoofspan.rules import Rules, Touched
 from spoofspan.signature import Signature
 
-FAMILIES = ("range-eer", "point-eer")
+FAMILIES = ("range-eer", "point-eer", "utterance-eer")
+EXAMPLES = ("range-eer", "point-eer@20ms", "utterance-eer")
 _SPELLING = re.compile(r"(?P<family>[a-z-]+)(?:@(?P<resolution>[0-9.]+)(?P<unit>ms|s))?")
 # From this gap between FPR and FNR on, "equal" error rate is a bold name for their mean.
 WIDE_GAP = 0.005
@@ -50,10 +51,10 @@ class Measure:
             return spelling
         match = _SPELLING.fullmatch(str(spelling).strip())
         if match is None or match["family"] not in FAMILIES:
-            raise UsageError(f"no measure {spelling!r}: {nearest_name(str(spelling), ('range-eer', 'point-eer@20ms'))}")
+            raise UsageError(f"no measure {spelling!r}: {nearest_name(str(spelling), EXAMPLES)}")
         family = match["family"]
         if (family == "point-eer") != (match["resolution"] is not None):
-            raise UsageError(f"no measure {spelling!r}: spell it range-eer or, with a resolution, point-eer@20ms")
+            raise UsageError(f"no measure {spelling!r}: only point-eer has a resolution: point-eer@20ms")
         if match["resolution"] is None:
             return cls(family)
         try:
