@@ -72,12 +72,14 @@ def label_references(references: References, rules: Rules) -> tuple[Labelling, l
     snap = references.snap if rules.snap is None else duration_ns(rules.snap, "snap")
     ranges = _Ranges(references, snap)
     extents = _extents(references, rules, ranges, touched)
-    if rules.extent == "cut-at-duration":
+    if rules.extent != "cut-at-duration":
+        ranges.refuse_past(extents)
+    else:
         ranges.cut(extents, touched)
     if snap:
         ranges.join(extents, touched)
+        ranges.cut(extents, [])
     ranges.refuse_overlaps()
-    ranges.refuse_past(extents)
     labelling = ranges.fill(extents, rules, touched)
     labelling = _decide_nonspeech(labelling, rules, touched)
     if rules.collar:
@@ -169,7 +171,7 @@ class _Ranges:
         problems.raise_if_any("correct the references, or join edges that were rounded with snap=")
 
     def cut(self, extents: Int64, touched: list[Touched]) -> None:
-        """Rule 2, ``cut-at-duration``: what lies past the extent does not exist."""
+        """Rule 2: what lies past the extent does not exist."""
         limit = extents[utterance_of_rows(self.offsets)]
         past = np.maximum(self.ends - np.maximum(limit, self.starts), 0)
         note_touched(touched, "extent", "cut-at-duration", sum_by_utterance(past, self.offsets))
@@ -177,9 +179,9 @@ class _Ranges:
         self._keep(self.ends > self.starts)
 
     def refuse_past(self, extents: Int64) -> None:
-        """Rule 2: ranges past the extent are an error."""
+        """Rule 2: ranges that end more than ``snap`` past the extent are an error."""
         last_ends = self.last_ends
-        bad = np.flatnonzero(last_ends > extents)
+        bad = np.flatnonzero(last_ends - extents > self.snap)
         problems = Problems()
         problems.extend(
             (
@@ -336,6 +338,26 @@ def overwrite(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64
     closed = _count_at_or_before(cell_utterance, cell_start, utterance, ends)
     labels = np.where(opened > closed, np.int8(label), labels)
     return replace(cells, labels=labels)
+
+
+def fill_as_written(references: References, extents: Int64) -> Labelling:
+    """One label for every instant as the references say it: non-speech stays, and time without a label is IGNORED."""
+    ranges = _Ranges(references, references.snap)
+    if references.snap:
+        ranges.join(extents, [])
+    ranges.refuse_overlaps()
+    return ranges.fill(extents, Rules(gaps="ignore"), [])
+
+
+def overwrite_with(a: Labelling, b: Labelling) -> tuple[Labelling, Labels]:
+    """Cut two labellings of the same utterances and extents at the edges of both; returns a's runs and b's labels."""
+    utterance, starts = utterance_of_rows(b.offsets), b.starts
+    # an overwrite with a's own labels only cuts
+    cells = overwrite(a, utterance, starts, b.ends, IGNORED)
+    cell_utterance, cell_start = utterance_of_rows(cells.offsets), cells.starts
+    labels_a = a.labels[_last_at_or_before(cell_utterance, cell_start, utterance_of_rows(a.offsets), a.starts)]
+    labels_b = b.labels[_last_at_or_before(cell_utterance, cell_start, utterance, starts)]
+    return replace(cells, labels=labels_a), labels_b
 
 
 def _count_at_or_before(utterance: Int64, time: Int64, other_utterance: Int64, other_time: Int64) -> Any:

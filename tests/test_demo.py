@@ -1,0 +1,302 @@
+"""The demo: its data are reproducible, and the command line prints the library's numbers."""
+
+import json
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+from golden_cases import FOLDER, load
+from typer.testing import CliRunner
+
+import spoofspan as ss
+import spoofspan.cli
+import spoofspan.demo
+from spoofspan.cli.demo import OWN_DATA
+from spoofspan.demo import make
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(spoofspan.demo.__file__).parent
+CONVENTIONS = {"nii-2023": "14.68", "wedefense": "14.41", "partialspoof-metrics": "14.41", "paper": "14.25"}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return spoofspan.demo.load()
+
+
+@pytest.fixture(scope="module")
+def table(corpus):
+    return ss.resolution_table(corpus.references, corpus.systems)
+
+
+def run(*arguments):
+    return CliRunner().invoke(spoofspan.cli.app, arguments)
+
+
+def output_of(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def assert_holds(path, arrays):
+    with np.load(path, allow_pickle=False) as stored:
+        assert set(stored) == set(arrays)
+        for name, array in arrays.items():
+            assert stored[name].dtype == array.dtype
+            np.testing.assert_array_equal(stored[name], array)
+
+
+# ---------------------------------------------------------------- the data
+
+
+def test_the_generator_reproduces_the_demo_corpus():
+    assert_holds(DATA / "demo.npz", make.demo_arrays())
+
+
+def test_equal_arrays_give_equal_bytes(tmp_path):
+    arrays = make.demo_arrays()
+    make.write(tmp_path / "again.npz", arrays)
+    assert (tmp_path / "again.npz").read_bytes() == (DATA / "demo.npz").read_bytes()
+
+
+def test_short_tail_is_the_golden_case():
+    assert_holds(DATA / "short_tail.npz", make.short_tail_arrays(FOLDER / "short_tail" / "case.json"))
+    shipped, golden = spoofspan.demo.load_short_tail(), load("short_tail")
+    signatures = [
+        ss.range_eer(references, scores, convention="paper").signature
+        for references, scores in (
+            (shipped.references, shipped.systems[0.02]),
+            (golden.references, golden.scores),
+        )
+    ]
+    assert signatures[0] == signatures[1]
+
+
+def test_the_corpus_is_small_and_varied(corpus):
+    assert (DATA / "demo.npz").stat().st_size < 200_000
+    references = corpus.references
+    spoofed = references.range_durations[references.labels == 1] / 1e9
+    assert len(references) == 60
+    assert (references.durations >= 1e9).all()
+    assert (references.durations <= 6e9).all()
+    assert spoofed.min() >= 0.1
+    assert spoofed.max() <= 1.2
+    assert references.kind_names == ("A01", "A02", "A03")
+    assert all(scores.values.dtype == np.float32 for scores in corpus.systems.values())
+
+
+# ---------------------------------------------------------------- the table has the paper's shape
+
+
+def test_range_eer_is_above_the_point_eer_at_the_own_resolution(table):
+    for row in table.rows:
+        assert row.range_eer.value > row.point_eers[row.hop].value
+
+
+def test_coarser_branches_have_a_higher_range_eer_and_floor(table):
+    ranges = [row.range_eer.value for row in table.rows]
+    floors = [row.floor.value for row in table.rows]
+    assert ranges == sorted(ranges)
+    assert floors == sorted(floors)
+    assert all(floor < measured for floor, measured in zip(floors, ranges, strict=True))
+
+
+def test_measured_coarser_than_the_hop_looks_better_and_says_so(table):
+    for row in table.rows:
+        native = row.point_eers[row.hop].value
+        for resolution, measured in row.point_eers.items():
+            if resolution > row.hop:
+                assert measured.value < native
+                assert "easier task" in measured.notes[0]
+
+
+def test_measured_finer_than_the_hop_coarse_branches_look_like_their_range_eer(table):
+    row = table[0.64]
+    for resolution in (0.01, 0.02, 0.04):
+        assert abs(row.point_eers[resolution].value - row.range_eer.value) < 0.05
+        assert row.point_eers[resolution].value > row.point_eers[row.hop].value
+
+
+# ---------------------------------------------------------------- what is printed
+
+
+def test_demo_prints_the_numbers_of_the_library(table):
+    printed = output_of("demo")
+    measured = table.rows[0].range_eer
+    assert f"{100 * measured.value:.2f} %   {measured.decision}" in printed
+    assert f"FPR {100 * measured.false_positive_rate:.2f} %" in printed
+    assert f"FNR {100 * measured.false_negative_rate:.2f} %" in printed
+    assert measured.signature.comparable in printed
+    assert measured.signature.input in printed
+    lines = printed.splitlines()
+    for row in table.rows:
+        cells = [f"{1000 * row.hop:g}", "ms", f"{100 * row.floor.value:.2f}", f"{100 * row.range_eer.value:.2f}"]
+        cells += [
+            f"{100 * m.value:.2f}{'*' if resolution == row.hop else ''}" for resolution, m in row.point_eers.items()
+        ]
+        assert cells in [line.split() for line in lines]
+
+
+def test_demo_is_plain_text_of_at_most_80_columns_where_it_is_no_terminal():
+    for arguments in (["demo"], ["demo", "--conventions"]):
+        printed = output_of(*arguments)
+        assert printed.isascii()
+        unbreakable = ("  range-eer|", '      {"u1"')
+        assert all(len(line) <= 80 for line in printed.splitlines() if not line.startswith(unbreakable))
+
+
+def test_the_lines_for_own_data_run(capsys):
+    exec(OWN_DATA, {"frames": np.float32([0.9] * 60 + [-0.4] * 40)})
+    printed = capsys.readouterr().out
+    assert printed.startswith("range-eer 0.00 %")
+    for line in OWN_DATA.splitlines():
+        assert line in output_of("demo")
+
+
+def test_demo_as_json_has_the_same_numbers(table):
+    content = json.loads(output_of("demo", "--format", "json"))
+    assert content["table"] == json.loads(json.dumps(table.to_dict()))
+    assert content["range_eer"] == json.loads(json.dumps(table.rows[0].range_eer.to_dict()))
+    assert content["corpus"]["utterances"] == 60
+
+
+def test_one_corpus_and_one_system_have_several_numbers():
+    printed = output_of("demo", "--conventions")
+    rows = {line[:27].strip(): line for line in printed.splitlines()}
+    assert "14.68 %" in rows["published script (nii-2023)"]
+    assert "14.41 %" in rows["WeDefense (wedefense)"]
+    assert "14.41 %" in rows["partialspoof-metrics"]
+    assert "14.25 %" in rows["the equations (paper)"]
+    assert "refused" in rows["spoofspan (default)"]
+
+
+def test_conventions_as_json_are_those_of_the_library():
+    content = json.loads(output_of("demo", "--conventions", "--format", "json"))
+    corpus = spoofspan.demo.load_short_tail()
+    rows = {row["name"]: row for row in content["conventions"]}
+    assert len(rows) == 6
+    for row in rows.values():
+        if row["convention"] in CONVENTIONS:
+            measured = ss.range_eer(corpus.references, corpus.systems[0.02], convention=row["convention"])
+            assert row["measurement"] == json.loads(json.dumps(measured.to_dict()))
+            assert f"{100 * row['measurement']['value']:.2f}" == CONVENTIONS[row["convention"]]
+            assert row["seconds"] == measured.touched["uncovered"].seconds
+    with pytest.raises(ss.DataError) as refusal:
+        ss.range_eer(corpus.references, corpus.systems[0.02])
+    assert rows["spoofspan (default)"]["refusal"] == str(refusal.value)
+    assert rows["spoofspan (default)"]["measurement"] is None
+
+
+@pytest.mark.parametrize("arguments", [["demo"], ["demo", "--conventions"]])
+def test_the_readme_shows_what_is_printed(arguments):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    lines = [line.rstrip() for line in output_of(*arguments).splitlines()]
+    ruled = lines.index("-" * 80)
+    shown = lines[ruled - 1 : ruled + 7]
+    place = readme.index(shown[0])
+    assert readme[place : place + len(shown)] == shown
+
+
+def test_the_quickstart_runs():
+    example = ROOT / "examples" / "quickstart.py"
+    result = subprocess.run([sys.executable, example], capture_output=True, check=True, text=True)
+    assert "range-eer 5.00 %" in result.stdout
+
+
+def test_the_checks_call_the_readmes_command():
+    (line,) = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if _is_checks(line)]
+    assert all(part in line for part in ("pytest", "ruff check", "ruff format --check", "mypy"))
+
+
+def _is_checks(line):
+    return line.startswith("python3 -m venv ") and " -m pytest " in line
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["-h"]])
+def test_help_is_printed(arguments):
+    assert "Usage:" in output_of(*arguments)
+
+
+def test_version_is_printed():
+    assert output_of("--version") == f"spoofspan {ss.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["demo", "--formt"], ["demo", "--format", "yaml"], ["dmo"]])
+def test_wrong_usage_exits_with_2(arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert not result.stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(ss.UsageError, 2), (ss.DataError, 3), (ss.UndefinedMeasureError, 4), (ss.SpoofspanError, 1)]
+)
+def test_a_refusal_is_one_sentence_on_stderr_and_an_exit_code(error, code, monkeypatch, capsys):
+    def refuse():
+        raise error("utterance 'u1': score 3 is NaN; replace it")
+
+    monkeypatch.setattr(spoofspan.demo, "load", refuse)
+    monkeypatch.setattr(sys, "argv", ["spoofspan", "demo"])
+    with pytest.raises(SystemExit) as ended:
+        spoofspan.cli.main()
+    printed = capsys.readouterr()
+    assert ended.value.code == code
+    assert printed.err == "error: utterance 'u1': score 3 is NaN; replace it\n"
+    assert printed.out == ""
+
+
+def test_warnings_are_sentences_on_stderr_said_once(monkeypatch, capsys):
+    coarse = spoofspan.demo.load()
+    rounded = ss.Scores.from_columns(
+        coarse.systems[0.64].utterances,
+        coarse.systems[0.64].offsets,
+        np.round(coarse.systems[0.64].values),
+        hop=0.64,
+        higher="bonafide",
+    )
+    few_scores = spoofspan.demo.DemoCorpus(coarse.references, {0.64: rounded})
+    monkeypatch.setattr(spoofspan.demo, "load", lambda: few_scores)
+    monkeypatch.setattr(sys, "argv", ["spoofspan", "demo", "--format", "json"])
+    with pytest.raises(SystemExit) as ended:
+        spoofspan.cli.main()
+    printed = capsys.readouterr()
+    assert ended.value.code == 0
+    json.loads(printed.out)
+    lines = printed.err.splitlines()
+    assert any(line.startswith("warning: range-eer: FPR and FNR differ by") for line in lines)
+    assert len(lines) == len(set(lines))
+
+
+def test_the_console_script_runs_in_a_dumb_ascii_terminal():
+    script = Path(sysconfig.get_path("scripts")) / "spoofspan"
+    environment = {"PATH": "", "TERM": "dumb", "PYTHONIOENCODING": "ascii", "COLUMNS": "40"}
+    if sys.platform == "win32":
+        pytest.skip("the path of the script differs")
+    result = subprocess.run([script, "demo"], env=environment, capture_output=True, check=True, text=True)
+    assert "Range EER of the branch with a score every 20 ms" in result.stdout
+    assert "\x1b" not in result.stdout
+    assert result.stderr == ""
+
+
+def test_import_brings_in_nothing_heavy():
+    heavy = ["torch", "matplotlib", "dask", "pyarrow", "pandas", "scipy", "rich", "typer"]
+    question = f"import sys, spoofspan; print([name for name in {heavy} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", question], capture_output=True, check=True, text=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_help_brings_in_no_tables():
+    question = (
+        "import sys, spoofspan.cli; sys.argv = ['spoofspan', '--help']\n"
+        "try: spoofspan.cli.main()\n"
+        "except SystemExit: print('rich.table' in sys.modules, file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", question], capture_output=True, check=True, text=True)
+    assert result.stderr.strip() == "False"
