@@ -70,6 +70,7 @@ class RangeRates:
         labelling, runs, touched = overlay_part(references, scores, rules)
         undecided = [int(column.sum(dtype=object)) for column in undecided_time(labelling, runs, rules, touched)]
         self.touched: tuple[Touched, ...] = tuple(touched)
+        self.utterances = labelling.utterances
         self.scores: Float64 = (runs.values if scores.higher == "bonafide" else -runs.values).astype(np.float64)
         self.bona_fide, self.spoof = _overlaps(labelling, runs)
         scored = self.bona_fide + self.spoof > 0

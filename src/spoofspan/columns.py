@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.errors import DataError, Problems, UsageError
-from spoofspan.nanoseconds import LONGEST, Int64, seconds_text
+from spoofspan.nanoseconds import LONGEST, Float64, Int64, seconds_text
 
 Flags = npt.NDArray[np.bool_]
 
@@ -178,3 +178,16 @@ def tidy_rows(offsets: Int64, starts: Int64, ends: Int64) -> tuple[Int64 | None,
     keep = ~empty[order]
     kept_before = np.concatenate(([0], np.cumsum(keep)))
     return order[keep], kept_before[offsets], int(np.count_nonzero(empty))
+
+
+def seconds_column(rows: Sequence[tuple[str, Sequence[Any]]], place: int, name: str) -> Float64:
+    """Take one time of every (utterance, row) pair, in seconds."""
+    try:
+        return np.array([row[place] for _, row in rows], np.float64)
+    except (TypeError, ValueError):
+        for utterance, row in rows:
+            try:
+                float(row[place])
+            except (TypeError, ValueError):
+                raise DataError(f"utterance {utterance!r}: {name} {row[place]!r} is no number of seconds") from None
+        raise

@@ -152,12 +152,14 @@ def _add_where(amounts: list[int], columns: tuple[Int64, Int64], mask: npt.NDArr
 
 def _bracket(sample: MassBlock) -> tuple[Any, Any]:
     """Two scores of a sample that should hold the crossing between them, or be it; None if it cannot tell."""
-    all_bona_fide, all_spoof = int(sample.bona_fide.sum()), int(sample.spoof.sum())
-    if not all_bona_fide or not all_spoof:
-        return None, None
     distinct, columns = sum_ties(sample.scores, sample.bona_fide, sample.spoof)
-    false_positive_rate = np.cumsum(columns[0]) / all_bona_fide
-    difference = false_positive_rate + np.cumsum(columns[1]) / all_spoof - 1.0
+    # doubles are good enough for a guess, and cannot overflow
+    called_bona_fide, called_spoof = (np.cumsum(column.astype(np.float64)) for column in columns)
+    if not distinct.size or not called_bona_fide[-1] or not called_spoof[-1]:
+        return None, None
+    all_bona_fide, all_spoof = float(called_bona_fide[-1]), float(called_spoof[-1])
+    false_positive_rate = called_bona_fide / all_bona_fide
+    difference = false_positive_rate + called_spoof / all_spoof - 1.0
     # the standard deviation of FPR - FNR at the crossing; an EER near 0 or 1 is itself uncertain
     last = distinct.size - 1
     rate = float(false_positive_rate[min(int(np.searchsorted(difference, 0.0)), last)])

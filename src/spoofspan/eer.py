@@ -41,9 +41,18 @@ def check_eer_rule(rule: str) -> str:
     'bucketed(-2,2,10000)'
     """
     spelled = str(rule).replace(" ", "")
-    if spelled not in EER_RULES and not _BUCKETED.fullmatch(spelled):
+    match = _BUCKETED.fullmatch(spelled)
+    if spelled not in EER_RULES and (match is None or not all(map(_is_number, match.groups("0")))):
         raise UsageError(f"eer_rule={rule!r}: valid: {', '.join(EER_RULES)}, bucketed(lo,hi,n), bucketed(2max,n)")
     return spelled
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:

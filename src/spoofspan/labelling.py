@@ -9,6 +9,7 @@ References say what somebody wrote down; a labelling says what counts. Its runs 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -97,27 +98,10 @@ class _Ranges:
         self.offsets, self.starts, self.ends = references.offsets, references.starts, references.ends
         self.labels = references.labels
         self.snap = snap
-        overlapping = within_utterances(
-            self.offsets, (self.starts[1:] < self.ends[:-1]) & (self.labels[1:] == self.labels[:-1])
-        )
-        if overlapping.any():
-            self._merge(np.unique(utterance_of_rows(self.offsets)[1:][overlapping]))
-
-    def _merge(self, utterances: Int64) -> None:
-        """Rule 1: make one of overlapping ranges of one label (rare, so a plain loop over those utterances)."""
-        ends, keep = self.ends.copy(), np.ones(self.ends.size, bool)
-        for i in utterances:
-            open_row: dict[int, int] = {}
-            for row in range(int(self.offsets[i]), int(self.offsets[i + 1])):
-                label = int(self.labels[row])
-                holder = open_row.get(label)
-                if holder is not None and self.starts[row] <= ends[holder]:
-                    ends[holder] = max(ends[holder], ends[row])
-                    keep[row] = False
-                else:
-                    open_row[label] = row
-        self.ends = ends
-        self._keep(keep)
+        merged = merge_rows(self.offsets, self.starts, self.ends, self.labels)
+        if merged is not None:
+            self.ends = merged[1]
+            self._keep(merged[0])
 
     def _keep(self, keep: npt.NDArray[np.bool_]) -> None:
         if keep.all():
@@ -289,7 +273,9 @@ def _ignore_outside_regions(labelling: Labelling, regions: Regions, touched: lis
     outside: list[tuple[int, int, int]] = []
     for i, (utt, extent) in enumerate(zip(labelling.utterances, labelling.extents.tolist(), strict=True)):
         position = 0
-        for region in sorted(regions.get(utt, ())):
+        for region in _in_order(utt, regions.get(utt, ())):
+            if not isinstance(region, Sequence) or len(region) != 2:
+                raise UsageError(f"regions: utterance {utt!r}: a region is (start, end), not {region!r}")
             start, end = (duration_ns(t, f"region of {utt!r}") for t in region)
             if end < start or start < 0:
                 raise UsageError(f"regions: utterance {utt!r}: no range of time: {region!r}")
@@ -302,9 +288,57 @@ def _ignore_outside_regions(labelling: Labelling, regions: Regions, touched: lis
     return result
 
 
+def _in_order(utterance: str, regions: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    try:
+        return sorted(regions)
+    except TypeError:
+        raise UsageError(f"regions: utterance {utterance!r}: not a list of (start, end): {regions!r}") from None
+
+
 def _note_ignored(touched: list[Touched], rule: str, value: str, before: Labelling, after: Labelling) -> None:
     lost = after.time_of(IGNORED) - before.time_of(IGNORED)
     note_touched(touched, rule, value, lost)
+
+
+def merge_rows(
+    offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.bool_], Int64] | None:
+    """Rule 1: make one of overlapping ranges of equal content; returns the rows to keep and the ends of all.
+
+    None if there is nothing to do. Rare, so a plain loop over the utterances that have any.
+    """
+    overlapping = within_utterances(offsets, (starts[1:] < ends[:-1]) & (content[1:] == content[:-1]))
+    if not overlapping.any():
+        return None
+    ends, keep = ends.copy(), np.ones(ends.size, bool)
+    for i in np.unique(utterance_of_rows(offsets)[1:][overlapping]):
+        open_row: dict[int, int] = {}
+        for row in range(int(offsets[i]), int(offsets[i + 1])):
+            holder = open_row.get(int(content[row]))
+            if holder is not None and starts[row] <= ends[holder]:
+                ends[holder] = max(ends[holder], ends[row])
+                keep[row] = False
+            else:
+                open_row[int(content[row])] = row
+    return keep, ends
+
+
+def merge_overlaps(references: References) -> References:
+    """Rule 1 on references themselves; ranges of different kinds stay apart."""
+    kinds = 0 if references.kinds is None else references.kinds.astype(np.int64) + 1
+    content = references.labels.astype(np.int64) * 2**32 + kinds
+    merged = merge_rows(references.offsets, references.starts, references.ends, content)
+    if merged is None:
+        return references
+    keep, ends = merged
+    return replace(
+        references,
+        offsets=np.concatenate(([0], np.cumsum(keep)))[references.offsets],
+        starts=references.starts[keep],
+        ends=ends[keep],
+        labels=references.labels[keep],
+        kinds=None if references.kinds is None else references.kinds[keep],
+    )
 
 
 def overwrite(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64, label: int) -> Labelling:

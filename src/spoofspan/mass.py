@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -87,17 +88,24 @@ class ScoreMass:
     higher: Higher
     unit: str = "ns"
     uncovered: str = "error"
+    basis: str = ""  # the rules and the resolution under which it was made
 
     def __add__(self, other: ScoreMass) -> ScoreMass:
-        mine, theirs = (self.higher, self.unit, self.uncovered), (other.higher, other.unit, other.uncovered)
-        if mine != theirs:
-            raise UsageError(f"masses with (higher, unit, uncovered) = {mine} and {theirs} do not add")
+        if (self.higher, self.unit) != (other.higher, other.unit):
+            raise UsageError(
+                f"masses of {self.unit} with higher={self.higher!r} and of {other.unit} with higher={other.higher!r} "
+                "do not add"
+            )
+        if self.basis != other.basis:
+            raise UsageError(f"masses made under different rules do not add: {self.basis} and {other.basis}")
         return replace(self, parts=self.parts + other.parts)
 
     @property
     def utterances(self) -> tuple[str, ...]:
         """All utterances, in order."""
-        return self.parts[0].utterances if len(self.parts) == 1 else sum((part.utterances for part in self.parts), ())
+        if len(self.parts) == 1:
+            return self.parts[0].utterances
+        return tuple(chain.from_iterable(part.utterances for part in self.parts))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -174,6 +182,8 @@ class ScoreMass:
         array = np.asarray(weights)
         if array.dtype.kind not in "iu" or array.shape != (len(utterances),) or (array < 0).any():
             raise UsageError("weights must be whole numbers from 0 on, one per utterance")
+        if array.size and int(array.max()) >= NS_PER_BLOCK:
+            raise UsageError(f"a weight of {int(array.max())} is too large")
         parts, done = [], 0
         for part in self.parts:
             count = len(part.utterances)
@@ -182,7 +192,9 @@ class ScoreMass:
         return replace(self, parts=tuple(parts))
 
 
-def check_weights(weights: Int64, heaviest: int) -> None:
-    """Refuse weights with which one utterance alone could overflow."""
-    if weights.size and int(weights.max()) * heaviest >= NS_PER_BLOCK:
-        raise UsageError(f"a weight of {int(weights.max())} is too large for the longest utterance")
+def combine_weights(old: Int64 | None, new: Int64, heaviest: int) -> Int64:
+    """Multiply weights; refuse those with which one utterance alone could overflow."""
+    largest = int(new.max(initial=0)) * (1 if old is None else int(old.max(initial=0)))
+    if largest * max(heaviest, 1) >= NS_PER_BLOCK:
+        raise UsageError(f"a weight of {largest} is too large for the longest utterance")
+    return new if old is None else old * new

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -85,7 +86,8 @@ def milliseconds(seconds: float) -> str:
     >>> milliseconds(0.02), milliseconds(0.0125)
     ('20ms', '12.5ms')
     """
-    return f"{seconds * 1000:.9g}ms"
+    # from the shortest decimal, so that two resolutions never share a spelling
+    return f"{Decimal(repr(float(seconds))).scaleb(3).normalize():f}ms"
 
 
 @dataclass(frozen=True)
@@ -216,10 +218,10 @@ class BisectionMeasurement(Measurement):
         return self.bisection.bracketed
 
 
-def warnings_for(value: float, point: OperatingPoint) -> tuple[str, ...]:
+def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[str, ...]:
     """Reasons to look twice at an EER."""
     found = []
-    if point.gap > WIDE_GAP:
+    if point.gap > WIDE_GAP and eer_rule not in ("interpolated", "convex-hull"):
         found.append(
             f"FPR and FNR differ by {100 * point.gap:.2f} points at the nearest threshold (few distinct scores?); "
             "report the gap, or use eer_rule='interpolated'"

@@ -24,7 +24,7 @@ from spoofspan.columns import blocks, first_rows, sum_by_utterance, utterance_of
 from spoofspan.covering import prepare_scores
 from spoofspan.errors import Problems, UndefinedMeasureError
 from spoofspan.labelling import Labelling, label_references
-from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, ScoreMass, check_weights
+from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, ScoreMass, combine_weights
 from spoofspan.nanoseconds import Int64, seconds_text
 from spoofspan.pairing import drop_bona_fide_con, pair
 from spoofspan.references import BONA_FIDE, SPOOF, References
@@ -65,8 +65,8 @@ class Overlay:
 
     def weigh(self, weights: Int64) -> Overlay:
         """Count each utterance so many times."""
-        check_weights(weights, int(self.labelling.extents.max(initial=0)))
-        return replace(self, weights=weights if self.weights is None else self.weights * weights)
+        longest = int(self.labelling.extents.max(initial=0))
+        return replace(self, weights=combine_weights(self.weights, weights, longest))
 
     def blocks(self) -> Iterator[MassBlock]:
         """Lay over block by block."""
@@ -159,7 +159,8 @@ def overlay_with(references: References, scores: Scores, rules: Rules) -> tuple[
     undecided = undecided_time(labelling, runs, rules, touched)
     counted = [np.zeros_like(column) if rules.uncovered == "ignore" else column for column in undecided]
     part = Overlay(labelling, runs, *counted)
-    return ScoreMass((part,), scores.higher, "ns", rules.uncovered), tuple(touched)
+    basis = f"ranges, {rules.spelled('range')}"
+    return ScoreMass((part,), scores.higher, "ns", rules.uncovered, basis), tuple(touched)
 
 
 def undecided_time(labelling: Labelling, runs: ScoreRuns, rules: Rules, touched: list[Touched]) -> tuple[Int64, Int64]:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from spoofspan.columns import blocks, first_rows, offsets_of, utterance_of_rows
 from spoofspan.errors import UsageError
 from spoofspan.labelling import IGNORED, Labelling, overwrite
-from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, ScoreMass, check_weights
+from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, ScoreMass, combine_weights
 from spoofspan.nanoseconds import Int64, duration_ns, edges_before, grid_edges, whole_ns
 from spoofspan.overlaying import lay_over, overlay_part, undecided_time
 from spoofspan.references import BONA_FIDE, SPOOF, Labels, References
@@ -150,15 +150,16 @@ class PointOverlay:
 
     def weigh(self, weights: Int64) -> PointOverlay:
         """Count each utterance so many times."""
-        check_weights(weights, int(self.grid.counts.max(initial=0)))
-        return replace(self, weights=weights if self.weights is None else self.weights * weights)
+        return replace(self, weights=combine_weights(self.weights, weights, int(self.grid.counts.max(initial=0))))
 
     def blocks(self) -> Iterator[MassBlock]:
         """Label and score the points block by block."""
         points = self.grid.counts
         rows = np.maximum(points, np.diff(self.runs.offsets))
         point_runs = self.grid.runs()
-        for first, last in blocks(rows, self.labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
+        # both the time to lay over and the weighted points must fit into int64
+        heavy = points if self.weights is None else points * self.weights
+        for first, last in blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK):
             _, bona_fide_time, spoof_time = lay_over(self.labelling, point_runs, first, last)
             if self.rules.label == "rounded":
                 labelled = bona_fide_time + spoof_time > 0
@@ -339,7 +340,8 @@ def point_mass_with(
         labelling = _ignore_uncovered(labelling, runs)
     grid = Grid.over(labelling.extents, resolution, rules.last_point)
     part = PointOverlay(labelling, runs, grid, rules)
-    return ScoreMass((part,), scores.higher, "points", rules.uncovered), tuple(touched)
+    basis = f"{resolution!r} s points, {rules.spelled('point')}"
+    return ScoreMass((part,), scores.higher, "points", rules.uncovered, basis), tuple(touched)
 
 
 def _ignore_uncovered(labelling: Labelling, runs: ScoreRuns) -> Labelling:

@@ -26,13 +26,14 @@ from spoofspan.columns import (
     offsets_of,
     place_of,
     rows_of,
+    seconds_column,
     tidy_rows,
     utterance_ids,
     utterance_of_rows,
     within_utterances,
 )
 from spoofspan.errors import DataError, Problems, UsageError, nearest_name
-from spoofspan.nanoseconds import LONGEST, Int64, duration_ns, seconds_text, times_ns
+from spoofspan.nanoseconds import LONGEST, Int64, duration_ns, exact_sum, seconds_text, times_ns
 
 BONA_FIDE, SPOOF, NONSPEECH = 0, 1, 2
 LABELS = ("bonafide", "spoof", "nonspeech")
@@ -98,8 +99,8 @@ class References:
             list(by_utterance),
             None if durations is None else np.array([durations[utt] for utt in by_utterance], np.float64),
             offsets_of([len(listed) for listed in by_utterance.values()]),
-            np.array([row[0] for _, row in rows], np.float64),
-            np.array([row[1] for _, row in rows], np.float64),
+            seconds_column(rows, 0, "start"),
+            seconds_column(rows, 1, "end"),
             labels=np.array(codes, np.int8),
             kinds=kinds if any(kind is not None for kind in kinds) else None,
             snap=snap,
@@ -154,7 +155,7 @@ class References:
 
     def __repr__(self) -> str:
         seconds = [
-            f"{seconds_text(int(self.range_durations[self.labels == code].sum()))} {name}"
+            f"{seconds_text(exact_sum(self.range_durations[self.labels == code]))} {name}"
             for code, name in enumerate(("bona fide", "spoof", "non-speech"))
             if (self.labels == code).any()
         ]
@@ -278,5 +279,5 @@ def durations_of(source: Mapping[str, float] | References, utterances: Sequence[
         problems.raise_if_any("give a duration for every utterance")
     result = np.array([known[utt] for utt in utterances], np.int64)
     if result.size and result.min() < 0:
-        raise DataError("a duration is negative; durations are seconds")
+        raise DataError(f"utterance {utterances[int(result.argmin())]!r}: its duration is negative; correct it")
     return result

@@ -99,7 +99,7 @@ class Rules:
                 raise UsageError(f"{name}={value!r}: {nearest_name(value, valid)}")
         for name in ("snap", "slack", "collar"):
             value = getattr(self, name)
-            if value is not None and duration_ns(value, name) < 0:
+            if (value is not None or name == "collar") and duration_ns(value, name) < 0:
                 raise UsageError(f"{name}={value!r}: must not be negative (seconds)")
         if not isinstance(self.partial, bool):
             raise UsageError(f"partial={self.partial!r}: must be True or False")

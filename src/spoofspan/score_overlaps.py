@@ -91,7 +91,11 @@ def _combine_overlaps(utterances: tuple[str, ...], runs: RangeRuns, mean: bool) 
         if mean:
             combined = combined / depth[covered]
     if np.isnan(combined).any():
-        raise DataError("the mean of overlapping scores is undefined: infinities of both signs; use overlap='min'")
+        bad = utterances[int(distinct_utterance[covered][np.isnan(combined)][0])]
+        raise DataError(
+            f"utterance {bad!r}: the mean of overlapping scores is undefined (infinities of both signs); "
+            "use overlap='min'"
+        )
     return RangeRuns(
         offsets_of(np.bincount(distinct_utterance[covered], minlength=count)),
         combined,

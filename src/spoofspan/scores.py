@@ -27,11 +27,12 @@ from spoofspan.columns import (
     offsets_of,
     place_of,
     rows_of,
+    seconds_column,
     tidy_rows,
     utterance_ids,
 )
 from spoofspan.errors import DataError, Problems, UsageError
-from spoofspan.nanoseconds import Float64, Int64, duration_ns, times_ns
+from spoofspan.nanoseconds import LONGEST, Float64, Int64, duration_ns, times_ns
 
 if TYPE_CHECKING:
     from spoofspan.references import References
@@ -72,10 +73,8 @@ class Scores:
         window: float | None = None,
     ) -> Scores:
         """Build from a dict: utterance -> one score per frame. ``hop``, ``start`` and ``window`` are in seconds."""
-        arrays = {utt: np.asarray(values) for utt, values in frames.items()}
-        for utt, array in arrays.items():
-            if array.ndim != 1:
-                raise UsageError(f"utterance {utt!r}: scores must be one-dimensional, not {array.shape}")
+        # each array is checked before they are joined: joined, integers and decisions would turn into floats
+        arrays = {utt: _numbers(values, f"utterance {utt!r}: ") for utt, values in frames.items()}
         return cls.from_columns(
             list(arrays),
             offsets_of([array.size for array in arrays.values()]),
@@ -90,13 +89,14 @@ class Scores:
     def from_ranges(cls, ranges: Mapping[str, Iterable[tuple[float, float, float]]], *, higher: Higher) -> Scores:
         """Build from a dict: utterance -> ``(start, end, score)``, times in seconds."""
         by_utterance = {utt: list(rows) for utt, rows in ranges.items()}
-        rows = [row for listed in by_utterance.values() for row in listed]
+        rows = [(utt, row) for utt, listed in by_utterance.items() for row in listed]
+        values = [_numbers([row[2]], f"utterance {utt!r}: ") for utt, row in rows]
         return cls.from_columns(
             list(by_utterance),
             offsets_of([len(listed) for listed in by_utterance.values()]),
-            np.array([row[2] for row in rows]),
-            starts=np.array([row[0] for row in rows], np.float64),
-            ends=np.array([row[1] for row in rows], np.float64),
+            _concatenate(values),
+            starts=seconds_column(rows, 0, "start"),
+            ends=seconds_column(rows, 1, "end"),
             higher=higher,
         )
 
@@ -138,11 +138,16 @@ class Scores:
             if starts is not None or ends is not None:
                 raise UsageError("give hop (frames) or starts and ends (ranges), not both")
             hops = _per_utterance(hop, ids, "hop")
-            if not (np.isfinite(hops).all() and (hops * 1e9 >= 1).all()):
-                raise UsageError("hop must be positive: the spacing of the scores in seconds")
+            if not ((hops >= 1e-9) & (hops <= LONGEST / 1e9)).all():
+                raise UsageError("hop must be positive and below 36 years: the spacing of the scores in seconds")
             origins = np.array([0], np.int64) if np.isscalar(start) and not start else None
             if origins is None:
-                origins = np.rint(_per_utterance(start, ids, "start") * 1e9).astype(np.int64)
+                seconds = _per_utterance(start, ids, "start")
+                if not (np.abs(seconds) <= LONGEST / 1e9).all():
+                    raise UsageError(
+                        "start must be finite and below 36 years: where the first frame begins, in seconds"
+                    )
+                origins = np.rint(seconds * 1e9).astype(np.int64)
             return cls(ids, offset, numbers, higher, hops, np.broadcast_to(origins, len(ids)), _window(window, hops))
         if starts is None or ends is None:
             raise UsageError("scores need a time: give hop= (frames) or starts= and ends= (ranges)")
@@ -218,23 +223,26 @@ def _concatenate(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return np.concatenate(filled) if filled else np.zeros(0)
 
 
-def _numbers(values: npt.ArrayLike) -> Values:
+def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
     """Take scores as they are; integers become float64 if that loses nothing."""
     array = np.asarray(values)
     if array.ndim != 1:
-        raise UsageError(f"scores must be one-dimensional, not {array.shape}")
+        raise UsageError(f"{place}scores must be one-dimensional, not {array.shape}")
+    if not array.size and array.dtype.kind not in "fiu":
+        return np.zeros(0)
     if array.dtype in (np.float16, np.float32, np.float64):
         return array
     if array.dtype == bool:
         raise UsageError(
-            "these scores are hard decisions (bool); an EER needs scores that say how likely each moment is spoofed"
+            f"{place}these scores are hard decisions (bool); an EER needs scores that say how likely a spoof is"
         )
     if array.dtype.kind in "iu":
-        numbers = array.astype(np.float64)
-        if not np.array_equal(numbers.astype(array.dtype), array):
-            raise DataError("integer scores beyond 2**53 do not fit into float64; rescale them")
-        return numbers
-    raise UsageError(f"scores must be float16, float32, float64 or integers, not {array.dtype}")
+        if array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
+            row = int(np.flatnonzero((array > 2**53) | (array < -(2**53)))[0])
+            where = f"{place.removesuffix(': ')}, score {row}" if place else f"score {row}"
+            raise DataError(f"{where}: integers beyond 2**53 do not fit into float64; rescale them")
+        return array.astype(np.float64)
+    raise UsageError(f"{place}scores must be float16, float32, float64 or integers, not {array.dtype}")
 
 
 def _of(value: float | Mapping[str, float], utterance: str, name: str) -> float:
@@ -246,7 +254,10 @@ def _of(value: float | Mapping[str, float], utterance: str, name: str) -> float:
 
 
 def _per_utterance(value: float | npt.ArrayLike, ids: Sequence[str], name: str) -> Float64:
-    array = np.asarray(value, np.float64)
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} must be a number of seconds, not {value!r}") from None
     if array.ndim > 1 or (array.ndim == 1 and array.size != len(ids)):
         raise UsageError(f"{name} must be one number, or one per utterance")
     return np.broadcast_to(array, len(ids))

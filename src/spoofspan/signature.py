@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from spoofspan.columns import blocks, utterance_of_rows, within_utterances
 from spoofspan.covering import score_times
+from spoofspan.labelling import merge_overlaps
 from spoofspan.nanoseconds import Int64, duration_ns
 from spoofspan.references import References
 from spoofspan.rules import RULES_VERSION, Regions
@@ -72,7 +73,7 @@ def utterances_hash(utterances: Sequence[str]) -> str:
 def references_hash(references: References) -> str:
     """Hash who is spoofed when: ids, durations, ranges with their labels and kinds."""
     order = _sorted_order(references.utterances)
-    tidy = references.take(order)
+    tidy = merge_overlaps(references.take(order))
     # kinds as names, since codes depend on which others occur
     kinds = np.full(tidy.starts.size, -1) if tidy.kinds is None else tidy.kinds.astype(np.int64)
     content = tidy.labels.astype(np.int64) * 2**32 + kinds

@@ -1,0 +1,434 @@
+"""Numbers are comparable exactly if their signatures say so, and the same content has the same signature."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from drawn_corpora import corpora
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import spoofspan as ss
+from spoofspan import signature
+
+pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+
+few_examples = settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+
+RANGES = {
+    "u1": [(0.0, 1.0, "bonafide"), (1.0, 1.5, "spoof", "A07"), (1.5, 2.0, "bonafide")],
+    "u2": [(0.0, 0.5, "spoof", "A09"), (0.5, 1.0, "bonafide")],
+    "u3": [(0.0, 1.0, "bonafide")],
+}
+DURATIONS = {"u1": 2.0, "u2": 1.0, "u3": 1.0}
+FRAMES = {
+    utt: np.random.default_rng(i).normal(size=round(50 * DURATIONS[utt])).astype(np.float32)
+    for i, utt in enumerate(RANGES)
+}
+
+
+def references(ranges=RANGES, durations=DURATIONS, **more):
+    return ss.References.from_ranges(ranges, durations, **more)
+
+
+def scores(frames=FRAMES, higher="bonafide", **more):
+    return ss.Scores.from_frames(frames, higher=higher, **{"hop": 0.02, **more})
+
+
+def signed(given_references=None, given_scores=None, **more):
+    return ss.range_eer(given_references or references(), given_scores or scores(), **more).signature
+
+
+def changed(utterance, position, row):
+    """The references with another range at one place."""
+    rows = list(RANGES[utterance])
+    rows[position] = row
+    return references({**RANGES, utterance: rows})
+
+
+# ---------------------------------------------------------------- the same content
+
+
+def test_the_container_of_the_references_leaves_no_trace():
+    built = references()
+    kinds = [None if code < 0 else built.kind_names[code] for code in built.kinds]
+    in_ns = ss.References.from_columns(
+        np.array(built.utterances),
+        built.durations,
+        built.offsets,
+        built.starts,
+        built.ends,
+        built.labels == 1,
+        kinds=kinds,
+    )
+    in_seconds = ss.References.from_columns(
+        list(built.utterances),
+        built.durations / 1e9,
+        built.offsets.astype(np.int32),
+        built.starts / 1e9,
+        built.ends / 1e9,
+        labels=built.labels,
+        kinds=kinds,
+    )
+    reordered = references({utt: RANGES[utt][::-1] for utt in ("u3", "u1", "u2")})
+    with_empty = references({**RANGES, "u3": [*RANGES["u3"], (0.4, 0.4, "spoof", "A01")]})
+    for same in (in_ns, in_seconds, reordered, with_empty):
+        assert signed(same) == signed()
+
+
+def test_split_references_are_the_same_references():
+    split = {
+        "u1": [
+            (0.0, 0.3, "bonafide"),
+            (0.3, 1.0, "bonafide"),
+            (1.0, 1.2, "spoof", "A07"),
+            (1.2, 1.5, "spoof", "A07"),
+            (1.5, 2.0, "bonafide"),
+        ],
+        "u2": RANGES["u2"],
+        "u3": [(0.5, 1.0, "bonafide"), (0.0, 0.5, "bonafide")],
+    }
+    assert signed(references(split)) == signed()
+    # but not if the pieces are of different kinds
+    split["u1"][3] = (1.2, 1.5, "spoof", "A08")
+    assert signed(references(split)).comparable != signed().comparable
+
+
+def test_overlapping_ranges_of_one_label_are_the_range_they_make():
+    overlapping = {**RANGES, "u3": [(0.0, 0.7, "bonafide"), (0.3, 1.0, "bonafide")]}
+    measured = ss.range_eer(references(overlapping), scores())
+    assert measured.exact_value == ss.range_eer(references(), scores()).exact_value
+    assert measured.signature == signed()
+
+
+def test_kinds_are_hashed_by_name_and_not_by_code():
+    # another kind in the middle of the alphabet moves the codes of the others
+    more = {**RANGES, "u4": [(0.0, 1.0, "spoof", "A08")]}
+    durations = {**DURATIONS, "u4": 1.0}
+    with_more = references(more, durations)
+    assert with_more.kind_names == ("A07", "A08", "A09")
+    without = with_more.take(np.array([0, 1, 2]))
+    assert signature.references_hash(without) == signature.references_hash(references())
+
+
+def test_the_container_of_the_scores_leaves_no_trace():
+    built = scores()
+    edges = {utt: np.rint(np.arange(values.size + 1) * 0.02 * 1e9).astype(np.int64) for utt, values in FRAMES.items()}
+    ranges = {
+        utt: [(a / 1e9, b / 1e9, value) for a, b, value in zip(edges[utt], edges[utt][1:], values, strict=False)]
+        for utt, values in FRAMES.items()
+    }
+    same = [
+        ss.Scores.from_ranges(ranges, higher="bonafide"),
+        ss.Scores.from_ranges({utt: rows[::-1] for utt, rows in reversed(ranges.items())}, higher="bonafide"),
+        scores({utt: FRAMES[utt] for utt in ("u2", "u3", "u1")}),
+        scores({utt: values.astype(np.float64) for utt, values in FRAMES.items()}),
+        scores({utt: np.repeat(values, 2) for utt, values in FRAMES.items()}, hop=0.01),
+        scores(hop=dict.fromkeys(FRAMES, 0.02), window=0.02),
+        ss.Scores.from_columns(np.array(built.utterances), built.offsets, built.values, hop=0.02, higher="bonafide"),
+    ]
+    expected = signature.scores_hash(built)
+    for other in same:
+        assert signature.scores_hash(other) == expected
+    # without a rule that treats frames and ranges apart, the whole signature is the same
+    assert {signed(given_scores=other, slack=0.0) for other in same} == {signed(slack=0.0)}
+
+
+def test_equal_values_of_any_type_are_the_same_scores():
+    values = {utt: np.rint(4 * frames) / 4 for utt, frames in FRAMES.items()}
+    hashes = {
+        signature.scores_hash(scores({utt: array.astype(dtype) for utt, array in values.items()}))
+        for dtype in (np.float16, np.float32, np.float64)
+    }
+    integers = {utt: np.rint(frames).astype(np.int64) for utt, frames in FRAMES.items()}
+    floats = {utt: array.astype(np.float16) for utt, array in integers.items()}
+    assert len(hashes) == 1
+    assert signature.scores_hash(scores(integers)) == signature.scores_hash(scores(floats)) not in hashes
+    zeros = [scores({"u1": np.array(zero, np.float32)}) for zero in ([0.0, -0.0], [-0.0, -0.0], [0.0, 0.0])]
+    assert len({signature.scores_hash(some) for some in zeros}) == 1
+
+
+def test_mirrored_scores_are_the_same_input():
+    mirrored = scores({utt: -values for utt, values in FRAMES.items()}, higher="spoof")
+    assert signed(given_scores=mirrored) == signed()
+    assert signed(given_scores=scores(higher="spoof")).input != signed().input
+    assert signed(given_scores=scores(higher="spoof")).comparable == signed().comparable
+
+
+@pytest.mark.parametrize("rows", [1, 7, 64, 1 << 18])
+def test_the_size_of_the_blocks_leaves_no_trace(rows, monkeypatch):
+    tied = {utt: np.rint(values) for utt, values in FRAMES.items()}
+    expected = signed(), signed(given_scores=scores(tied))
+    monkeypatch.setattr(signature, "_ROWS", rows)
+    assert (signed(), signed(given_scores=scores(tied))) == expected
+
+
+@few_examples
+@given(data=st.data(), corpus=corpora())
+def test_order_and_pieces_leave_no_trace(data, corpus):
+    expected = signature.references_hash(corpus.built()[0]), signature.scores_hash(corpus.built()[1])
+    utterances = data.draw(st.permutations(list(corpus.references)))
+
+    def halves(rows):
+        cut = [data.draw(st.integers(start, end)) for start, end, _ in rows]
+        pieces = [
+            (a, b, thing)
+            for (start, end, thing), middle in zip(rows, cut, strict=True)
+            for a, b in ((start, middle), (middle, end))
+        ]
+        return data.draw(st.permutations(pieces))
+
+    other = corpus.but(
+        references={utt: halves(corpus.references[utt]) for utt in utterances},
+        scores={utt: halves(corpus.scores[utt]) for utt in utterances},
+    )
+    built = other.built()
+    assert (signature.references_hash(built[0]), signature.scores_hash(built[1])) == expected
+
+
+# ---------------------------------------------------------------- what makes numbers incomparable
+
+
+OTHER_RULES = [
+    {"gaps": "bonafide"},
+    {"snap": 0.002},
+    {"extent": "last-range-end"},
+    {"nonspeech": "ignore"},
+    {"uncovered": "hold"},
+    {"slack": 0.0},
+    {"slack": 0.01},
+    {"overlong": "cut"},
+    {"last_frame": "drop"},
+    {"overlap": "min"},
+    {"collar": 0.01},
+    {"collar": 0.02},
+    {"partial": True},
+    {"utterances": "drop-bonafide-CON"},
+    {"regions": {"u1": [(0.0, 2.0)], "u2": [(0.0, 1.0)], "u3": [(0.0, 1.0)]}},
+    {"regions": {"u1": [(0.0, 2.0)], "u2": [(0.0, 1.0)], "u3": [(0.0, 0.5)]}},
+    {"eer_rule": "interpolated"},
+    {"eer_rule": "convex-hull"},
+    {"eer_rule": "bucketed(-9,9,100)"},
+    {"eer_rule": "bucketed(-9,9,200)"},
+    {"convention": "paper"},
+    {"convention": "nii-2023"},
+    {"convention": "wedefense"},
+]
+POINT_RULES = [
+    {"label": "majority"},
+    {"label": 0.3},
+    {"label": 0.25},
+    {"label": "rounded"},
+    {"last_point": "round"},
+    {"resolution": 0.01},
+    {"resolution": 0.021},
+    {"resolution": 0.0201},
+]
+
+
+def test_every_rule_makes_a_number_incomparable():
+    signatures = [signed(), *(signed(**rules) for rules in OTHER_RULES)]
+    assert len({some.comparable for some in signatures}) == len(signatures)
+    assert len({some.input for some in signatures}) == 1
+
+
+def test_every_rule_of_points_makes_a_number_incomparable():
+    def point(**more):
+        return ss.point_eer(references(), scores(), **{"resolution": 0.02, **more}).signature
+
+    others = [rules for rules in OTHER_RULES if rules.get("convention") != "wedefense"]
+    signatures = [point(), *(point(**rules) for rules in others + POINT_RULES)]
+    assert len({some.comparable for some in signatures}) == len(signatures)
+    assert len({some.input for some in signatures}) == 1
+    assert point().comparable != signed().comparable
+
+
+def test_resolutions_that_differ_by_a_hair_are_not_comparable():
+    resolutions = [1 / 30, 0.0333333333, 0.03333333333]
+    # the grids differ: the 30th edge lies at 1 s, or 1 ns before it
+    assert len({np.rint(30 * resolution * 1e9) for resolution in resolutions}) > 1
+    signatures = {
+        ss.point_eer(references(), scores(), resolution).signature.comparable for resolution in resolutions[:2]
+    }
+    assert len(signatures) == 2
+
+
+def test_rules_of_points_leave_ranges_comparable():
+    assert signed(label="majority", last_point="round").comparable == signed().comparable
+
+
+def test_rules_spelled_out_are_the_rules_by_default():
+    spelled = {"gaps": "error", "extent": "duration", "snap": 0.0, "collar": 0, "label": "any", "eer_rule": "nearest"}
+    assert signed(**spelled) == signed()
+    assert signed(eer_rule="bucketed( -9, 9, 100 )") == signed(eer_rule="bucketed(-9,9,100)")
+    # the snap of the source counts as if it had been given
+    assert signed(references(snap=0.002)).comparable == signed(snap=0.002).comparable
+
+
+def test_a_convention_is_nothing_but_its_rules():
+    paper = {"snap": 0, "slack": 0, "overlong": "cut", "nonspeech": "ignore", "gaps": "ignore"}
+    assert signed(convention="paper") == signed(**paper, uncovered="unanswered")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(lambda: changed("u2", 0, (0.0, 0.499999999, "spoof", "A09")), id="edge"),
+        pytest.param(lambda: changed("u3", 0, (0.0, 1.0, "spoof")), id="label"),
+        pytest.param(lambda: changed("u3", 0, (0.0, 1.0, "nonspeech")), id="non-speech"),
+        pytest.param(lambda: changed("u2", 0, (0.0, 0.5, "spoof", "A08")), id="kind"),
+        pytest.param(lambda: changed("u2", 0, (0.0, 0.5, "spoof")), id="no kind"),
+        pytest.param(lambda: changed("u3", 0, (0.0, 1.0, "bonafide", "A07")), id="kind of bona fide"),
+        pytest.param(lambda: references(durations={**DURATIONS, "u3": 1.001}), id="duration"),
+        pytest.param(lambda: references(durations=None), id="no durations"),
+        pytest.param(
+            lambda: references(
+                {**{utt: rows for utt, rows in RANGES.items() if utt != "u3"}, "v3": RANGES["u3"]},
+                {"u1": 2.0, "u2": 1.0, "v3": 1.0},
+            ),
+            id="id",
+        ),
+        pytest.param(
+            lambda: references({**RANGES, "u2": RANGES["u3"], "u3": RANGES["u2"]}), id="ranges change utterances"
+        ),
+    ],
+)
+def test_other_references_make_a_number_incomparable(other):
+    frames = dict(zip(other().utterances, FRAMES.values(), strict=True))
+    arguments = {"nonspeech": "ignore", "gaps": "bonafide", "partial": True}
+    first = ss.range_eer(references(), scores(), **arguments).signature
+    second = ss.range_eer(other(), scores(frames), **arguments).signature
+    assert first.comparable != second.comparable
+
+
+def test_the_set_of_utterances_makes_a_number_incomparable():
+    some = {utt: FRAMES[utt] for utt in ("u1", "u2")}
+    fewer = signed(given_scores=scores(some), partial=True)
+    assert fewer.comparable != signed(partial=True).comparable
+    assert "utterances:2:" in fewer.comparable
+    assert "utterances:3:" in signed().comparable
+    selected = references().take(np.array([0, 1]))
+    assert signed(selected, scores(some)).comparable != signed().comparable
+    # as many, but others
+    others = {utt: FRAMES[utt] for utt in ("u2", "u3")}
+    assert fewer.comparable != signed(given_scores=scores(others), partial=True).comparable
+
+
+def test_other_scores_change_the_input_only():
+    louder = {**FRAMES, "u2": FRAMES["u2"] + np.float32(1.0)}
+    nudged = {utt: values.astype(np.float64) for utt, values in FRAMES.items()}
+    nudged["u3"] = nudged["u3"].copy()
+    nudged["u3"][-1] = np.nextafter(nudged["u3"][-1], np.inf)
+    longer = {**FRAMES, "u1": np.append(FRAMES["u1"], np.float32(0.5))}
+    for other in (scores(louder), scores(nudged), scores(longer), scores(start=0.001)):
+        found = signed(given_scores=other, uncovered="hold")
+        assert found.comparable == signed(uncovered="hold").comparable
+        assert found.input != signed().input
+
+
+def test_the_same_numbers_in_other_utterances_are_another_input():
+    frames = {"u1": FRAMES["u1"], "u2": FRAMES["u3"], "u3": FRAMES["u2"]}
+    assert signed(given_scores=scores(frames)).input != signed().input
+
+
+def test_ids_do_not_run_into_each_other():
+    first = references({"ab": RANGES["u3"], "c": RANGES["u2"]}, {"ab": 1.0, "c": 1.0})
+    second = references({"a": RANGES["u3"], "bc": RANGES["u2"]}, {"a": 1.0, "bc": 1.0})
+    assert signature.references_hash(first) != signature.references_hash(second)
+    assert signature.utterances_hash(["ab", "c"]) != signature.utterances_hash(["a", "bc"])
+    assert signature.utterances_hash(["ab", "c"]) == signature.utterances_hash(["c", "ab"])
+
+
+# ---------------------------------------------------------------- the signature of a measurement
+
+
+def test_hashes_are_computed_when_the_signature_is_asked_for_and_only_once(monkeypatch):
+    hashed = []
+
+    def count(name, original):
+        def counting(*args):
+            hashed.append(name)
+            return original(*args)
+
+        return counting
+
+    def refuse(*_):
+        raise AssertionError("hashed without being asked")
+
+    originals = {name: getattr(signature, name) for name in ("references_hash", "scores_hash", "utterances_hash")}
+    for name in originals:
+        monkeypatch.setattr(signature, name, refuse)
+    given_references, given_scores = references(), scores()
+    measurements = [
+        ss.range_eer(given_references, given_scores),
+        ss.point_eer(given_references, given_scores, 0.02),
+        ss.bisection_eer(given_references, given_scores),
+        ss.best_possible(given_references, 0.02),
+        ss.evaluate(given_references, given_scores, ["range-eer"])["range-eer"],
+    ]
+    for measured in measurements:
+        str(measured)
+        repr(measured)
+        with pytest.raises(AssertionError, match="without being asked"):
+            measured.signature  # noqa: B018
+    for name, original in originals.items():
+        monkeypatch.setattr(signature, name, count(name, original))
+    for measured in measurements:
+        hashed.clear()
+        assert measured.signature is measured.signature
+        assert sorted(hashed) == sorted(originals)
+
+
+def test_a_signature_says_what_it_signs():
+    text = signed().comparable
+    parts = text.split("|")
+    assert parts[:2] == ["range-eer", "nearest"]
+    for name in ("gaps:error", "snap:0ns", "slack:auto", "regions:all", "rules:1", "partial:False"):
+        assert name in parts
+    assert str(signed()) == f"{text} || {signed().input}"
+    assert signed().input.startswith("scores:")
+    point = ss.point_eer(references(), scores(), 0.64, label=0.3).signature.comparable.split("|")
+    assert point[0] == "point-eer@640ms"
+    assert f"label:{Fraction(3, 10)}" in point
+    plain = ss.range_eer(references(), scores()).to_dict()
+    assert plain["signature"] == {"comparable": text, "input": signed().input}
+
+
+def test_a_measurement_without_inputs_has_no_signature():
+    measured = ss.range_eer(references(), scores())
+    bare = ss.Measurement(
+        *(getattr(measured, name) for name in ("measure", "value", "point", "neighbours", "eer_rule", "convention")),
+        measured.rules,
+        measured.touched,
+        measured.utterances,
+    )
+    with pytest.raises(ss.UsageError, match="no signature"):
+        bare.signature  # noqa: B018
+
+
+def test_different_measures_are_not_comparable():
+    given_references, given_scores = references(), scores()
+    measurements = [
+        ss.range_eer(given_references, given_scores),
+        ss.point_eer(given_references, given_scores, 0.02),
+        ss.bisection_eer(given_references, given_scores),
+        ss.bisection_eer(given_references, given_scores, quantiles="integer"),
+        ss.bisection_eer(given_references, given_scores, precision=1e-3),
+    ]
+    assert len({measured.signature.comparable for measured in measurements}) == len(measurements)
+
+
+def test_the_snap_of_the_source_is_in_every_signature():
+    for measure in (ss.range_eer, ss.bisection_eer):
+        first, second = (measure(references(snap=snap), scores()).signature.comparable for snap in (0.0, 0.002))
+        assert first != second
+
+
+def test_utterances_that_a_rule_leaves_out_are_not_signed():
+    ranges = {"u1": RANGES["u1"], "CON_1": RANGES["u3"]}
+    given_references = references(ranges, {"u1": 2.0, "CON_1": 1.0})
+    given_scores = scores({"u1": FRAMES["u1"], "CON_1": FRAMES["u3"]})
+    for measure in (ss.range_eer, ss.bisection_eer):
+        measured = measure(given_references, given_scores, convention="nii-2023")
+        assert measured.utterances == 1
+        assert "utterances:1:" in measured.signature.comparable
