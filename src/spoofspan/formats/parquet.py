@@ -1,0 +1,129 @@
+"""Parquet: the tables of :mod:`spoofspan.formats.tables`, packed with zstd; frames as one list per utterance."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from spoofspan.formats.reference_tables import LABEL_NAMES, REFERENCE_COLUMNS, REFERENCE_GRAMMAR, references_from_parts
+from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.score_tables import SCORE_COLUMNS, SCORE_GRAMMAR, SCORE_NAMES, scores_from_parts
+from spoofspan.formats.sources import Source
+from spoofspan.formats.table_columns import Part
+from spoofspan.formats.tables import table_from_references, table_from_scores
+from spoofspan.references import References
+from spoofspan.scores import Scores
+
+VALUES_PER_GROUP = 1 << 20
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the bytes begin as a Parquet file does."""
+    return head.startswith(b"PAR1")
+
+
+def random_access(source: Source) -> Any:
+    """Open a source for reading at any place: a local file by memory map, anything else from a buffer."""
+    import pyarrow as pa
+
+    with source.open() as stream:
+        raw = getattr(stream, "raw", None)
+        if isinstance(raw, io.FileIO) and isinstance(raw.name, str) and source.head:
+            return pa.memory_map(raw.name)
+    return pa.BufferReader(pa.py_buffer(source.read()))
+
+
+def _part(source: Source, names: Sequence[str]) -> Part:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with random_access(source) as opened:
+            schema = pq.read_schema(opened)
+            found = schema.names
+            texts = [one.name for one in schema if one.name == "utterance" and pa.types.is_string(one.type)]
+            table = pq.ParquetFile(opened, read_dictionary=texts).read([name for name in found if name in names])
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise source.broken(error) from None
+    return Part(table, source.name, all_columns=found)
+
+
+def kind_of(source: Source) -> str | None:
+    """Tell from the column names, which stand at a Parquet file's end: "references", "scores", or None (unclear)."""
+    names = set(_part(source, ()).column_names)
+    labels, scores = bool(LABEL_NAMES & names), bool(SCORE_NAMES & names)
+    return None if labels == scores else "references" if labels else "scores"
+
+
+def read_references(sources: Sequence[Source], options: ReadOptions) -> References:
+    """Read references from Parquet files."""
+    return references_from_parts([_part(source, REFERENCE_COLUMNS) for source in sources], options)
+
+
+def read_scores(sources: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read scores from Parquet files."""
+    names = (*SCORE_COLUMNS, options.column or "score")
+    return scores_from_parts([_part(source, names) for source in sources], options)
+
+
+def write_references(references: References) -> Iterator[bytes]:
+    """Write references, one row per range."""
+    return _write(table_from_references(references), VALUES_PER_GROUP)
+
+
+def write_scores(scores: Scores) -> Iterator[bytes]:
+    """Write scores: frames as one list per utterance, ranges as one row each."""
+    table = table_from_scores(scores, long=scores.hops is None)
+    return _write(table, max(1, VALUES_PER_GROUP * table.num_rows // max(1, scores.values.size)))
+
+
+def _write(table: Any, rows: int) -> Iterator[bytes]:
+    import pyarrow.parquet as pq
+
+    names = [name for name in ("utterance", "label", "kind") if name in table.column_names]
+
+    def writer(sink: Any) -> Any:
+        return pq.ParquetWriter(sink, table.schema, compression="zstd", use_dictionary=names)
+
+    return in_pieces(table, rows, writer)
+
+
+def in_pieces(table: Any, rows: int, writer: Callable[[Any], Any]) -> Iterator[bytes]:
+    """Write so many rows of a table at a time, yielding the bytes of each piece when it is done."""
+    sink = _Sink()
+    with writer(sink) as out:
+        for first in range(0, table.num_rows, rows):
+            out.write_table(table.slice(first, rows))
+            yield sink.take()
+    yield sink.take()
+
+
+class _Sink(io.RawIOBase):
+    """Keeps what is written until it is taken."""
+
+    def __init__(self) -> None:
+        self._written = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        self._written += view
+        return len(view)
+
+    def take(self) -> bytes:
+        taken, self._written = bytes(self._written), bytearray()
+        return taken
+
+
+SUFFIXES = (".parquet", ".pq")
+REFERENCE_FORMATS = (
+    Format(
+        "parquet", f"{REFERENCE_GRAMMAR}, in a Parquet file", read_references, recognises, write_references, SUFFIXES
+    ),
+)
+SCORE_FORMATS = (
+    Format("parquet", f"{SCORE_GRAMMAR}, in a Parquet file", read_scores, recognises, write_scores, SUFFIXES),
+)

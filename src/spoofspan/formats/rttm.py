@@ -1,0 +1,67 @@
+"""RTTM: ``SPEAKER <utt> <chan> <start s> <dur s> <NA> <NA> <label> <NA> [<NA>]``; comments start with ``;;``.
+
+PartialSpoof prints times with three decimals, start and duration rounded apart; hence the snap of 2 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from spoofspan.errors import UsageError
+from spoofspan.formats.registry import Format, ReadOptions, text_of
+from spoofspan.formats.rows import TEXT_SNAP, RangeRows, check_words, label_and_kind, time_text, written_ranges
+from spoofspan.formats.sources import Source
+from spoofspan.references import LABELS, References
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the first lines look like RTTM."""
+    lines = [line.split() for line in text_of(head).splitlines() if line.strip() and not line.startswith(";;")]
+    return bool(lines) and lines[0][0] == "SPEAKER" and len(lines[0]) in (9, 10)
+
+
+def read(sources: Sequence[Source], options: ReadOptions) -> References:
+    """Read RTTM files."""
+    rows = RangeRows()
+    for source in sources:
+        for number, line in source.lines():
+            place = f"{source.name}:{number}"
+            if line.startswith(";;"):
+                continue
+            fields = line.split()
+            if len(fields) not in (9, 10):
+                rows.problems.add(f"{place}: RTTM has 9 or 10 fields, this line has {len(fields)}")
+                continue
+            if fields[0] != "SPEAKER":
+                rows.problems.add(f"{place}: the line begins with {fields[0]!r}, not with SPEAKER")
+                continue
+            start, length = rows.seconds(place, fields[3], "start"), rows.seconds(place, fields[4], "duration")
+            if length < 0:
+                rows.problems.add(f"{place}: the duration is negative ({fields[4]})")
+                continue
+            rows.add(place, fields[1], start, start + length, fields[7])
+    return rows.build(options.durations, snap=TEXT_SNAP if options.snap is None else options.snap)
+
+
+def write(references: References) -> Iterator[bytes]:
+    """Write RTTM lines, times exactly; durations, and utterances without ranges, need a reco2dur beside it."""
+    check_words(references, "RTTM")
+    for utterance, ranges in written_ranges(references):
+        for one in ranges:
+            label = LABELS[one.label] if one.kind is None else one.kind
+            if one.kind is not None and label_and_kind(one.kind) != (one.label, one.kind):
+                raise UsageError(
+                    f"RTTM cannot hold the kind {one.kind!r} (attacks look like A07); write another format"
+                )
+            times = f"{time_text(one.start):>7} {time_text(one.end - one.start):>7}"
+            yield f"SPEAKER {utterance} 1 {times} <NA> <NA> {label} <NA> <NA>\n".encode()
+
+
+FORMAT = Format(
+    "rttm",
+    "SPEAKER <utt> <chan> <start s> <dur s> <NA> <NA> <label> <NA> [<NA>]: PartialSpoof and NIST",
+    read,
+    recognises,
+    write,
+    (".rttm",),
+)

@@ -1,0 +1,167 @@
+"""Sources: where bytes come from, whatever they are packed in.
+
+A source is a file, standard input (``-``), or an object that pyarrow opens (``s3://``, ``gs://``, ...). gzip and zstd
+are recognised by their first bytes, not by their name. Text is UTF-8, with or without a byte order mark, LF or CRLF.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, cast
+
+from spoofspan.errors import DataError, UsageError
+
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+HEAD_BYTES = 1 << 16
+
+Where = str | Path | IO[bytes]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Bytes with a name for messages."""
+
+    name: str
+    opener: Callable[[], IO[bytes]]
+
+    def open(self) -> IO[bytes]:
+        """Open for reading, unpacked."""
+        try:
+            raw = self.opener()
+        except OSError as error:
+            raise DataError(f"{self.name}: cannot be read ({error.strerror or error}); check the path") from None
+        buffered = io.BufferedReader(cast(io.RawIOBase, raw)) if not hasattr(raw, "peek") else raw
+        start = cast(io.BufferedReader, buffered).peek(4)[:4]
+        if start.startswith(GZIP):
+            return _unpacked(buffered, "gzip")
+        if start.startswith(ZSTD):
+            return _unpacked(buffered, "zstd")
+        return buffered
+
+    def read(self) -> bytes:
+        """Read all bytes, unpacked."""
+        try:
+            with self.open() as stream:
+                return stream.read()
+        except (OSError, EOFError, zlib.error) as error:
+            raise self.broken(error) from None
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes, unpacked, for recognising the format."""
+        try:
+            with self.open() as stream:
+                return stream.read(HEAD_BYTES)
+        except (OSError, EOFError, zlib.error) as error:
+            raise self.broken(error) from None
+
+    def broken(self, error: Exception) -> DataError:
+        """The error for bytes that end too early or cannot be unpacked."""
+        return DataError(f"{self.name}: the file is truncated or damaged ({error}); get it again")
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield (line number, line without its end) of a text file; blank lines are skipped."""
+        number = 0
+        try:
+            with self.open() as stream:
+                for number, raw in enumerate(stream, 1):
+                    bare = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+                    line = bare.decode("utf-8").rstrip("\r\n")
+                    if "\0" in line:
+                        raise DataError(f"{self.name}:{number}: not a text file (it has a NUL byte)")
+                    if line.strip():
+                        yield number, line
+        except UnicodeDecodeError:
+            raise DataError(
+                f"{self.name}:{number}: not UTF-8 text; convert it (for example: iconv -f latin1 -t utf-8)"
+            ) from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise self.broken(error) from None
+
+
+def _unpacked(stream: IO[bytes], codec: str) -> IO[bytes]:
+    if codec == "gzip":
+        import gzip
+
+        unpacked = gzip.GzipFile(fileobj=stream, mode="rb")
+        unpacked.myfileobj = cast(io.FileIO, stream)  # or else closing would leave the file open
+        return cast(IO[bytes], unpacked)
+    import pyarrow as pa
+
+    return cast(IO[bytes], io.BufferedReader(_ArrowStream(pa.CompressedInputStream(stream, codec))))
+
+
+class _ArrowStream(io.RawIOBase):
+    """A pyarrow stream as a Python one."""
+
+    def __init__(self, stream: object) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        data = self._stream.read(len(view))  # type: ignore[attr-defined]
+        view[: len(data)] = data
+        return len(data)
+
+
+def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> list[Source]:
+    """Find sources: a path, ``-`` for standard input, a glob, a folder (its files), an address, or several of these.
+
+    In a folder, files with one of the ``suffixes`` (and .gz or .zst after it) are taken; without suffixes, all.
+    """
+    if isinstance(where, (list, tuple)):
+        return [found for one in where for found in sources(one, suffixes)]
+    if not isinstance(where, (str, Path)):
+        data = cast(IO[bytes], where).read()
+        return [Source(getattr(where, "name", "<stream>"), lambda: io.BytesIO(data))]
+    text = str(where)
+    if text == "-":
+        piped = sys.stdin.buffer.read()
+        return [Source("<stdin>", lambda: io.BytesIO(piped))]
+    if "://" in text:
+        return [Source(text, lambda: _open_address(text))]
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return _in_folder(path, suffixes)
+    if path.exists():
+        return [_file(path)]
+    if glob.has_magic(text):
+        found = sorted(Path(match) for match in glob.glob(str(path)) if Path(match).is_file())  # noqa: PTH207
+        if found:
+            return [_file(one) for one in found]
+        raise UsageError(f"no file matches {text!r}")
+    raise UsageError(f"there is no file or folder {text!r}")
+
+
+def _file(path: Path) -> Source:
+    return Source(str(path), lambda: path.open("rb"))
+
+
+def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Source]:
+    endings = tuple(suffix + packed for suffix in suffixes for packed in ("", ".gz", ".zst"))
+    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    chosen = [path for path in files if not endings or path.name.endswith(endings)]
+    if not chosen:
+        wanted = f" that ends in {', '.join(suffixes)}" if suffixes else ""
+        raise UsageError(f"the folder {str(folder)!r} has no file{wanted}")
+    return [_file(path) for path in chosen]
+
+
+def _open_address(address: str) -> IO[bytes]:
+    from pyarrow import fs
+
+    try:
+        filesystem, path = fs.FileSystem.from_uri(address)
+    except (ValueError, OSError) as error:
+        raise UsageError(f"{address}: cannot be opened ({error})") from None
+    return cast(IO[bytes], io.BufferedReader(_ArrowStream(filesystem.open_input_stream(path))))

@@ -1,0 +1,117 @@
+"""Writing files: whole or not at all.
+
+Bytes go to a temporary file in the same folder, which takes the place of the target when all is written; whatever
+interrupts this leaves the old file as it was and nothing half-written.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from spoofspan.errors import UsageError
+
+
+def write_atomically(path: str | Path, chunks: Iterable[bytes], force: bool = False) -> None:
+    """Write chunks to a file; ``-`` is standard output; a name that ends in .gz or .zst is packed so.
+
+    An existing file is replaced only with ``force``.
+    """
+    if str(path) == "-":
+        for chunk in chunks:
+            sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+        return
+    target = Path(path).expanduser()
+    target = target.resolve() if target.is_symlink() else target
+    _check_target(target, force)
+    if target.exists() and not target.is_file():  # a device or a pipe: there is nothing to take the place of
+        with target.open("wb") as stream:
+            stream.writelines(chunks)
+        return
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    try:
+        with _created(temporary, target) as stream:
+            with _packed(stream, target.suffix) as out:
+                for chunk in chunks:
+                    out.write(chunk)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _check_target(target, force)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _check_target(target: Path, force: bool) -> None:
+    if target.is_dir():
+        raise UsageError(f"{str(target)!r} is a folder; give the name of a file")
+    if target.is_file() and not force:
+        raise UsageError(f"{str(target)!r} exists; choose another name, or give force=True (--force) to replace it")
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no folder {str(target.parent)!r}; create it first")
+
+
+@contextmanager
+def _created(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
+    """Create the temporary file, with the rights of the file it will replace."""
+    try:
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        raise UsageError(f"{str(target)!r} cannot be written ({error.strerror or error})") from None
+    with os.fdopen(descriptor, "wb") as stream:
+        if target.is_file():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        yield stream
+
+
+@contextmanager
+def _packed(stream: IO[bytes], suffix: str) -> Iterator[Any]:
+    if suffix == ".gz":
+        import gzip
+
+        # no name and no time inside, so that equal content gives equal bytes
+        with gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6, mtime=0) as packed:
+            yield cast(IO[bytes], packed)
+    elif suffix == ".zst":
+        import pyarrow as pa
+
+        with pa.CompressedOutputStream(pa.PythonFile(_KeptOpen(stream), mode="w"), "zstd") as packed:
+            yield packed
+    else:
+        yield stream
+
+
+class _KeptOpen(io.RawIOBase):
+    """A stream that is not closed with what is written to it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self._stream.write(data)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut, where the system can."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError:  # some network file systems cannot
+        pass
+    finally:
+        os.close(descriptor)

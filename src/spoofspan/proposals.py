@@ -1,0 +1,61 @@
+"""Proposals: ranges that a system believes to be spoofed, each with a confidence; they may overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spoofspan.columns import check_offsets, check_ranges, place_of, utterance_ids
+from spoofspan.errors import Problems, UsageError
+from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.sources import Where, sources
+from spoofspan.nanoseconds import Float64, Int64
+
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """Proposals of a corpus, as columns: rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+
+    A high confidence means spoof. Times are int64 nanoseconds. The order of the rows is kept.
+    """
+
+    utterances: tuple[str, ...]
+    offsets: Int64
+    confidences: Float64
+    starts: Int64
+    ends: Int64
+
+    def __post_init__(self) -> None:
+        ids = utterance_ids(self.utterances)
+        object.__setattr__(self, "utterances", ids)
+        object.__setattr__(self, "offsets", check_offsets(self.offsets, len(ids), self.confidences.size))
+        if not self.confidences.size == self.starts.size == self.ends.size:
+            raise UsageError("give one confidence, one start and one end per proposal")
+        if self.starts.dtype != np.int64 or self.ends.dtype != np.int64:
+            raise UsageError("starts and ends must be int64 (nanoseconds)")
+
+        def place(row: int) -> str:
+            return place_of(ids, self.offsets, row, "proposal")
+
+        bad = np.flatnonzero(np.isnan(self.confidences))
+        problems = Problems()
+        problems.extend((f"{place(int(row))}: the confidence is NaN" for row in bad), bad.size)
+        problems.raise_if_any("find out why the system gave no number there")
+        check_ranges(self.starts, self.ends, place)
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    def __repr__(self) -> str:
+        utterances = f"{len(self):,} utterance{'s' * (len(self) != 1)}"
+        rows = f"{self.confidences.size:,} proposal{'s' * (self.confidences.size != 1)}"
+        return f"Proposals({utterances}, {rows})"
+
+
+def read_proposals(where: Where | Sequence[Where]) -> Proposals:
+    """Read proposals from JSON files of AV-Deepfake1M or LAV-DF; times in seconds."""
+    from spoofspan.formats import proposals
+
+    return proposals.read(sources(where, proposals.FORMAT.suffixes), ReadOptions())

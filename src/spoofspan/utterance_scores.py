@@ -1,0 +1,70 @@
+"""Utterance scores: what a system said of each utterance as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spoofspan.columns import utterance_ids
+from spoofspan.errors import DataError, Problems, UsageError
+from spoofspan.formats.registry import ReadOptions, Registry
+from spoofspan.formats.sources import Where, sources
+from spoofspan.nanoseconds import Float64
+from spoofspan.scores import Higher
+
+
+@dataclass(frozen=True, eq=False)
+class UtteranceScores:
+    """One score per utterance.
+
+    >>> UtteranceScores(("u1", "u2"), np.array([0.9, -0.4]), higher="bonafide")
+    UtteranceScores(2 utterances, higher = bonafide)
+    """
+
+    utterances: tuple[str, ...]
+    values: Float64
+    higher: Higher
+
+    def __post_init__(self) -> None:
+        if self.higher not in ("bonafide", "spoof"):
+            raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {self.higher!r}")
+        object.__setattr__(self, "utterances", utterance_ids(self.utterances))
+        object.__setattr__(self, "values", np.asarray(self.values, np.float64))
+        if self.values.shape != (len(self.utterances),):
+            raise UsageError(f"{len(self.utterances)} utterances need as many scores, not {self.values.shape}")
+        bad = np.flatnonzero(np.isnan(self.values))
+        problems = Problems()
+        problems.extend((f"the score of utterance {self.utterances[i]!r} is NaN" for i in bad), bad.size)
+        problems.raise_if_any("find out why the system gave no number there")
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    def __repr__(self) -> str:
+        return f"UtteranceScores({len(self):,} utterance{'s' * (len(self) != 1)}, higher = {self.higher})"
+
+
+def read_utterance_scores(
+    where: Where | Sequence[Where],
+    format: str | None = None,
+    *,
+    column: str | None = None,
+    higher: Higher | None = None,
+) -> UtteranceScores:
+    """Read utterance scores from a file, a folder, a glob, an address, ``-`` or several of these.
+
+    ``format`` names the format where its content does not; ``column`` chooses one of several scores.
+    """
+    from spoofspan.formats import log_output, utterance_scores
+
+    formats = Registry("utterance-scores", (*utterance_scores.FORMATS, log_output.FORMAT))
+    chosen = None if format is None else formats.named(format)
+    found = sources(where, chosen.suffixes if chosen is not None else ())
+    if chosen is None:
+        chosen = formats.recognise(found[0])
+    read = chosen.read(found, ReadOptions(higher=higher, column=column))
+    if not isinstance(read, UtteranceScores):
+        raise DataError(f"{found[0].name}: the format {chosen.name} holds no utterance scores")
+    return read
