@@ -3,6 +3,7 @@
 Exact range-based and point-based equal error rates for spoof localization.
 """
 
+from spoofspan.breakdown import UtteranceErrors, errors_by_utterance
 from spoofspan.curve import ErrorCurve
 from spoofspan.eer import EqualErrorRate, equal_error_rate
 from spoofspan.errors import (
@@ -16,6 +17,7 @@ from spoofspan.evaluate import (
     Evaluation,
     best_possible,
     bisection_eer,
+    default_measures,
     error_curve,
     evaluate,
     overlay,
@@ -24,6 +26,7 @@ from spoofspan.evaluate import (
     range_eer,
     utterance_eer,
 )
+from spoofspan.formats.reading import read_references, read_scores
 from spoofspan.mass import ScoreMass
 from spoofspan.measures import BisectionMeasurement, Measure, Measurement
 from spoofspan.operating_point import OperatingPoint
@@ -55,16 +58,21 @@ __all__ = [
     "SpoofspanWarning",
     "UndefinedMeasureError",
     "UsageError",
+    "UtteranceErrors",
     "__version__",
     "best_possible",
     "bisection_eer",
+    "default_measures",
     "equal_error_rate",
     "error_curve",
+    "errors_by_utterance",
     "evaluate",
     "overlay",
     "point_eer",
     "point_mass",
     "range_eer",
+    "read_references",
+    "read_scores",
     "resolution_table",
     "utterance_eer",
 ]

@@ -31,7 +31,7 @@ from spoofspan.operating_point import OperatingPoint, totals
 from spoofspan.overlaying import lay_over, overlay_with
 from spoofspan.points import Grid, check_resolution, point_mass_with
 from spoofspan.references import References
-from spoofspan.rules import Rules, Touched, rules_for
+from spoofspan.rules import CONVENTIONS, Rules, Touched, rules_for
 from spoofspan.scores import Scores
 from spoofspan.signature import Signature, sign
 
@@ -153,10 +153,16 @@ def utterance_eer(
 def _signer(
     measure: Measure, rule: str, rules: Rules, references: References, scores: Scores, mass: ScoreMass
 ) -> partial[Signature]:
-    spelled = rules.spelled("range" if measure.family == "range-eer" else "point")
+    spelled = _spelled_rules("range" if measure.family == "range-eer" else "point", rules, references)
+    return partial(sign, str(measure), rule, spelled, references, scores, mass.utterances, rules.regions)
+
+
+def _spelled_rules(kind: str, rules: Rules, references: References) -> dict[str, str]:
+    """The rules as text; what the references decide is written out."""
+    spelled = rules.spelled(kind)
     if rules.snap is None:
         spelled["snap"] = f"{references.snap}ns"
-    return partial(sign, str(measure), rule, spelled, references, scores, mass.utterances, rules.regions)
+    return spelled
 
 
 def _measured(
@@ -176,7 +182,7 @@ def _measured(
         found = equal_error_rate(mass, rule)
         point, neighbours = found.point, found.neighbours
         value, exact = float(found.value), found.value
-        cautions = warnings_for(value, point)
+        cautions = warnings_for(value, point, rule)
     except UndefinedMeasureError as error:
         if undefined == "raise":
             raise
@@ -234,9 +240,16 @@ def bisection_eer(
     if not result.bracketed:
         notes.append("FPR - FNR has the same sign at the lowest and at the highest score, so nothing was bracketed")
     measure = f"bisection-eer({quantiles},{precision:g})"
-    spelled = chosen.spelled("range")
-    used = tuple(utt for utt in scores.utterances if utt in set(references.utterances))
-    signer = partial(sign, measure, "bisection", spelled, references, scores, used, chosen.regions)
+    signer = partial(
+        sign,
+        measure,
+        "bisection",
+        _spelled_rules("range", chosen, references),
+        references,
+        scores,
+        rates.utterances,
+        chosen.regions,
+    )
     return BisectionMeasurement(
         measure,
         value,
@@ -246,7 +259,7 @@ def bisection_eer(
         convention,
         chosen,
         {entry.rule: entry for entry in rates.touched},
-        len(used),
+        len(rates.utterances),
         Fraction(value),
         (),
         tuple(notes),
@@ -322,6 +335,14 @@ def evaluate(
     return Evaluation(results)
 
 
+def default_measures(scores: Scores, convention: str = "default") -> list[str]:
+    """What is measured if nothing is asked for: range EER, point EER at the hop, utterance EER."""
+    if convention in CONVENTIONS and "point" not in CONVENTIONS[convention].measures:
+        return ["range-eer"]
+    at_hop = [str(Measure("point-eer", scores.hop))] if scores.hop is not None else []
+    return ["range-eer", *at_hop, "utterance-eer"]
+
+
 def best_possible(
     references: References,
     hop: float,
@@ -349,4 +370,7 @@ def best_possible(
     measured = range_eer(
         references.take(some), perfect, convention=convention, eer_rule=eer_rule or convention_rule, **rules
     )
-    return replace(measured, measure=f"floor@{milliseconds(hop)}", touched={entry.rule: entry for entry in touched})
+    name = f"floor@{milliseconds(hop)}"
+    signed_as_range = measured.signer
+    signer = partial(sign, name, *signed_as_range.args[1:]) if isinstance(signed_as_range, partial) else signed_as_range
+    return replace(measured, measure=name, touched={entry.rule: entry for entry in touched}, signer=signer)

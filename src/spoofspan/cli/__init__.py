@@ -13,15 +13,23 @@ import typer
 
 from spoofspan import SpoofspanError, SpoofspanWarning, __version__
 from spoofspan.cli.demo import demo
+from spoofspan.cli.evaluate import eval_
+from spoofspan.cli.explain import explain
+from spoofspan.cli.files import check, convert, diff_references
 
 app = typer.Typer(
     name="spoofspan",
-    add_completion=False,
+    add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("eval")(eval_)
+app.command()(check)
+app.command()(convert)
+app.command()(diff_references)
+app.command()(explain)
 app.command()(demo)
 
 

@@ -1,0 +1,131 @@
+"""Explanations in plain words: measures, rules, EER rules, conventions and signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spoofspan.errors import UsageError, nearest_name
+from spoofspan.measures import Measure
+from spoofspan.rules import CHOICES, CONVENTIONS, Rules
+
+PAPER = (
+    "L. Zhang, X. Wang, E. Cooper, N. Evans, J. Yamagishi: Range-Based Equal Error Rate for Spoof Localization, 2023"
+)
+
+MEASURES: Mapping[str, str] = {
+    "range-eer": (
+        "The equal error rate in durations. With the threshold tau, time under a score s is called spoof iff s < tau\n"
+        "(for scores that are higher for bona fide).\n\n"
+        "  FPR(tau) = bona fide time called spoof / bona fide time          (Eq. 5)\n"
+        "  FNR(tau) = spoofed time called bona fide / spoofed time          (Eq. 6)\n"
+        "  EER = (FPR + FNR) / 2 at the tau of least |FPR - FNR|            (Eqs. 3, 4)\n\n"
+        "It needs no resolution, and is computed exactly, in integers of nanoseconds.\n"
+        f"Reference: {PAPER}."
+    ),
+    "point-eer": (
+        "The equal error rate in points. Time is cut into points of one resolution, each with one label (rule label)\n"
+        "and one score, the lowest of the scores it overlaps. FPR and FNR count points (Eqs. 1, 2). Spelled with its\n"
+        "resolution: point-eer@20ms. Measured coarser than the scores' hop it is an easier task, not a better system.\n"
+        f"Reference: {PAPER}."
+    ),
+    "utterance-eer": (
+        "The equal error rate of whole utterances: an utterance is spoof if any of it is, and its score is its lowest\n"
+        "(in bona fide polarity). It says whether a system finds spoofed recordings, not where the spoofs are."
+    ),
+}
+
+RULES: Mapping[str, str] = {
+    "gaps": "Time in the reference under no range. following: it takes the label of the next range.",
+    "snap": "Reference edges that miss each other, 0 or the end by at most this are joined (2 ms for RTTM, else 0).",
+    "extent": "Where an utterance ends: at its duration, or at the end of its last range.",
+    "nonspeech": "What ranges labelled non-speech count as.",
+    "uncovered": (
+        "Labelled time under no score. hold: every score lasts until the next; bonafide, spoof: called so at every\n"
+        "threshold; ignore: not counted; unanswered: never an error, but in the denominators."
+    ),
+    "slack": "A missing tail of at most this is held under every rule: one hop + 25 ms, or 25 ms for ranges.",
+    "overlong": "Scores that start after the end of an utterance; up to two are cut in any case.",
+    "last_frame": "A last frame that ends after the utterance: used up to the end, or dropped.",
+    "overlap": "Score ranges that overlap: the lowest, the mean, or cut between their centres.",
+    "regions": "Only time inside these ranges (a UEM file) counts.",
+    "collar": "Time within this of a boundary between labels is ignored.",
+    "partial": "Measure the utterances that both sides have, instead of refusing.",
+    "utterances": "drop-bonafide-CON: utterances without spoof whose id starts with CON are left out.",
+    "label": "Label of a point: any spoof, majority, a fraction, or rounded edges (as in the published script).",
+    "last_point": "The last, shorter point: used, or only if at least half of it exists.",
+}
+
+EER_RULES: Mapping[str, str] = {
+    "nearest": "The mean of FPR and FNR at the threshold of least |FPR - FNR|; the lowest such threshold.",
+    "interpolated": "Where the line between the two neighbouring operating points meets FPR = FNR.",
+    "convex-hull": "Where the lower convex hull of all operating points meets FPR = FNR (ROCCH).",
+    "bucketed": "Scores are quantised to n buckets between lo and hi first, as some tools do: bucketed(lo,hi,n).",
+}
+
+
+def explain(subject: str) -> str:
+    """Explain a measure, a rule, an EER rule, a convention or a signature.
+
+    >>> print(explain("uncovered").splitlines()[0])
+    uncovered (rule): error (default), hold, bonafide, spoof, ignore, unanswered
+    """
+    name = subject.strip()
+    if "|" in name:
+        return _explain_signature(name)
+    rule = name.replace("-", "_")
+    if rule in RULES:
+        values = CHOICES.get(rule)
+        default = f"{values[0]} (default), {', '.join(values[1:])}" if values else f"default {_default(rule)}"
+        return f"{rule} (rule): {default}\n\n{RULES[rule]}\n\nIn full: docs/rules.md."
+    if name.partition("(")[0] in EER_RULES:
+        return f"{name} (EER rule)\n\n{EER_RULES[name.partition('(')[0]]}"
+    if name in CONVENTIONS:
+        return _explain_convention(name)
+    family = name if name in MEASURES else _family(name)
+    if family is not None:
+        return f"{name} (measure)\n\n{MEASURES[family]}"
+    known = [*MEASURES, *RULES, *EER_RULES, *CONVENTIONS]
+    raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")
+
+
+def _default(rule: str) -> str:
+    value = getattr(Rules(), rule)
+    return "set by the data" if value is None else str(value)
+
+
+def _family(name: str) -> str | None:
+    try:
+        return Measure.parse(name).family
+    except UsageError:
+        return None
+
+
+def _explain_convention(name: str) -> str:
+    convention = CONVENTIONS[name]
+    lines = [f"{name} (convention): {convention.about}"]
+    for measure, (rules, eer_rule) in convention.measures.items():
+        lines += ["", f"{measure}: EER rule {eer_rule}"]
+        lines += [
+            f"  {rule} = {value}" for rule, value in rules.spelled("range" if measure == "range" else "point").items()
+        ]
+    return "\n".join(lines)
+
+
+def _explain_signature(signature: str) -> str:
+    comparable, _, scores = signature.partition(" || ")
+    measure, eer_rule, *fields = comparable.split("|")
+    lines = [
+        "Numbers may be compared if this part of their signatures is the same:",
+        f"  measure {measure}, EER rule {eer_rule}",
+    ]
+    for field in fields:
+        name, _, value = field.partition(":")
+        about = {
+            "rules": "version of the rules",
+            "references": "hash of the references",
+            "utterances": "number and hash of the utterances" if value.count(":") else "which utterances count",
+        }.get(name)
+        lines.append(f"  {name} = {value}" + (f"   ({about})" if about else ""))
+    if scores:
+        lines += ["The system is identified by:", f"  {scores}"]
+    return "\n".join(lines)

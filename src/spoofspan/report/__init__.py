@@ -1,0 +1,1 @@
+"""Showing results: tables as text, Markdown, LaTeX and CSV."""

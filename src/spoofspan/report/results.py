@@ -1,0 +1,156 @@
+"""Evaluations as text, JSON, Markdown, LaTeX or CSV."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from spoofspan.reference_difference import NAMES
+from spoofspan.report.tables import Table
+
+if TYPE_CHECKING:
+    from spoofspan.breakdown import UtteranceErrors
+    from spoofspan.checking import Check
+    from spoofspan.evaluate import Evaluation
+    from spoofspan.measures import Measurement
+    from spoofspan.reference_difference import ReferenceDifference
+
+
+def render(evaluation: Evaluation, spelling: str) -> str:
+    """Write an evaluation in one of the output formats."""
+    if spelling == "json":
+        return json.dumps(evaluation_dict(evaluation), indent=2, ensure_ascii=False) + "\n"
+    return results_table(evaluation).render(spelling)
+
+
+def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation as plain data, in the shape of ``docs/schema/evaluation.json``."""
+    from spoofspan import __version__
+
+    return {"spoofspan": __version__, **finite(evaluation.to_dict())}
+
+
+def finite(value: Any) -> Any:
+    """Replace infinities and NaN, which JSON does not have, by text."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [finite(item) for item in value]
+    if isinstance(value, float) and not -float("inf") < value < float("inf"):
+        return str(value)
+    return value
+
+
+def results_table(evaluation: Evaluation) -> Table:
+    """One row per measurement; what the rules touched and the signatures below."""
+    measurements = list(evaluation.measurements.values())
+    rows = [
+        (
+            m.measure,
+            f"{100 * m.value:.2f}",
+            f"{100 * m.false_positive_rate:.2f}",
+            f"{100 * m.false_negative_rate:.2f}",
+            f"{100 * m.gap:.2f}",
+            m.decision,
+        )
+        for m in measurements
+    ]
+    return Table(("measure", "EER %", "FPR %", "FNR %", "gap", "decision"), tuple(rows), tuple(_notes(measurements)))
+
+
+def _notes(measurements: list[Measurement]) -> list[str]:
+    first = measurements[0]
+    notes = [
+        "",
+        f"{first.utterances} utterances, convention {first.convention}, EER rule {first.eer_rule}",
+        *dict.fromkeys(line for m in measurements for line in m.touched_lines()),
+    ]
+    notes += [f"note: {m.measure}: {note}" for m in measurements for note in m.notes]
+    notes += [f"signature {m.signature}" for m in measurements]
+    return notes
+
+
+def utterances_table(errors: UtteranceErrors) -> Table:
+    """Errors by utterance, in seconds."""
+    columns = (errors.bona_fide, errors.spoof, errors.false_positive, errors.false_negative)
+    rows = (
+        (
+            utterance,
+            *(f"{ns / 1e9:.9g}" for ns in amounts),
+            _share(amounts[2], amounts[0]),
+            _share(amounts[3], amounts[1]),
+        )
+        for utterance, *amounts in zip(errors.utterances, *(column.tolist() for column in columns), strict=True)
+    )
+    return Table(
+        (
+            "utterance",
+            "bona_fide_seconds",
+            "spoof_seconds",
+            "false_positive_seconds",
+            "false_negative_seconds",
+            "false_positive_rate",
+            "false_negative_rate",
+        ),
+        tuple(rows),
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    """A rate, or nothing where there is no time of that class."""
+    return repr(part / whole) if whole else ""
+
+
+def check_table(check: Check) -> Table:
+    """Facts, touched time and problems of a check."""
+    rows = [(name, value) for name, value in check.facts.items()]
+    rows += [
+        (f"time that rule {entry.rule} decides", f"{entry.seconds:.3f} s in {entry.utterances} utterances")
+        for entry in check.touched
+    ]
+    verdict = "passed: measuring will go through" if check.passed else "refused:"
+    lines = [line for problem in check.problems for line in problem.splitlines()]
+    return Table(("what", "found"), tuple(rows), ("", verdict, *lines))
+
+
+def difference_dict(difference: ReferenceDifference, most: int) -> dict[str, Any]:
+    """A comparison of two references as plain data."""
+    return {
+        "utterances": len(difference.utterances),
+        "only_a": list(difference.only_a),
+        "only_b": list(difference.only_b),
+        "labels": list(NAMES),
+        "seconds": [[ns / 1e9 for ns in row] for row in difference.time],
+        "shift_seconds": difference.shift / 1e9,
+        "shift_support": difference.shift_support,
+        "eer_interval": list(difference.eer_interval),
+        "worst": [{"utterance": utt, "seconds": ns / 1e9} for utt, ns in _worst(difference, most)],
+    }
+
+
+def difference_table(difference: ReferenceDifference, most: int) -> Table:
+    """A comparison of two references: one row per label of A, one column per label of B, in seconds."""
+    low, high = difference.eer_interval
+    rows = tuple(
+        (
+            f"A: {name}",
+            *(f"{ns / 1e9:.3f}" for ns in difference.time[i]),
+            "" if not sum(difference.time[i]) else f"{100 * difference.share(i, i):.2f} %",
+        )
+        for i, name in enumerate(NAMES)
+    )
+    notes = [
+        "",
+        f"{len(difference.utterances)} utterances in both, {len(difference.only_a)} only in A, "
+        f"{len(difference.only_b)} only in B",
+        f"most likely shift: B is {difference.shift / 1e6:g} ms later ({100 * difference.shift_support:.1f} % of the "
+        "boundaries of A have one of B there)",
+        f"scores that separate A perfectly have a range EER between {100 * low:.2f} % and {100 * high:.2f} % against B",
+    ]
+    notes += [f"{utt}: {ns / 1e9:.3f} s differ" for utt, ns in _worst(difference, most)]
+    return Table(("seconds", *(f"B: {name}" for name in NAMES), "agree"), rows, tuple(notes))
+
+
+def _worst(difference: ReferenceDifference, most: int) -> list[tuple[str, int]]:
+    pairs = zip(difference.utterances, difference.disagreement.tolist(), strict=True)
+    return sorted((pair for pair in pairs if pair[1]), key=lambda pair: (-pair[1], pair[0]))[:most]

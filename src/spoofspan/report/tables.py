@@ -1,0 +1,150 @@
+"""One table, four spellings: text for a terminal, Markdown, LaTeX (booktabs) and CSV.
+
+Cells are text. Whatever they contain is made harmless for where it is shown: control characters are escaped on a
+terminal, markup in Markdown and LaTeX, and a CSV cell that a spreadsheet would run as a formula gets an apostrophe.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from spoofspan.errors import UsageError, nearest_name
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+    }
+)
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|"})
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns, rows of cells, and lines below them; numbers stand to the right."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def render(self, spelling: str) -> str:
+        """Write the table as ``text``, ``markdown``, ``latex`` or ``csv``."""
+        writers: dict[str, Callable[[Table], str]] = {
+            "text": _text,
+            "markdown": _markdown,
+            "latex": _latex,
+            "csv": _csv,
+        }
+        if spelling not in writers:
+            raise UsageError(f"no table format {spelling!r}: {nearest_name(spelling, writers)}")
+        return writers[spelling](self)
+
+
+def printable(text: str) -> str:
+    r"""Escape what a terminal would act on: control characters, line ends, changes of writing direction.
+
+    >>> printable("u1\x1b[31m\u202e")
+    'u1\\x1b[31m\\u202e'
+    """
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c
+        for c in text
+    )
+
+
+def harmless_cell(text: str) -> str:
+    """Keep a spreadsheet from running a cell as a formula; numbers stay numbers.
+
+    >>> harmless_cell("=1+1"), harmless_cell("-0.5")
+    ("'=1+1", '-0.5')
+    """
+    if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(text):
+        return f"'{text}"
+    return text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _numeric_columns(table: Table) -> list[bool]:
+    return [
+        bool(table.rows) and all(not row[i] or row[i][0] in "-0123456789." for row in table.rows)
+        for i in range(len(table.columns))
+    ]
+
+
+def _aligned(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[list[str]]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(numeric))]
+    return [
+        [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ]
+        for row in rows
+    ]
+
+
+def _text(table: Table) -> str:
+    rows = [tuple(map(printable, row)) for row in (table.columns, *table.rows)]
+    lines = ["  ".join(row).rstrip() for row in _aligned(rows, _numeric_columns(table))]
+    lines.insert(1, "-" * max(map(len, lines)))
+    return "\n".join([*lines, *map(printable, table.notes)]) + "\n"
+
+
+def _markdown(table: Table) -> str:
+    numeric = _numeric_columns(table)
+    rows = [tuple(printable(cell).translate(_MARKDOWN) for cell in row) for row in (table.columns, *table.rows)]
+    head, *body = ("| " + " | ".join(row) + " |" for row in _aligned(rows, numeric))
+    rule = "|" + "|".join("---:" if right else "---" for right in numeric) + "|"
+    notes = ["", *(printable(note).translate(_MARKDOWN) + "  " for note in table.notes)] if table.notes else []
+    return "\n".join([head, rule, *body, *notes]) + "\n"
+
+
+def _latex(table: Table) -> str:
+    numeric = _numeric_columns(table)
+    rows = [
+        " & ".join(printable(cell).translate(_LATEX) for cell in row) + r" \\" for row in (table.columns, *table.rows)
+    ]
+    notes = [f"% {printable(note)}" for note in table.notes]
+    return (
+        "\n".join(
+            [
+                *notes,
+                r"\begin{tabular}{" + "".join("r" if right else "l" for right in numeric) + "}",
+                r"\toprule",
+                rows[0],
+                r"\midrule",
+                *rows[1:],
+                r"\bottomrule",
+                r"\end{tabular}",
+            ]
+        )
+        + "\n"
+    )
+
+
+def _csv(table: Table) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([harmless_cell(cell) for cell in row] for row in table.rows)
+    return buffer.getvalue()

@@ -1,0 +1,210 @@
+"""The command line as a person types it: files in, numbers (or a sentence) out."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import golden_cases
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+import spoofspan as ss
+from spoofspan.cli import app
+from spoofspan.errors import SpoofspanError
+
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema" / "evaluation.json").read_text())
+
+pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+
+
+def run(*arguments, input=None):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=input)
+
+
+def evaluated(*arguments):
+    result = run("eval", *arguments, "--format", "json")
+    assert result.exit_code == 0, (result.output, result.exception)
+    content = json.loads(result.stdout)
+    jsonschema.validate(content, SCHEMA)
+    return {m["measure"]: m for m in content["measurements"]}
+
+
+RANGE_SETS = [
+    ("nii-2023", "nii_range", "result"),
+    ("paper", "paper_range", "result"),
+    ("wedefense", "wedefense_range", "result_with_buckets"),
+    ("partialspoof-metrics", "psm_mseer_decimal_comparison", "result_with_buckets_100000"),
+]
+
+
+@pytest.mark.parametrize("case", ["short_tail", "gaps", "saturated"])
+@pytest.mark.parametrize(("convention", "rule_set", "result"), RANGE_SETS)
+def test_golden_numbers_come_from_the_native_files(case, convention, rule_set, result):
+    expected = Fraction(golden_cases.load(case).expected["rule_sets"][rule_set][result]["eer_exact"])
+    references = [GOLDEN / case / "rttm_2cls_0sil", "--durations", GOLDEN / case / "reco2dur"]
+    found = evaluated(*references, GOLDEN / case / "unit0.02.score.gz", "--convention", convention, "-m", "range-eer")
+    assert found["range-eer"]["value"] == float(expected)
+
+
+def test_the_spoof_only_rttm_and_the_pickle_give_the_number_of_the_published_script():
+    folder = GOLDEN / "gaps"
+    expected = Fraction(golden_cases.load("gaps").expected["rule_sets"]["nii_range"]["result"]["eer_exact"])
+    found = evaluated(
+        folder / "rttm_2cls_0sil_spoof",
+        folder / "dev_score_ali_2_20230101.pkl.gz",
+        "--durations",
+        folder / "reco2dur",
+        "--convention",
+        "nii-2023",
+        "-m",
+        "range-eer",
+    )
+    assert found["range-eer"]["value"] == float(expected)
+
+
+def test_every_way_to_the_same_corpus_has_the_same_value_and_signature():
+    folder = GOLDEN / "short_tail"
+    rules = ["--uncovered", "hold", "-m", "range-eer"]
+    rttm = [folder / "rttm_2cls_0sil", "--durations", folder / "reco2dur"]
+    found = [
+        evaluated(*rttm, folder / "unit0.02.score.gz", *rules)["range-eer"],
+        evaluated(*rttm, folder / "dev_score_ali_2_20230101.pkl.gz", *rules)["range-eer"],
+        evaluated(folder / "psm_label.txt", folder / "unit0.02.score.gz", *rules)["range-eer"],
+    ]
+    assert len({m["value"] for m in found}) == 1
+    assert len({m["signature"]["input"] for m in found}) == 1
+    assert len({m["signature"]["comparable"] for m in found}) == 1
+
+
+def test_without_a_measure_range_point_and_utterance_eer_are_measured():
+    folder = GOLDEN / "gaps"
+    found = evaluated(
+        folder / "psm_label.txt", folder / "unit0.02.score.gz", "--gaps", "bonafide", "--uncovered", "hold"
+    )
+    assert list(found) == ["range-eer", "point-eer@20ms", "utterance-eer"]
+    case = golden_cases.load("gaps")
+    library = ss.evaluate(case.references, case.spoof_scores, list(found), gaps="bonafide", uncovered="hold")
+    assert {name: m["value"] for name, m in found.items()} == {
+        name: m.value for name, m in library.measurements.items()
+    }
+
+
+@pytest.mark.parametrize("spelling", ["text", "markdown", "latex", "csv"])
+def test_results_are_printed_in_every_format(spelling):
+    folder = GOLDEN / "saturated"
+    result = run("eval", folder / "psm_label.txt", folder / "unit0.02.score.gz", "--format", spelling)
+    assert result.exit_code == 0, result.output
+    assert "range-eer" in result.stdout
+
+
+def test_refusals_are_sentences_with_their_exit_codes(tmp_path):
+    folder = GOLDEN / "gaps"
+    with pytest.raises(SpoofspanError) as refused:
+        CliRunner().invoke(
+            app, ["eval", str(folder / "psm_label.txt"), str(folder / "unit0.02.score.gz")], catch_exceptions=False
+        )
+    assert refused.value.exit_code == 3
+    assert "gaps=" in str(refused.value)
+    one_class = tmp_path / "one.rttm"
+    one_class.write_text("SPEAKER u1 1 0.000 1.000 <NA> <NA> bonafide <NA> <NA>\n")
+    scores = tmp_path / "unit0.02.score"
+    scores.write_text("".join(f"u1 {k} 0.5 -0.5\n" for k in range(50)))
+    durations = tmp_path / "reco2dur"
+    durations.write_text("u1 1.0\n")
+    result = run("eval", one_class, scores, "--durations", durations)
+    assert isinstance(result.exception, ss.UndefinedMeasureError)
+    assert result.exception.exit_code == 4
+    assert result.stdout == ""
+
+
+def test_check_lists_problems_and_prints_no_number():
+    folder = GOLDEN / "gaps"
+    result = run("check", folder / "psm_label.txt", folder / "unit0.02.score.gz")
+    assert result.exit_code == 3
+    assert "without a label" in result.stdout
+    assert "EER" not in result.stdout
+    rules = ["--gaps", "bonafide", "--uncovered", "hold"]
+    passed = run("check", folder / "psm_label.txt", folder / "unit0.02.score.gz", *rules)
+    assert passed.exit_code == 0
+    assert "passed" in passed.stdout
+
+
+def test_per_utterance_errors_add_up_to_the_whole(tmp_path):
+    import csv
+
+    folder, file = GOLDEN / "saturated", tmp_path / "utterances.csv"
+    inputs = [folder / "psm_label.txt", folder / "unit0.02.score.gz"]
+    found = evaluated(*inputs, "-m", "range-eer", "--per-utterance", file)
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert len(rows) == found["range-eer"]["utterances"]
+    for error, total in (("false_positive", "bona_fide"), ("false_negative", "spoof")):
+        rate = sum(float(row[f"{error}_seconds"]) for row in rows) / sum(float(row[f"{total}_seconds"]) for row in rows)
+        assert rate == pytest.approx(found["range-eer"][f"{error}_rate"], abs=1e-9)
+    again = run("eval", folder / "psm_label.txt", folder / "unit0.02.score.gz", "--per-utterance", file)
+    assert isinstance(again.exception, ss.UsageError)  # an existing file needs --force
+
+
+@pytest.mark.parametrize("target", ["scores.parquet", "scores.csv", "scores.jsonl.gz", "scores.arrow", "scores.npz"])
+def test_converted_scores_measure_the_same(tmp_path, target):
+    folder = GOLDEN / "saturated"
+    done = run("convert", folder / "dev_score_ali_2_20230101.pkl.gz", tmp_path / target)
+    assert done.exit_code == 0, (done.output, done.exception)
+    # formats without a place for them must be told
+    told = [] if target.startswith(("scores.parquet", "scores.arrow")) else ["--hop", "0.02", "--higher", "bonafide"]
+    straight = evaluated(folder / "psm_label.txt", folder / "dev_score_ali_2_20230101.pkl.gz", "-m", "range-eer")
+    converted = evaluated(folder / "psm_label.txt", tmp_path / target, *told, "-m", "range-eer")
+    assert converted["range-eer"]["value"] == straight["range-eer"]["value"]
+    assert converted["range-eer"]["signature"] == straight["range-eer"]["signature"]
+
+
+@pytest.mark.parametrize("target", ["references.parquet", "references.csv", "references.rttm", "references.jsonl"])
+def test_converted_references_measure_the_same(tmp_path, target):
+    folder = GOLDEN / "saturated"
+    durations = tmp_path / "reco2dur"
+    done = run("convert", folder / "psm_label.txt", tmp_path / target, "--durations-out", durations)
+    assert done.exit_code == 0, (done.output, done.exception)
+    straight = evaluated(folder / "psm_label.txt", folder / "unit0.02.score.gz", "-m", "range-eer")
+    converted = evaluated(tmp_path / target, folder / "unit0.02.score.gz", "-m", "range-eer", "--durations", durations)
+    assert converted["range-eer"]["value"] == straight["range-eer"]["value"]
+
+
+def test_diff_references_shows_what_two_label_sources_do(tmp_path):
+    a, b = tmp_path / "a.rttm", tmp_path / "b.rttm"
+    line = "SPEAKER u{} 1 {:.3f} {:.3f} <NA> <NA> {} <NA> <NA>\n"
+    a.write_text(line.format(1, 0, 1, "bonafide") + line.format(1, 1, 1, "spoof"))
+    b.write_text(line.format(1, 0, 1.1, "bonafide") + line.format(1, 1.1, 0.9, "spoof"))
+    result = run("diff-references", a, b, "--format", "json")
+    assert result.exit_code == 0, (result.output, result.exception)
+    found = json.loads(result.stdout)
+    assert found["shift_seconds"] == 0.1
+    assert found["seconds"][1][0] == pytest.approx(0.1)
+    assert found["eer_interval"] == [0.0, pytest.approx(0.1 / 1.1)]
+    assert "between 0.00 % and 9.09 %" in run("diff-references", a, b).stdout
+
+
+@pytest.mark.parametrize(
+    "subject", ["range-eer", "point-eer@20ms", "gaps", "last-frame", "nii-2023", "bucketed(-2,2,9)"]
+)
+def test_everything_has_an_explanation(subject):
+    result = run("explain", subject)
+    assert result.exit_code == 0
+    assert len(result.stdout) > 60
+
+
+def test_a_signature_explains_itself():
+    case = golden_cases.load("saturated")
+    result = run("explain", str(ss.range_eer(case.references, case.scores).signature))
+    assert "hash of the references" in result.stdout
+    assert "scores:" in result.stdout
+
+
+def test_control_characters_in_ids_never_reach_the_terminal(tmp_path):
+    from spoofspan.report.tables import Table
+
+    table = Table(("utterance",), (("u\x1b[2J\u202e",),))
+    assert "\x1b" not in table.render("text")
+    assert "\u202e" not in table.render("text")
+    assert table.render("csv") == "utterance\nu\x1b[2J\u202e\n"
+    assert Table(("a",), (("=1+1",), ("-0.5",))).render("csv") == "a\n'=1+1\n-0.5\n"
