@@ -123,6 +123,12 @@ def test_times_must_not_be_negative(name):
             ss.Rules(**{name: wrong})
 
 
+def test_snap_and_slack_may_be_left_to_the_data_but_not_the_collar():
+    assert ss.Rules(snap=None, slack=None) == ss.Rules()
+    with pytest.raises(ss.UsageError, match="collar"):
+        ss.Rules(collar=None)
+
+
 def test_partial_and_regions_have_types():
     assert ss.Rules(partial=True).partial
     for wrong in (1, "True", None):
@@ -305,9 +311,12 @@ def test_masses_add_only_if_they_count_the_same():
         ss.overlay(TWO, mirrored),
         ss.point_mass(TWO, TWO_SCORES, 0.02),
         ss.overlay(TWO, TWO_SCORES, uncovered="ignore"),
+        ss.overlay(TWO, TWO_SCORES, gaps="ignore"),
     ):
         with pytest.raises(ss.UsageError, match="do not add"):
             mass + other
+    with pytest.raises(ss.UsageError, match="do not add"):
+        ss.point_mass(TWO, TWO_SCORES, 0.02) + ss.point_mass(TWO, TWO_SCORES, 0.04)
 
 
 def test_a_sum_of_masses_has_all_utterances_and_the_widest_type():
@@ -322,9 +331,9 @@ def test_a_sum_of_masses_has_all_utterances_and_the_widest_type():
 
 
 def test_a_mass_of_its_own_expects_no_uncovered_time():
-    mass = ss.overlay(TWO, TWO_SCORES)
-    assert spoofspan.mass.ScoreMass(mass.parts, mass.higher) + mass
-    assert spoofspan.mass.ScoreMass(mass.parts, mass.higher).unit == "ns"
+    mass = ss.ScoreMass(ss.overlay(TWO, TWO_SCORES).parts, "bonafide")
+    assert (mass.unit, mass.uncovered) == ("ns", "error")
+    assert (mass + mass).utterances == ("u0", "u1", "u0", "u1")
 
 
 @pytest.mark.parametrize("uncovered", ["bonafide", "spoof", "unanswered", "ignore"])
@@ -391,12 +400,32 @@ def test_a_weight_that_could_overflow_is_refused():
     assert totals(mass.reweight([2**42 - 1])).all_spoof == (length - 9) * (2**42 - 1)
     with pytest.raises(ss.UsageError, match="too large"):
         mass.reweight([2**42])
+    assert totals(mass.reweight([2**21]).reweight([2**20])).all_spoof == (length - 9) * 2**41
+    for first, second in ((2**42, 1), (1, 2**42), (2**21, 2**21), (2**40, 2**40)):
+        with pytest.raises(ss.UsageError, match="too large"):
+            mass.reweight([first]).reweight([second])
+    for weights in ([0, 2**60], np.array([0, 2**62], np.uint64), np.array([1, 2**63 + 1], np.uint64)):
+        with pytest.raises(ss.UsageError, match="too large"):
+            ss.overlay(TWO, TWO_SCORES).reweight(weights)
     with pytest.raises(ss.UsageError, match="too large"):
-        ss.overlay(TWO, TWO_SCORES).reweight([0, 2**60])
+        ss.overlay(TWO, TWO_SCORES).reweight([1, 2**30]).reweight([1, 2**30])
     points = ss.point_mass(references, scores, (length // 4) / 1e9)
     assert totals(points.reweight([2**60 - 1])).all_spoof == 4 * (2**60 - 1)
     with pytest.raises(ss.UsageError, match="too large"):
         points.reweight([2**60])
+
+
+def test_weighted_totals_beyond_int64_are_exact():
+    references = references_of(*[[(20, "b"), (40, "s")]] * 9)
+    scores = frames_of(*[[0.5, 0.25]] * 9)
+    for mass, weight, each in (
+        (ss.overlay(references, scores), 2**36, 20 * MS),
+        (ss.point_mass(references, scores, 0.02), 2**60, 1),
+    ):
+        found = totals(mass.reweight([weight] * 9))
+        assert (found.all_bona_fide, found.all_spoof) == (9 * weight * each, 9 * weight * each)
+        uneven = totals(mass.reweight([weight] * 8 + [3]))
+        assert uneven.all_bona_fide == (8 * weight + 3) * each
 
 
 @pytest.mark.parametrize("count", [8, 9, 40])
@@ -771,7 +800,9 @@ def test_buckets_need_a_finite_range_and_a_number(rule):
         ss.range_eer(TWO, TWO_SCORES, eer_rule=rule)
 
 
-@pytest.mark.parametrize("rule", ["bucketed(1,1)", "bucketed", "near", "bucketed(2max,x)"])
+@pytest.mark.parametrize(
+    "rule", ["bucketed(1,1)", "bucketed", "near", "bucketed(2max,x)", "bucketed(a,1,4)", "bucketed(-1,b,4)"]
+)
 def test_unknown_eer_rules_are_refused(rule):
     with pytest.raises(ss.UsageError, match="valid"):
         ss.equal_error_rate(ss.overlay(TWO, TWO_SCORES), rule)

@@ -722,9 +722,12 @@ def limit_process(memory: int, seconds: int) -> None:
         if kind is None:
             continue
         hard = resource.getrlimit(kind)[1]
-        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        # time: a second more before the kill, so that the signal says what it was
+        last = most + 1 if name == "CPU" else most
+        if hard != resource.RLIM_INFINITY:
+            most, last = min(most, hard), min(last, hard)
         try:
-            resource.setrlimit(kind, (allowed, allowed))
+            resource.setrlimit(kind, (most, last))
         except (ValueError, OSError):  # macOS refuses some
             continue
 
