@@ -1,6 +1,8 @@
 """The command line as a person types it: files in, numbers (or a sentence) out."""
 
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -208,3 +210,19 @@ def test_control_characters_in_ids_never_reach_the_terminal(tmp_path):
     assert "\u202e" not in table.render("text")
     assert table.render("csv") == "utterance\nu\x1b[2J\u202e\n"
     assert Table(("a",), (("=1+1",), ("-0.5",))).render("csv") == "a\n'=1+1\n-0.5\n"
+
+
+def test_the_page_of_formats_is_up_to_date():
+    root = Path(__file__).parents[1]
+    subprocess.run([sys.executable, root / "docs" / "make_formats.py", "--check"], check=True)
+
+
+def test_the_readme_shows_what_eval_prints(monkeypatch):
+    root = Path(__file__).parents[1]
+    monkeypatch.chdir(root)
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    command = next(line for line in readme.splitlines() if "`spoofspan eval tests/golden" in line)
+    arguments = command.split("`")[1].split()[1:]
+    printed = run(*arguments).stdout.splitlines()
+    for line in printed[:8]:
+        assert line in readme

@@ -1,0 +1,41 @@
+"""Write the table of formats.md from the catalogue: ``python docs/make_formats.py [--check]``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.registry import Registry
+
+PAGE = Path(__file__).with_name("formats.md")
+BEGIN, END = "<!-- begin: made by make_formats.py -->", "<!-- end: made by make_formats.py -->"
+
+
+def main(arguments: list[str]) -> None:
+    """Write the page, or with --check fail if it is not what would be written."""
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    made = (
+        f"{before}{BEGIN}\n\n{table('References', REFERENCE_FORMATS)}\n{table('Scores', SCORE_FORMATS)}\n{END}{after}"
+    )
+    if "--check" not in arguments:
+        PAGE.write_text(made, encoding="utf-8")
+    elif made != page:
+        sys.exit(f"{PAGE} is out of date; run: python docs/make_formats.py")
+
+
+def table(title: str, registry: Registry[Any]) -> str:
+    """One table of formats."""
+    lines = [f"## {title}", "", "| name | what | needs | written |", "|---|---|---|---|"]
+    for one in registry.formats.values():
+        about = one.about.replace("|", "\\|").replace("<", "&lt;")
+        needs = ", ".join(f"`--{need}`" for need in one.needs)
+        lines.append(f"| `{one.name}` | {about} | {needs} | {'yes' if one.write else 'no'} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
