@@ -413,6 +413,10 @@ def test_a_weight_that_could_overflow_is_refused():
     assert totals(points.reweight([2**60 - 1])).all_spoof == 4 * (2**60 - 1)
     with pytest.raises(ss.UsageError, match="too large"):
         points.reweight([2**60])
+    one = ss.point_mass(references, scores, 1.0)
+    assert totals(one.reweight([2**62 - 1])).all_spoof == 2**62 - 1
+    with pytest.raises(ss.UsageError, match="too large"):
+        one.reweight([2**62])
 
 
 def test_weighted_totals_beyond_int64_are_exact():

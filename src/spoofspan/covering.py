@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
-from spoofspan.columns import sum_by_utterance
 from spoofspan.errors import Problems
 from spoofspan.labelling import Labelling
 from spoofspan.nanoseconds import Int64, duration_ns, grid_edges, whole_ns
@@ -98,33 +98,42 @@ def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[
     runs = RangeRuns(scores.offsets, scores.values, scores.higher, starts, ends)
     limit = np.repeat(extents, np.diff(runs.offsets))
     late = runs.starts >= limit
-    late_rows = sum_by_utterance(late.astype(np.int64), runs.offsets)
-    late_ns = sum_by_utterance(np.where(late, runs.ends - runs.starts, 0), runs.offsets)
-    _cut_overlong(scores.utterances, late_rows, late_ns, rules, touched)
-    sticks_out = (runs.ends > limit) & ~late
+    out = np.flatnonzero(late)
+    _cut_overlong(
+        scores.utterances,
+        _sums_at(runs, out, np.ones_like(out)),
+        _sums_at(runs, out, runs.ends[out] - runs.starts[out]),
+        rules,
+        touched,
+    )
+    sticks_out = np.flatnonzero((runs.ends > limit) & ~late)
     if rules.last_frame == "drop":
         note_touched(
-            touched,
-            "last_frame",
-            "drop",
-            sum_by_utterance(np.where(sticks_out, limit - runs.starts, 0), runs.offsets),
+            touched, "last_frame", "drop", _sums_at(runs, sticks_out, limit[sticks_out] - runs.starts[sticks_out])
         )
-        runs = keep_runs(runs, ~late & ~sticks_out)
+        late[sticks_out] = True
     else:
-        note_touched(
-            touched,
-            "last_frame",
-            "use",
-            sum_by_utterance(np.where(sticks_out, runs.ends - limit, 0), runs.offsets),
-        )
-        if sticks_out.any():
-            runs = replace(runs, ends=np.minimum(runs.ends, np.maximum(limit, runs.starts)))
+        past = runs.ends[sticks_out] - limit[sticks_out]
+        note_touched(touched, "last_frame", "use", _sums_at(runs, sticks_out, past))
+        if sticks_out.size:
+            ends = runs.ends.copy()
+            ends[sticks_out] = limit[sticks_out]
+            runs = replace(runs, ends=ends)
+    del limit
+    if late.any():
         runs = keep_runs(runs, ~late)
     runs = resolve_overlaps(scores.utterances, runs, rules, touched)
     runs = _hold(scores, runs, extents, rules, touched)
     if (runs.starts < 0).any():
         runs = keep_runs(replace(runs, starts=np.maximum(runs.starts, 0)), runs.ends > 0)
     return runs
+
+
+def _sums_at(runs: RangeRuns, rows: npt.NDArray[np.intp], amounts: Int64) -> Int64:
+    """Sum amounts that belong to single rows by utterance."""
+    sums = np.zeros(runs.offsets.size - 1, np.int64)
+    np.add.at(sums, np.searchsorted(runs.offsets, rows, side="right") - 1, amounts)
+    return sums
 
 
 def _hold(scores: Scores, runs: RangeRuns, extents: Int64, rules: Rules, touched: list[Touched]) -> RangeRuns:

@@ -18,7 +18,7 @@ from spoofspan.errors import UndefinedMeasureError
 from spoofspan.histogram import Step, find_step, first_reached
 from spoofspan.mass import MassBlock, ScoreMass
 from spoofspan.nanoseconds import Int64
-from spoofspan.operating_point import OperatingPoint, RunningTotals, Totals, totals
+from spoofspan.operating_point import OperatingPoint, RunningTotals, Totals
 from spoofspan.scores import Values
 
 # A guess from so many scores puts the crossing into a bracket that holds about 1 % of them.
@@ -78,9 +78,15 @@ def crossing(mass: ScoreMass, *, guess: bool = True) -> Crossing:
     """
     found = _from_guess(mass) if guess else None
     if found is None:
-        sums = totals(mass)
+        running = RunningTotals(mass)
+
+        def crossed(bona_fide: int, spoof: int) -> bool:
+            return running.totals().difference(bona_fide, spoof) >= 0
+
+        # the first pass of the histograms sums the mass as well
+        step = find_step(mass, crossed, running.add)
+        sums = running.totals()
         sums.check()
-        step = find_step(mass, lambda bona_fide, spoof: sums.difference(bona_fide, spoof) >= 0)
     else:
         sums, step = found
     if sums.difference(0, 0) >= 0:
@@ -163,7 +169,11 @@ def _bracket(sample: MassBlock) -> tuple[Any, Any]:
     # the standard deviation of FPR - FNR at the crossing; an EER near 0 or 1 is itself uncertain
     last = distinct.size - 1
     rate = float(false_positive_rate[min(int(np.searchsorted(difference, 0.0)), last)])
-    variance = max(rate * (1 - rate), 0.02) * (1 / all_bona_fide + 1 / all_spoof)
+    effective = [
+        float(column.sum(dtype=np.float64)) ** 2 / float((column.astype(np.float64) ** 2).sum())
+        for column in (sample.bona_fide, sample.spoof)
+    ]
+    variance = max(rate * (1 - rate), 0.02) * (1 / effective[0] + 1 / effective[1])
     deviation = SAMPLE_DEVIATIONS * variance**0.5
     low, top = (min(int(np.searchsorted(difference, edge)), last) for edge in (-deviation, deviation))
     return distinct[low], distinct[top]

@@ -88,15 +88,21 @@ class Bins:
         return self._sums if self._spilled is None else self._spilled + self._sums.astype(object)
 
 
-def find_step(mass: ScoreMass, reached: Reached) -> Step | None:
-    """Find the lowest score at whose inclusion ``reached`` becomes true; None if it never does."""
+def find_step(
+    mass: ScoreMass, reached: Reached, first_pass: Callable[[MassBlock], None] = lambda block: None
+) -> Step | None:
+    """Find the lowest score at whose inclusion ``reached`` becomes true; None if it never does.
+
+    ``first_pass`` sees every block once, before ``reached`` is asked for the first time.
+    """
     width = 8 * mass.dtype.itemsize
     prefix, below = 0, (0, 0)
     above: int | None = None
     place: int | None = None
     for level in range(width // BITS_PER_PASS):
         shift = width - BITS_PER_PASS * (level + 1)
-        bins_bona_fide, bins_spoof, above = _count(mass, prefix, level, shift, above)
+        seen = (lambda block: None) if level else first_pass
+        bins_bona_fide, bins_spoof, above = _count(mass, prefix, level, shift, above, seen)
         columns = bins_bona_fide.totals(), bins_spoof.totals()
         filled = np.flatnonzero((columns[0] != 0) | (columns[1] != 0))
         sums = [np.cumsum(column[filled]) for column in columns]
@@ -138,10 +144,13 @@ def first_reached(below: tuple[int, int], sums: list[npt.NDArray[Any]], reached:
     return last
 
 
-def _count(mass: ScoreMass, prefix: int, level: int, shift: int, above: int | None) -> tuple[Bins, Bins, int | None]:
+def _count(
+    mass: ScoreMass, prefix: int, level: int, shift: int, above: int | None, seen: Callable[[MassBlock], None]
+) -> tuple[Bins, Bins, int | None]:
     """One pass: sum the scores that begin with ``prefix`` by their next 16 bits; note the lowest score beyond it."""
     bona_fide, spoof = Bins(), Bins()
     for block in mass.blocks():
+        seen(block)
         keys, block = _counted_keys(block)
         if level:
             leading = keys >> keys.dtype.type(shift + BITS_PER_PASS)

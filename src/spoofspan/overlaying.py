@@ -84,19 +84,19 @@ class Overlay:
             yield MassBlock(run_block.values, bona_fide, spoof, *(int(column.sum()) for column in undecided))
 
     def sample(self, size: int) -> MassBlock:
-        """About ``size`` rows; each counts whole for the label under its first instant."""
+        """About ``size`` rows; each counts whole for the label under its middle."""
         if not self.runs.values.size:
             return MassBlock(self.runs.values, np.zeros(0, np.int64), np.zeros(0, np.int64))
         rows = np.arange(0, self.runs.values.size, max(self.runs.values.size // size, 1))
         utterance = np.searchsorted(self.runs.offsets, rows, side="right") - 1
-        share = (rows - self.runs.offsets[utterance]) / np.diff(self.runs.offsets)[utterance]
-        # Runs are near enough to equally long for a guess; floats are near enough for a place on the axis.
+        starts, ends = self.runs.spans(utterance, rows)
+        # floats are near enough for a place on one axis of all utterances
         axis_start = np.concatenate(([0.0], np.cumsum(self.labelling.extents.astype(np.float64))))
         run_ends = axis_start[utterance_of_rows(self.labelling.offsets)] + self.labelling.ends
-        time = axis_start[utterance] + share * self.labelling.extents[utterance]
-        run = np.minimum(np.searchsorted(run_ends, time, side="right"), run_ends.size - 1)
+        middle = axis_start[utterance] + np.minimum((starts + ends) / 2, self.labelling.extents[utterance])
+        run = np.minimum(np.searchsorted(run_ends, middle, side="right"), run_ends.size - 1)
         label = self.labelling.labels[run]
-        weight = 1 if self.weights is None else self.weights[utterance]
+        weight = ends - starts if self.weights is None else (ends - starts) * self.weights[utterance]
         scores = self.runs.values[rows]
         return MassBlock(
             scores if self.runs.higher == "bonafide" else -scores,

@@ -110,6 +110,9 @@ class _GridRuns:
     def take(self, chosen: Int64) -> ScoreRuns:
         return _GridRuns(self._grid.take(chosen))
 
+    def spans(self, utterance: Int64, rows: Int64) -> tuple[Int64, Int64]:
+        return self._grid.edges(utterance, rows - self.offsets[utterance])
+
     def covered(self) -> Int64:
         return np.minimum(grid_edges(self._grid.counts, self._grid.resolution), self._grid.extents)
 

@@ -49,6 +49,10 @@ class ScoreRuns(Protocol):
         """Keep chosen utterances, in that order."""
         ...
 
+    def spans(self, utterance: Int64, rows: Int64) -> tuple[Int64, Int64]:
+        """Where single runs start and end, near enough for a sample."""
+        ...
+
     def covered(self) -> Int64:
         """The time under a score in each utterance."""
         ...
@@ -119,6 +123,12 @@ class FrameRuns:
         rows, offsets = rows_of(self.offsets, chosen)
         columns = (column[chosen] for column in (self.hops, self.origins, self.used, self.last))
         return FrameRuns(offsets, self.values[rows], self.higher, *columns)
+
+    def spans(self, utterance: Int64, rows: Int64) -> tuple[Int64, Int64]:
+        """Where single runs start and end, near enough for a sample."""
+        hops = self.hops[utterance]
+        starts = self.origins[utterance] + (rows - self.offsets[utterance]) * hops
+        return starts, starts + hops
 
     def covered(self) -> Int64:
         """The time under a score in each utterance."""
@@ -198,6 +208,10 @@ class RangeRuns:
         """Keep chosen utterances, in that order."""
         rows, offsets = rows_of(self.offsets, chosen)
         return RangeRuns(offsets, self.values[rows], self.higher, self.starts[rows], self.ends[rows])
+
+    def spans(self, utterance: Int64, rows: Int64) -> tuple[Int64, Int64]:
+        """Where single runs start and end."""
+        return self.starts[rows], self.ends[rows]
 
     def covered(self) -> Int64:
         """The time under a score in each utterance."""

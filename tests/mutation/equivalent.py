@@ -156,4 +156,12 @@ EQUIVALENT = (
     Equivalent("resample", "_last_ends", "np.diff(scores.offsets) > 0", "np.diff(scores.offsets) >= 0", NO_RUNS),
     Equivalent("resample", "_last_ends", "np.maximum(last, 0), 0)", "np.maximum(last, 1), 0)", NO_RUNS),
     Equivalent("resample", "_last_ends", "np.maximum(last, 0), 0)", "np.maximum(last, 0), 1)", NO_RUNS),
+    Equivalent(
+        "mass",
+        "ScoreMass.reweight",
+        ">= NS_PER_BLOCK",
+        "> NS_PER_BLOCK",
+        "combine_weights() refuses this weight as well",
+    ),
+    Equivalent("mass", "combine_weights", "initial=0", "initial=1", "weights of 0 and of 1 overflow nothing"),
 )
