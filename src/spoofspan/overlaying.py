@@ -87,7 +87,9 @@ class Overlay:
         """About ``size`` rows; each counts whole for the label under its middle."""
         if not self.runs.values.size:
             return MassBlock(self.runs.values, np.zeros(0, np.int64), np.zeros(0, np.int64))
-        rows = np.arange(0, self.runs.values.size, max(self.runs.values.size // size, 1))
+        # large corpora get larger samples: what a bracket holds must not outgrow the rest of the work
+        count = self.runs.values.size
+        rows = np.arange(0, count, max(count // max(size, count >> 9), 1))
         utterance = np.searchsorted(self.runs.offsets, rows, side="right") - 1
         starts, ends = self.runs.spans(utterance, rows)
         # floats are near enough for a place on one axis of all utterances

@@ -183,7 +183,7 @@ class PointOverlay:
         nothing = np.zeros(0, np.int64)
         if not total or not self.runs.values.size or axis[-1] >= NS_PER_BLOCK:
             return MassBlock(self.runs.values[:0], nothing, nothing)
-        point = np.arange(0, total, max(total // size, 1))
+        point = np.arange(0, total, max(total // max(size, total >> 9), 1))
         utterance = np.searchsorted(self.grid.offsets, point, side="right") - 1
         starts, ends = self.grid.edges(utterance, point - self.grid.offsets[utterance])
         edges = axis[utterance_of_rows(self.labelling.offsets)] + self.labelling.ends
