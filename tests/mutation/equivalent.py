@@ -105,6 +105,7 @@ EQUIVALENT = (
     Equivalent("points", "Grid.runs", "initial=0", "max(initial=1)", "no extent is below 1 ns"),
     Equivalent("points", "Grid._no_values", None, None, "nobody looks at the values of a grid"),
     Equivalent("points", "_GridRuns.take", None, None, "never called: only the blocks of a grid are used"),
+    Equivalent("points", "_GridRuns.spans", None, None, "never called: only the blocks of a grid are used"),
     Equivalent("points", "_GridRuns.covered", None, None, "never called: only the blocks of a grid are used"),
     Equivalent("points", "_GridRuns.cover", None, None, "never called: only the blocks of a grid are used"),
     Equivalent(
