@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.errors import UndefinedMeasureError
-from spoofspan.histogram import Step, find_step, first_reached
+from spoofspan.histogram import Step, find_step, first_reached, next_score
 from spoofspan.mass import MassBlock, ScoreMass
 from spoofspan.nanoseconds import Int64
 from spoofspan.operating_point import OperatingPoint, RunningTotals, Totals
@@ -135,18 +135,8 @@ def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
         return None
     step = _step_inside(whole, below, tied, inside)
     if step is not None and step.next_score is None:
-        step = replace(step, next_score=_next_score(mass, step.score))
+        step = replace(step, next_score=next_score(mass, step.score))
     return None if step is None else (whole, step)
-
-
-def _next_score(mass: ScoreMass, score: float) -> float | None:
-    """The lowest score with counted time above another one; None if there is none."""
-    lowest = [
-        float(block.scores[higher].min())
-        for block in mass.blocks()
-        if (higher := (block.scores > block.scores.dtype.type(score)) & (block.bona_fide + block.spoof > 0)).any()
-    ]
-    return min(lowest, default=None)
 
 
 def _add_where(amounts: list[int], columns: tuple[Int64, Int64], mask: npt.NDArray[np.bool_]) -> None:

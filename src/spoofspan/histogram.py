@@ -77,8 +77,8 @@ class Bins:
             self._spilled = spilled if self._spilled is None else self._spilled + spilled
             self._sums, self._held = np.zeros(BINS, np.int64), 0
         self._held += total
-        if total < 2**53:
-            # bincount sums doubles, which is exact up to here, and three times faster than add.at
+        if total < 2**53 and bins.size > BINS // 16:
+            # bincount sums doubles, which is exact up to here, and faster than add.at for many scores
             self._sums += np.bincount(bins, weights=amounts, minlength=BINS).astype(np.int64)
         else:
             np.add.at(self._sums, bins, amounts)
@@ -97,13 +97,13 @@ def find_step(
     """
     width = 8 * mass.dtype.itemsize
     prefix, below = 0, (0, 0)
-    above: int | None = None
-    place: int | None = None
+    at = (0, 0)
+    found: tuple[Int64, int] = (np.zeros(0, np.int64), 0)
     for level in range(width // BITS_PER_PASS):
         shift = width - BITS_PER_PASS * (level + 1)
         seen = (lambda block: None) if level else first_pass
-        bins_bona_fide, bins_spoof, above = _count(mass, prefix, level, shift, above, seen)
-        columns = bins_bona_fide.totals(), bins_spoof.totals()
+        columns = [bins.totals() for bins in _count(mass, prefix, level, shift, seen)]
+        # scores without counted time leave their bins empty
         filled = np.flatnonzero((columns[0] != 0) | (columns[1] != 0))
         sums = [np.cumsum(column[filled]) for column in columns]
         place = first_reached(below, sums, reached)
@@ -111,19 +111,26 @@ def find_step(
             return None
         if place:
             below = (below[0] + int(sums[0][place - 1]), below[1] + int(sums[1][place - 1]))
-        found = int(filled[place])
-        prefix = (prefix << BITS_PER_PASS) | found
-    if place is None:
-        return None
+        prefix = (prefix << BITS_PER_PASS) | int(filled[place])
+        at = int(columns[0][filled[place]]), int(columns[1][filled[place]])
+        found = filled, place
+    score = score_of_bits(prefix, mass.dtype)
+    filled, place = found
     if place + 1 < filled.size:
-        above = prefix - found + int(filled[place + 1])
-    return Step(
-        score_of_bits(prefix, mass.dtype),
-        *below,
-        int(columns[0][found]),
-        int(columns[1][found]),
-        None if above is None else score_of_bits(above, mass.dtype),
-    )
+        following: float | None = score_of_bits(prefix - int(filled[place]) + int(filled[place + 1]), mass.dtype)
+    else:
+        following = next_score(mass, score)
+    return Step(score, *below, *at, following)
+
+
+def next_score(mass: ScoreMass, score: float) -> float | None:
+    """The lowest score with counted time above another one; None if there is none."""
+    lowest = [
+        float(block.scores[higher].min())
+        for block in mass.blocks()
+        if (higher := (block.scores > block.scores.dtype.type(score)) & (block.bona_fide + block.spoof > 0)).any()
+    ]
+    return min(lowest, default=None)
 
 
 def first_reached(below: tuple[int, int], sums: list[npt.NDArray[Any]], reached: Reached) -> int | None:
@@ -145,31 +152,17 @@ def first_reached(below: tuple[int, int], sums: list[npt.NDArray[Any]], reached:
 
 
 def _count(
-    mass: ScoreMass, prefix: int, level: int, shift: int, above: int | None, seen: Callable[[MassBlock], None]
-) -> tuple[Bins, Bins, int | None]:
-    """One pass: sum the scores that begin with ``prefix`` by their next 16 bits; note the lowest score beyond it."""
+    mass: ScoreMass, prefix: int, level: int, shift: int, seen: Callable[[MassBlock], None]
+) -> tuple[Bins, Bins]:
+    """One pass: sum the scores that begin with ``prefix`` by their next 16 bits."""
     bona_fide, spoof = Bins(), Bins()
     for block in mass.blocks():
         seen(block)
-        keys, block = _counted_keys(block)
+        keys, columns = ordered_bits(block.scores), (block.bona_fide, block.spoof)
         if level:
-            leading = keys >> keys.dtype.type(shift + BITS_PER_PASS)
-            beyond = keys[leading > prefix]
-            if beyond.size:
-                above = int(beyond.min()) if above is None else min(above, int(beyond.min()))
-            inside = leading == prefix
-            keys = keys[inside]
-            columns = block.bona_fide[inside], block.spoof[inside]
-        else:
-            columns = block.bona_fide, block.spoof
+            inside = np.flatnonzero(keys >> keys.dtype.type(shift + BITS_PER_PASS) == prefix)
+            keys, columns = keys[inside], (columns[0][inside], columns[1][inside])
         bins = ((keys >> keys.dtype.type(shift)) & keys.dtype.type(BINS - 1)).astype(np.intp)
         bona_fide.add(bins, columns[0])
         spoof.add(bins, columns[1])
-    return bona_fide, spoof, above
-
-
-def _counted_keys(block: MassBlock) -> tuple[Bits, MassBlock]:
-    counted = (block.bona_fide > 0) | (block.spoof > 0)
-    if not counted.all():
-        block = MassBlock(block.scores[counted], block.bona_fide[counted], block.spoof[counted])
-    return ordered_bits(block.scores), block
+    return bona_fide, spoof
