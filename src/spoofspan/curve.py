@@ -65,7 +65,7 @@ class ErrorCurve:
         for left, right in pairwise(hull):
             p, q = self.point(left), self.point(right)
             rates = [(point.exact_false_positive_rate, point.exact_false_negative_rate) for point in (p, q)]
-            if rates[0][0] < rates[0][1] and rates[1][0] >= rates[1][1]:
+            if rates[0][0] <= rates[0][1] and rates[1][0] >= rates[1][1]:
                 return meet_diagonal(rates[0], rates[1])
         raise UndefinedMeasureError("FPR and FNR never cross; use eer_rule='nearest'")
 

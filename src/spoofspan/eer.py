@@ -91,7 +91,8 @@ def _bucketed(mass: ScoreMass, rule: str) -> EqualErrorRate:
             return point
         bucket = -point.threshold if point.higher == "bonafide" else point.threshold
         edge = low + (bucket + 1) * (high - low) / buckets
-        return replace(point, threshold=-edge if point.higher == "bonafide" else edge)
+        # + 0.0: no negative zero
+        return replace(point, threshold=(-edge if point.higher == "bonafide" else edge) + 0.0)
 
     # on a tie the tools take the first bucket in spoof polarity: the higher threshold in ours
     nearest = replace(found, before=found.after, after=found.before).nearest
