@@ -289,7 +289,7 @@ def _rows_from_table(
 ) -> tuple[Int64, Int64] | None:
     """First and last row under each point by a table over k, if the frames lie alike in all utterances of the block.
 
-    Measured: five times faster than to divide for every point. Needs one hop, frames from 0 on, and no missing tail.
+    Measured: four times faster than to divide for every point. Needs one hop, frames from 0 on, and no missing tail.
     """
     if not isinstance(block, FrameBlock):
         return None
