@@ -50,13 +50,13 @@ def errors_by_utterance(
     bona_fide, spoof, false_positive, false_negative = np.zeros((4, count), np.int64)
     for first, last in blocks(np.diff(runs.offsets), labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
         here = slice(first, last)
-        block, bona_fide_time, spoof_time = lay_over(labelling, runs, first, last)
+        block, laid = lay_over(labelling, runs, first, last)
         # in doubles, so that a float32 score and a threshold from text compare as they are
         called = np.full(block.values.size, True) if everything else block.values.astype(np.float64) < tau
-        bona_fide[here] = sum_by_utterance(bona_fide_time, block.offsets)
-        spoof[here] = sum_by_utterance(spoof_time, block.offsets)
-        false_positive[here] = sum_by_utterance(bona_fide_time * called, block.offsets)
-        false_negative[here] = sum_by_utterance(spoof_time * ~called, block.offsets)
+        bona_fide[here] = sum_by_utterance(laid.bona_fide, block.offsets)
+        spoof[here] = sum_by_utterance(laid.spoof, block.offsets)
+        false_positive[here] = sum_by_utterance(laid.bona_fide * called, block.offsets)
+        false_negative[here] = sum_by_utterance(laid.spoof * ~called, block.offsets)
     if chosen.uncovered != "ignore":
         bona_fide, spoof = bona_fide + undecided_bona_fide, spoof + undecided_spoof
     if chosen.uncovered == "spoof":

@@ -17,9 +17,10 @@ import numpy as np
 from spoofspan.crossing import crossing
 from spoofspan.curve import error_curve_of
 from spoofspan.errors import UsageError
-from spoofspan.mass import MassBlock, MassPart, ScoreMass
+from spoofspan.mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.nanoseconds import Int64
 from spoofspan.operating_point import OperatingPoint
+from spoofspan.scores import Values
 
 EER_RULES = ("nearest", "interpolated", "convex-hull")
 _BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d+)\)")
@@ -121,11 +122,14 @@ class BucketedPart:
 
     def blocks(self) -> Iterator[MassBlock]:
         """Quantise block by block."""
-        return (self._quantised(self._checked(block)) for block in self.part.blocks())
+        for block in self.part.blocks():
+            self._check(block.scores[block.counted])
+            yield replace(block, scores=self._quantised(block.scores))
 
-    def sample(self, size: int) -> MassBlock:
+    def sample(self, size: int) -> Columns:
         """A sample of the quantised scores."""
-        return self._quantised(self.part.sample(size))
+        scores, bona_fide, spoof = self.part.sample(size)
+        return self._quantised(scores), bona_fide, spoof
 
     def take(self, chosen: Int64) -> BucketedPart:
         """Keep chosen utterances."""
@@ -135,19 +139,15 @@ class BucketedPart:
         """Count each utterance so many times."""
         return replace(self, part=self.part.weigh(weights))
 
-    def _checked(self, block: MassBlock) -> MassBlock:
-        """Drop scores without counted time; the others must fit into the buckets."""
-        counted = (block.bona_fide > 0) | (block.spoof > 0)
-        scores = block.scores[counted]
+    def _check(self, scores: Values) -> None:
+        """Scores with counted time must fit into the buckets."""
         if scores.size and not (self.low <= -float(scores.max()) and -float(scores.min()) <= self.high):
             raise UsageError(
                 f"scores from {-float(scores.max()):g} to {-float(scores.min()):g} (higher = spoof) do not fit "
                 f"into the buckets from {self.low:g} to {self.high:g}; use eer_rule='nearest' or wider buckets"
             )
-        return replace(block, scores=scores, bona_fide=block.bona_fide[counted], spoof=block.spoof[counted])
 
-    def _quantised(self, block: MassBlock) -> MassBlock:
+    def _quantised(self, scores: Values) -> Values:
         # the tools quantise scores that are higher for spoof
-        spoof_scores = -block.scores.astype(np.float64)
-        bucket = np.floor((spoof_scores - self.low) / (self.high - self.low) * self.buckets)
-        return replace(block, scores=-bucket)
+        bucket = np.floor((-scores.astype(np.float64) - self.low) / (self.high - self.low) * self.buckets)
+        return -bucket

@@ -364,8 +364,8 @@ def best_possible(
         raise UndefinedMeasureError("no utterance has any time to measure")
     labelling = labelling.take(some)
     grid = Grid.over(labelling.extents, hop, "use")
-    _, bona_fide, spoof = lay_over(labelling, grid.runs(), 0, some.size)
-    shares = bona_fide / np.maximum(bona_fide + spoof, 1)
+    _, laid = lay_over(labelling, grid.runs(), 0, some.size)
+    shares = laid.bona_fide / np.maximum(laid.bona_fide + laid.spoof, 1)
     perfect = Scores.from_columns(labelling.utterances, offsets_of(grid.counts), shares, hop=hop, higher="bonafide")
     measured = range_eer(
         references.take(some), perfect, convention=convention, eer_rule=eer_rule or convention_rule, **rules

@@ -3,6 +3,8 @@
 A float's bits, with the sign handled, order like the float. One pass over the mass sums both columns into 65,536 bins
 of the leading 16 bits; the crossing lies in one bin; the next pass splits that bin by the next 16 bits. float16 needs
 one pass, float32 two, float64 four. Memory is bounded, nothing is sorted, and histograms of shards simply add.
+
+Scores go into the bins by their bits as they are; the sign is handled once per bin (:func:`raw_bins`), not per score.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.mass import MassBlock, ScoreMass
-from spoofspan.nanoseconds import Int64
+from spoofspan.mass import Flags, MassBlock, ScoreMass
+from spoofspan.references import BONA_FIDE, SPOOF
 from spoofspan.scores import Values
 
 BITS_PER_PASS = 16
 BINS = 1 << BITS_PER_PASS
+# So many scores are counted at once: counting costs as much per call as for a few hundred thousand of them.
+ROWS_COUNTED = 1 << 20
 
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 # Decides, from the bona fide and the spoof amounts called spoof so far, whether the crossing has been reached.
@@ -38,53 +42,85 @@ class Step:
     next_score: float | None  # the next higher score with counted time; None if there is none
 
 
-def ordered_bits(scores: Values) -> Bits:
-    """Map floats to unsigned integers of the same order; -0.0 and 0.0 become equal.
-
-    >>> ordered_bits(np.float16([-1, -0.0, 0.0, 1])).tolist()
-    [17407, 32768, 32768, 48128]
-    """
-    size = scores.dtype.itemsize
-    signed, unsigned = np.dtype(f"i{size}"), np.dtype(f"u{size}")
+def raw_bits(scores: Values) -> Bits:
+    """The bits of floats as unsigned integers; -0.0 gets those of 0.0."""
     # + 0.0 turns -0.0 into 0.0
-    bits = (scores + scores.dtype.type(0)).view(signed)
-    flip = (bits >> (8 * size - 1)).view(unsigned) | unsigned.type(1 << (8 * size - 1))
-    result: Bits = bits.view(unsigned) ^ flip
-    return result
+    bits: Bits = (scores + scores.dtype.type(0)).view(f"u{scores.dtype.itemsize}")
+    return bits
+
+
+def raw_bins(level: int, negative: bool) -> npt.NDArray[np.int64]:
+    """The raw 16 bits of a level in the order of the floats, given the sign that the leading level decided.
+
+    >>> raw_bins(0, False)[[0, 32767, 32768, 65535]].tolist()
+    [65535, 32768, 0, 32767]
+    """
+    rising = np.arange(BINS)
+    if level:
+        return rising[::-1] if negative else rising
+    half = BINS // 2
+    return np.concatenate((rising[: half - 1 : -1], rising[:half]))
 
 
 def score_of_bits(bits: int, dtype: np.dtype[Any]) -> float:
-    """Undo :func:`ordered_bits` for one score."""
-    width = 8 * dtype.itemsize
-    sign = 1 << (width - 1)
-    raw = bits ^ sign if bits & sign else bits ^ ((1 << width) - 1)
-    return float(np.array([raw], f"u{dtype.itemsize}").view(dtype)[0])
+    """Undo :func:`raw_bits` for one score."""
+    return float(np.array([bits], f"u{dtype.itemsize}").view(dtype)[0])
 
 
 class Bins:
-    """Integer sums per bin that cannot overflow."""
+    """The bona fide and the spoofed amount per bin, as integers that cannot overflow."""
 
     def __init__(self) -> None:
-        self._sums = np.zeros(BINS, np.int64)
+        self._sums = np.zeros((2, BINS), np.int64)
         self._spilled: npt.NDArray[Any] | None = None
         self._held = 0
+        # whole blocks whose scores all have the same amount are counted, many at a time
+        self._keys: list[Bits] = []
+        self._rows = self._amount = 0
 
-    def add(self, bins: npt.NDArray[np.intp], amounts: Int64) -> None:
-        """Add amounts to bins; their sum must fit into int64."""
-        total = int(amounts.sum())
-        if self._held + total >= 2**62:
-            spilled = self._sums.astype(object)
-            self._spilled = spilled if self._spilled is None else self._spilled + spilled
-            self._sums, self._held = np.zeros(BINS, np.int64), 0
-        self._held += total
-        if total < 2**53 and bins.size > BINS // 16:
-            # bincount sums doubles, which is exact up to here, and faster than add.at for many scores
-            self._sums += np.bincount(bins, weights=amounts, minlength=BINS).astype(np.int64)
+    def add_chosen(self, block: MassBlock, bins: Bits, chosen: Flags) -> None:
+        """Add some rows of a block, given the bin of each of them."""
+        self._make_room(sum(block.sums(chosen)))
+        _, *columns = block.columns_of(chosen)
+        for sums, column in zip(self._sums, columns, strict=True):
+            np.add.at(sums, bins, column)
+
+    def add(self, block: MassBlock, bins: Bits) -> None:
+        """Add a block, given the bin of each of its rows."""
+        bona_fide, spoof = block.sums()
+        self._make_room(bona_fide + spoof)
+        if isinstance(block.amounts, int):
+            if self._rows >= ROWS_COUNTED or block.amounts != self._amount:
+                self._count()
+            self._amount = block.amounts
+            self._rows += bins.size
+            self._keys.append(bins.astype(np.uint32) | (block.classes.astype(np.uint32) << np.uint32(BITS_PER_PASS)))
+            for sums, more in zip(self._sums, (block.more_bona_fide, block.more_spoof), strict=True):
+                np.add.at(sums, bins[block.rows], more)
         else:
-            np.add.at(self._sums, bins, amounts)
+            for sums, column in zip(self._sums, (block.bona_fide, block.spoof), strict=True):
+                if bona_fide + spoof < 2**53 and bins.size > BINS // 16:
+                    # bincount sums doubles, which is exact up to here, and faster than add.at for many scores
+                    sums += np.bincount(bins, weights=column, minlength=BINS).astype(np.int64)
+                else:
+                    np.add.at(sums, bins, column)
+
+    def _make_room(self, total: int) -> None:
+        if self._held + total >= 2**62:
+            self._spilled = self.totals().astype(object)
+            self._sums, self._held = np.zeros((2, BINS), np.int64), 0
+        self._held += total
+
+    def _count(self) -> None:
+        """Count what has been kept for it."""
+        if self._keys:
+            counts = np.bincount(np.concatenate(self._keys), minlength=4 * BINS).reshape(4, BINS)
+            self._sums += counts[[BONA_FIDE, SPOOF]] * self._amount
+        self._keys, self._rows = [], 0
 
     def totals(self) -> npt.NDArray[Any]:
         """The sums, as Python integers where int64 could overflow."""
+        self._count()
         return self._sums if self._spilled is None else self._spilled + self._sums.astype(object)
 
 
@@ -98,11 +134,12 @@ def find_step(
     width = 8 * mass.dtype.itemsize
     prefix, below = 0, (0, 0)
     at = (0, 0)
-    found: tuple[Int64, int] = (np.zeros(0, np.int64), 0)
+    following: int | None = None
     for level in range(width // BITS_PER_PASS):
         shift = width - BITS_PER_PASS * (level + 1)
         seen = (lambda block: None) if level else first_pass
-        columns = [bins.totals() for bins in _count(mass, prefix, level, shift, seen)]
+        order = raw_bins(level, negative=bool(prefix >> (BITS_PER_PASS * level - 1)) if level else False)
+        columns = _count(mass, prefix, level, shift, seen).totals()[:, order]
         # scores without counted time leave their bins empty
         filled = np.flatnonzero((columns[0] != 0) | (columns[1] != 0))
         sums = [np.cumsum(column[filled]) for column in columns]
@@ -111,16 +148,12 @@ def find_step(
             return None
         if place:
             below = (below[0] + int(sums[0][place - 1]), below[1] + int(sums[1][place - 1]))
-        prefix = (prefix << BITS_PER_PASS) | int(filled[place])
+        bits = [(prefix << BITS_PER_PASS) | int(order[one]) for one in filled[place : place + 2]]
+        prefix, following = bits[0], bits[1] if len(bits) > 1 else None
         at = int(columns[0][filled[place]]), int(columns[1][filled[place]])
-        found = filled, place
     score = score_of_bits(prefix, mass.dtype)
-    filled, place = found
-    if place + 1 < filled.size:
-        following: float | None = score_of_bits(prefix - int(filled[place]) + int(filled[place + 1]), mass.dtype)
-    else:
-        following = next_score(mass, score)
-    return Step(score, *below, *at, following)
+    higher = next_score(mass, score) if following is None else score_of_bits(following, mass.dtype)
+    return Step(score, *below, *at, higher)
 
 
 def next_score(mass: ScoreMass, score: float) -> float | None:
@@ -128,7 +161,7 @@ def next_score(mass: ScoreMass, score: float) -> float | None:
     lowest = [
         float(block.scores[higher].min())
         for block in mass.blocks()
-        if (higher := (block.scores > block.scores.dtype.type(score)) & (block.bona_fide + block.spoof > 0)).any()
+        if (higher := (block.scores > block.scores.dtype.type(score)) & block.counted).any()
     ]
     return min(lowest, default=None)
 
@@ -151,18 +184,15 @@ def first_reached(below: tuple[int, int], sums: list[npt.NDArray[Any]], reached:
     return last
 
 
-def _count(
-    mass: ScoreMass, prefix: int, level: int, shift: int, seen: Callable[[MassBlock], None]
-) -> tuple[Bins, Bins]:
+def _count(mass: ScoreMass, prefix: int, level: int, shift: int, seen: Callable[[MassBlock], None]) -> Bins:
     """One pass: sum the scores that begin with ``prefix`` by their next 16 bits."""
-    bona_fide, spoof = Bins(), Bins()
+    bins = Bins()
     for block in mass.blocks():
         seen(block)
-        keys, columns = ordered_bits(block.scores), (block.bona_fide, block.spoof)
-        if level:
-            inside = np.flatnonzero(keys >> keys.dtype.type(shift + BITS_PER_PASS) == prefix)
-            keys, columns = keys[inside], (columns[0][inside], columns[1][inside])
-        bins = ((keys >> keys.dtype.type(shift)) & keys.dtype.type(BINS - 1)).astype(np.intp)
-        bona_fide.add(bins, columns[0])
-        spoof.add(bins, columns[1])
-    return bona_fide, spoof
+        bits = raw_bits(block.scores)
+        if level == 0:
+            bins.add(block, bits >> bits.dtype.type(shift))
+            continue
+        chosen = bits >> bits.dtype.type(shift + BITS_PER_PASS) == prefix
+        bins.add_chosen(block, (bits[chosen] >> bits.dtype.type(shift)) & bits.dtype.type(BINS - 1), chosen)
+    return bins

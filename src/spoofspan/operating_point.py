@@ -178,12 +178,7 @@ class RunningTotals:
 
     def add(self, block: MassBlock) -> None:
         """Add one block."""
-        block_sums = (
-            int(block.bona_fide.sum()),
-            int(block.spoof.sum()),
-            block.undecided_bona_fide,
-            block.undecided_spoof,
-        )
+        block_sums = (*block.sums(), block.undecided_bona_fide, block.undecided_spoof)
         self._sums = [a + b for a, b in zip(self._sums, block_sums, strict=True)]
 
     def totals(self) -> Totals:

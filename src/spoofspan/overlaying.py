@@ -23,13 +23,13 @@ import numpy as np
 from spoofspan.columns import blocks, first_rows, sum_by_utterance, utterance_of_rows, within_utterances
 from spoofspan.covering import prepare_scores
 from spoofspan.errors import Problems, UndefinedMeasureError
-from spoofspan.labelling import Labelling, label_references
-from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, ScoreMass, combine_weights
+from spoofspan.labelling import IGNORED, Labelling, label_references
+from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, combine_weights
 from spoofspan.nanoseconds import Int64, seconds_text
 from spoofspan.pairing import drop_bona_fide_con, pair
 from spoofspan.references import BONA_FIDE, SPOOF, References
 from spoofspan.rules import Rules, Touched, note_touched
-from spoofspan.score_runs import RunBlock, ScoreRuns
+from spoofspan.score_runs import RunBlock, ScoreRuns, bona_fide_polarity
 from spoofspan.scores import Scores
 
 
@@ -75,18 +75,23 @@ class Overlay:
         time = self.labelling.extents if weights is None else self.labelling.extents * weights
         for first, last in blocks(rows, time, ROWS_PER_BLOCK, NS_PER_BLOCK):
             here = slice(first, last)
-            run_block, bona_fide, spoof = lay_over(self.labelling, self.runs, first, last)
+            _, block = lay_over(self.labelling, self.runs, first, last)
             undecided = self.undecided_bona_fide[here], self.undecided_spoof[here]
             if weights is not None:
-                bona_fide *= np.repeat(weights[here], rows[here])
-                spoof *= np.repeat(weights[here], rows[here])
+                by_row = np.repeat(weights[here], rows[here])
+                block = replace(
+                    block,
+                    amounts=block.amounts * by_row,
+                    more_bona_fide=block.more_bona_fide * by_row[block.rows],
+                    more_spoof=block.more_spoof * by_row[block.rows],
+                )
                 undecided = undecided[0] * weights[here], undecided[1] * weights[here]
-            yield MassBlock(run_block.values, bona_fide, spoof, *(int(column.sum()) for column in undecided))
+            yield replace(block, undecided_bona_fide=int(undecided[0].sum()), undecided_spoof=int(undecided[1].sum()))
 
-    def sample(self, size: int) -> MassBlock:
+    def sample(self, size: int) -> Columns:
         """About ``size`` rows; each counts whole for the label under its middle."""
         if not self.runs.values.size:
-            return MassBlock(self.runs.values, np.zeros(0, np.int64), np.zeros(0, np.int64))
+            return self.runs.values, np.zeros(0, np.int64), np.zeros(0, np.int64)
         # large corpora get larger samples: what a bracket holds must not outgrow the rest of the work
         count = self.runs.values.size
         rows = np.arange(0, count, max(count // max(size, count >> 9), 1))
@@ -100,15 +105,11 @@ class Overlay:
         label = self.labelling.labels[run]
         weight = ends - starts if self.weights is None else (ends - starts) * self.weights[utterance]
         scores = self.runs.values[rows]
-        return MassBlock(
-            scores if self.runs.higher == "bonafide" else -scores,
-            (label == BONA_FIDE) * weight,
-            (label == SPOOF) * weight,
-        )
+        return bona_fide_polarity(scores, self.runs.higher), (label == BONA_FIDE) * weight, (label == SPOOF) * weight
 
 
-def lay_over(labelling: Labelling, runs: ScoreRuns, first: int, last: int) -> tuple[RunBlock, Int64, Int64]:
-    """Return the bona fide and the spoofed time under each score run of utterances first to last - 1."""
+def lay_over(labelling: Labelling, runs: ScoreRuns, first: int, last: int) -> tuple[RunBlock, MassBlock]:
+    """Return the score runs of utterances first to last - 1, and the time of both classes under each."""
     block = runs.block(first, last)
     here = slice(int(labelling.offsets[first]), int(labelling.offsets[last]))
     offsets = labelling.offsets[first : last + 1] - labelling.offsets[first]
@@ -122,8 +123,11 @@ def lay_over(labelling: Labelling, runs: ScoreRuns, first: int, last: int) -> tu
     counts[begins] = before[begins]
     final = offsets[1:] - 1
     counts[final] += block.offsets[1:] - block.offsets[:-1] - before[final]
-    bona_fide = block.spread(counts, labels, BONA_FIDE)
-    spoof = block.spread(counts, labels, SPOOF)
+    classes = np.repeat(labels, counts)
+    without_time = block.rows_without_time()
+    if without_time.size:
+        classes[without_time] = IGNORED
+    durations, odd, odd_by = block.durations()
 
     # Parts of runs: each edge hands the rest of the run it lies in from the label before to the label after.
     edge = np.flatnonzero(within_utterances(offsets, (labels[1:] != labels[:-1]) & (before[:-1] > 0)))
@@ -132,10 +136,11 @@ def lay_over(labelling: Labelling, runs: ScoreRuns, first: int, last: int) -> tu
     cuts = rest > 0
     edge, rest = edge[cuts], rest[cuts]
     row = block.offsets[utterance[edge]] + position[cuts]
-    for column, label in ((bona_fide, BONA_FIDE), (spoof, SPOOF)):
+    more = []
+    for label in (BONA_FIDE, SPOOF):
         gain = (labels[edge + 1] == label).astype(np.int64) - (labels[edge] == label)
-        np.add.at(column, row, rest * gain)
-    return block, bona_fide, spoof
+        more.append(np.concatenate((odd_by * (classes[odd] == label), rest * gain)))
+    return block, MassBlock(block.values, classes, durations, np.concatenate((odd, row)), more[0], more[1])
 
 
 def overlay_part(references: References, scores: Scores, rules: Rules) -> tuple[Labelling, ScoreRuns, list[Touched]]:
@@ -175,7 +180,8 @@ def undecided_time(labelling: Labelling, runs: ScoreRuns, rules: Rules, touched:
     few = Overlay(labelling.take(missing), runs.take(missing), nothing, nothing)
     rows = np.diff(few.runs.offsets)
     for first, last in blocks(rows, few.labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
-        block, *under_scores = lay_over(few.labelling, few.runs, first, last)
+        block, laid = lay_over(few.labelling, few.runs, first, last)
+        under_scores = laid.bona_fide, laid.spoof
         for column, label, decided in zip((bona_fide, spoof), (BONA_FIDE, SPOOF), under_scores, strict=True):
             whole = few.labelling.time_of(label)[first:last]
             column[missing[first:last]] = whole - sum_by_utterance(decided, block.offsets)

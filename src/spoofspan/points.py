@@ -24,7 +24,7 @@ import numpy.typing as npt
 from spoofspan.columns import blocks, first_rows, offsets_of, utterance_of_rows
 from spoofspan.errors import UsageError
 from spoofspan.labelling import IGNORED, Labelling, overwrite
-from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, ScoreMass, combine_weights
+from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, combine_weights
 from spoofspan.nanoseconds import Int64, duration_ns, edges_before, grid_edges, whole_ns
 from spoofspan.overlaying import lay_over, overlay_part, undecided_time
 from spoofspan.references import BONA_FIDE, SPOOF, Labels, References
@@ -163,12 +163,12 @@ class PointOverlay:
         # both the time to lay over and the weighted points must fit into int64
         heavy = points if self.weights is None else points * self.weights
         for first, last in blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK):
-            _, bona_fide_time, spoof_time = lay_over(self.labelling, point_runs, first, last)
+            _, laid = lay_over(self.labelling, point_runs, first, last)
             if self.rules.label == "rounded":
-                labelled = bona_fide_time + spoof_time > 0
+                labelled = laid.counted
                 bona_fide, spoof = _rounded_labels(self.labelling, self.grid, first, last, labelled)
             else:
-                bona_fide, spoof = _labels(bona_fide_time, spoof_time, self.rules)
+                bona_fide, spoof = _labels(laid.bona_fide, laid.spoof, self.rules)
             scores, scored = self._scores(first, last)
             weights = None if self.weights is None else np.repeat(self.weights[first:last], points[first:last])
             yield _block(scores, scored, bona_fide, spoof, weights)
@@ -176,13 +176,13 @@ class PointOverlay:
     def _scores(self, first: int, last: int) -> tuple[Values, npt.NDArray[np.bool_] | None]:
         return point_scores(self.runs.block(first, last), self.grid, first, last)
 
-    def sample(self, size: int) -> MassBlock:
+    def sample(self, size: int) -> Columns:
         """About ``size`` points; labels are computed in doubles."""
         total = int(self.grid.offsets[-1])
         axis = np.concatenate(([0.0], np.cumsum(self.labelling.extents.astype(np.float64))))
         nothing = np.zeros(0, np.int64)
         if not total or not self.runs.values.size or axis[-1] >= NS_PER_BLOCK:
-            return MassBlock(self.runs.values[:0], nothing, nothing)
+            return self.runs.values[:0], nothing, nothing
         point = np.arange(0, total, max(total // max(size, total >> 9), 1))
         utterance = np.searchsorted(self.grid.offsets, point, side="right") - 1
         starts, ends = self.grid.edges(utterance, point - self.grid.offsets[utterance])
@@ -203,7 +203,8 @@ class PointOverlay:
         sign = 1 if runs.higher == "bonafide" else -1
         scores = _lowest(_Signed(block.values, sign), first, last)
         weights = None if self.weights is None else self.weights[utterance]
-        return _block(scores, scored, bona_fide, spoof, weights)
+        sampled = _block(scores, scored, bona_fide, spoof, weights)
+        return sampled.scores, sampled.bona_fide, sampled.spoof
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,11 +226,20 @@ def _block(
     spoof: npt.NDArray[np.bool_],
     weights: Int64 | None,
 ) -> MassBlock:
-    columns = [flags.astype(np.int64) if weights is None else flags * weights for flags in (bona_fide, spoof)]
+    classes = np.full(scores.size, IGNORED, np.int8)
+    classes[bona_fide], classes[spoof] = BONA_FIDE, SPOOF
+    block = MassBlock(scores, classes, 1 if weights is None else weights)
     if scored is None:
-        return MassBlock(scores, columns[0], columns[1])
-    undecided = [int(column[~scored].sum()) for column in columns]
-    return MassBlock(scores[scored], columns[0][scored], columns[1][scored], *undecided)
+        return block
+    undecided = block.sums(~scored)
+    amounts = block.amounts if isinstance(block.amounts, int) else block.amounts[scored]
+    return MassBlock(
+        scores[scored],
+        classes[scored],
+        amounts,
+        undecided_bona_fide=undecided[0],
+        undecided_spoof=undecided[1],
+    )
 
 
 def _labels(bona_fide: Int64, spoof: Int64, rules: Rules) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:

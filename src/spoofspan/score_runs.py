@@ -83,8 +83,12 @@ class RunBlock(Protocol):
         """Where the runs at these positions in their utterances end."""
         ...
 
-    def spread(self, counts: Int64, labels: npt.NDArray[np.int8], label: int) -> Int64:
-        """For each run, its duration if its label, given by run lengths ``counts``, is the one asked for, else 0."""
+    def durations(self) -> tuple[Int64 | int, Int64, Int64]:
+        """How long each run lasts, or one duration for all; then the rows that differ from it, and by how much."""
+        ...
+
+    def rows_without_time(self) -> Int64:
+        """Rows that lie outside of the extent."""
         ...
 
 
@@ -163,25 +167,22 @@ class FrameBlock:
         ends: Int64 = np.where(position == self.used[utterance] - 1, self.last[utterance], nominal)
         return ends
 
-    def spread(self, counts: Int64, labels: npt.NDArray[np.int8], label: int) -> Int64:
-        """For each run, its duration if its label is the one asked for, else 0."""
-        wanted = labels == label
-        if self.hops.size and (self.hops == self.hops[0]).all():
-            durations = np.repeat(wanted * self.hops[0], counts)
-        else:
-            rows = self.offsets[1:] - self.offsets[:-1]
-            durations = np.repeat(wanted, counts) * np.repeat(self.hops, rows)
-        # the last used run may be shorter or longer than the hop; rows after it have no time
-        some = np.flatnonzero(self.used)
-        row = self.offsets[some] + self.used[some] - 1
-        length = self.last[some] - self.origins[some] - (self.used[some] - 1) * self.hops[some]
-        durations[row] = np.where(durations[row] > 0, length, 0)
+    def durations(self) -> tuple[Int64 | int, Int64, Int64]:
+        """The hop, and the last used runs, which may be shorter or longer."""
+        alike = self.hops.size and (self.hops == self.hops[0]).all()
+        hops = int(self.hops[0]) if alike else np.repeat(self.hops, self.offsets[1:] - self.offsets[:-1])
+        difference = self.last - self.origins - self.used * self.hops
+        odd = np.flatnonzero((self.used > 0) & (difference != 0))
+        return hops, self.offsets[odd] + self.used[odd] - 1, difference[odd]
+
+    def rows_without_time(self) -> Int64:
+        """Rows after the last used ones."""
         unused = self.offsets[1:] - self.offsets[:-1] - self.used
-        if unused.any():
-            first_unused = np.repeat(self.offsets[:-1] + self.used, unused)
-            before = np.repeat(offsets_of(unused)[:-1], unused)
-            durations[first_unused + np.arange(first_unused.size) - before] = 0
-        return durations
+        if not unused.any():
+            return np.zeros(0, np.int64)
+        first_unused = np.repeat(self.offsets[:-1] + self.used, unused)
+        before = np.repeat(offsets_of(unused)[:-1], unused)
+        return first_unused + np.arange(first_unused.size) - before
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,10 +248,14 @@ class RangeBlock:
         ends: Int64 = self._ends[self.offsets[utterance] + position]
         return ends
 
-    def spread(self, counts: Int64, labels: npt.NDArray[np.int8], label: int) -> Int64:
-        """For each run, its duration if its label is the one asked for, else 0."""
-        durations: Int64 = (self._ends - self._starts) * np.repeat(labels == label, counts)
-        return durations
+    def durations(self) -> tuple[Int64 | int, Int64, Int64]:
+        """Each run has its own."""
+        nothing = np.zeros(0, np.int64)
+        return self._ends - self._starts, nothing, nothing
+
+    def rows_without_time(self) -> Int64:
+        """Runs lie inside the extent."""
+        return np.zeros(0, np.int64)
 
 
 def keep_runs(runs: RangeRuns, keep: npt.NDArray[np.bool_]) -> RangeRuns:
