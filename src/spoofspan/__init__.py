@@ -3,6 +3,8 @@
 Exact range-based and point-based equal error rates for spoof localization.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from spoofspan.breakdown import UtteranceErrors, errors_by_utterance
 from spoofspan.curve import ErrorCurve
 from spoofspan.eer import EqualErrorRate, equal_error_rate
@@ -26,7 +28,6 @@ from spoofspan.evaluate import (
     range_eer,
     utterance_eer,
 )
-from spoofspan.formats.reading import read_references, read_scores
 from spoofspan.mass import ScoreMass
 from spoofspan.measures import BisectionMeasurement, Measure, Measurement
 from spoofspan.operating_point import OperatingPoint
@@ -36,12 +37,19 @@ from spoofspan.scores import Scores
 from spoofspan.signature import Signature
 from spoofspan.table import ResolutionTable, resolution_table
 
+if TYPE_CHECKING:
+    from spoofspan.formats.partialspoof_dataset import Dataset, read_dataset
+    from spoofspan.formats.reading import read_references, read_scores
+    from spoofspan.formats.sharding import sharded
+    from spoofspan.streaming import evaluate_shards
+
 __version__ = "0.1.0"
 
 __all__ = [
     "CONVENTIONS",
     "BisectionMeasurement",
     "DataError",
+    "Dataset",
     "EqualErrorRate",
     "ErrorCurve",
     "Evaluation",
@@ -67,12 +75,33 @@ __all__ = [
     "error_curve",
     "errors_by_utterance",
     "evaluate",
+    "evaluate_shards",
     "overlay",
     "point_eer",
     "point_mass",
     "range_eer",
+    "read_dataset",
     "read_references",
     "read_scores",
     "resolution_table",
+    "sharded",
     "utterance_eer",
 ]
+
+# The many formats take longer to load than all the rest; who measures arrays, or asks for help, does not wait for them.
+_LATER = {
+    "Dataset": "formats.partialspoof_dataset",
+    "evaluate_shards": "streaming",
+    "read_dataset": "formats.partialspoof_dataset",
+    "read_references": "formats.reading",
+    "read_scores": "formats.reading",
+    "sharded": "formats.sharding",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'spoofspan' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"spoofspan.{_LATER[name]}"), name)

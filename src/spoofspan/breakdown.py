@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from spoofspan.rules import RuleArguments
 
 
+ERROR_COLUMNS = ("bona_fide", "spoof", "false_positive", "false_negative")
+
+
 @dataclass(frozen=True, eq=False)
 class UtteranceErrors:
     """For each utterance: bona fide and spoofed time, and how much of it is called wrong (all in ns)."""
@@ -30,6 +33,12 @@ class UtteranceErrors:
     spoof: Int64
     false_positive: Int64
     false_negative: Int64
+
+    def sorted(self) -> UtteranceErrors:
+        """The same in the order of the ids."""
+        order = sorted(range(len(self.utterances)), key=self.utterances.__getitem__)
+        columns = (getattr(self, name)[order] for name in ERROR_COLUMNS)
+        return UtteranceErrors(tuple(self.utterances[i] for i in order), *columns)
 
 
 def errors_by_utterance(

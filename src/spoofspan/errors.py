@@ -12,8 +12,12 @@ error                      raised when                                 exit code
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spoofspan.rules import Touched
 
 PROBLEMS_SHOWN = 20
 
@@ -40,6 +44,14 @@ class UndefinedMeasureError(SpoofspanError, ValueError):
     """The data are fine, but the measure has no value on them (for example: no spoofed time at all)."""
 
     exit_code = 4
+
+
+class NothingToMeasureError(UndefinedMeasureError):
+    """The rules leave no utterance of a corpus, or of a shard of one; ``touched`` is what they did until then."""
+
+    def __init__(self, message: str, touched: Sequence[Touched]) -> None:
+        super().__init__(message)
+        self.touched = tuple(touched)
 
 
 class SpoofspanWarning(UserWarning):

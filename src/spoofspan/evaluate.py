@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spoofspan.bisection import Quantiles, RangeRates, bisect
 from spoofspan.columns import offsets_of
 from spoofspan.curve import ErrorCurve, error_curve_of
-from spoofspan.eer import EqualErrorRate, check_eer_rule, equal_error_rate
-from spoofspan.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
+from spoofspan.errors import UndefinedMeasureError
 from spoofspan.labelling import label_references
 from spoofspan.mass import ScoreMass
 from spoofspan.measures import (
@@ -24,25 +22,21 @@ from spoofspan.measures import (
     Measurement,
     milliseconds,
     parse_measures,
-    warnings_for,
 )
-from spoofspan.nanoseconds import LONGEST
-from spoofspan.operating_point import OperatingPoint, totals
+from spoofspan.operating_point import OperatingPoint
 from spoofspan.overlaying import lay_over, overlay_with
+from spoofspan.plan import OnUndefined, Undefined, plan_measure, point_rules, spelled_rules
 from spoofspan.points import Grid, check_resolution, point_mass_with
+from spoofspan.progress import track
 from spoofspan.references import References
-from spoofspan.rules import CONVENTIONS, Rules, Touched, rules_for
+from spoofspan.rules import CONVENTIONS, rules_for
 from spoofspan.scores import Scores
-from spoofspan.signature import Signature, sign
+from spoofspan.signature import sign
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.rules import RuleArguments
-
-Undefined = Literal["raise", "nan"]
-# No utterance is as long as one point of this resolution (seconds).
-WHOLE_UTTERANCE = LONGEST / 1e9
 
 
 def overlay(
@@ -56,6 +50,11 @@ def overlay(
     >>> mass.scores.tolist(), mass.bona_fide.tolist(), mass.spoof.tolist()
     ([0.9, 0.4, -0.2], [20000000, 10000000, 0], [0, 10000000, 20000000])
     """
+    scores.refuse_decisions("a score mass")
+    return _range_mass(references, scores, convention, rules)
+
+
+def _range_mass(references: References, scores: Scores, convention: str, rules: Mapping[str, Any]) -> ScoreMass:
     chosen, _ = rules_for("range", convention, rules)
     return overlay_with(references, scores, chosen)[0]
 
@@ -69,13 +68,15 @@ def point_mass(
     **rules: Unpack[RuleArguments],
 ) -> ScoreMass:
     """As :func:`overlay`, counted in points of a resolution (seconds)."""
-    chosen, _ = _point_rules(scores, check_resolution(resolution), convention, rules)
+    scores.refuse_decisions("a score mass")
+    return _points_mass(references, scores, resolution, convention, rules)
+
+
+def _points_mass(
+    references: References, scores: Scores, resolution: float, convention: str, rules: Mapping[str, Any]
+) -> ScoreMass:
+    chosen, _ = point_rules(scores.hop, check_resolution(resolution), convention, rules)
     return point_mass_with(references, scores, resolution, chosen)[0]
-
-
-def _point_rules(scores: Scores, resolution: float, convention: str, overrides: Mapping[str, Any]) -> tuple[Rules, str]:
-    finer = scores.hop is not None and resolution < scores.hop * (1 - 1e-9)
-    return rules_for("point", convention, overrides, finer_than_hop=finer)
 
 
 def range_eer(
@@ -95,11 +96,7 @@ def range_eer(
     >>> m.value, m.decision
     (0.25, 'spoof iff score < 0.2')
     """
-    chosen, convention_rule = rules_for("range", convention, rules)
-    rule = check_eer_rule(eer_rule or convention_rule)
-    mass, touched = overlay_with(references, scores, chosen)
-    signer = _signer(Measure("range-eer"), rule, chosen, references, scores, mass)
-    return _measured(Measure("range-eer"), mass, rule, convention, chosen, touched, signer, undefined)
+    return _measure(Measure("range-eer"), references, scores, convention, eer_rule, undefined, rules)
 
 
 def point_eer(
@@ -113,20 +110,8 @@ def point_eer(
     **rules: Unpack[RuleArguments],
 ) -> Measurement:
     """Measure the point-based EER (Eqs. 1 to 4) at a resolution in seconds."""
-    resolution = check_resolution(resolution)
-    chosen, convention_rule = _point_rules(scores, resolution, convention, rules)
-    rule = check_eer_rule(eer_rule or convention_rule)
-    mass, touched = point_mass_with(references, scores, resolution, chosen)
-    measure = Measure("point-eer", resolution)
-    signer = _signer(measure, rule, chosen, references, scores, mass)
-    measured = _measured(measure, mass, rule, convention, chosen, touched, signer, undefined)
-    if scores.hop is not None and resolution > scores.hop * (1 + 1e-9):
-        note = (
-            f"measured at {milliseconds(resolution)}, coarser than the scores' hop of {milliseconds(scores.hop)}: "
-            "an easier task, not a better system"
-        )
-        measured = replace(measured, notes=(*measured.notes, note))
-    return measured
+    measure = Measure("point-eer", check_resolution(resolution))
+    return _measure(measure, references, scores, convention, eer_rule, undefined, rules)
 
 
 def utterance_eer(
@@ -142,70 +127,32 @@ def utterance_eer(
 
     That is the point-based EER with one point per utterance. "Lowest" is meant in bona fide polarity.
     """
-    chosen, convention_rule = rules_for("point", convention, {**rules, "last_point": "use"})
-    rule = check_eer_rule(eer_rule or convention_rule)
-    mass, touched = point_mass_with(references, scores, WHOLE_UTTERANCE, chosen)
-    measure = Measure("utterance-eer")
-    signer = _signer(measure, rule, chosen, references, scores, mass)
-    return _measured(measure, mass, rule, convention, chosen, touched, signer, undefined)
+    return _measure(Measure("utterance-eer"), references, scores, convention, eer_rule, undefined, rules)
 
 
-def _signer(
-    measure: Measure, rule: str, rules: Rules, references: References, scores: Scores, mass: ScoreMass
-) -> partial[Signature]:
-    spelled = _spelled_rules("range" if measure.family == "range-eer" else "point", rules, references)
-    return partial(sign, str(measure), rule, spelled, references, scores, mass.utterances, rules.regions)
-
-
-def _spelled_rules(kind: str, rules: Rules, references: References) -> dict[str, str]:
-    """The rules as text; what the references decide is written out."""
-    spelled = rules.spelled(kind)
-    if rules.snap is None:
-        spelled["snap"] = f"{references.snap}ns"
-    return spelled
-
-
-def _measured(
+def _measure(
     measure: Measure,
-    mass: ScoreMass,
-    rule: str,
+    references: References,
+    scores: Scores,
     convention: str,
-    rules: Rules,
-    touched: tuple[Touched, ...],
-    signer: partial[Signature],
+    eer_rule: str | None,
     undefined: Undefined,
+    rules: Mapping[str, Any],
 ) -> Measurement:
-    if undefined not in ("raise", "nan"):
-        raise UsageError(f"undefined={undefined!r}: valid: 'raise', 'nan'")
-    found: EqualErrorRate | None = None
-    try:
-        found = equal_error_rate(mass, rule)
-        point, neighbours = found.point, found.neighbours
-        value, exact = float(found.value), found.value
-        cautions = warnings_for(value, point, rule)
-    except UndefinedMeasureError as error:
-        if undefined == "raise":
-            raise
-        sums = totals(mass)
-        point = replace(sums.point(float("nan"), 0, 0), threshold=float("nan"))
-        neighbours, value, exact, cautions = (None, None), float("nan"), None, (str(error),)
-    for caution in cautions:
-        warnings.warn(f"{measure}: {caution}", SpoofspanWarning, stacklevel=3)
-    return Measurement(
-        str(measure),
-        value,
-        point,
-        neighbours,
-        rule,
-        convention,
-        rules,
-        {entry.rule: entry for entry in touched},
-        len(mass.utterances),
-        exact,
-        cautions,
-        (),
-        signer,
+    scores.refuse_decisions("an EER")
+    plan = plan_measure(measure, scores.hop, convention, eer_rule, rules)
+    mass, touched = plan.mass(references, scores)
+    signer = partial(
+        sign,
+        str(plan.measure),
+        plan.eer_rule,
+        plan.spelled_rules(references.snap),
+        references,
+        scores,
+        mass.utterances,
+        plan.rules.regions,
     )
+    return plan.measured(mass, touched, len(mass.utterances), signer, undefined)
 
 
 def bisection_eer(
@@ -221,6 +168,7 @@ def bisection_eer(
 
     ``quantiles="integer"`` is the algorithm as printed, ``"real"`` as in the published script.
     """
+    scores.refuse_decisions("an EER")
     chosen, _ = rules_for("range", convention, rules)
     rates = RangeRates(references, scores, chosen)
     result = bisect(rates, precision, quantiles)
@@ -244,7 +192,7 @@ def bisection_eer(
         sign,
         measure,
         "bisection",
-        _spelled_rules("range", chosen, references),
+        spelled_rules("range", chosen, references.snap),
         references,
         scores,
         rates.utterances,
@@ -278,6 +226,8 @@ def error_curve(
 ) -> ErrorCurve:
     """Compute FPR and FNR at every threshold, in durations or (with a ``resolution``) in points.
 
+    Of hard decisions, only the point ``at(0.5)`` means anything: their errors as they are.
+
     >>> references = References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.06, "spoof")]})
     >>> scores = Scores.from_frames({"u1": [0.9, 0.4, -0.2]}, hop=0.02, higher="bonafide")
     >>> curve = error_curve(references, scores)
@@ -287,8 +237,8 @@ def error_curve(
     0.01
     """
     if resolution is None:
-        return error_curve_of(overlay(references, scores, convention=convention, **rules))
-    return error_curve_of(point_mass(references, scores, resolution, convention=convention, **rules))
+        return error_curve_of(_range_mass(references, scores, convention, rules))
+    return error_curve_of(_points_mass(references, scores, resolution, convention, rules))
 
 
 @dataclass(frozen=True)
@@ -318,28 +268,36 @@ def evaluate(
     *,
     convention: str = "default",
     eer_rule: str | None = None,
+    on_undefined: OnUndefined | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
-    """Measure several things: ``evaluate(references, scores, ["range-eer", "point-eer@20ms"])``."""
+    """Measure several things: ``evaluate(references, scores, ["range-eer", "point-eer@20ms"])``.
+
+    A measure without a value is an error; with ``on_undefined`` it is left out, and that is called with the reason.
+    """
     results: dict[str, Measurement] = {}
-    for measure in parse_measures(measures):
-        if measure.family == "range-eer":
-            result = range_eer(references, scores, convention=convention, eer_rule=eer_rule, **rules)
-        elif measure.resolution is None:
-            result = utterance_eer(references, scores, convention=convention, eer_rule=eer_rule, **rules)
-        else:
-            result = point_eer(
-                references, scores, measure.resolution, convention=convention, eer_rule=eer_rule, **rules
-            )
+    for measure in track(parse_measures(measures), "measuring"):
+        try:
+            result = _measure(measure, references, scores, convention, eer_rule, "raise", rules)
+        except UndefinedMeasureError as error:
+            if on_undefined is None:
+                raise
+            on_undefined(measure, error)
+            continue
         results[str(measure)] = result
     return Evaluation(results)
 
 
 def default_measures(scores: Scores, convention: str = "default") -> list[str]:
     """What is measured if nothing is asked for: range EER, point EER at the hop, utterance EER."""
+    return measures_for_hop(scores.hop, convention)
+
+
+def measures_for_hop(hop: float | None, convention: str) -> list[str]:
+    """As :func:`default_measures`, given the hop (None for ranges)."""
     if convention in CONVENTIONS and "point" not in CONVENTIONS[convention].measures:
         return ["range-eer"]
-    at_hop = [str(Measure("point-eer", scores.hop))] if scores.hop is not None else []
+    at_hop = [str(Measure("point-eer", hop))] if hop is not None else []
     return ["range-eer", *at_hop, "utterance-eer"]
 
 

@@ -119,7 +119,7 @@ class Totals:
 
     def check(self) -> None:
         """Refuse to define a rate without time to measure it on."""
-        unit = "time" if self.unit == "ns" else self.unit
+        unit = "time" if self.unit == "ns" else self.unit.removesuffix("s")
         for amount, name in ((self.all_bona_fide, "bona fide"), (self.all_spoof, "spoofed")):
             if not amount:
                 raise UndefinedMeasureError(

@@ -22,7 +22,7 @@ import numpy as np
 
 from spoofspan.columns import blocks, first_rows, sum_by_utterance, utterance_of_rows, within_utterances
 from spoofspan.covering import prepare_scores
-from spoofspan.errors import Problems, UndefinedMeasureError
+from spoofspan.errors import NothingToMeasureError, Problems
 from spoofspan.labelling import IGNORED, Labelling, label_references
 from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, combine_weights
 from spoofspan.nanoseconds import Int64, seconds_text
@@ -148,16 +148,18 @@ def overlay_part(references: References, scores: Scores, rules: Rules) -> tuple[
     touched: list[Touched] = []
     references, scores = pair(references, scores, rules, touched)
     labelling, label_touched = label_references(references, rules)
+    touched += label_touched
     chosen = drop_bona_fide_con(labelling, rules, touched)
     if chosen is not None:
         labelling, scores = labelling.take(chosen), scores.take(chosen)
     runs, score_touched = prepare_scores(scores, labelling, rules)
+    touched += score_touched
     if not labelling.extents.all():
         some = np.flatnonzero(labelling.extents)
         if not some.size:
-            raise UndefinedMeasureError("no utterance has any time to measure; check references and durations")
+            raise NothingToMeasureError("no utterance has any time to measure; check references and durations", touched)
         labelling, runs = labelling.take(some), runs.take(some)
-    return labelling, runs, touched + label_touched + score_touched
+    return labelling, runs, touched
 
 
 def overlay_with(references: References, scores: Scores, rules: Rules) -> tuple[ScoreMass, tuple[Touched, ...]]:

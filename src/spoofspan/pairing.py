@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spoofspan.columns import positions
-from spoofspan.errors import Problems, UndefinedMeasureError
+from spoofspan.errors import NothingToMeasureError, Problems
 from spoofspan.labelling import Labelling
 from spoofspan.nanoseconds import Int64
 from spoofspan.references import SPOOF, References
@@ -28,9 +28,9 @@ def pair(references: References, scores: Scores, rules: Rules, touched: list[Tou
         problems.extend((f"utterance {utt!r} has references but no scores" for utt in no_scores), len(no_scores))
         problems.extend((f"utterance {utt!r} has scores but no references" for utt in no_reference), len(no_reference))
         problems.raise_if_any("complete the files, or measure the common utterances with partial=True")
-    if not both.size:
-        raise UndefinedMeasureError("references and scores have no utterance in common; check the ids")
     touched.append(Touched("partial", "True", 0, len(no_scores) + len(no_reference)))
+    if not both.size:
+        raise NothingToMeasureError("references and scores have no utterance in common; check the ids", touched)
     return references.take(where[both]), scores.take(both)
 
 
@@ -42,5 +42,5 @@ def drop_bona_fide_con(labelling: Labelling, rules: Rules, touched: list[Touched
     dropped = named & (labelling.time_of(SPOOF) == 0)
     note_touched(touched, "utterances", rules.utterances, np.where(dropped, labelling.extents, 0))
     if dropped.all():
-        raise UndefinedMeasureError("utterances='drop-bonafide-CON' leaves no utterance to measure")
+        raise NothingToMeasureError("utterances='drop-bonafide-CON' leaves no utterance to measure", touched)
     return np.flatnonzero(~dropped)

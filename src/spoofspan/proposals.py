@@ -10,7 +10,7 @@ import numpy as np
 from spoofspan.columns import check_offsets, check_ranges, place_of, utterance_ids
 from spoofspan.errors import Problems, UsageError
 from spoofspan.formats.registry import ReadOptions
-from spoofspan.formats.sources import Where, sources
+from spoofspan.formats.sources import Where
 from spoofspan.nanoseconds import Float64, Int64
 
 
@@ -54,8 +54,12 @@ class Proposals:
         return f"Proposals({utterances}, {rows})"
 
 
-def read_proposals(where: Where | Sequence[Where]) -> Proposals:
-    """Read proposals from JSON files of AV-Deepfake1M or LAV-DF; times in seconds."""
-    from spoofspan.formats import proposals
+def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) -> Proposals:
+    """Read proposals from JSON files of AV-Deepfake1M or LAV-DF.
 
-    return proposals.read(sources(where, proposals.FORMAT.suffixes), ReadOptions())
+    Times are seconds, or with ``fps`` frame numbers at so many frames per second (1 = seconds).
+    """
+    from spoofspan.formats.catalogue import PROPOSAL_FORMATS
+    from spoofspan.formats.reading import read_with
+
+    return read_with(PROPOSAL_FORMATS, where, "proposals", ReadOptions(fps=fps))

@@ -10,6 +10,9 @@ or **ranges** of any length::
 
 Scores are compared as given (float16, float32, float64; integers become float64) and never rescaled. Which end of the
 scale means bona fide is never guessed: ``higher="bonafide"`` or ``higher="spoof"``.
+
+Hard **decisions** are ranges of score 0 (spoof) and 1 (bona fide) that know what they are: they have errors at the
+threshold 0.5, but no EER.
 """
 
 from __future__ import annotations
@@ -31,14 +34,16 @@ from spoofspan.columns import (
     tidy_rows,
     utterance_ids,
 )
-from spoofspan.errors import DataError, Problems, UsageError
-from spoofspan.nanoseconds import LONGEST, Float64, Int64, duration_ns, times_ns
+from spoofspan.errors import DataError, Problems, UndefinedMeasureError, UsageError, nearest_name
+from spoofspan.nanoseconds import LONGEST, Float64, Int64, duration_ns, seconds_text, times_ns
 
 if TYPE_CHECKING:
     from spoofspan.references import References
 
 Higher = Literal["bonafide", "spoof"]
 Values = npt.NDArray[np.floating[Any]]
+# The score that stands for a hard decision; a threshold of 0.5 gives the decision back.
+DECISIONS = {"spoof": 0.0, "bonafide": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +66,7 @@ class Scores:
     starts: Int64 | None = None
     ends: Int64 | None = None
     dropped_empty: int = 0
+    decisions: bool = False  # the values are hard decisions, see from_decisions
 
     @classmethod
     def from_frames(
@@ -99,6 +105,23 @@ class Scores:
             ends=seconds_column(rows, 1, "end"),
             higher=higher,
         )
+
+    @classmethod
+    def from_decisions(cls, decisions: Mapping[str, Iterable[tuple[float, float, str]]]) -> Scores:
+        """Build from hard decisions: utterance -> ``(start, end, "spoof" or "bonafide")``, times in seconds.
+
+        They have no EER, since there is no threshold to move. ``error_curve(references, decisions).at(0.5)`` has the
+        errors and rates of the decisions as they are.
+
+        >>> Scores.from_decisions({"u1": [(0.0, 0.7, "bonafide"), (0.7, 2.0, "spoof")]})
+        Scores(1 utterance, 2 ranges, hard decisions)
+        """
+        scored = {
+            utt: [(start, end, _decision(label, utt)) for start, end, label in rows] for utt, rows in decisions.items()
+        }
+        decided = replace(cls.from_ranges(scored, higher="bonafide"), decisions=True)
+        decided._check_contradictions()
+        return decided
 
     @classmethod
     def from_columns(
@@ -171,6 +194,8 @@ class Scores:
                 f"{spread[0] * 1000:g} ms" if spread.size == 1 else f"{spread[0] * 1000:g} to {spread[-1] * 1000:g} ms"
             )
         utterances = f"{len(self):,} utterance{'s' * (len(self) != 1)}"
+        if self.decisions:
+            return f"Scores({utterances}, {rows}, hard decisions)"
         return f"Scores({utterances}, {rows}, {self.values.dtype}, higher = {self.higher})"
 
     @property
@@ -191,7 +216,17 @@ class Scores:
         """
         from spoofspan.resample import resample
 
-        return resample(self, resolution, durations)
+        # the lowest of 0 and 1 is a decision again
+        return replace(resample(self, resolution, durations), decisions=self.decisions)
+
+    def refuse_decisions(self, what: str) -> None:
+        """Refuse hard decisions where every threshold counts."""
+        if self.decisions:
+            raise UndefinedMeasureError(
+                f"{what} needs scores, and these are hard decisions: there is no threshold to move; give the system's "
+                "scores, or take the errors of the decisions as they are: error_curve(references, decisions).at(0.5), "
+                "errors_by_utterance(references, decisions, 0.5)"
+            )
 
     def take(self, chosen: Int64) -> Scores:
         """Keep chosen utterances, in that order."""
@@ -217,6 +252,25 @@ class Scores:
         rows, offsets, dropped = tidy_rows(self.offsets, cast(Int64, self.starts), cast(Int64, self.ends))
         return self if rows is None else replace(self._with_rows(rows, offsets), dropped_empty=dropped)
 
+    def _check_contradictions(self) -> None:
+        """Refuse two decisions on the same time."""
+        problems = Problems()
+        starts, ends = cast(Int64, self.starts).tolist(), cast(Int64, self.ends).tolist()
+        for i, utterance in enumerate(self.utterances):
+            until = dict.fromkeys(DECISIONS.values(), 0)
+            for row in range(int(self.offsets[i]), int(self.offsets[i + 1])):
+                value = float(self.values[row])
+                if starts[row] < until[1.0 - value]:
+                    problems.add(f"utterance {utterance!r}: two decisions on the time from {seconds_text(starts[row])}")
+                until[value] = max(until[value], ends[row])
+        problems.raise_if_any("decide every instant once")
+
+
+def _decision(label: str, utterance: str) -> float:
+    if label not in DECISIONS:
+        raise UsageError(f"utterance {utterance!r}: no decision {label!r}: {nearest_name(label, DECISIONS)}")
+    return DECISIONS[label]
+
 
 def _concatenate(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     filled = [array for array in arrays if array.size]
@@ -234,7 +288,8 @@ def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
         return array
     if array.dtype == bool:
         raise UsageError(
-            f"{place}these scores are hard decisions (bool); an EER needs scores that say how likely a spoof is"
+            f"{place}these scores are hard decisions (bool); an EER needs scores that say how likely a spoof is "
+            "(errors of decisions: Scores.from_decisions)"
         )
     if array.dtype.kind in "iu":
         if array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):

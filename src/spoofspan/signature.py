@@ -11,7 +11,7 @@ equal the ranges they stand for.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,55 +55,113 @@ class _Hash:
     def add(self, column: str, data: bytes) -> None:
         self._streams.setdefault(column, hashlib.sha256()).update(data)
 
-    def digest(self) -> str:
+    def add_texts(self, column: str, texts: Iterable[str]) -> None:
+        """Add texts with a NUL between any two of them."""
+        data = "\0".join(texts).encode("utf-8", "surrogatepass")
+        self.add(column, b"\0" + data if column in self._streams else data)
+
+    def digest(self, leave_out: Collection[str] = ()) -> str:
         whole = hashlib.sha256(self._kind.encode())
-        for column in sorted(self._streams):
+        for column in sorted(set(self._streams) - set(leave_out)):
             whole.update(column.encode() + b"\0" + self._streams[column].digest())
         return whole.hexdigest()[:DIGITS]
 
 
+class UtterancesHash:
+    """Hashes a set of utterance ids, given in pieces whose ids rise from piece to piece."""
+
+    def __init__(self) -> None:
+        self._hashed = _Hash("utterances 1")
+        self.count = 0
+
+    def add(self, utterances: Sequence[str]) -> None:
+        """Add a piece."""
+        self.count += len(utterances)
+        for utt in sorted(utterances):
+            self._hashed.add("ids", utt.encode("utf-8", "surrogatepass") + b"\0")
+
+    def digest(self) -> str:
+        """The hash of what was added."""
+        return self._hashed.digest()
+
+
+class ReferencesHash:
+    """Hashes who is spoofed when: ids, durations, ranges with their labels and kinds; pieces as above."""
+
+    def __init__(self) -> None:
+        self._hashed = _Hash("references 1")
+        self._any_kind = False
+
+    def add(self, references: References) -> None:
+        """Add a piece."""
+        tidy = merge_overlaps(references.take(_sorted_order(references.utterances)))
+        # kinds as names, since codes depend on which others occur
+        kinds = np.full(tidy.starts.size, -1) if tidy.kinds is None else tidy.kinds.astype(np.int64)
+        content = tidy.labels.astype(np.int64) * 2**32 + kinds
+        self._hashed.add_texts("ids", tidy.utterances)
+        if tidy.durations is not None:
+            self._hashed.add("durations", tidy.durations.astype("<i8").tobytes())
+        names = [*tidy.kind_names, ""]
+        _add_runs(self._hashed, tidy.offsets, tidy.starts, tidy.ends, content)
+        kept = _merged(tidy.offsets, tidy.starts, tidy.ends, content)[0]
+        self._hashed.add("labels", tidy.labels[kept].astype("<i8").tobytes())
+        if kept.size:
+            self._hashed.add_texts("kinds", (names[kind] for kind in kinds[kept]))
+        self._any_kind |= bool((kinds >= 0).any())
+
+    def digest(self) -> str:
+        """The hash of what was added."""
+        return self._hashed.digest(leave_out=() if self._any_kind else ("kinds",))
+
+
+class ScoresHash:
+    """Hashes what a system said: ids and the piecewise-constant scores; pieces as above."""
+
+    def __init__(self) -> None:
+        self._hashed = _Hash("scores 1")
+        self._decisions = False
+
+    def add(self, scores: Scores) -> None:
+        """Add a piece."""
+        hashed = self._hashed
+        self._decisions |= scores.decisions
+        order = _sorted_order(scores.utterances)
+        hashed.add_texts("ids", (scores.utterances[i] for i in order))
+        rows = np.diff(scores.offsets)[order]
+        for first, last in blocks(rows, np.zeros_like(rows), _ROWS, 1):
+            some = scores.take(order[first:last])
+            starts, ends = score_times(some)
+            values = some.values.astype(np.float64)
+            values = (values if scores.higher == "bonafide" else -values) + 0.0  # no negative zero
+            _add_runs(hashed, some.offsets, starts, ends, values)
+            kept = _merged(some.offsets, starts, ends, values)[0]
+            hashed.add("scores", values[kept].astype("<f8").tobytes())
+
+    def digest(self) -> str:
+        """The hash of what was added."""
+        if self._decisions:  # they are not the same input as scores that happen to be 0 and 1
+            self._hashed.add("decisions", b"hard")
+        return self._hashed.digest()
+
+
 def utterances_hash(utterances: Sequence[str]) -> str:
     """Hash a set of utterance ids."""
-    hashed = _Hash("utterances 1")
-    for utt in sorted(utterances):
-        hashed.add("ids", utt.encode("utf-8", "surrogatepass") + b"\0")
+    hashed = UtterancesHash()
+    hashed.add(utterances)
     return hashed.digest()
 
 
 def references_hash(references: References) -> str:
-    """Hash who is spoofed when: ids, durations, ranges with their labels and kinds."""
-    order = _sorted_order(references.utterances)
-    tidy = merge_overlaps(references.take(order))
-    # kinds as names, since codes depend on which others occur
-    kinds = np.full(tidy.starts.size, -1) if tidy.kinds is None else tidy.kinds.astype(np.int64)
-    content = tidy.labels.astype(np.int64) * 2**32 + kinds
-    hashed = _Hash("references 1")
-    _add_ids(hashed, tidy.utterances)
-    if tidy.durations is not None:
-        hashed.add("durations", tidy.durations.astype("<i8").tobytes())
-    names = [*tidy.kind_names, ""]
-    _add_runs(hashed, tidy.offsets, tidy.starts, tidy.ends, content)
-    kept = _merged(tidy.offsets, tidy.starts, tidy.ends, content)[0]
-    hashed.add("labels", tidy.labels[kept].astype("<i8").tobytes())
-    if (kinds >= 0).any():
-        hashed.add("kinds", "\0".join(names[kind] for kind in kinds[kept]).encode("utf-8", "surrogatepass"))
+    """Hash who is spoofed when."""
+    hashed = ReferencesHash()
+    hashed.add(references)
     return hashed.digest()
 
 
 def scores_hash(scores: Scores) -> str:
-    """Hash what a system said: ids and the piecewise-constant scores."""
-    order = _sorted_order(scores.utterances)
-    hashed = _Hash("scores 1")
-    _add_ids(hashed, [scores.utterances[i] for i in order])
-    rows = np.diff(scores.offsets)[order]
-    for first, last in blocks(rows, np.zeros_like(rows), _ROWS, 1):
-        some = scores.take(order[first:last])
-        starts, ends = score_times(some)
-        values = some.values.astype(np.float64)
-        values = (values if scores.higher == "bonafide" else -values) + 0.0  # no negative zero
-        _add_runs(hashed, some.offsets, starts, ends, values)
-        kept = _merged(some.offsets, starts, ends, values)[0]
-        hashed.add("scores", values[kept].astype("<f8").tobytes())
+    """Hash what a system said."""
+    hashed = ScoresHash()
+    hashed.add(scores)
     return hashed.digest()
 
 
@@ -118,10 +176,6 @@ def regions_hash(regions: Regions) -> str:
 
 def _sorted_order(utterances: Sequence[str]) -> Int64:
     return np.array(sorted(range(len(utterances)), key=utterances.__getitem__), np.int64)
-
-
-def _add_ids(hashed: _Hash, utterances: Sequence[str]) -> None:
-    hashed.add("ids", "\0".join(utterances).encode("utf-8", "surrogatepass"))
 
 
 def _merged(
@@ -156,6 +210,18 @@ def sign(
     regions: Regions | None,
 ) -> Signature:
     """Generate the signature of a measurement on the utterances ``used``."""
+    hashed = references_hash(references), f"{len(used)}:{utterances_hash(used)}", scores_hash(scores)
+    return sign_hashes(measure, eer_rule, spelled_rules, hashed, regions)
+
+
+def sign_hashes(
+    measure: str,
+    eer_rule: str,
+    spelled_rules: dict[str, str],
+    hashes: tuple[str, str, str],
+    regions: Regions | None,
+) -> Signature:
+    """Generate the signature, given the hashes of the references, of the utterances used and of the scores."""
     rules = dict(spelled_rules)
     if regions is not None:
         rules["regions"] = regions_hash(regions)
@@ -164,7 +230,7 @@ def sign(
         eer_rule,
         *(f"{name}:{value}" for name, value in rules.items()),
         f"rules:{RULES_VERSION}",
-        f"references:{references_hash(references)}",
-        f"utterances:{len(used)}:{utterances_hash(used)}",
+        f"references:{hashes[0]}",
+        f"utterances:{hashes[1]}",
     ]
-    return Signature("|".join(fields), f"scores:{scores_hash(scores)}")
+    return Signature("|".join(fields), f"scores:{hashes[2]}")

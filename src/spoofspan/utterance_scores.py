@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from spoofspan.columns import utterance_ids
-from spoofspan.errors import DataError, Problems, UsageError
-from spoofspan.formats.registry import ReadOptions, Registry
-from spoofspan.formats.sources import Where, sources
+from spoofspan.errors import Problems, UsageError
+from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.sources import Where
 from spoofspan.nanoseconds import Float64
 from spoofspan.scores import Higher
 
@@ -57,14 +57,7 @@ def read_utterance_scores(
 
     ``format`` names the format where its content does not; ``column`` chooses one of several scores.
     """
-    from spoofspan.formats import log_output, utterance_scores
+    from spoofspan.formats.catalogue import UTTERANCE_SCORE_FORMATS
+    from spoofspan.formats.reading import read_with
 
-    formats = Registry("utterance-scores", (*utterance_scores.FORMATS, log_output.FORMAT))
-    chosen = None if format is None else formats.named(format)
-    found = sources(where, chosen.suffixes if chosen is not None else ())
-    if chosen is None:
-        chosen = formats.recognise(found[0])
-    read = chosen.read(found, ReadOptions(higher=higher, column=column))
-    if not isinstance(read, UtteranceScores):
-        raise DataError(f"{found[0].name}: the format {chosen.name} holds no utterance scores")
-    return read
+    return read_with(UTTERANCE_SCORE_FORMATS, where, format, ReadOptions(higher=higher, column=column))

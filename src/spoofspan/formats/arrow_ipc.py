@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from spoofspan.formats.parquet import in_pieces, random_access
 from spoofspan.formats.reference_tables import LABEL_NAMES, REFERENCE_GRAMMAR, references_from_parts
 from spoofspan.formats.registry import Format, ReadOptions
@@ -16,6 +18,7 @@ from spoofspan.references import References
 from spoofspan.scores import Scores
 
 FILE, STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+BYTES_PER_PIECE = 1 << 22
 
 
 def recognises(head: bytes) -> bool:
@@ -59,6 +62,34 @@ def read_scores(sources: Sequence[Source], options: ReadOptions) -> Scores:
     return scores_from_parts([_part(source) for source in sources], options)
 
 
+def stream(sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+    """Read Arrow files some rows at a time; one that is mapped into memory is not copied."""
+    import pyarrow as pa
+
+    for source in sources:
+        first = 0
+        try:
+            for batch in _batches(source):
+                rows = max(1, BYTES_PER_PIECE * batch.num_rows // max(batch.nbytes, 1))
+                for start in range(0, batch.num_rows, rows):
+                    table = pa.Table.from_batches([batch.slice(start, rows)])
+                    yield Part(table, source.name, rows=np.arange(first, first + table.num_rows))
+                    first += table.num_rows
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise source.broken(error) from None
+
+
+def _batches(source: Source) -> Iterator[Any]:
+    import pyarrow as pa
+
+    opened = random_access(source)
+    if source.head.startswith(FILE):
+        file = pa.ipc.open_file(opened)
+        yield from map(file.get_batch, range(file.num_record_batches))
+    else:
+        yield from pa.ipc.open_stream(opened)
+
+
 def write_references(references: References) -> Iterator[bytes]:
     """Write references, one row per range."""
     return _write(table_from_references(references))
@@ -85,6 +116,7 @@ REFERENCE_FORMATS = (
         lambda head: _recognises_with(head, LABEL_NAMES),
         write_references,
         SUFFIXES,
+        stream=stream,
     ),
 )
 SCORE_FORMATS = (
@@ -95,5 +127,6 @@ SCORE_FORMATS = (
         lambda head: _recognises_with(head, SCORE_NAMES),
         write_scores,
         SUFFIXES,
+        stream=stream,
     ),
 )

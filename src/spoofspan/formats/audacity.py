@@ -10,23 +10,14 @@ from collections.abc import Iterator, Sequence
 
 from spoofspan.errors import UsageError
 from spoofspan.formats.registry import Format, ReadOptions
-from spoofspan.formats.rows import (
-    TEXT_SNAP,
-    RangeRows,
-    WrittenRange,
-    check_ends_at_durations,
-    header_hint,
-    is_number,
-    label_and_kind,
-    mostly,
-    time_text,
-    written_ranges,
-)
+from spoofspan.formats.rows import RangeRows, WrittenRange, is_number, label_and_kind, mostly, time_text
 from spoofspan.formats.sources import Source
-from spoofspan.formats.vad import check_file_names, named_by_file
+from spoofspan.formats.utterance_files import only_file, read_files, written_files
 from spoofspan.references import LABELS, SPOOF, References
 
 SUFFIX = ".txt"
+NAME = "a label track"
+FREQUENCIES = "\\"
 
 
 def recognises(head: bytes) -> bool:
@@ -35,7 +26,7 @@ def recognises(head: bytes) -> bool:
 
 
 def _fits(line: str) -> bool:
-    if line.startswith("\\"):
+    if line.startswith(FREQUENCIES):
         return True
     fields = line.split("\t")
     if len(fields) != 3 or not (is_number(fields[0]) and is_number(fields[1])):
@@ -45,24 +36,12 @@ def _fits(line: str) -> bool:
 
 def read(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read label tracks, each of one utterance."""
-    rows = RangeRows()
-    for source in sources:
-        utterance = named_by_file(rows, source, SUFFIX)
-        if utterance is None:
-            continue
-        empty = True
-        for number, line in source.lines():
-            empty = False
-            if not line.startswith("\\"):
-                _read_line(rows, utterance, f"{source.name}:{number}", line, header_hint(number, line))
-        if empty and utterance not in (options.durations or {}):
-            rows.problems.add(
-                f"{source.name}: utterance {utterance!r}: the file is empty; if it has no ranges, give its duration"
-            )
-    return rows.build(options.durations, snap=TEXT_SNAP if options.snap is None else options.snap)
+    return read_files(sources, options, SUFFIX, _read_line, may_be_empty=True)
 
 
 def _read_line(rows: RangeRows, utterance: str, place: str, line: str, hint: str) -> None:
+    if line.startswith(FREQUENCIES):
+        return
     where = f"{place}: utterance {utterance!r}"
     fields = [field.strip() for field in line.split("\t")]
     if len(fields) != 3:
@@ -82,28 +61,19 @@ def _read_line(rows: RangeRows, utterance: str, place: str, line: str, hint: str
 
 def write(references: References) -> Iterator[bytes]:
     """Write the track of the one utterance; :func:`write_files` has the files of several."""
-    if len(references) != 1:
-        raise UsageError(f"a label track holds one utterance, not {len(references)}; write a folder of them")
-    yield from (content for _, content in write_files(references))
+    return only_file(references, NAME, write_files(references))
 
 
 def write_files(references: References) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the content of every utterance's track; times exactly."""
-    check_file_names(references, "a label track")
-    for utterance, ranges in written_ranges(references):
-        if not ranges:
-            raise UsageError(f"a label track cannot hold utterance {utterance!r}, which has no ranges")
-    check_ends_at_durations(references, "a label track")
-    tracks = [(utterance, [_line(one) for one in ranges]) for utterance, ranges in written_ranges(references)]
-    for utterance, lines in tracks:
-        yield utterance + SUFFIX, "".join(lines).encode()
+    return written_files(references, NAME, SUFFIX, _line)
 
 
 def _line(one: WrittenRange) -> str:
     label = LABELS[one.label]
     if one.kind is not None:
         if one.label != SPOOF or label_and_kind(one.kind) != (SPOOF, one.kind):
-            raise UsageError(f"a label track cannot hold {label} of kind {one.kind!r}; kinds are attacks such as A07")
+            raise UsageError(f"{NAME} cannot hold {label} of kind {one.kind!r}; kinds are attacks such as A07")
         label = one.kind
     return f"{time_text(one.start)}\t{time_text(one.end)}\t{label}\n"
 

@@ -1,8 +1,11 @@
 """AV-Deepfake1M metadata: a JSON list of ``{file, audio_model, audio_fake_segments: [[s, e]], ...}``, in seconds.
 
 ``audio_fake_segments`` are what counts for the audio (``fake_segments`` has the picture's as well), of the kind
-``audio_model``. Only spoofs are listed: a bona fide file is in the references without ranges. ``audio_frames`` says
-nothing about seconds, since the rate is unknown; so durations must be given. The utterance is ``file``.
+``audio_model``. Only spoofs are listed: a bona fide file is in the references without ranges. The utterance is its
+``file``. All splits of the metadata are read, or the one that ``split`` names.
+
+Durations must be given. ``audio_frames`` counts samples, but nothing states their rate. The official loader takes
+``video_frames / 25`` s, which is how long the picture lasts, not the audio.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from spoofspan.errors import UsageError
 from spoofspan.formats.lavdf import (
-    entries,
+    entries_of_split,
     file_of,
     first_keys,
     is_name,
@@ -35,20 +38,22 @@ def recognises(head: bytes) -> bool:
 def read(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read AV-Deepfake1M metadata."""
     if options.durations is None:
-        raise UsageError("AV-Deepfake1M metadata has no durations; give them with durations= (--durations)")
+        raise UsageError(
+            f"{sources[0].name}: AV-Deepfake1M metadata has no durations (audio_frames has no rate, video_frames is "
+            "the picture's); give those of the audio with durations= (--durations)"
+        )
     rows = RangeRows()
-    for source in sources:
-        for place, entry in entries(source, "AV-Deepfake1M metadata"):
-            utterance = file_of(rows, place, entry)
-            if utterance is None:
-                continue
-            where = f"{place}: utterance {utterance!r}"
-            model = entry.get("audio_model")
-            if model is not None and not is_name(model):
-                rows.problems.add(f"{where}: audio_model must be a name or null, not {short(model)}")
-                continue
-            for start, end in periods(rows, where, entry, "audio_fake_segments") or ():
-                rows.add(place, utterance, start, end, "spoof", kind=model)
+    for place, entry in entries_of_split(sources, "AV-Deepfake1M metadata", options.split):
+        utterance = file_of(rows, place, entry)
+        if utterance is None:
+            continue
+        where = f"{place}: utterance {utterance!r}"
+        model = entry.get("audio_model")
+        if model is not None and not is_name(model):
+            rows.problems.add(f"{where}: audio_model must be a name or null, not {short(model)}")
+            continue
+        for start, end in periods(rows, where, entry, "audio_fake_segments") or ():
+            rows.add(place, utterance, start, end, "spoof", kind=model)
     snap = TEXT_SNAP if options.snap is None else options.snap
     return rows.build(options.durations, snap=snap, only_listed=True)
 
@@ -79,4 +84,5 @@ FORMAT = Format(
     write,
     (".json",),
     ("durations",),
+    ("split",),
 )

@@ -10,19 +10,25 @@ from spoofspan.formats import (
     csv_files,
     frame_lines,
     had,
+    hypotheses,
     jsonl,
     kaldi,
     lavdf,
+    log_output,
     parquet,
     partialspoof_scores,
+    proposals,
     rttm,
     segment_labels,
     segment_list,
+    utterance_scores,
     vad,
 )
 from spoofspan.formats.registry import Registry
+from spoofspan.proposals import Proposals
 from spoofspan.references import References
 from spoofspan.scores import Scores
+from spoofspan.utterance_scores import UtteranceScores
 
 REFERENCE_FORMATS: Registry[References] = Registry(
     "reference",
@@ -54,5 +60,10 @@ SCORE_FORMATS: Registry[Scores] = Registry(
         *arrow_ipc.SCORE_FORMATS,
         *csv_files.SCORE_FORMATS,
         *jsonl.SCORE_FORMATS,
+        *hypotheses.FORMATS,
     ],
 )
+UTTERANCE_SCORE_FORMATS: Registry[UtteranceScores] = Registry(
+    "utterance-scores", [*utterance_scores.FORMATS, log_output.FORMAT]
+)
+PROPOSAL_FORMATS: Registry[Proposals] = Registry("proposals", [proposals.FORMAT])

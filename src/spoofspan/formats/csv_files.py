@@ -12,9 +12,12 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from spoofspan.errors import DataError, Problems
 from spoofspan.formats.reference_tables import LABEL_NAMES, REFERENCE_COLUMNS, REFERENCE_GRAMMAR, references_from_parts
@@ -23,12 +26,13 @@ from spoofspan.formats.rows import TEXT_SNAP
 from spoofspan.formats.score_tables import SCORE_COLUMNS, SCORE_GRAMMAR, SCORE_NAMES, scores_from_parts
 from spoofspan.formats.sources import Source
 from spoofspan.formats.table_columns import Part, missing_columns
-from spoofspan.formats.tables import table_from_references, table_from_scores
+from spoofspan.formats.tables import metadata_of, table_from_references, table_from_scores
 from spoofspan.references import References
 from spoofspan.scores import Scores
 
 BOM = b"\xef\xbb\xbf"
 ROWS_PER_PIECE = 1 << 18
+BYTES_PER_PIECE = 1 << 23
 TEXTS = ("utterance", "label", "kind", "higher")
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf(inity)?|nan)\s*", re.IGNORECASE)
 INTEGER = re.compile(r"\s*[+-]?\d+\s*")
@@ -75,18 +79,56 @@ def _part(source: Source, wanted: Sequence[str], delimiter: str) -> Part:
         table = pa_csv.read_csv(
             pa.BufferReader(pa.py_buffer(data)),
             parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quoted),
-            convert_options=pa_csv.ConvertOptions(
-                column_types={name: _arrow_type(name) for name in chosen},
-                include_columns=list(dict.fromkeys(chosen)),
-                null_values=[""],
-                strings_can_be_null=False,
-            ),
+            convert_options=_conversion(chosen),
         )
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         _explain(source, data, names, chosen, delimiter)
         raise DataError(f"{source.name}: cannot be read ({error}); correct the file") from None
     one_line_each = not quoted and table.num_rows + 1 == data.count(b"\n") + (not data.endswith(b"\n"))
     return Part(table, source.name, 2 if one_line_each else None, names)
+
+
+def _conversion(chosen: Sequence[str]) -> Any:
+    import pyarrow.csv as pa_csv
+
+    return pa_csv.ConvertOptions(
+        column_types={name: _arrow_type(name) for name in chosen},
+        include_columns=list(dict.fromkeys(chosen)),
+        null_values=[""],
+        strings_can_be_null=False,
+    )
+
+
+def stream(
+    sources: Sequence[Source], options: ReadOptions, *, wanted: Sequence[str], delimiter: str, snap: float | None = None
+) -> Iterator[Part]:
+    """Read CSV or TSV files some lines at a time."""
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+
+    for source in sources:
+        names = header_of(source.head, delimiter)
+        chosen = [name for name in names if name in (*wanted, options.column)]
+        first = 0
+        try:
+            _check_header(source, source.head, names, chosen, delimiter)
+            with source.open() as opened:
+                for batch in pa_csv.open_csv(
+                    opened,
+                    read_options=pa_csv.ReadOptions(block_size=BYTES_PER_PIECE, use_threads=False),
+                    parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in source.head),
+                    convert_options=_conversion(chosen),
+                ):
+                    table = pa.Table.from_batches([batch])
+                    if snap is not None:
+                        table = table.replace_schema_metadata(metadata_of({"snap": snap}))
+                    yield Part(table, source.name, 2, names, np.arange(first, first + table.num_rows))
+                    first += table.num_rows
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            _part(source, (*wanted, options.column or ""), delimiter)  # read whole, it says which line is wrong
+            raise DataError(f"{source.name}: cannot be read piece by piece ({error}); read it whole") from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise source.broken(error) from None
 
 
 def _check_header(source: Source, data: bytes, names: list[str], chosen: list[str], delimiter: str) -> None:
@@ -215,6 +257,7 @@ def _formats(name: str, delimiter: str, word: str) -> tuple[Format[References], 
             partial(recognises_references, delimiter=delimiter),
             partial(write_references, delimiter=delimiter),
             (f".{name}",),
+            stream=partial(stream, wanted=REFERENCE_COLUMNS, delimiter=delimiter, snap=TEXT_SNAP),
         ),
         Format(
             name,
@@ -223,6 +266,7 @@ def _formats(name: str, delimiter: str, word: str) -> tuple[Format[References], 
             partial(recognises_scores, delimiter=delimiter),
             partial(write_scores, delimiter=delimiter),
             (f".{name}",),
+            stream=partial(stream, wanted=SCORE_COLUMNS, delimiter=delimiter),
         ),
     )
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from spoofspan.errors import Problems, UsageError
-from spoofspan.formats.rows import time_text
-from spoofspan.formats.sources import Where, sources
+from spoofspan.formats.rows import plain_number, time_text
+from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.references import References
+
+LINES_PER_PIECE = 1 << 17
+REMEDY = "correct the file of durations"
 
 
 def read_durations(where: Where | Mapping[str, float] | References) -> dict[str, float]:
@@ -21,21 +25,42 @@ def read_durations(where: Where | Mapping[str, float] | References) -> dict[str,
     found: dict[str, float] = {}
     problems = Problems()
     for source in sources(where):
-        for number, line in source.lines():
-            fields = line.split()
-            try:
-                if len(fields) != 2:
-                    raise ValueError
-                seconds = float(fields[1])
-            except ValueError:
-                problems.add(f"{source.name}:{number}: not '<utterance> <seconds>': {line.strip()[:60]!r}")
-                continue
-            if not 0 < seconds < float("inf"):
-                problems.add(f"{source.name}:{number}: utterance {fields[0]!r}: no duration: {fields[1]}")
-            elif found.setdefault(fields[0], seconds) != seconds:
-                problems.add(f"{source.name}:{number}: utterance {fields[0]!r} has two durations")
-    problems.raise_if_any("correct the file of durations")
+        for place, utterance, seconds in _lines(source, problems):
+            if found.setdefault(utterance, seconds) != seconds:
+                problems.add(f"{place}: utterance {utterance!r} has two durations")
+    problems.raise_if_any(REMEDY)
     return found
+
+
+def stream_durations(where: Where | Mapping[str, float] | References) -> Iterator[tuple[str, list[str], list[float]]]:
+    """Read durations piece by piece: the file, the utterances, their seconds (one that is listed twice, twice)."""
+    if isinstance(where, (Mapping, References)):
+        known = read_durations(where)
+        yield "durations", list(known), list(known.values())
+        return
+    for source in sources(where):
+        problems = Problems()
+        lines = _lines(source, problems)
+        while piece := list(islice(lines, LINES_PER_PIECE)):
+            yield source.name, [utterance for _, utterance, _ in piece], [seconds for _, _, seconds in piece]
+        problems.raise_if_any(REMEDY)
+
+
+def _lines(source: Source, problems: Problems) -> Iterator[tuple[str, str, float]]:
+    """Yield (place, utterance, seconds) of the lines that are right."""
+    number = 0
+    for number, line in source.lines():
+        place = f"{source.name}:{number}"
+        fields = line.split()
+        seconds = plain_number(fields[1]) if len(fields) == 2 else None
+        if seconds is None:
+            problems.add(f"{place}: not '<utterance> <seconds>': {line.strip()[:60]!r}")
+        elif 0 < seconds < float("inf"):
+            yield place, fields[0], seconds
+        else:
+            problems.add(f"{place}: utterance {fields[0]!r}: no duration: {fields[1]}")
+    if not number:
+        problems.add(f"{source.name}: there is no duration in the file; it is empty")
 
 
 def reco2dur_lines(references: References) -> Iterator[bytes]:

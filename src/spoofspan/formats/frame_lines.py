@@ -13,7 +13,7 @@ comes from ``hop=`` or else from the file's name. Frames are counted from 0; an 
 is sorted.
 
 A file is read twice at most: quickly in blocks, where nothing but "all is well" is established, and only if it is not,
-line by line, to say what is wrong and where.
+line by line, to say what is wrong and where. Files larger than memory are read by :func:`stream`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ from spoofspan.errors import PROBLEMS_SHOWN, DataError, Problems, UsageError
 from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.score_fields import class_column, first_lines, is_header, is_number, score_of, wrong_width
 from spoofspan.formats.sources import Source
+from spoofspan.formats.table_columns import Part
+from spoofspan.formats.tables import table_from_scores
 from spoofspan.nanoseconds import Float64, Int64
 from spoofspan.scores import Higher, Scores
 
 FRAME = re.compile(r"\d{1,15}", re.ASCII)
 HOP_IN_NAME = re.compile(r"unit(?P<s>\d+\.?\d*)\.score|_(?P<ms>\d+\.?\d*)ms\.\w+", re.ASCII)
 BLOCK_BYTES = 1 << 20
+LINES_PER_PIECE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,23 @@ def read(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> Sco
     )
 
 
+def stream(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+    """Read files of one layout piece by piece, as tables with a list of scores per utterance."""
+    column, higher = layout.choose(options)
+    for source in sources:
+        hop = _hop(source, options)
+        lines = 0
+        try:
+            for piece in _pieces(source, layout, column):
+                scores = Scores.from_columns(piece.ids, offsets_of(piece.counts), piece.values, hop=hop, higher=higher)
+                line_of_first_frame = lines + offsets_of(piece.counts)[:-1]
+                yield Part(table_from_scores(scores, long=False), source.name, 1, rows=line_of_first_frame)
+                lines += piece.values.size
+        except _IrregularError:
+            _line_by_line(source, layout, column, keep=False)
+            raise DataError(f"{source.name}: cannot be read piece by piece; read it whole") from None
+
+
 def _hop(source: Source, options: ReadOptions) -> float:
     if options.hop is not None:
         return options.hop
@@ -144,47 +164,80 @@ def _hop(source: Source, options: ReadOptions) -> float:
     return float(named["s"]) if named["s"] else float(named["ms"]) / 1000
 
 
-def _quickly(source: Source, layout: Layout, column: int, *, sort: bool = False) -> _Frames | None:
+class _IrregularError(Exception):
+    """Something, somewhere in a file, is not as it should be."""
+
+
+def _quickly(source: Source, layout: Layout, column: int) -> _Frames | None:
     """Read in blocks; None if anything at all is irregular."""
+    try:
+        pieces = list(_pieces(source, layout, column))
+    except _IrregularError:
+        return None
+    ids = [utterance for piece in pieces for utterance in piece.ids]
+    if not ids or len(set(ids)) != len(ids):
+        return None
+    counts = [count for piece in pieces for count in piece.counts]
+    return _Frames(ids, counts, np.concatenate([piece.values for piece in pieces]))
+
+
+def _pieces(source: Source, layout: Layout, column: int) -> Iterator[_Frames]:
+    """Read whole utterances, some blocks at a time."""
     import pyarrow as pa
 
     first = next(iter(first_lines(source.head)), "")
     separator = "\t" if "\t" in first else " "
     width = len(first.split(separator))
     if width not in layout.widths:
-        return None
+        raise _IrregularError
     ids: list[str] = []
-    seen: set[str] = set()
     counts: list[int] = []
     frames: list[Int64] = []
     values: list[Float64] = []
+
+    def complete(utterances: int) -> _Frames:
+        """Take the first utterances out of what has been read."""
+        rows = sum(counts[:utterances])
+        all_frames, all_values = np.concatenate(frames), np.concatenate(values)
+        done = _in_frame_order(_Frames(ids[:utterances], counts[:utterances], all_values[:rows]), all_frames[:rows])
+        if len(set(done.ids)) != len(done.ids) or not all(_plain_id(utterance, separator) for utterance in done.ids):
+            raise _IrregularError
+        del ids[:utterances], counts[:utterances]
+        frames[:], values[:] = [all_frames[rows:]], [all_values[rows:].copy()]
+        return done
+
     try:
         for block in _blocks(source, separator, width, column):
             found, lengths = block.ids, block.counts
-            goes_on = bool(ids) and ids[-1] == found[0]
-            if sort:
-                frames.append(block.frames)
-            elif not _in_order(block.frames, lengths, counts[-1] if goes_on else 0):
-                return _quickly(source, layout, column, sort=True)
-            if np.isnan(block.values).any():
-                return None
-            if goes_on:
+            if ids and ids[-1] == found[0]:
                 counts[-1] += lengths[0]
                 found, lengths = found[1:], lengths[1:]
-            seen.update(found)
             ids += found
             counts += lengths
-            values.append(block.values.copy())  # the block itself need not stay
-            if len(seen) != len(ids) or not all(_plain_id(utterance, separator) for utterance in found):
-                return None
+            frames.append(block.frames)
+            values.append(block.values)
+            if len(ids) > 1 and sum(map(len, values)) >= LINES_PER_PIECE:
+                yield complete(len(ids) - 1)  # the last one may go on
+        if ids:
+            yield complete(len(ids))
     except pa.ArrowException:
-        return None
+        raise _IrregularError from None
     except (OSError, EOFError, zlib.error) as error:
         raise source.broken(error) from None
-    if not ids:
-        return None
-    result = _Frames(ids, counts, np.concatenate(values))
-    return _sorted(result, np.concatenate(frames)) if sort else result
+
+
+def _in_frame_order(read: _Frames, frames: Int64) -> _Frames:
+    """Sort the frames of each utterance where they are not 0, 1, 2, ... already."""
+    if np.isnan(read.values).any():
+        raise _IrregularError
+    offsets = offsets_of(read.counts)
+    wanted = np.arange(frames.size) - np.repeat(offsets[:-1], read.counts)
+    if np.array_equal(frames, wanted):
+        return _Frames(read.ids, read.counts, read.values.copy())  # the rest of the blocks need not stay
+    order = np.lexsort((frames, utterance_of_rows(offsets)))
+    if not np.array_equal(frames[order], wanted):
+        raise _IrregularError
+    return _Frames(read.ids, read.counts, read.values[order])
 
 
 @dataclass(frozen=True)
@@ -217,30 +270,15 @@ def _blocks(source: Source, separator: str, width: int, column: int) -> Iterator
                 yield _Block(runs.values.to_pylist(), counts, block.column(1).to_numpy(), block.column(2).to_numpy())
 
 
-def _in_order(frames: Int64, counts: Sequence[int], expected: int) -> bool:
-    """Whether frames count up by one, from 0 where an utterance starts and from ``expected`` in the first row."""
-    starts = offsets_of(counts)[1:-1]
-    jumps = np.diff(frames) != 1
-    inside = np.count_nonzero(jumps) - np.count_nonzero(jumps[starts - 1])
-    return bool(frames[0] == expected and not frames[starts].any() and not inside)
-
-
 def _plain_id(utterance: str, separator: str) -> bool:
     """Whether line by line the id would come out the same."""
     same = utterance.strip() == utterance if separator == "\t" else utterance.split() == [utterance]
     return bool(utterance) and same and "\0" not in utterance
 
 
-def _sorted(read: _Frames, frames: Int64) -> _Frames | None:
-    offsets = offsets_of(read.counts)
-    order = np.lexsort((frames, utterance_of_rows(offsets)))
-    wanted = np.arange(frames.size) - np.repeat(offsets[:-1], read.counts)
-    return _Frames(read.ids, read.counts, read.values[order]) if np.array_equal(frames[order], wanted) else None
-
-
-def _line_by_line(source: Source, layout: Layout, column: int) -> _Frames:
-    """Read line by line; say what is wrong."""
-    frames = _CheckedFrames(source.name)
+def _line_by_line(source: Source, layout: Layout, column: int, *, keep: bool = True) -> _Frames:
+    """Read line by line; say what is wrong. Only that matters where nothing is kept."""
+    frames = _CheckedFrames(source.name, keep)
     problems = frames.problems
     for number, line in source.lines():
         place = f"{source.name}:{number}"
@@ -269,9 +307,9 @@ def _line_by_line(source: Source, layout: Layout, column: int) -> _Frames:
 class _CheckedFrames:
     """Frames of one file, checked utterance by utterance."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, keep: bool) -> None:
         self.problems = Problems()
-        self._name = name
+        self._name, self._keep = name, keep
         self._line_of: dict[str, int] = {}
         self._counts: list[int] = []
         self._values = array("d")
@@ -315,8 +353,9 @@ class _CheckedFrames:
             before = np.concatenate(([-1], frames[:-1]))
             bad = np.flatnonzero(frames - before != 1)
             self.problems.extend((self._complaint(before, frames, lines, int(i)) for i in bad), bad.size)
-        self._counts.append(frames.size)
-        self._values.extend(np.array(self._scores)[order].tolist())
+        if self._keep:
+            self._counts.append(frames.size)
+            self._values.extend(np.array(self._scores)[order].tolist())
         for column in (self._frames, self._lines, self._scores):
             del column[:]
 
@@ -375,6 +414,7 @@ FORMATS: tuple[Format[Scores], ...] = (
         recognises_unit,
         partial(write, UNIT),
         (".score",),
+        stream=partial(stream, UNIT),
     ),
     Format(
         WEDEFENSE.name,
@@ -383,6 +423,7 @@ FORMATS: tuple[Format[Scores], ...] = (
         recognises_wedefense,
         partial(write, WEDEFENSE),
         (".txt",),
+        stream=partial(stream, WEDEFENSE),
     ),
     Format(
         PLAIN.name,
@@ -391,5 +432,6 @@ FORMATS: tuple[Format[Scores], ...] = (
         recognises_plain,
         partial(write, PLAIN),
         needs=("hop", "higher"),
+        stream=partial(stream, PLAIN),
     ),
 )

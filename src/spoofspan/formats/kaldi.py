@@ -8,10 +8,10 @@ r"""Kaldi archives: a matrix (frames x classes) or a vector (one score per frame
                    0.12 0.88 ]
     scp          <utt> <ark>:<byte where its matrix begins>
 
-Which column is which class, an archive does not say. WeDefense notes it in ``label2id.json`` next to the archive; where
-there is such a file it counts. Otherwise two columns are bona fide and spoof, in that order. The spoof column is read
-(high = spoof) unless ``column`` names the other class or an index. One column, or more than two without names: polarity
-must be told.
+Which column is which class, an archive does not say: WeDefense numbers its labels as it meets them in training, and
+notes the order in ``label2id.json``. Such a file next to the archive counts, or one that is given. The spoof column is
+read then (high = spoof) unless ``column`` names the other class or an index. Without it, ``column`` must be an index,
+and polarity must be told, as for archives of one column.
 
 A scp's paths are looked up in its own folder. Commands (``gunzip -c ... |``) are never run.
 """
@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from spoofspan.errors import PROBLEMS_SHOWN, DataError, Problems, UsageError, ne
 from spoofspan.formats.frame_lines import check_frames
 from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.score_fields import first_lines, is_number, polarity, score_of
-from spoofspan.formats.sources import Source
+from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.scores import Higher, Scores
 
 Matrix = npt.NDArray[Any]
@@ -79,14 +80,14 @@ def recognises_scp(head: bytes) -> bool:
 # ---------------------------------------------------------------- reading
 
 
-def read_ark(sources: Sequence[Source], options: ReadOptions) -> Scores:
+def read_ark(found: Sequence[Source], options: ReadOptions) -> Scores:
     """Read archives, binary or text."""
-    return _read([(source, _records(source)) for source in sources], options)
+    return _read([(source, _records(source)) for source in found], options)
 
 
-def read_scp(sources: Sequence[Source], options: ReadOptions) -> Scores:
+def read_scp(found: Sequence[Source], options: ReadOptions) -> Scores:
     """Read what scp files point to."""
-    return _read([(source, _pointed_to(source)) for source in sources], options)
+    return _read([(source, _pointed_to(source)) for source in found], options)
 
 
 def _read(archives: Sequence[tuple[Source, Iterator[_Record]]], options: ReadOptions) -> Scores:
@@ -97,7 +98,8 @@ def _read(archives: Sequence[tuple[Source, Iterator[_Record]]], options: ReadOpt
     columns: list[Matrix] = []
     choice: _Choice | None = None
     for source, records in archives:
-        names = _label_order(source)
+        names = _label_order(source) if options.label2id is None else dict(options.label2id)
+        chosen_here = False  # the next archive may have its columns in another order
         for record in records:
             place = f"{record.place}: utterance {record.utterance!r}"
             if record.utterance in place_of:
@@ -105,8 +107,8 @@ def _read(archives: Sequence[tuple[Source, Iterator[_Record]]], options: ReadOpt
                 continue
             place_of[record.utterance] = record.place
             width = record.matrix.shape[1] if record.matrix.ndim == 2 else 0
-            if record.matrix.size and choice is None:
-                choice = _choose(width, names, options, source.name)
+            if record.matrix.size and not chosen_here and (choice is None or width == choice.width):
+                choice, chosen_here = _same_polarity(choice, _choose(width, names, options, source.name)), True
             if record.matrix.size and choice is not None and width != choice.width:
                 problems.add(f"{place} has {_width(width)}, others have {_width(choice.width)}")
                 continue
@@ -138,17 +140,26 @@ class _Choice:
     width: int
     column: int
     higher: Higher
+    what: str  # for messages
 
 
 def _width(columns: int) -> str:
     return f"{columns} column{'s' * (columns != 1)}" if columns else "a vector"
 
 
+def _same_polarity(before: _Choice | None, choice: _Choice) -> _Choice:
+    if before is not None and before.higher != choice.higher:
+        raise UsageError(
+            f"{choice.what}: high values mean {choice.higher}, in the archive before they mean {before.higher}; name "
+            "the class with column= (--column)"
+        )
+    return choice
+
+
 def _choose(width: int, names: Mapping[str, int] | None, options: ReadOptions, source: str) -> _Choice:
-    if names is None:
-        names = {"bonafide": 0, "spoof": 1} if width == 2 else {}
-    elif width > 1 and sorted(names.values()) != list(range(width)):
-        raise DataError(f"{source}: label2id.json next to it has {len(names)} labels for {_width(width)}; correct it")
+    if names is not None and width > 1 and sorted(names.values()) != list(range(width)):
+        raise DataError(f"{source}: label2id.json has {len(names)} labels for {_width(width)}; correct it")
+    names = names or {}
     asked = options.column
     if width < 2:
         column, what = 0, f"the scores of {source}"
@@ -156,9 +167,12 @@ def _choose(width: int, names: Mapping[str, int] | None, options: ReadOptions, s
             raise UsageError(f"{source}: there is one score per frame; leave column= (--column) out")
         names = {}
     else:
-        if asked is None and "spoof" not in names:
-            raise UsageError(f"{source}: which of the {width} columns? give column= (--column), counted from 0")
         name = "spoof" if asked is None else asked
+        if name in ("spoof", "bonafide") and name not in names:
+            raise UsageError(
+                f"{source}: which of the {width} columns? nothing says which is {name}; put label2id.json next to it, "
+                f"or give column= (--column), 0 to {width - 1}, with higher= (--higher)"
+            )
         what = f"column {name!r} of {source}"
         valid = {**names, **{str(i): i for i in range(width)}}
         if name not in valid:
@@ -166,23 +180,32 @@ def _choose(width: int, names: Mapping[str, int] | None, options: ReadOptions, s
         column = valid[name]
     for label in ("bonafide", "spoof"):
         if names.get(label) == column:
-            return _Choice(width, column, polarity("bonafide" if label == "bonafide" else "spoof", options, what))
+            stated: Higher = "bonafide" if label == "bonafide" else "spoof"
+            return _Choice(width, column, polarity(stated, options, what), what)
     if options.higher is None:
         raise UsageError(f"{what}: what do high values mean? give higher= (--higher)")
-    return _Choice(width, column, options.higher)
+    return _Choice(width, column, options.higher, what)
 
 
 def _label_order(source: Source) -> dict[str, int] | None:
     """Read ``label2id.json`` next to the archive, if there is one."""
     path = Path(source.name).with_name("label2id.json") if Path(source.name).is_file() else None
-    if path is None or not path.is_file():
-        return None
+    return None if path is None or not path.is_file() else read_label2id(path)
+
+
+def read_label2id(where: Where | Mapping[str, int]) -> dict[str, int]:
+    """Read which column is which class from a JSON file, or take it from a dict."""
+    if isinstance(where, Mapping):
+        return dict(where)
+    source = sources(where)[0]
     try:
-        order = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); it says which column of the archive is spoof") from None
+        order = json.loads(source.read())
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{source.name}: no JSON ({error}); it says which column of the archive is spoof") from None
     if not isinstance(order, dict) or not all(type(index) is int for index in order.values()):
-        raise DataError(f'{path}: not {{"bonafide": 0, "spoof": 1}} or the like; it says which column is spoof')
+        raise DataError(f'{source.name}: not {{"bonafide": 0, "spoof": 1}} or the like; it says which column is spoof')
     return order
 
 
@@ -291,7 +314,7 @@ def _pointed_to(source: Source) -> Iterator[_Record]:
             continue
         name, _, offset = target.rpartition(":") if re.search(r":\d{1,18}$", target, re.ASCII) else (target, "", "0")
         try:
-            matrix = _matrix_at(_find(source, name), int(offset), utterance, archives, place)
+            matrix = _matrix_at(_find(source, name, place), int(offset), utterance, archives, place)
         except DataError as error:
             problems.add(str(error))
             continue
@@ -300,13 +323,14 @@ def _pointed_to(source: Source) -> Iterator[_Record]:
     return iter(found)
 
 
-def _find(source: Source, name: str) -> Path:
+def _find(source: Source, name: str, place: str) -> Path:
     """Look a path up in the scp's folder, then its name alone: WeDefense writes paths from its working directory."""
     folder = Path(source.name).parent
     for path in (folder / name, folder / Path(name).name):
-        if path.is_file():
-            return path
-    raise DataError(f"{source.name}: there is no {name!r}, seen from the folder {str(folder)!r}")
+        with suppress(OSError, ValueError):  # a name too long for the system is no file either
+            if path.is_file():
+                return path
+    raise DataError(f"{place}: there is no {name[:80]!r}, seen from the folder {str(folder)!r}")
 
 
 def _matrix_at(path: Path, offset: int, utterance: str, archives: dict[Path, memoryview], place: str) -> Matrix:
@@ -349,6 +373,7 @@ FORMATS: tuple[Format[Scores], ...] = (
         write_ark,
         (".ark",),
         ("hop",),
+        ("label2id",),
     ),
     Format(
         "kaldi-scp",
@@ -358,5 +383,6 @@ FORMATS: tuple[Format[Scores], ...] = (
         None,
         (".scp",),
         ("hop",),
+        ("label2id",),
     ),
 )

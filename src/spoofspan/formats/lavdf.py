@@ -3,7 +3,10 @@
 Files are audio-visual. ``fake_periods`` holds for whatever was modified, and ``modify_audio`` says whether the audio
 was: the periods of a file count as spoof only if ``modify_audio`` is true. A fake picture with its true sound is bona
 fide here. Only spoofs are listed: a bona fide file is in the references without ranges, with its duration.
-The utterance is ``file``.
+The utterance is ``file``. All splits of the metadata are read, or the one that ``split`` names.
+
+``duration`` is reported to be ``audio_frames / 16000 + 0.128``, about 0.1 s longer than the audio stream itself: scores
+of the audio then end early, which the rule ``uncovered`` decides. Durations given by the user take precedence.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeGuard
 
-from spoofspan.errors import DataError, UsageError
+from spoofspan.errors import DataError, UsageError, nearest_name
 from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.rows import (
     TEXT_SNAP,
@@ -40,11 +43,10 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read LAV-DF metadata; durations in the options take precedence over those in the file."""
     rows = RangeRows()
     durations: dict[str, float] = {}
-    for source in sources:
-        for place, entry in entries(source, "LAV-DF metadata"):
-            utterance = file_of(rows, place, entry)
-            if utterance is not None:
-                _read_entry(rows, durations, place, utterance, entry)
+    for place, entry in entries_of_split(sources, "LAV-DF metadata", options.split):
+        utterance = file_of(rows, place, entry)
+        if utterance is not None:
+            _read_entry(rows, durations, place, utterance, entry)
     durations.update(options.durations or {})
     return rows.build(durations, snap=TEXT_SNAP if options.snap is None else options.snap, only_listed=True)
 
@@ -136,6 +138,18 @@ def entries(source: Source, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
         raise DataError(
             f"{source.name}[{index}]: cannot be read ({error}); the file is damaged, get it again"
         ) from None
+
+
+def entries_of_split(sources: Sequence[Source], name: str, split: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the entries of one split, or of all if none is asked for."""
+    splits: set[str] = set()
+    for source in sources:
+        for place, entry in entries(source, name):
+            splits.add(str(entry.get("split", "")))
+            if split is None or entry.get("split") == split:
+                yield place, entry
+    if split is not None and split not in splits:
+        raise UsageError(f"{sources[0].name}: no split {split!r}: {nearest_name(split, splits - {''})}")
 
 
 def _skip(text: str, position: int) -> int:
@@ -231,4 +245,5 @@ FORMAT = Format(
     recognises,
     write,
     (".json",),
+    takes=("split",),
 )

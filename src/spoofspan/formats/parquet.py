@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from spoofspan.formats.reference_tables import LABEL_NAMES, REFERENCE_COLUMNS, REFERENCE_GRAMMAR, references_from_parts
 from spoofspan.formats.registry import Format, ReadOptions
@@ -16,6 +19,7 @@ from spoofspan.references import References
 from spoofspan.scores import Scores
 
 VALUES_PER_GROUP = 1 << 20
+VALUES_PER_BATCH = 1 << 18
 
 
 def recognises(head: bytes) -> bool:
@@ -47,6 +51,49 @@ def _part(source: Source, names: Sequence[str]) -> Part:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise source.broken(error) from None
     return Part(table, source.name, all_columns=found)
+
+
+def stream(names: Sequence[str], sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+    """Read Parquet files some rows at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for source in sources:
+        try:
+            with _opened(source) as opened:
+                file = pq.ParquetFile(opened, pre_buffer=False)
+                found = file.schema_arrow.names
+                chosen = [name for name in found if name in (*names, options.column)]
+                batches = file.iter_batches(_rows_per_batch(file.metadata), columns=chosen, use_threads=False)
+                first = 0
+                for batch in batches:
+                    table = pa.Table.from_batches([batch]).replace_schema_metadata(file.schema_arrow.metadata)
+                    yield Part(table, source.name, all_columns=found, rows=np.arange(first, first + table.num_rows))
+                    first += table.num_rows
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise source.broken(error) from None
+
+
+def _opened(source: Source) -> Any:
+    """Open for reading at any place, without a memory map: mapped pages count as memory in use."""
+    import pyarrow as pa
+
+    if source.path is not None and source.head.startswith(b"PAR1"):
+        return pa.OSFile(str(source.path), "rb")
+    return random_access(source)
+
+
+def _rows_per_batch(metadata: Any) -> int:
+    """As many rows as hold about a quarter of a million values, in lists or not."""
+    most = max(
+        (
+            group.column(i).num_values / max(group.num_rows, 1)
+            for group in map(metadata.row_group, range(metadata.num_row_groups))
+            for i in range(group.num_columns)
+        ),
+        default=1,
+    )
+    return max(1, int(VALUES_PER_BATCH / max(most, 1)))
 
 
 def kind_of(source: Source) -> str | None:
@@ -121,9 +168,23 @@ class _Sink(io.RawIOBase):
 SUFFIXES = (".parquet", ".pq")
 REFERENCE_FORMATS = (
     Format(
-        "parquet", f"{REFERENCE_GRAMMAR}, in a Parquet file", read_references, recognises, write_references, SUFFIXES
+        "parquet",
+        f"{REFERENCE_GRAMMAR}, in a Parquet file",
+        read_references,
+        recognises,
+        write_references,
+        SUFFIXES,
+        stream=partial(stream, REFERENCE_COLUMNS),
     ),
 )
 SCORE_FORMATS = (
-    Format("parquet", f"{SCORE_GRAMMAR}, in a Parquet file", read_scores, recognises, write_scores, SUFFIXES),
+    Format(
+        "parquet",
+        f"{SCORE_GRAMMAR}, in a Parquet file",
+        read_scores,
+        recognises,
+        write_scores,
+        SUFFIXES,
+        stream=partial(stream, SCORE_COLUMNS),
+    ),
 )

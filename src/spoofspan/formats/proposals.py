@@ -1,7 +1,6 @@
 """Proposals of AV-Deepfake1M and LAV-DF: JSON ``{file: [[confidence, start, end], ...]}``; high = fake.
 
-Times are seconds. (AV-Deepfake1M's scorer takes an fps by which it divides: a file of frame numbers must be divided
-first.)
+Times are seconds, or with ``fps`` frame numbers that are divided by it, as in AV-Deepfake1M's scorer (1 = seconds).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from spoofspan.columns import offsets_of
-from spoofspan.errors import DataError, Problems
+from spoofspan.errors import DataError, Problems, UsageError
 from spoofspan.formats.registry import Format, ReadOptions, text_of
 from spoofspan.formats.rows import SUSPICIOUS_SECONDS
 from spoofspan.formats.sources import Source
@@ -35,6 +34,9 @@ def recognises(head: bytes) -> bool:
 
 def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
     """Read proposals."""
+    fps = 1.0 if options.fps is None else options.fps
+    if not 0 < fps < math.inf:
+        raise UsageError(f"fps must be a positive number of frames per second, not {fps!r}; 1 if times are seconds")
     problems = Problems()
     file_of: dict[str, str] = {}
     counts: list[int] = []
@@ -50,10 +52,10 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
                 problems.add(f"{place}: not a list of [confidence, start, end]")
                 continue
             file_of[utterance] = source.name
-            good = [row for i, item in enumerate(listed) if (row := _proposal(item, f"{place}[{i}]", problems))]
+            good = [row for i, item in enumerate(listed) if (row := _proposal(item, fps, f"{place}[{i}]", problems))]
             counts.append(len(good))
             rows += good
-    problems.raise_if_any(f"correct the file: {SHAPE}, times in seconds")
+    problems.raise_if_any(f"correct the file: {SHAPE}, times in seconds, or in frames with fps=")
     if not file_of:
         raise DataError(f"{', '.join(source.name for source in sources)}: there is no proposal in the file")
     columns = np.array(rows, np.float64).reshape(-1, 3)
@@ -90,12 +92,12 @@ class _Object:
         self.pairs = pairs
 
 
-def _proposal(item: Any, place: str, problems: Problems) -> tuple[float, float, float] | None:
-    """Check one proposal; None (and a problem) if it is none."""
+def _proposal(item: Any, fps: float, place: str, problems: Problems) -> tuple[float, float, float] | None:
+    """Check one proposal, and take its times to seconds; None (and a problem) if it is none."""
     if not isinstance(item, list) or len(item) != 3 or not all(isinstance(value, float) for value in item):
         problems.add(f"{place}: not three numbers [confidence, start, end]")
         return None
-    confidence, start, end = item
+    confidence, start, end = item[0], item[1] / fps, item[2] / fps
     if not all(map(math.isfinite, (confidence, start, end))):
         problems.add(f"{place}: not finite")
     elif end < start:
@@ -118,7 +120,12 @@ def write(proposals: Proposals) -> Iterator[bytes]:
     yield b"\n}\n"
 
 
-# Format knows references and scores of frames only, hence Any.
-FORMAT: Format[Any] = Format(
-    "proposals", f"JSON {SHAPE}, seconds, high = fake: AV-Deepfake1M, LAV-DF", read, recognises, write, (".json",)
+FORMAT = Format(
+    "proposals",
+    f"JSON {SHAPE}, seconds (or frames, with fps), high = fake: AV-Deepfake1M, LAV-DF",
+    read,
+    recognises,
+    write,
+    (".json",),
+    takes=("fps",),
 )

@@ -31,7 +31,8 @@ def read_protocol(where: Where | Sequence[Where]) -> Protocol:
     """Read protocols; several are one after the other."""
     rows: dict[str, tuple[str, str | None, str]] = {}
     problems = Problems()
-    for source in sources(where):
+    found = sources(where)
+    for source in found:
         for number, line in source.lines():
             fields = line.split()
             place = f"{source.name}:{number}"
@@ -54,6 +55,6 @@ def read_protocol(where: Where | Sequence[Where]) -> Protocol:
                 rows[utterance] = (speaker, None if attack == "-" else attack, label)
     problems.raise_if_any("correct the protocol")
     if not rows:
-        raise DataError("there is no utterance in the protocol; it is empty")
+        raise DataError(f"{found[0].name}: there is no utterance in the protocol; it is empty")
     speakers, attacks, labels = zip(*rows.values(), strict=True)
     return Protocol(tuple(rows), speakers, attacks, labels)

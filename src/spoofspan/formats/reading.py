@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from spoofspan.errors import UsageError
+from spoofspan.errors import DataError, UsageError
 from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.counting import counted
 from spoofspan.formats.durations import read_durations
-from spoofspan.formats.registry import ReadOptions, Registry, T
-from spoofspan.formats.sources import Where, sources
+from spoofspan.formats.kaldi import read_label2id
+from spoofspan.formats.registry import Format, ReadOptions, Registry, T
+from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.references import References
 from spoofspan.scores import Higher, Scores
 
@@ -20,14 +22,17 @@ def read_references(
     format: str | None = None,
     hop: float | None = None,
     snap: float | None = None,
+    split: str | None = None,
 ) -> References:
     """Read references from a file, a folder, a glob, an address, ``-`` or several of these.
 
     ``durations`` is a reco2dur file or a dict of seconds; ``format`` names the format where its content does not;
-    ``hop`` is the resolution (seconds) of label arrays; ``snap`` overrides how far rounded edges may miss each other.
+    ``hop`` is the resolution (seconds) of label arrays; ``snap`` overrides how far rounded edges may miss each other;
+    ``split`` takes one part of metadata that hold several ("test"), all of them otherwise.
     """
     known = None if durations is None else read_durations(durations)
-    return _read(where, REFERENCE_FORMATS, format, ReadOptions(durations=known, hop=hop, snap=snap))
+    options = ReadOptions(durations=known, hop=hop, snap=snap, split=split)
+    return read_with(REFERENCE_FORMATS, where, format, options, refusable=("split",))
 
 
 def read_scores(
@@ -37,21 +42,66 @@ def read_scores(
     higher: Higher | None = None,
     column: str | None = None,
     format: str | None = None,
+    durations: Where | Mapping[str, float] | References | None = None,
+    snap: float | None = None,
+    label2id: Where | Mapping[str, int] | None = None,
 ) -> Scores:
     """Read scores from a file, a folder, a glob, an address, ``-`` or several of these.
 
     ``hop`` (seconds) and ``higher`` ("bonafide" or "spoof") are needed where the format does not state them.
+    ``label2id`` (a JSON file or a dict) says which column of an archive is which class. For hard decisions,
+    ``durations`` lists the utterances that were decided on (those without a range may be missing in the file), and
+    ``snap`` overrides how far rounded edges may miss each other.
     """
-    return _read(where, SCORE_FORMATS, format, ReadOptions(hop=hop, higher=higher, column=column))
+    options = ReadOptions(
+        durations=None if durations is None else read_durations(durations),
+        hop=hop,
+        higher=higher,
+        column=column,
+        snap=snap,
+        label2id=None if label2id is None else read_label2id(label2id),
+    )
+    return read_with(SCORE_FORMATS, where, format, options, refusable=("snap", "label2id"))
 
 
-def _read(where: Where | Sequence[Where], registry: Registry[T], name: str | None, options: ReadOptions) -> T:
+def read_with(
+    registry: Registry[T],
+    where: Where | Sequence[Where],
+    name: str | None,
+    options: ReadOptions,
+    refusable: Sequence[str] = (),
+) -> T:
+    """Read sources in the named format, or in that which their content shows."""
+    found, chosen = choose_format(registry, where, name, options, refusable)
+    try:
+        with counted(found) as watched:
+            return chosen.read(watched, options)
+    except DataError:
+        if name is None and len(found) > 1:
+            registry.refuse_mixture(chosen, found)
+        raise
+
+
+def choose_format(
+    registry: Registry[T],
+    where: Where | Sequence[Where],
+    name: str | None,
+    options: ReadOptions,
+    refusable: Sequence[str] = (),
+) -> tuple[list[Source], Format[T]]:
+    """Find the sources, and the format that was named or that their content shows.
+
+    ``refusable`` options are refused if they were given and mean nothing to the format.
+    """
     chosen = None if name is None else registry.named(name)
     found = sources(where, chosen.suffixes if chosen is not None else ())
     if chosen is None:
-        chosen = registry.recognise(found[0])
+        chosen = registry.recognise_one_of(found)
     missing = [need for need in chosen.needs if getattr(options, need) is None]
     if missing:
         flags = " and ".join(f"{need}= (--{need})" for need in missing)
         raise UsageError(f"{found[0].name}: the format {chosen.name} does not say it all; give {flags}")
-    return chosen.read(found, options)
+    for option in refusable:
+        if getattr(options, option) is not None and option not in chosen.takes:
+            raise UsageError(f"{found[0].name}: {option} means nothing in the format {chosen.name}; leave it out")
+    return found, chosen

@@ -1,21 +1,23 @@
 """The formats by name: how each is recognised, read and written.
 
-A reader turns sources into References or Scores, once; a writer turns them into bytes. Everything else (packing,
-folders, standard input, half-written files) is handled outside the formats.
+A reader turns sources into what they hold (References, Scores, ...), once; a writer turns that into bytes. Everything
+else (packing, folders, standard input, half-written files) is handled outside the formats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from spoofspan.errors import DataError, UsageError, nearest_name
 from spoofspan.formats.sources import Source
-from spoofspan.references import References
-from spoofspan.scores import Higher, Scores
+from spoofspan.scores import Higher
 
-T = TypeVar("T", References, Scores)
+if TYPE_CHECKING:
+    from spoofspan.formats.table_columns import Part
+
+T = TypeVar("T")  # what a format holds
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,14 @@ class ReadOptions:
     higher: Higher | None = None
     column: str | None = None  # which column or class holds the score, where there are several
     snap: float | None = None  # seconds; None: what suits the format
+    split: str | None = None  # which part of a corpus (train, test, ...), where one file holds several
+    label2id: Mapping[str, int] | None = None  # which column of a matrix is which class
+    fps: float | None = None  # frames per second of times that are frame numbers; None: they are seconds
 
 
 @dataclass(frozen=True)
 class Format(Generic[T]):
-    """One format of references or of scores."""
+    """One format of one kind of content."""
 
     name: str
     about: str  # one line: the grammar, and whose format it is
@@ -40,6 +45,9 @@ class Format(Generic[T]):
     write: Callable[[T], Iterable[bytes]] | None = None
     suffixes: tuple[str, ...] = ()  # which files of a folder belong to it
     needs: tuple[str, ...] = field(default=())  # options without which it cannot be read
+    takes: tuple[str, ...] = field(default=())  # options that mean something to few formats, and are refused by others
+    # piece by piece, as tables of any rows in any order, for files larger than memory
+    stream: Callable[[Sequence[Source], ReadOptions], Iterator[Part]] | None = None
 
 
 class Registry(Generic[T]):
@@ -57,16 +65,50 @@ class Registry(Generic[T]):
 
     def recognise(self, source: Source) -> Format[T]:
         """Find the one format whose content this is."""
-        head = source.head
-        if not head.strip():
+        if not source.head.strip():
             raise DataError(f"{source.name}: the file is empty")
-        fits = [one for one in self.formats.values() if one.recognises(head)]
+        fits = self._fits(source)
         if len(fits) == 1:
             return fits[0]
         how = f"state it with format= (--{self.kind}-format)"
         if not fits:
             raise DataError(f"{source.name}: no {self.kind} format is recognised; {how}: {', '.join(self.formats)}")
         raise DataError(f"{source.name}: could be {' or '.join(one.name for one in fits)}; {how}")
+
+    def recognise_one_of(self, sources: Sequence[Source]) -> Format[T]:
+        """Find the format of several sources by the first that has content."""
+        first = next((source for source in sources if source.head.strip()), sources[0])
+        try:
+            return self.recognise(first)
+        except DataError:
+            for source in sources:
+                fits = self._fits(source)
+                if len(fits) == 1:
+                    raise DataError(
+                        f"{first.name}: no {self.kind} format is recognised, but {source.name} is {fits[0].name}; "
+                        f"{self._one_format(fits[0])}"
+                    ) from None
+            raise
+
+    def refuse_mixture(self, chosen: Format[T], sources: Sequence[Source]) -> None:
+        """Raise if a source is of another format than the chosen one: the reason why reading them as one failed."""
+        for source in sources:
+            fits = self._fits(source)
+            if fits and chosen not in fits:
+                first = next(one for one in sources if one.head.strip())
+                raise DataError(
+                    f"{first.name} is {chosen.name}, but {source.name} is {fits[0].name}; {self._one_format(chosen)}"
+                )
+
+    def _fits(self, source: Source) -> list[Format[T]]:
+        return [one for one in self.formats.values() if one.recognises(source.head)]
+
+    def _one_format(self, chosen: Format[T]) -> str:
+        named = f"format={chosen.name!r} (--{self.kind}-format {chosen.name})"
+        only = (
+            f", or take the {' and '.join(chosen.suffixes)} files of a folder with {named}" if chosen.suffixes else ""
+        )
+        return f"give files of one format{only}"
 
 
 def text_of(head: bytes) -> str:

@@ -70,11 +70,8 @@ class RangeRows:
     def seconds(self, place: str, text: str, what: str = "time") -> float:
         """Read a time in seconds; NaN (and a problem) if it is none."""
         self._whole_numbers &= text.isdecimal()
-        try:
-            if "_" in text:  # float() takes 1_000 for a number
-                raise ValueError
-            value = float(text)
-        except ValueError:
+        value = plain_number(text)
+        if value is None:
             hint = "use a decimal point" if "," in text else "it must be a number of seconds"
             self.problems.add(f"{place}: {what} {text!r} cannot be read; {hint}")
             return math.nan
@@ -110,7 +107,19 @@ class RangeRows:
         self._kind.append(attack if kind is None else kind)
         self._place.append(place)
 
-    def build(self, durations: Mapping[str, float] | None, *, snap: float, only_listed: bool = False) -> References:
+    @property
+    def empty(self) -> bool:
+        """Whether there is neither an utterance nor a problem."""
+        return not self._of and not self.problems.total
+
+    def build(
+        self,
+        durations: Mapping[str, float] | None,
+        *,
+        snap: float,
+        only_listed: bool = False,
+        check_units: bool = True,
+    ) -> References:
         """Make References; utterances that only ``durations`` has belong to the corpus unless ``only_listed``."""
         self.problems.raise_if_any("correct the file")
         if durations is not None and not only_listed:
@@ -120,9 +129,10 @@ class RangeRows:
             raise DataError("there is no reference in the file; it is empty or has comments only")
         ids = list(self._of)
         missing = [utt for utt in ids if durations is not None and utt not in durations]
-        self.problems.extend((f"utterance {utt!r} has no duration" for utt in missing), len(missing))
+        self.problems.extend((f"{self._files()}utterance {utt!r} has no duration" for utt in missing), len(missing))
         self.problems.raise_if_any("complete the durations")
-        self._refuse_other_units(ids, durations)
+        if check_units:
+            self._refuse_other_units(ids, durations)
         order = np.argsort(np.array(self._utterance, np.int64), kind="stable")
         counts = np.bincount(np.array(self._utterance, np.int64), minlength=len(ids))
         kinds = [self._kind[i] for i in order] if any(kind is not None for kind in self._kind) else None
@@ -201,10 +211,16 @@ def is_number(text: str) -> bool:
     >>> is_number("1e-05"), is_number("0,5"), is_number("nan")
     (True, False, False)
     """
+    value = plain_number(text)
+    return value is not None and math.isfinite(value)
+
+
+def plain_number(text: str) -> float | None:
+    """Read a number; None if it is none, though float() takes 1_000 and digits of other scripts for numbers."""
     try:
-        return math.isfinite(float(text))
+        return float(text) if "_" not in text and text.isascii() else None
     except ValueError:
-        return False
+        return None
 
 
 def header_hint(number: int, line: str) -> str:

@@ -1,17 +1,23 @@
 """RTTM: ``SPEAKER <utt> <chan> <start s> <dur s> <NA> <NA> <label> <NA> [<NA>]``; comments start with ``;;``.
 
-PartialSpoof prints times with three decimals, start and duration rounded apart; hence the snap of 2 ms.
+PartialSpoof prints times with three decimals, start and duration rounded apart; hence the snap of 2 ms. A label that
+is no word for a class is an attack (``A07``): spoof, of that kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from spoofspan.errors import UsageError
 from spoofspan.formats.registry import Format, ReadOptions, text_of
 from spoofspan.formats.rows import TEXT_SNAP, RangeRows, check_words, label_and_kind, time_text, written_ranges
 from spoofspan.formats.sources import Source
+from spoofspan.formats.table_columns import Part
+from spoofspan.formats.tables import table_from_references
 from spoofspan.references import LABELS, References
+
+LINES_PER_PIECE = 1 << 17
 
 
 def recognises(head: bytes) -> bool:
@@ -23,24 +29,53 @@ def recognises(head: bytes) -> bool:
 def read(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read RTTM files."""
     rows = RangeRows()
+    note_ranges(rows, sources)
+    return rows.build(options.durations, snap=_snap(options))
+
+
+def stream(sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+    """Read RTTM files piece by piece."""
     for source in sources:
-        for number, line in source.lines():
-            place = f"{source.name}:{number}"
-            if line.startswith(";;"):
-                continue
-            fields = line.split()
-            if len(fields) not in (9, 10):
-                rows.problems.add(f"{place}: RTTM has 9 or 10 fields, this line has {len(fields)}")
-                continue
-            if fields[0] != "SPEAKER":
-                rows.problems.add(f"{place}: the line begins with {fields[0]!r}, not with SPEAKER")
-                continue
-            start, length = rows.seconds(place, fields[3], "start"), rows.seconds(place, fields[4], "duration")
-            if length < 0:
-                rows.problems.add(f"{place}: the duration is negative ({fields[4]})")
-                continue
-            rows.add(place, fields[1], start, start + length, fields[7])
-    return rows.build(options.durations, snap=TEXT_SNAP if options.snap is None else options.snap)
+        lines = source.lines()
+        while True:
+            rows = RangeRows()
+            if not _note_lines(rows, source.name, islice(lines, LINES_PER_PIECE)):
+                break
+            if not rows.empty:
+                references = rows.build(None, snap=_snap(options), check_units=False)
+                yield Part(table_from_references(references), source.name)
+
+
+def _snap(options: ReadOptions) -> float:
+    return TEXT_SNAP if options.snap is None else options.snap
+
+
+def note_ranges(rows: RangeRows, sources: Sequence[Source]) -> None:
+    """Note the range of every line."""
+    for source in sources:
+        _note_lines(rows, source.name, source.lines())
+
+
+def _note_lines(rows: RangeRows, name: str, lines: Iterable[tuple[int, str]]) -> int:
+    """Note the ranges of some lines of a file, and return the number of the last line."""
+    number = 0
+    for number, line in lines:
+        place = f"{name}:{number}"
+        if line.startswith(";;"):
+            continue
+        fields = line.split()
+        if len(fields) not in (9, 10):
+            rows.problems.add(f"{place}: RTTM has 9 or 10 fields, this line has {len(fields)}")
+            continue
+        if fields[0] != "SPEAKER":
+            rows.problems.add(f"{place}: the line begins with {fields[0]!r}, not with SPEAKER")
+            continue
+        start, length = rows.seconds(place, fields[3], "start"), rows.seconds(place, fields[4], "duration")
+        if length < 0:
+            rows.problems.add(f"{place}: the duration is negative ({fields[4]})")
+            continue
+        rows.add(place, fields[1], start, start + length, fields[7])
+    return number
 
 
 def write(references: References) -> Iterator[bytes]:
@@ -64,4 +99,5 @@ FORMAT = Format(
     recognises,
     write,
     (".rttm",),
+    stream=stream,
 )

@@ -30,6 +30,7 @@ class Source:
 
     name: str
     opener: Callable[[], IO[bytes]]
+    path: Path | None = None  # of a plain file
 
     def open(self) -> IO[bytes]:
         """Open for reading, unpacked."""
@@ -44,6 +45,16 @@ class Source:
         if start.startswith(ZSTD):
             return _unpacked(buffered, "zstd")
         return buffered
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether a byte of it may stand for several of its text."""
+        try:
+            with self.opener() as raw:
+                start = raw.read(4)
+        except OSError as error:
+            raise self.broken(error) from None
+        return start.startswith((GZIP, ZSTD, b"PAR1", b"ARRO"))
 
     def read(self) -> bytes:
         """Read all bytes, unpacked."""
@@ -75,7 +86,10 @@ class Source:
                     bare = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
                     line = bare.decode("utf-8").rstrip("\r\n")
                     if "\0" in line:
-                        raise DataError(f"{self.name}:{number}: not a text file (it has a NUL byte)")
+                        raise DataError(
+                            f"{self.name}:{number}: not a text file (it has a NUL byte); give a text file, or convert "
+                            "it if it is UTF-16 (for example: iconv -f utf-16 -t utf-8)"
+                        )
                     if line.strip():
                         yield number, line
         except UnicodeDecodeError:
@@ -123,7 +137,8 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
         return [found for one in where for found in sources(one, suffixes)]
     if not isinstance(where, (str, Path)):
         data = cast(IO[bytes], where).read()
-        return [Source(getattr(where, "name", "<stream>"), lambda: io.BytesIO(data))]
+        name = getattr(where, "name", None)  # a number for a file opened by its descriptor
+        return [Source(str(name) if isinstance(name, (str, Path)) else "<stream>", lambda: io.BytesIO(data))]
     text = str(where)
     if text == "-":
         piped = sys.stdin.buffer.read()
@@ -144,7 +159,7 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
 
 
 def _file(path: Path) -> Source:
-    return Source(str(path), lambda: path.open("rb"))
+    return Source(str(path), lambda: path.open("rb"), path)
 
 
 def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Source]:

@@ -32,6 +32,7 @@ class Part:
     name: str = "the table"
     first_line: int | None = None  # the line of row 0, in text where every row is one line
     all_columns: Sequence[str] = ()  # where only some of them were read
+    rows: Int64 | None = None  # which rows of the file these are, if not all
 
     @property
     def column_names(self) -> list[str]:
@@ -40,7 +41,10 @@ class Part:
 
     def place(self, row: int) -> str:
         """Say where a row is: its line, or its number counted from 1."""
-        return f"{self.name}, row {row + 1}" if self.first_line is None else f"{self.name}:{row + self.first_line}"
+        number = row if self.rows is None else int(self.rows[row])
+        return (
+            f"{self.name}, row {number + 1}" if self.first_line is None else f"{self.name}:{number + self.first_line}"
+        )
 
     def metadata(self) -> dict[str, Any]:
         """What a table that spoofspan wrote says about itself; empty for other tables."""

@@ -80,6 +80,10 @@ def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) 
     """
     import pyarrow as pa
 
+    if scores.decisions:
+        raise UsageError(
+            "a table cannot say that its scores are hard decisions, and an EER could come of it; write hypothesis-rttm"
+        )
     if scores.hops is None and not long:
         raise UsageError("scores of ranges have no hop, so they cannot be a list; write them long")
     values = scores.values.astype(np.float64, copy=False) if text else scores.values
@@ -117,8 +121,12 @@ def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) 
 def _table(columns: dict[str, Any], metadata: dict[str, Any]) -> Any:
     import pyarrow as pa
 
-    stated = {METADATA_KEY: json.dumps({"version": METADATA_VERSION, **metadata}).encode()} if metadata else None
-    return pa.table(columns).replace_schema_metadata(stated)
+    return pa.table(columns).replace_schema_metadata(metadata_of(metadata))
+
+
+def metadata_of(stated: dict[str, Any]) -> dict[bytes, bytes] | None:
+    """What a table says about itself, as metadata of its schema."""
+    return {METADATA_KEY: json.dumps({"version": METADATA_VERSION, **stated}).encode()} if stated else None
 
 
 def _strings(texts: Sequence[str | None]) -> Any:

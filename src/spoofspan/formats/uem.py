@@ -18,7 +18,8 @@ def read_regions(where: Where | Sequence[Where]) -> dict[str, list[tuple[float, 
     rows = RangeRows()
     regions: dict[str, list[tuple[float, float]]] = {}
     channels: dict[str, str] = {}
-    for source in sources(where, (".uem",)):
+    found = sources(where, (".uem",))
+    for source in found:
         for number, line in source.lines():
             if line.startswith(";;"):
                 continue
@@ -46,5 +47,5 @@ def read_regions(where: Where | Sequence[Where]) -> dict[str, list[tuple[float, 
                 regions.setdefault(utterance, []).append((start, end))
     rows.problems.raise_if_any("correct the file of regions")
     if not regions:
-        raise DataError("there is no region in the file; it is empty or has comments only")
+        raise DataError(f"{found[0].name}: there is no region in the file; it is empty or has comments only")
     return regions

@@ -15,7 +15,6 @@ scores where the format's polarity is the other one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -205,8 +204,7 @@ def _write(scores: UtteranceScores, higher: Higher, separator: str, name: str) -
         yield f"{utterance}{separator}{value!r}\n".encode()
 
 
-# Format knows references and scores of frames only, hence Any.
-FORMATS: tuple[Format[Any], ...] = (
+FORMATS: tuple[Format[UtteranceScores], ...] = (
     Format(
         "utt-score",
         "<utt> <bona fide> <spoof>: partialspoof-metrics, utt.score",

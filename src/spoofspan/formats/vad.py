@@ -1,31 +1,17 @@
-"""PartialSpoof's ``<utt>.vad`` files: ``<start s> <end s> <label>`` a line; 0 spoof, 1 bona fide, 2 non-speech.
-
-The utterance is the file name without ``.vad`` (and .gz or .zst), so a corpus is a folder and one file one utterance.
-"""
+"""PartialSpoof's ``<utt>.vad`` files: ``<start s> <end s> <label>`` a line; 0 spoof, 1 bona fide, 2 non-speech."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import PurePath
 
-from spoofspan.errors import UsageError
 from spoofspan.formats.registry import Format, ReadOptions
-from spoofspan.formats.rows import (
-    TEXT_SNAP,
-    RangeRows,
-    check_ends_at_durations,
-    check_no_kinds,
-    check_utf8,
-    header_hint,
-    is_number,
-    mostly,
-    time_text,
-    written_ranges,
-)
+from spoofspan.formats.rows import RangeRows, WrittenRange, check_no_kinds, is_number, mostly, time_text
 from spoofspan.formats.sources import Source
+from spoofspan.formats.utterance_files import only_file, read_files, written_files
 from spoofspan.references import BONA_FIDE, NONSPEECH, SPOOF, References
 
 SUFFIX = ".vad"
+NAME = "a .vad file"
 DIGITS = {"0": "spoof", "1": "bonafide", "2": "nonspeech"}
 DIGIT_OF = {SPOOF: "0", BONA_FIDE: "1", NONSPEECH: "2"}
 
@@ -44,22 +30,12 @@ def _fits(line: str) -> bool:
 
 def read(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read .vad files, each of one utterance."""
-    rows = RangeRows()
-    for source in sources:
-        utterance = named_by_file(rows, source, SUFFIX)
-        if utterance is None:
-            continue
-        empty = True
-        for number, line in source.lines():
-            empty = False
-            _read_line(rows, utterance, f"{source.name}:{number}", line.split(), header_hint(number, line))
-        if empty:
-            rows.problems.add(f"{source.name}: utterance {utterance!r}: the file is empty")
-    return rows.build(options.durations, snap=TEXT_SNAP if options.snap is None else options.snap)
+    return read_files(sources, options, SUFFIX, _read_line)
 
 
-def _read_line(rows: RangeRows, utterance: str, place: str, fields: list[str], hint: str) -> None:
+def _read_line(rows: RangeRows, utterance: str, place: str, line: str, hint: str) -> None:
     where = f"{place}: utterance {utterance!r}"
+    fields = line.split()
     if len(fields) != 3:
         rows.problems.add(f"{where}: '<start> <end> <0|1|2>' has 3 fields, this line has {len(fields)}{hint}")
         return
@@ -71,46 +47,19 @@ def _read_line(rows: RangeRows, utterance: str, place: str, fields: list[str], h
     rows.add(place, utterance, start, end, DIGITS[fields[2]])
 
 
-def named_by_file(rows: RangeRows, source: Source, suffix: str) -> str | None:
-    """Name the utterance of a file after the file; None (and a problem) if that is impossible."""
-    name = PurePath(str(source.name)).name
-    for packed in (".gz", ".zst"):
-        name = name.removesuffix(packed)
-    utterance = name.removesuffix(suffix)
-    if utterance == name or not utterance:
-        rows.problems.add(f"{source.name}: the file names the utterance, and must be called <utterance>{suffix}")
-        return None
-    return utterance if rows.name_once(source.name, utterance) else None
-
-
 def write(references: References) -> Iterator[bytes]:
     """Write the lines of the one utterance; :func:`write_files` has the files of several."""
-    if len(references) != 1:
-        raise UsageError(f"a {SUFFIX} file holds one utterance, not {len(references)}; write a folder of them")
-    yield from (content for _, content in write_files(references))
+    return only_file(references, NAME, write_files(references))
 
 
 def write_files(references: References) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the content of every utterance's file; times exactly."""
-    check_file_names(references, "a .vad file")
-    check_no_kinds(references, "a .vad file")
-    for utterance, ranges in written_ranges(references):
-        if not ranges:
-            raise UsageError(f"a .vad file cannot hold utterance {utterance!r}, which has no ranges")
-    check_ends_at_durations(references, "a .vad file")
-    for utterance, ranges in written_ranges(references):
-        lines = (f"{time_text(one.start)} {time_text(one.end)} {DIGIT_OF[one.label]}\n" for one in ranges)
-        yield utterance + SUFFIX, "".join(lines).encode()
+    check_no_kinds(references, NAME)
+    yield from written_files(references, NAME, SUFFIX, _line)
 
 
-def check_file_names(references: References, name: str) -> None:
-    """Refuse ids that cannot name a file."""
-    for utterance in references.utterances:
-        check_utf8(utterance, name)
-        if utterance.startswith(".") or any(bad in utterance for bad in "/\\\0"):
-            raise UsageError(
-                f"{name} is named by its utterance, and {utterance!r} is no file name; write another format"
-            )
+def _line(one: WrittenRange) -> str:
+    return f"{time_text(one.start)} {time_text(one.end)} {DIGIT_OF[one.label]}\n"
 
 
 FORMAT = Format(

@@ -31,7 +31,7 @@ def write_atomically(path: str | Path, chunks: Iterable[bytes], force: bool = Fa
         return
     target = Path(path).expanduser()
     target = target.resolve() if target.is_symlink() else target
-    _check_target(target, force)
+    check_target(target, force)
     if target.exists() and not target.is_file():  # a device or a pipe: there is nothing to take the place of
         with target.open("wb") as stream:
             stream.writelines(chunks)
@@ -44,7 +44,7 @@ def write_atomically(path: str | Path, chunks: Iterable[bytes], force: bool = Fa
                     out.write(chunk)
             stream.flush()
             os.fsync(stream.fileno())
-        _check_target(target, force)
+        check_target(target, force)
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -52,7 +52,8 @@ def write_atomically(path: str | Path, chunks: Iterable[bytes], force: bool = Fa
     _sync_folder(target.parent)
 
 
-def _check_target(target: Path, force: bool) -> None:
+def check_target(target: Path, force: bool) -> None:
+    """Refuse a target that cannot or must not be written; worth knowing before long work."""
     if target.is_dir():
         raise UsageError(f"{str(target)!r} is a folder; give the name of a file")
     if target.is_file() and not force:

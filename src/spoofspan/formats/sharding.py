@@ -1,0 +1,427 @@
+"""Files larger than memory: cut once into shards of rising utterance ids, on disk, each of which fits into memory.
+
+::
+
+    files ──> tables, piece by piece ──> rows of each shard ──> References and Scores of each shard
+              (a format's ``stream``)    (Arrow files)          (columns, read again in every pass)
+
+Rows reach the shard of their utterance whatever their order in the files, so an unsorted file takes no more memory
+than a sorted one. Where the shards begin comes from a sample of the ids in the references; how many there are, from
+the size of the files. Everything lies in one temporary folder (TMPDIR says where), which goes when the work is done.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.columns import utterance_of_rows
+from spoofspan.errors import DataError, Problems
+from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.counting import counted
+from spoofspan.formats.durations import read_durations, stream_durations
+from spoofspan.formats.kaldi import read_label2id
+from spoofspan.formats.reading import choose_format
+from spoofspan.formats.reference_tables import references_from_parts
+from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.rows import SUSPICIOUS_RATIO
+from spoofspan.formats.score_tables import scores_from_parts
+from spoofspan.formats.sources import Source, Where
+from spoofspan.formats.table_columns import Part
+from spoofspan.formats.tables import table_from_references, table_from_scores
+from spoofspan.nanoseconds import seconds_text
+from spoofspan.references import BONA_FIDE, SPOOF, References
+from spoofspan.scores import Higher, Scores
+from spoofspan.streaming import Shard
+
+# A shard of about two million frames: a text file has 30 bytes for each, packed files have four.
+TEXT_BYTES_PER_SHARD, PACKED_BYTES_PER_SHARD = 1 << 26, 1 << 23
+MOST_SHARDS = 256
+SAMPLED_IDS = 1 << 14
+ROW = "spoofspan:row"  # the column that remembers where a row came from
+
+T = TypeVar("T", References, Scores)
+
+
+@contextmanager
+def sharded(
+    references: Where | Sequence[Where],
+    scores: Where | Sequence[Where],
+    *,
+    reference_format: str | None = None,
+    scores_format: str | None = None,
+    durations: Where | Mapping[str, float] | References | None = None,
+    hop: float | None = None,
+    reference_hop: float | None = None,
+    higher: Higher | None = None,
+    column: str | None = None,
+    snap: float | None = None,
+    split: str | None = None,
+    label2id: Where | Mapping[str, int] | None = None,
+    shards: int | None = None,
+) -> Iterator[StoredShards]:
+    """Cut references and scores from files into shards; they are gone when the context ends.
+
+    Formats that cannot be read piece by piece (``docs/formats.md`` says which can) are read whole, and then cut.
+    """
+    reference_options = ReadOptions(hop=reference_hop, snap=snap, split=split)
+    score_options = ReadOptions(
+        hop=hop, higher=higher, column=column, label2id=None if label2id is None else read_label2id(label2id)
+    )
+    reference_sources, reference_reader = choose_format(
+        REFERENCE_FORMATS, references, reference_format, reference_options, ("split",)
+    )
+    score_sources, score_reader = choose_format(SCORE_FORMATS, scores, scores_format, score_options, ("label2id",))
+    with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder:
+        root = Path(folder)
+        unsorted = _Pieces(root / "unsorted")
+        ids = IdSample()
+        with counted(reference_sources) as watched:
+            unsorted.write(_stream_references(reference_reader, watched, reference_options, durations), ids)
+        listed = _Pieces(root / "listed")
+        if durations is not None:
+            listed.write(_stream_durations(durations), ids)
+        count = shards or _shard_count(score_sources)
+        cut = _Cut(root / "cut", ids.splitters(count))
+        cut.write("references", unsorted.take_all())
+        cut.write("durations", listed.take_all())
+        with counted(score_sources) as watched:
+            cut.write("scores", _stream_scores(score_reader, watched, score_options))
+        store = StoredShards(root / "stored")
+        for shard in range(cut.count):
+            known = None if durations is None else _durations_of(cut.parts(shard, "durations"))
+            reference_parts, score_parts = cut.parts(shard, "references"), cut.parts(shard, "scores")
+            made = (
+                _references_of(reference_parts, replace(reference_options, durations=known)),
+                scores_from_parts(score_parts, score_options) if score_parts else None,
+            )
+            store.add(made)
+        store.settle()
+        yield store
+
+
+# ---------------------------------------------------------------- tables, piece by piece
+
+
+def _stream_references(
+    reader: Format[References],
+    sources: Sequence[Source],
+    options: ReadOptions,
+    durations: Where | Mapping[str, float] | References | None,
+) -> Iterator[Part]:
+    if reader.stream is not None:
+        yield from reader.stream(sources, options)
+    else:
+        known = None if durations is None else read_durations(durations)
+        yield Part(table_from_references(reader.read(sources, replace(options, durations=known))), sources[0].name)
+
+
+def _stream_scores(reader: Format[Scores], sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+    if reader.stream is not None:
+        yield from reader.stream(sources, options)
+        return
+    scores = reader.read(sources, options)
+    scores.refuse_decisions("an EER")
+    yield Part(table_from_scores(scores, long=scores.hops is None), sources[0].name)
+
+
+def _stream_durations(durations: Where | Mapping[str, float] | References) -> Iterator[Part]:
+    import pyarrow as pa
+
+    for name, ids, seconds in stream_durations(durations):
+        yield Part(pa.table({"utterance": pa.array(ids, pa.string()), "seconds": seconds}), name)
+
+
+def _shard_count(sources: Sequence[Source]) -> int:
+    """As many shards as keep one of them at about two million frames."""
+    wanted = sum(
+        _size(source) / (PACKED_BYTES_PER_SHARD if source.is_packed else TEXT_BYTES_PER_SHARD) for source in sources
+    )
+    return int(min(max(wanted + 1, 1), MOST_SHARDS))
+
+
+def _size(source: Source) -> int:
+    """The bytes of a file; of what is no file, as if it were large."""
+    return source.path.stat().st_size if source.path is not None else MOST_SHARDS * PACKED_BYTES_PER_SHARD // 4
+
+
+class IdSample:
+    """Every n-th id, n growing so that the sample stays small."""
+
+    def __init__(self) -> None:
+        self._kept: list[str] = []
+        self._every = 1
+        self._seen = 0
+
+    def add(self, ids: Iterable[str]) -> None:
+        """Take some of these ids."""
+        for utterance in ids:
+            if self._seen % self._every == 0:
+                self._kept.append(utterance)
+                if len(self._kept) > SAMPLED_IDS:
+                    self._kept, self._every = self._kept[::2], 2 * self._every
+            self._seen += 1
+
+    def splitters(self, count: int) -> list[str]:
+        """The first ids of all shards but the first, about equally far apart."""
+        ordered = sorted(set(self._kept))
+        places = [len(ordered) * i // count for i in range(1, count)]
+        return [ordered[place] for place in sorted(set(places)) if place]
+
+
+class _Pieces:
+    """Tables on disk, in the order in which they were written."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self._parts: list[Part] = []
+
+    def write(self, parts: Iterable[Part], ids: IdSample) -> None:
+        for number, part in enumerate(parts):
+            ids.add(_distinct_ids(part.table))
+            _write_table(self._folder / str(number), _with_rows(part))
+            self._parts.append(replace(part, table=None, rows=None))
+
+    def take_all(self) -> Iterator[Part]:
+        """Read the tables again; each is deleted when it has been read."""
+        for number, part in enumerate(self._parts):
+            path = self._folder / str(number)
+            yield replace(part, table=_read_table(path))
+            path.unlink()
+
+
+class _Cut:
+    """The rows of each shard, on disk: one table for each piece and shard."""
+
+    def __init__(self, folder: Path, splitters: Sequence[str]) -> None:
+        folder.mkdir()
+        self._folder, self._splitters = folder, splitters
+        self.count = len(splitters) + 1
+        self._written: dict[tuple[int, str], list[tuple[Part, Path]]] = {}
+        self._number = 0
+
+    def write(self, side: str, parts: Iterable[Part]) -> None:
+        """Give every row to the shard of its utterance."""
+        for part in parts:
+            for shard, table in self._split(_with_rows(part)):
+                self._number += 1
+                path = self._folder / str(self._number)
+                _write_table(path, table)
+                emptied = replace(part, table=None, rows=None)
+                self._written.setdefault((shard, side), []).append((emptied, path))
+
+    def _split(self, table: Any) -> Iterator[tuple[int, Any]]:
+        codes, ids = _codes(table)
+        # a row without an id goes anywhere: reading the shard will refuse it
+        shard_of_id = np.array([bisect_right(self._splitters, utt) for utt in ids] + [0], np.int64)
+        shard_of_row = shard_of_id[codes]
+        for shard in np.unique(shard_of_row).tolist():
+            rows = np.flatnonzero(shard_of_row == shard)
+            yield shard, table if rows.size == table.num_rows else table.take(rows)
+
+    def parts(self, shard: int, side: str) -> list[Part]:
+        """Read the rows of a shard, a part for each file that they came from; they are deleted."""
+        import pyarrow as pa
+
+        pieces: dict[str, list[Any]] = {}
+        first: dict[str, Part] = {}
+        for part, path in self._written.pop((shard, side), []):
+            pieces.setdefault(part.name, []).append(_read_table(path))
+            first.setdefault(part.name, part)
+            path.unlink()
+        found = []
+        for name, tables in pieces.items():
+            table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
+            rows = table.column(ROW).to_numpy()
+            found.append(replace(first[name], table=table.drop_columns([ROW]), rows=rows))
+        return found
+
+
+def _with_rows(part: Part) -> Any:
+    """The table of a part, with a column that says which rows of the file these are."""
+    import pyarrow as pa
+
+    if ROW in part.table.column_names:
+        return part.table
+    rows = np.arange(part.table.num_rows) if part.rows is None else part.rows
+    return part.table.append_column(ROW, pa.array(rows, pa.int64()))
+
+
+def _codes(table: Any) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """The utterance of every row as a code (-1: none) into a list of ids."""
+    column = table.column("utterance").combine_chunks() if "utterance" in table.column_names else None
+    if column is None:
+        return np.full(table.num_rows, -1), []
+    encoded = column if hasattr(column, "indices") else column.dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes, [str(value) for value in encoded.dictionary.to_pylist()]
+
+
+def _distinct_ids(table: Any) -> list[str]:
+    codes, ids = _codes(table)
+    return [ids[code] for code in np.unique(codes[codes >= 0]).tolist()]
+
+
+def _write_table(path: Path, table: Any) -> None:
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+
+
+def _read_table(path: Path) -> Any:
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "rb") as opened:
+        return pa.ipc.open_stream(opened).read_all()
+
+
+# ---------------------------------------------------------------- from the rows of a shard to its columns
+
+
+def _references_of(parts: list[Part], options: ReadOptions) -> References | None:
+    if not parts:
+        if not options.durations:
+            return None
+        ids = list(options.durations)
+        zero, none = np.zeros(len(ids) + 1, np.int64), np.zeros(0, np.int64)
+        seconds = np.array(list(options.durations.values()), np.float64)
+        return References.from_columns(ids, seconds, zero, none, none, labels=none)
+    references = references_from_parts(parts, options)
+    if options.durations is not None:
+        _refuse_other_units(references)
+    return references
+
+
+def _refuse_other_units(references: References) -> None:
+    """Ranges that end many durations after the end are milliseconds or samples."""
+    if references.durations is None or not references.ends.size:
+        return
+    owner = utterance_of_rows(references.offsets)
+    durations = references.durations[owner]
+    bad = np.flatnonzero(references.ends > SUSPICIOUS_RATIO * durations)
+    problems = Problems()
+    problems.extend(
+        (
+            f"utterance {references.utterances[owner[row]]!r}: a range ends at "
+            f"{seconds_text(int(references.ends[row]))}, the utterance at {seconds_text(int(durations[row]))}; are "
+            "these milliseconds or samples?"
+            for row in bad
+        ),
+        bad.size,
+    )
+    problems.raise_if_any("write seconds")
+
+
+def _durations_of(parts: list[Part]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    problems = Problems()
+    for part in parts:
+        pairs = zip(part.table.column("utterance").to_pylist(), part.table.column("seconds").to_pylist(), strict=True)
+        for utterance, seconds in pairs:
+            if found.setdefault(utterance, seconds) != seconds:
+                problems.add(f"{part.name}: utterance {utterance!r} has two durations")
+    problems.raise_if_any("correct the file of durations")
+    return found
+
+
+@dataclass
+class StoredShards:
+    """A corpus in shards on disk (a :class:`spoofspan.streaming.ShardedCorpus`)."""
+
+    folder: Path
+    hop: float | None = None
+    snap: int = 0
+    _higher: Higher | None = None
+    _paths: list[Path] = field(default_factory=list)
+    _labels: set[int] = field(default_factory=set)
+    _both_classes: bool = True
+
+    @property
+    def higher(self) -> Higher:
+        """What high scores mean."""
+        if self._higher is None:
+            raise DataError("there is no score in the files")
+        return self._higher
+
+    def add(self, shard: Shard) -> None:
+        """Store a shard; its ids follow those of the last one."""
+        references, scores = shard
+        if references is None and scores is None:
+            return
+        if references is not None:
+            self._labels.update(np.unique(references.labels).tolist())
+            self.snap = max(self.snap, references.snap)
+        if scores is not None:
+            self._agree(scores)
+        self.folder.mkdir(exist_ok=True)
+        path = self.folder / str(len(self._paths))
+        with path.open("wb") as file:
+            for one in shard:
+                _save(file, one)
+        self._paths.append(path)
+
+    def _agree(self, scores: Scores) -> None:
+        if self._higher is not None and (self._higher != scores.higher or (self.hop is None) != (scores.hops is None)):
+            raise DataError(
+                "some scores are frames and some are ranges, or they mean different things; read them apart"
+            )
+        self._higher = scores.higher
+        if scores.hop is not None:
+            self.hop = scores.hop if self.hop is None else max(self.hop, scores.hop)
+
+    def settle(self) -> None:
+        """Note what only the whole corpus tells."""
+        if not self._paths:
+            raise DataError("the corpus is empty; give at least one utterance")
+        if self._higher is None:
+            raise DataError("there is no score in the files")
+        self._both_classes = {BONA_FIDE, SPOOF} <= self._labels
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __iter__(self) -> Iterator[Shard]:
+        for path in self._paths:
+            with path.open("rb") as file:
+                references, scores = _load(file, References), _load(file, Scores)
+            if references is not None:
+                references = replace(references, names_both_classes=self._both_classes, snap=self.snap)
+            yield references, scores
+
+
+def _save(file: IO[bytes], columns: References | Scores | None) -> None:
+    """Write a corpus as a line of JSON and its arrays."""
+    header: dict[str, Any] = {"none": columns is None, "texts": {}, "arrays": [], "values": {}}
+    arrays: list[npt.NDArray[Any]] = []
+    for one in fields(columns) if columns is not None else ():
+        value = getattr(columns, one.name)
+        if isinstance(value, tuple):
+            header["texts"][one.name] = list(value)
+        elif isinstance(value, np.ndarray):
+            header["arrays"].append(one.name)
+            arrays.append(value)
+        else:
+            header["values"][one.name] = value
+    file.write(json.dumps(header).encode() + b"\n")
+    for array in arrays:
+        np.save(file, array, allow_pickle=False)
+
+
+def _load(file: IO[bytes], kind: type[T]) -> T | None:
+    header = json.loads(file.readline())
+    if header["none"]:
+        return None
+    columns: dict[str, Any] = {name: tuple(value) for name, value in header["texts"].items()}
+    columns |= {name: np.load(file, allow_pickle=False) for name in header["arrays"]}
+    return kind(**columns, **header["values"])
