@@ -1,6 +1,6 @@
 """The command line: it parses, calls the library and prints. One file per command group.
 
-Results go to stdout, diagnostics to stderr. Exit codes: 0 ok, 2 usage, 3 bad data, 4 undefined measure.
+Results go to stdout, diagnostics and progress to stderr. Exit codes: 0 ok, 2 usage, 3 bad data, 4 undefined measure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from spoofspan import SpoofspanError, SpoofspanWarning, __version__
+from spoofspan import SpoofspanError, SpoofspanWarning, __version__, progress
 from spoofspan.cli.demo import demo
 from spoofspan.cli.evaluate import eval_
 from spoofspan.cli.explain import explain
@@ -45,7 +45,14 @@ def spoofspan(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Say when the spoofs happen, and how well you found them."""
+    """Say when the spoofs happen, and how well you found them.
+
+    Start with:
+
+      spoofspan demo
+
+      spoofspan eval ref.rttm unit0.02.score --durations reco2dur
+    """
 
 
 def main() -> None:
@@ -63,9 +70,10 @@ def main() -> None:
         text = str(message)
         if text not in said:
             said.add(text)
+            progress.wipe()
             print(f"warning: {text}", file=sys.stderr)
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), progress.shown_on(sys.stderr):
         warnings.simplefilter("always", SpoofspanWarning)
         warnings.showwarning = say_once
         try:
@@ -73,3 +81,6 @@ def main() -> None:
         except SpoofspanError as error:
             print(f"error: {error}", file=sys.stderr)
             sys.exit(error.exit_code)
+        except OSError as error:  # stdout is a full disk, for example
+            print(f"error: the result cannot be written ({error.strerror or error})", file=sys.stderr)
+            sys.exit(SpoofspanError.exit_code)

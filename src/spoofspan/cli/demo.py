@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from spoofspan import Measurement, References, ResolutionTable, Rules
+    from spoofspan import Evaluation, Measurement, References, ResolutionTable, Rules
     from spoofspan.demo import DemoCorpus
 
 NARROWEST, WIDEST = 80, 100
@@ -54,24 +55,48 @@ def demo(
     conventions: Annotated[
         bool, typer.Option("--conventions", help="Measure one corpus and one system under every convention instead.")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Also write the corpus to this folder: files to look at and to try commands on."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that is not empty.")] = False,
 ) -> None:
-    """Measure the corpus inside the package, and explain the numbers."""
+    """Measure a small corpus and explain the numbers.
+
+    The corpus is inside the package. With --out it is also written to files, with a README.txt that says what to type.
+
+    For example:
+
+      spoofspan demo
+
+      spoofspan demo --out demo
+
+      spoofspan demo --conventions
+    """
+    from spoofspan.demo import load, load_short_tail
+
+    corpus = load_short_tail() if conventions else load()
+    if out is not None:
+        from spoofspan.demo.export import README, export
+
+        files = export(corpus, out, force=force, rules={"uncovered": "hold"} if conventions else {})
+        typer.echo(f"{len(files)} files written to {out}; begin with {out / README}", err=True)
     if conventions:
-        _demo_of_conventions(output)
+        _demo_of_conventions(corpus, output)
     else:
-        _demo_of_resolutions(output)
+        _demo_of_resolutions(corpus, output)
 
 
 # ---------------------------------------------------------------- range EER and resolutions
 
 
-def _demo_of_resolutions(output: Format) -> None:
-    from spoofspan import resolution_table
-    from spoofspan.demo import load
+def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
+    from spoofspan import evaluate, resolution_table
 
-    corpus = load()
     table = resolution_table(corpus.references, corpus.systems)
-    finest = table.rows[0].range_eer
+    hop, system = next(iter(corpus.systems.items()))
+    evaluation = evaluate(corpus.references, system, ["range-eer", f"point-eer@{1000 * hop:g}ms"])
+    finest = evaluation["range-eer"]
     if output is Format.json:
         _print_json(
             {"corpus": _corpus_facts(corpus.references), "range_eer": finest.to_dict(), "table": table.to_dict()}
@@ -79,8 +104,14 @@ def _demo_of_resolutions(output: Format) -> None:
         return
     console = _console()
     _say(console, _about(corpus))
-    _heading(console, f"Range EER of the branch with a score every {_ms(table.rows[0].hop)}")
-    _print_measurement(console, finest)
+    _heading(console, f"The branch with a score every {_ms(hop)}, as 'spoofspan eval' prints it")
+    _print_evaluation(console, evaluation)
+    console.print()
+    _say(
+        console,
+        f"Range EER: {_percent(finest.false_positive_rate)} of the bona fide time is called spoof (FPR), and "
+        f"{_percent(finest.false_negative_rate)} of the spoofed time is called bona fide (FNR).",
+    )
     _heading(console, "EER in %, by branch (rows) and by how it is measured (columns)")
     console.print(_resolution_grid(table))
     console.print("  * the branch's own resolution. Right of it: coarser, an easier task.", highlight=False)
@@ -96,7 +127,10 @@ def _demo_of_resolutions(output: Format) -> None:
     )
     _verbatim(console, finest.signature.comparable)
     _verbatim(console, finest.signature.input)
-    _heading(console, "The same with your own data")
+    _heading(console, "The same with your own files, or in Python")
+    _verbatim(console, "spoofspan eval ref.rttm unit0.02.score --durations reco2dur")
+    _verbatim(console, "spoofspan demo --out demo     (writes such files, to look at and to try)")
+    console.print()
     for line in OWN_DATA.splitlines():
         _verbatim(console, line)
 
@@ -126,15 +160,10 @@ def _corpus_facts(references: References) -> dict[str, Any]:
     }
 
 
-def _print_measurement(console: Console, measured: Measurement) -> None:
-    lines = [
-        f"{_percent(measured.value)}   {measured.decision}",
-        f"FPR {_percent(measured.false_positive_rate)} of the bona fide time is called spoof",
-        f"FNR {_percent(measured.false_negative_rate)} of the spoofed time is called bona fide",
-        *measured.touched_lines(),
-    ]
-    for line in lines:
-        _verbatim(console, line)
+def _print_evaluation(console: Console, evaluation: Evaluation) -> None:
+    from spoofspan.report.results import results_table
+
+    console.print(results_table(evaluation, signatures=False).render("text"), end="", soft_wrap=True)
 
 
 def _resolution_grid(table: ResolutionTable) -> Table:
@@ -218,10 +247,7 @@ class _Row:
         }
 
 
-def _demo_of_conventions(output: Format) -> None:
-    from spoofspan.demo import load_short_tail
-
-    corpus = load_short_tail()
+def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
     rows = _rows_of_conventions(corpus)
     if output is Format.json:
         _print_json({"corpus": _corpus_facts(corpus.references), "conventions": [row.to_dict() for row in rows]})

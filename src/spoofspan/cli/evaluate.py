@@ -2,120 +2,153 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
+from spoofspan.cli import completion
 from spoofspan.cli import options as o
+from spoofspan.cli.inputs import Inputs, takes_inputs
+from spoofspan.progress import progress
 
 if TYPE_CHECKING:
-    from spoofspan import References, Scores
-
-
-def load(
-    references: str,
-    scores: str,
-    *,
-    reference_format: str | None,
-    scores_format: str | None,
-    durations: str | None,
-    hop: float | None,
-    higher: str | None,
-    column: str | None,
-) -> tuple[References, Scores]:
-    """Read both sides."""
-    from spoofspan import read_references, read_scores
-
-    return (
-        read_references(references, durations=durations, format=reference_format),
-        read_scores(scores, hop=hop, higher=o.polarity(higher), column=column, format=scores_format),
+    from spoofspan import (
+        Evaluation,
+        Measure,
+        Measurement,
+        References,
+        Scores,
+        UndefinedMeasureError,
+        UtteranceErrors,
     )
+    from spoofspan.plan import OnUndefined
+    from spoofspan.streaming import ShardedCorpus
 
 
+@takes_inputs
+@o.takes_rules
 def eval_(
-    references: o.ReferencesPath,
-    scores: o.ScoresPath,
+    *,
+    inputs: Inputs,
     measure: Annotated[
         list[str] | None,
-        typer.Option("--measure", "-m", help="range-eer, point-eer@20ms, utterance-eer; may be repeated."),
+        typer.Option(
+            "--measure",
+            "-m",
+            help="range-eer, point-eer@20ms, utterance-eer; may be repeated.",
+            autocompletion=completion.among(completion.measures),
+        ),
     ] = None,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
-    reference_format: o.ReferenceFormat = None,
-    scores_format: o.ScoresFormat = None,
-    durations: o.Durations = None,
-    hop: o.Hop = None,
-    higher: o.HigherOption = None,
-    column: o.Column = None,
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
     per_utterance: Annotated[
         Path | None, typer.Option("--per-utterance", help="Also write errors by utterance to this CSV file.")
     ] = None,
-    gaps: o.Gaps = None,
-    snap: o.Snap = None,
-    extent: o.Extent = None,
-    nonspeech: o.Nonspeech = None,
-    uncovered: o.Uncovered = None,
-    slack: o.Slack = None,
-    overlong: o.Overlong = None,
-    last_frame: o.LastFrame = None,
-    overlap: o.Overlap = None,
-    regions: o.Regions = None,
-    collar: o.Collar = None,
-    partial: o.Partial = None,
-    utterances: o.Utterances = None,
-    label: o.Label = None,
-    last_point: o.LastPoint = None,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Keep little in memory, with temporary files on disk. Files too large for the memory do so anyway.",
+        ),
+    ] = None,
+    quiet: o.Quiet = False,
+    rules: dict[str, Any],
 ) -> None:
-    """Measure a system: references and scores in, numbers with their rules and signature out.
+    """Measure a system.
 
-    Without --measure: range EER, point EER at the hop of the scores, utterance EER.
+    References and scores in; numbers with their rules and signature out. Without --measure: range EER, point EER at
+    the hop of the scores, utterance EER.
 
     For example:
 
       spoofspan eval ref.rttm unit0.02.score --durations reco2dur
 
       spoofspan eval labels.parquet scores.parquet -m range-eer --format json
+
+      spoofspan eval --dataset partialspoof:database:eval output --hop 0.02
+
+      spoofspan eval labels.parquet scores.parquet --stream
     """
-    import spoofspan as ss
     from spoofspan.report.results import render, utterances_table
 
-    rules = o.given_rules(
-        gaps=gaps,
-        snap=snap,
-        extent=extent,
-        nonspeech=nonspeech,
-        uncovered=uncovered,
-        slack=slack,
-        overlong=overlong,
-        last_frame=last_frame,
-        overlap=overlap,
-        regions=regions,
-        collar=collar,
-        partial=partial,
-        utterances=utterances,
-        label=label,
-        last_point=last_point,
-    )
-    read = load(
-        references,
-        scores,
-        reference_format=reference_format,
-        scores_format=scores_format,
-        durations=durations,
-        hop=hop,
-        higher=higher,
-        column=column,
-    )
-    wanted = measure or ss.default_measures(read[1], convention)
-    evaluation = ss.evaluate(*read, wanted, convention=convention, eer_rule=eer_rule, **rules)
-    o.deliver(render(evaluation, output.value), out, force)
-    if per_utterance is not None:
-        first = next(iter(evaluation.measurements.values()))
-        by_utterance = ss.errors_by_utterance(
-            *read, first.threshold, everything=first.point.everything, convention=convention, **rules
+    o.must_be_free(out, per_utterance, force=force)
+    with ExitStack() as open_files:
+        corpus: _Corpus
+        if inputs.too_large() if stream is None else stream:
+            corpus = _Shards(open_files.enter_context(inputs.sharded()))
+        else:
+            corpus = _InMemory(*inputs.read())
+        evaluation = corpus.evaluate(measure, {"convention": convention, "eer_rule": eer_rule, **rules})
+        with progress("signing"):
+            text = render(evaluation, output.value)
+        o.deliver(text, out, force)
+        if per_utterance is not None:
+            first = next(iter(evaluation.measurements.values()))
+            by_utterance = corpus.errors_by_utterance(first, {"convention": convention, **rules})
+            o.deliver(utterances_table(by_utterance).render("csv"), per_utterance, force)
+
+
+class _Corpus(Protocol):
+    """What is measured, wherever it is."""
+
+    def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation: ...
+
+    def errors_by_utterance(self, at: Measurement, arguments: dict[str, Any]) -> UtteranceErrors: ...
+
+
+@dataclass(frozen=True)
+class _InMemory:
+    references: References
+    scores: Scores
+
+    def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
+        import spoofspan as ss
+
+        usual = ss.default_measures(self.scores, arguments["convention"])
+        arguments = arguments | {"on_undefined": _leaving_out(measures, usual)}
+        return ss.evaluate(self.references, self.scores, measures or usual, **arguments)
+
+    def errors_by_utterance(self, at: Measurement, arguments: dict[str, Any]) -> UtteranceErrors:
+        import spoofspan as ss
+
+        return ss.errors_by_utterance(
+            self.references, self.scores, at.threshold, everything=at.point.everything, **arguments
         )
-        o.deliver(utterances_table(by_utterance).render("csv"), per_utterance, force)
+
+
+@dataclass(frozen=True)
+class _Shards:
+    shards: ShardedCorpus
+
+    def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
+        from spoofspan.evaluate import measures_for_hop
+        from spoofspan.streaming import evaluate_shards
+
+        usual = measures_for_hop(self.shards.hop, arguments["convention"])
+        arguments = arguments | {"on_undefined": _leaving_out(measures, usual)}
+        return evaluate_shards(self.shards, measures or usual, **arguments)
+
+    def errors_by_utterance(self, at: Measurement, arguments: dict[str, Any]) -> UtteranceErrors:
+        from spoofspan.streaming import utterance_errors_of_shards
+
+        return utterance_errors_of_shards(self.shards, at.threshold, everything=at.point.everything, **arguments)
+
+
+def _leaving_out(asked_for: list[str] | None, usual: list[str]) -> OnUndefined | None:
+    """What was asked for must have a value; of the usual measures only the first must, on any corpus."""
+    if asked_for:
+        return None
+
+    def leave_out(measure: Measure, error: UndefinedMeasureError) -> None:
+        if str(measure) == usual[0]:
+            raise error
+        reason = str(error).partition(";")[0]  # the remedy is for someone who asked for it
+        typer.echo(f"note: {measure} is left out: {reason}", err=True)
+
+    return leave_out

@@ -6,11 +6,31 @@ from typing import Annotated
 
 import typer
 
+from spoofspan.cli import completion
+
 
 def explain(
-    subject: Annotated[str, typer.Argument(help="A measure, a rule, an EER rule, a convention, or a signature.")],
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUBJECT",
+            help="A measure, a rule, an EER rule, a convention, or a signature.",
+            autocompletion=completion.among(completion.subjects),
+        ),
+    ],
 ) -> None:
-    """Explain a measure, a rule, a convention or a signature: definition, formula, reference."""
+    """Explain a name in plain words.
+
+    A measure, a rule, an EER rule, a convention or a signature: definition, formula, reference.
+
+    For example:
+
+      spoofspan explain range-eer
+
+      spoofspan explain uncovered
+
+      spoofspan explain nii-2023
+    """
     from spoofspan.explain import explain as explain_subject
 
     typer.echo(explain_subject(subject))

@@ -1,17 +1,25 @@
-"""Options that several commands share: every rule is a flag of the same name."""
+"""Options that several commands share. Every rule is a flag of the same name, written down once, in :data:`RULES`."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import Enum
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
+from spoofspan import progress
+from spoofspan.cli import completion
+from spoofspan.cli.completion import Complete, among
 from spoofspan.errors import UsageError
-from spoofspan.rules import CHOICES, CONVENTIONS
+from spoofspan.rules import CHOICES, CONVENTIONS, LABEL_RULES, POINT_RULES
 from spoofspan.scores import Higher
+
+Command = Callable[..., None]
 
 
 class Output(str, Enum):
@@ -24,48 +32,95 @@ class Output(str, Enum):
     csv = "csv"
 
 
-def _choice(rule: str, about: str) -> Any:
-    return typer.Option(
-        f"--{rule.replace('_', '-')}", help=f"{about} [{'|'.join(CHOICES[rule])}]", rich_help_panel="Rules"
-    )
+def _option(flag: str, about: str, complete: Complete | None = None) -> Any:
+    return typer.Option(flag, help=about, autocompletion=complete)
 
 
-def _rule(name: str, about: str) -> Any:
-    return typer.Option(f"--{name.replace('_', '-')}", help=about, rich_help_panel="Rules")
+def _words(flag: str, about: str, *words: str) -> Any:
+    return _option(flag, about, among(lambda: words))
 
 
-ReferencesPath = Annotated[str, typer.Argument(metavar="REFERENCES", help="Reference file, folder, glob or - (stdin).")]
-ScoresPath = Annotated[str, typer.Argument(metavar="SCORES", help="Score file, folder, glob or - (stdin).")]
-ReferenceFormat = Annotated[str | None, typer.Option("--reference-format", help="Format, if not recognised.")]
-ScoresFormat = Annotated[str | None, typer.Option("--scores-format", help="Format, if not recognised.")]
-Durations = Annotated[str | None, typer.Option("--durations", help="reco2dur file: <utt> <seconds>.")]
-Hop = Annotated[float | None, typer.Option("--hop", help="Spacing of the scores in seconds.")]
-HigherOption = Annotated[str | None, typer.Option("--higher", help="What high scores mean: bonafide or spoof.")]
-Column = Annotated[str | None, typer.Option("--column", help="Which column holds the score.")]
-Convention = Annotated[str, typer.Option("--convention", help=f"Set of rules: {', '.join(CONVENTIONS)}.")]
+def _be_quiet(wanted: bool) -> None:
+    if wanted:
+        progress.hide()
+
+
+def takes(name: str, flags: Mapping[str, Any], build: Callable[..., Any]) -> Callable[[Command], Command]:
+    """Give a command flags in the place of its parameter ``name``, which gets what is built of them.
+
+    The flags default to None; typer sees them as if they were written in the command's signature.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def with_flags(**typed: Any) -> None:
+            built = build(**{flag: typed.pop(flag) for flag in flags})
+            command(**typed, **{name: built})
+
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        shared = [inspect.Parameter(flag, keyword, default=None, annotation=kind) for flag, kind in flags.items()]
+        own = inspect.signature(command, eval_str=True)
+        parameters = [
+            one
+            for parameter in own.parameters.values()
+            for one in (shared if parameter.name == name else [parameter.replace(kind=keyword)])
+        ]
+        # typer reads both
+        with_flags.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        with_flags.__annotations__ = {one.name: one.annotation for one in parameters}
+        return with_flags
+
+    return decorate
+
+
+# ---------------------------------------------------------------- files
+
+ReferencesPath = Annotated[
+    str | None, typer.Argument(metavar="REFERENCES", help="Reference file, folder, glob or - (stdin).")
+]
+ScoresPath = Annotated[str | None, typer.Argument(metavar="SCORES", help="Score file, folder, glob or - (stdin).")]
+DatasetSpec = Annotated[
+    str | None,
+    _words("--dataset", "References of a database by its folder: partialspoof:FOLDER:SET.", "partialspoof:"),
+]
+ReferenceSource = Annotated[
+    str | None,
+    _option(
+        "--reference-source",
+        "Which labels of the database: an RTTM by its name, or segment_labels@20ms.",
+        among(completion.reference_sources),
+    ),
+]
+ReferenceFormat = Annotated[
+    str | None, _option("--reference-format", "Format, if not recognised.", among(completion.reference_formats))
+]
+ScoresFormat = Annotated[
+    str | None, _option("--scores-format", "Format, if not recognised.", among(completion.score_formats))
+]
+Durations = Annotated[str | None, _option("--durations", "reco2dur file: <utt> <seconds>.")]
+Hop = Annotated[float | None, _option("--hop", "Spacing of the scores, and of label arrays, in seconds.")]
+ReferenceHop = Annotated[float | None, _option("--reference-hop", "Spacing of label arrays, where it is another.")]
+HigherOption = Annotated[
+    str | None, _words("--higher", "What high scores mean: bonafide or spoof.", "bonafide", "spoof")
+]
+Split = Annotated[str | None, _option("--split", "Which part of metadata that hold several, such as test.")]
+LabelIds = Annotated[str | None, _option("--label2id", "JSON file: which column of an archive is which class.")]
+Column = Annotated[str | None, _option("--column", "Which column holds the score.")]
+Convention = Annotated[
+    str, _option("--convention", f"Set of rules: {', '.join(CONVENTIONS)}.", among(completion.conventions))
+]
 EerRule = Annotated[
     str | None,
-    typer.Option("--eer-rule", help="nearest, interpolated, convex-hull, bucketed(lo,hi,n) or bucketed(2max,n)."),
+    _option(
+        "--eer-rule",
+        "nearest, interpolated, convex-hull, bucketed(lo,hi,n) or bucketed(2max,n).",
+        among(completion.eer_rules),
+    ),
 ]
-OutputFormat = Annotated[Output, typer.Option("--format", help="How to print the result.")]
-Out = Annotated[Path | None, typer.Option("--out", help="Write the result to this file instead of stdout.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-
-Gaps = Annotated[str | None, _choice("gaps", "Time without a label.")]
-Snap = Annotated[float | None, _rule("snap", "Join edges that miss each other by up to this many seconds.")]
-Extent = Annotated[str | None, _choice("extent", "Where an utterance ends.")]
-Nonspeech = Annotated[str | None, _choice("nonspeech", "Ranges labelled non-speech.")]
-Uncovered = Annotated[str | None, _choice("uncovered", "Time without a score.")]
-Slack = Annotated[float | None, _rule("slack", "Missing tail that is held in any case, in seconds.")]
-Overlong = Annotated[str | None, _choice("overlong", "Scores after the end.")]
-LastFrame = Annotated[str | None, _choice("last_frame", "A last frame that sticks out.")]
-Overlap = Annotated[str | None, _choice("overlap", "Score windows that overlap.")]
-Regions = Annotated[str | None, _rule("regions", "UEM file: the time that counts.")]
-Collar = Annotated[float | None, _rule("collar", "Ignore this many seconds around each boundary.")]
-Partial = Annotated[bool | None, _rule("partial", "Measure only the utterances that both sides have.")]
-Utterances = Annotated[str | None, _choice("utterances", "Which utterances count.")]
-Label = Annotated[str | None, _rule("label", "Label of a point: any, majority, rounded, or a fraction.")]
-LastPoint = Annotated[str | None, _choice("last_point", "The last, shorter point.")]
+OutputFormat = Annotated[Output, _option("--format", "How to print the result.")]
+Out = Annotated[Path | None, _option("--out", "Write the result to this file instead of stdout.")]
+Force = Annotated[bool, _option("--force", "Overwrite an existing file.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_be_quiet, help="Show no progress.")]
 
 
 def polarity(higher: str | None) -> Higher | None:
@@ -73,6 +128,42 @@ def polarity(higher: str | None) -> Higher | None:
     if higher not in (None, "bonafide", "spoof"):
         raise UsageError(f"--higher {higher}: must be bonafide or spoof")
     return cast("Higher | None", higher)
+
+
+# ---------------------------------------------------------------- rules
+
+
+def _choice(rule: str, about: str) -> Any:
+    return _words(_flag(rule), f"{about}: {', '.join(CHOICES[rule])}.", *CHOICES[rule])
+
+
+def _rule(rule: str, about: str) -> Any:
+    return _option(_flag(rule), about)
+
+
+def _flag(rule: str) -> str:
+    return f"--{rule.replace('_', '-')}"
+
+
+RULES: Mapping[str, Any] = {
+    "gaps": Annotated[str | None, _choice("gaps", "Time without a label")],
+    "snap": Annotated[float | None, _rule("snap", "Join edges that miss each other by up to this many seconds.")],
+    "extent": Annotated[str | None, _choice("extent", "Where an utterance ends")],
+    "nonspeech": Annotated[str | None, _choice("nonspeech", "Ranges labelled non-speech")],
+    "uncovered": Annotated[str | None, _choice("uncovered", "Time without a score")],
+    "slack": Annotated[float | None, _rule("slack", "Missing tail that is held in any case, in seconds.")],
+    "overlong": Annotated[str | None, _choice("overlong", "Scores after the end")],
+    "last_frame": Annotated[str | None, _choice("last_frame", "A last frame that sticks out")],
+    "overlap": Annotated[str | None, _choice("overlap", "Score windows that overlap")],
+    "regions": Annotated[str | None, _rule("regions", "UEM file: the time that counts.")],
+    "collar": Annotated[float | None, _rule("collar", "Ignore this many seconds around each boundary.")],
+    "partial": Annotated[bool | None, _rule("partial", "Measure only the utterances that both sides have.")],
+    "utterances": Annotated[str | None, _choice("utterances", "Which utterances count")],
+    "label": Annotated[
+        str | None, _words("--label", "Label of a point: any, majority, rounded, or a fraction.", *LABEL_RULES)
+    ],
+    "last_point": Annotated[str | None, _choice("last_point", "The last, shorter point")],
+}
 
 
 def given_rules(**flags: Any) -> dict[str, Any]:
@@ -86,6 +177,23 @@ def given_rules(**flags: Any) -> dict[str, Any]:
 
         rules["regions"] = read_regions(rules["regions"])
     return rules
+
+
+# Rules of points mean nothing to a command that measures no points.
+takes_rules = takes("rules", RULES, given_rules)
+takes_range_rules = takes("rules", {rule: kind for rule, kind in RULES.items() if rule not in POINT_RULES}, given_rules)
+
+
+# ---------------------------------------------------------------- results
+
+
+def must_be_free(*targets: str | Path | None, force: bool) -> None:
+    """Refuse before long work what writing would refuse after it."""
+    from spoofspan.formats.writing import check_target
+
+    for target in targets:
+        if target is not None and str(target) != "-":
+            check_target(Path(target).expanduser(), force)
 
 
 def deliver(text: str, out: Path | None, force: bool) -> None:

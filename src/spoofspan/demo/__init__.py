@@ -1,21 +1,22 @@
-"""Two small corpora that ship with the package; all of their data are generated.
+"""Two small corpora that ship with the package as files, and are read as anybody's files are.
 
 ``load()``: sixty utterances, and a made-up countermeasure with one branch per hop (``make.py`` says how).
 ``load_short_tail()``: forty utterances whose score lists are a few frames too short or too long, one system: the
 corpus on which public tools disagree.
+
+All of their data are generated.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from spoofspan.formats.reading import read_references, read_scores
 from spoofspan.references import References
 from spoofspan.scores import Scores
+
+RTTM, RECO2DUR = "references.rttm", "reco2dur"
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def load() -> DemoCorpus:
     >>> len(corpus.references), list(corpus.systems)
     (60, [0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
     """
-    return _load("demo.npz")
+    return _load("corpus", (20, 40, 80, 160, 320, 640))
 
 
 def load_short_tail() -> DemoCorpus:
@@ -42,27 +43,20 @@ def load_short_tail() -> DemoCorpus:
     >>> load_short_tail().systems[0.02]
     Scores(40 utterances, 2,982 frames of 20 ms, float64, higher = bonafide)
     """
-    return _load("short_tail.npz")
+    return _load("short_tail", (20,))
 
 
-def _load(name: str) -> DemoCorpus:
-    with (files("spoofspan.demo") / name).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-        arrays: dict[str, npt.NDArray[Any]] = dict(archive)
-    utterances = arrays["utterances"]
-    references = References.from_columns(
-        utterances,
-        arrays["durations"],
-        arrays["offsets"],
-        arrays["starts"],
-        arrays["ends"],
-        arrays["is_spoof"],
-        kinds=[kind or None for kind in arrays["kinds"].tolist()] if "kinds" in arrays else None,
-    )
-    milliseconds = sorted(int(key[len("scores_") : -len("ms")]) for key in arrays if key.startswith("scores_"))
-    systems = {
-        ms / 1000: Scores.from_columns(
-            utterances, arrays[f"offsets_{ms}ms"], arrays[f"scores_{ms}ms"], hop=ms / 1000, higher="bonafide"
-        )
-        for ms in milliseconds
-    }
+def _load(name: str, milliseconds: tuple[int, ...]) -> DemoCorpus:
+    folder = files("spoofspan.demo") / name  # streams, since an installed package need not be a folder
+    with (folder / RTTM).open("rb") as ranges, (folder / RECO2DUR).open("rb") as durations:
+        references = read_references(ranges, durations=durations)
+    systems = {}
+    for ms in milliseconds:
+        with (folder / npz_name(ms)).open("rb") as frames:
+            systems[ms / 1000] = read_scores(frames, hop=ms / 1000, higher="bonafide")
     return DemoCorpus(references, systems)
+
+
+def npz_name(milliseconds: int) -> str:
+    """The file of one branch's scores."""
+    return f"scores_{milliseconds}ms.npz"

@@ -1,4 +1,4 @@
-"""Make the demo corpus: ``python -m spoofspan.demo.make`` rewrites ``demo.npz``, bit for bit.
+"""Make the demo corpus: ``python -m spoofspan.demo.make`` rewrites the files in ``corpus``, bit for bit.
 
 Sixty utterances with edges on samples of 16 kHz, and the scores of one made-up countermeasure with six branches, one
 per hop. It does what real ones do:
@@ -11,7 +11,7 @@ per hop. It does what real ones do:
 
 Scores are rounded to four decimals, so the last bits of a platform's arithmetic leave no trace.
 
-The second file, ``short_tail.npz``, is a copy of the golden case of that name:
+The second corpus, in ``short_tail``, is a copy of the golden case of that name:
 ``python -m spoofspan.demo.make --short-tail tests/golden/short_tail/case.json``.
 """
 
@@ -19,13 +19,20 @@ from __future__ import annotations
 
 import json
 import sys
-import zipfile
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from spoofspan.columns import offsets_of
+from spoofspan.demo import RECO2DUR, RTTM, DemoCorpus, npz_name
+from spoofspan.formats import arrays, rttm
+from spoofspan.formats.durations import reco2dur_lines
+from spoofspan.formats.writing import write_atomically
+from spoofspan.references import References
+from spoofspan.scores import Scores
 
 HERE = Path(__file__).parent
 SEED = 20  # of 31 tried, one whose table has the usual shape and no cell with a wide gap
@@ -47,25 +54,24 @@ Range = tuple[int, int, str]  # start, end (samples), kind
 def main(arguments: list[str]) -> None:
     """Write the file asked for."""
     if not arguments:
-        write(HERE / "demo.npz", demo_arrays())
+        write(HERE / "corpus", demo_corpus())
     elif len(arguments) == 2 and arguments[0] == "--short-tail":
-        write(HERE / "short_tail.npz", short_tail_arrays(Path(arguments[1])))
+        write(HERE / "short_tail", short_tail_corpus(Path(arguments[1])))
     else:
         sys.exit("usage: python -m spoofspan.demo.make [--short-tail CASE.json]")
 
 
-def write(path: Path, arrays: dict[str, Array]) -> None:
-    """Write an npz file without pickles, compression or dates: equal arrays give equal bytes."""
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, array in arrays.items():
-            entry = zipfile.ZipInfo(f"{name}.npy")
-            entry.create_system = 3
-            with archive.open(entry, "w") as stream:
-                np.lib.format.write_array(stream, array, allow_pickle=False)
+def write(folder: Path, corpus: DemoCorpus) -> None:
+    """Write references, durations and the scores of every branch."""
+    folder.mkdir(exist_ok=True)
+    write_atomically(folder / RTTM, rttm.write(corpus.references), force=True)
+    write_atomically(folder / RECO2DUR, reco2dur_lines(corpus.references), force=True)
+    for hop, scores in corpus.systems.items():
+        write_atomically(folder / npz_name(round(1000 * hop)), arrays.write_scores_npz(scores), force=True)
 
 
-def demo_arrays() -> dict[str, Array]:
-    """All arrays of ``demo.npz``."""
+def demo_corpus() -> DemoCorpus:
+    """Make the demo corpus."""
     rng = np.random.default_rng(SEED)
     bona_fide_utterances = round(BONA_FIDE_SHARE * UTTERANCES)
     is_partial = rng.permutation(np.arange(UTTERANCES) >= bona_fide_utterances)
@@ -80,17 +86,16 @@ def demo_arrays() -> dict[str, Array]:
         counts.append(len(covering))
         for ms, scores in _scores(rng, spoofs, length).items():
             values[ms].append(scores)
-    return {
-        "utterances": np.array(ids),
-        "durations": np.array(samples, np.int64) * TICK,
-        "offsets": _offsets(counts),
-        "starts": np.array([row[0] for row in rows], np.int64) * TICK,
-        "ends": np.array([row[1] for row in rows], np.int64) * TICK,
-        "is_spoof": np.array([bool(row[2]) for row in rows]),
-        "kinds": np.array([row[2] for row in rows]),
-        **{f"offsets_{ms}ms": _offsets([scores.size for scores in values[ms]]) for ms in HOPS_MS},
-        **{f"scores_{ms}ms": np.concatenate(values[ms]) for ms in HOPS_MS},
-    }
+    references = References.from_columns(
+        ids,
+        np.array(samples, np.int64) * TICK,
+        offsets_of(counts),
+        np.array([row[0] for row in rows], np.int64) * TICK,
+        np.array([row[1] for row in rows], np.int64) * TICK,
+        np.array([bool(row[2]) for row in rows]),
+        kinds=[row[2] or None for row in rows],
+    )
+    return DemoCorpus(references, {ms / 1000: _system(ids, values[ms], ms / 1000) for ms in HOPS_MS})
 
 
 def _partial_utterance(rng: np.random.Generator) -> tuple[list[Range], int]:
@@ -152,28 +157,30 @@ def _middles(frames: Array, pooled: int, windows: int) -> Array:
     return frames[np.minimum(middles, frames.size - 1)]
 
 
-def short_tail_arrays(case: Path) -> dict[str, Array]:
-    """All arrays of ``short_tail.npz``, unchanged from the golden case."""
+def short_tail_corpus(case: Path) -> DemoCorpus:
+    """Take the golden case as it is."""
     utterances = json.loads(case.read_text(encoding="utf-8"))["utterances"]
     rows = [row for content in utterances.values() for row in content["reference"]]
-    return {
-        "utterances": np.array(list(utterances)),
-        "durations": _nanoseconds(content["duration"] for content in utterances.values()),
-        "offsets": _offsets([len(content["reference"]) for content in utterances.values()]),
-        "starts": _nanoseconds(row[0] for row in rows),
-        "ends": _nanoseconds(row[1] for row in rows),
-        "is_spoof": np.array([row[2] == "spoof" for row in rows]),
-        "offsets_20ms": _offsets([len(content["scores"]) for content in utterances.values()]),
-        "scores_20ms": np.array([score for content in utterances.values() for score in content["scores"]]),
-    }
+    references = References.from_columns(
+        list(utterances),
+        _nanoseconds(content["duration"] for content in utterances.values()),
+        offsets_of([len(content["reference"]) for content in utterances.values()]),
+        _nanoseconds(row[0] for row in rows),
+        _nanoseconds(row[1] for row in rows),
+        np.array([row[2] == "spoof" for row in rows]),
+    )
+    frames = [np.array(content["scores"]) for content in utterances.values()]
+    return DemoCorpus(references, {0.02: _system(list(utterances), frames, 0.02)})
+
+
+def _system(ids: list[str], frames: list[Array], hop: float) -> Scores:
+    return Scores.from_columns(
+        ids, offsets_of([one.size for one in frames]), np.concatenate(frames), hop=hop, higher="bonafide"
+    )
 
 
 def _nanoseconds(seconds: Any) -> Array:
     return np.array([int(Decimal(text) * 10**9) for text in seconds], np.int64)
-
-
-def _offsets(counts: list[int]) -> Array:
-    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def finite(value: Any) -> Any:
     return value
 
 
-def results_table(evaluation: Evaluation) -> Table:
+def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
     measurements = list(evaluation.measurements.values())
     rows = [
@@ -55,7 +55,10 @@ def results_table(evaluation: Evaluation) -> Table:
         )
         for m in measurements
     ]
-    return Table(("measure", "EER %", "FPR %", "FNR %", "gap", "decision"), tuple(rows), tuple(_notes(measurements)))
+    notes = _notes(measurements)
+    if signatures:
+        notes += [f"signature {m.signature}" for m in measurements]
+    return Table(("measure", "EER %", "FPR %", "FNR %", "gap", "decision"), tuple(rows), tuple(notes))
 
 
 def _notes(measurements: list[Measurement]) -> list[str]:
@@ -65,9 +68,7 @@ def _notes(measurements: list[Measurement]) -> list[str]:
         f"{first.utterances} utterances, convention {first.convention}, EER rule {first.eer_rule}",
         *dict.fromkeys(line for m in measurements for line in m.touched_lines()),
     ]
-    notes += [f"note: {m.measure}: {note}" for m in measurements for note in m.notes]
-    notes += [f"signature {m.signature}" for m in measurements]
-    return notes
+    return [*notes, *(f"note: {m.measure}: {note}" for m in measurements for note in m.notes)]
 
 
 def utterances_table(errors: UtteranceErrors) -> Table:

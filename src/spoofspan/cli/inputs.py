@@ -1,0 +1,203 @@
+"""What eval and check read: references and scores, from files of their own or from the folder of a database."""
+
+from __future__ import annotations
+
+import re
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from spoofspan.cli import options as o
+from spoofspan.errors import UsageError
+
+if TYPE_CHECKING:
+    from spoofspan import Dataset, References, Scores
+    from spoofspan.streaming import ShardedCorpus
+
+NOTHING_TYPED = "give REFERENCES and SCORES, or --dataset and SCORES"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where both sides are, as it was typed, and what must be told about them."""
+
+    references: str | None = None
+    scores: str | None = None
+    dataset: str | None = None
+    reference_source: str | None = None
+    reference_format: str | None = None
+    scores_format: str | None = None
+    durations: str | None = None
+    hop: float | None = None
+    reference_hop: float | None = None
+    higher: str | None = None
+    column: str | None = None
+    label2id: str | None = None
+    split: str | None = None
+
+    def read(self) -> tuple[References, Scores]:
+        """Read both sides."""
+        references, scores = self.read_known(wanted=True)
+        if scores is None:
+            raise UsageError("there is no score file of this set in the database; give SCORES, a file or a folder")
+        return references, scores
+
+    def read_known(self, *, wanted: bool = False) -> tuple[References, Scores | None]:
+        """Read the references, and the scores if they are given or ``wanted``."""
+        if self.dataset is not None:
+            return self._read_dataset(self.dataset, wanted)
+        references = self._read_references(self._files(wanted)[0])
+        return references, None if self.scores is None else self._read_scores(self.scores)
+
+    def _files(self, wanted: bool = True) -> tuple[str, str | None]:
+        """The files that were typed; said before a large one is read, if one is missing."""
+        if self.reference_source is not None:
+            raise UsageError("--reference-source goes with --dataset")
+        if self.references is None:
+            raise UsageError(NOTHING_TYPED)
+        if wanted and self.scores is None:
+            raise UsageError("give SCORES after REFERENCES, or --dataset and SCORES")
+        return self.references, self.scores
+
+    def too_large(self) -> bool:
+        """Whether both sides would not fit into memory, as far as the sizes of the files tell."""
+        if self.dataset is not None:
+            return False
+        from spoofspan.formats.memory import fits_into_memory
+        from spoofspan.formats.sources import sources
+
+        files = [str(where) for where in self._files()]
+        # standard input can be read only once
+        return "-" not in files and not fits_into_memory([one for where in files for one in sources(where)])
+
+    def sharded(self) -> AbstractContextManager[ShardedCorpus]:
+        """Cut both sides into shards on disk, for as long as the context lasts."""
+        from spoofspan.formats.sharding import sharded
+
+        if self.dataset is not None:
+            raise UsageError("--stream goes with files, not with --dataset; convert its scores to Parquet first")
+        references, scores = self._files()
+        return sharded(
+            references,
+            str(scores),
+            reference_format=self.reference_format,
+            scores_format=self.scores_format,
+            durations=self.durations,
+            hop=self.hop,
+            reference_hop=self._hop_of_labels(),
+            higher=o.polarity(self.higher),
+            column=self.column,
+            label2id=self.label2id,
+            split=self.split,
+        )
+
+    def _read_references(self, where: str) -> References:
+        from spoofspan import DataError, read_references
+
+        try:
+            return read_references(
+                where,
+                durations=self.durations,
+                format=self.reference_format,
+                hop=self._hop_of_labels(),
+                split=self.split,
+            )
+        except DataError:
+            if self.reference_format is None and _looks_like_scores(where):
+                raise UsageError(f"{where} looks like scores; REFERENCES come first, then SCORES") from None
+            raise
+
+    def _hop_of_labels(self) -> float | None:
+        """--hop speaks of label arrays too, unless their own name does."""
+        from spoofspan.formats.segment_labels import FILE_NAME
+
+        if self.reference_hop is not None:
+            return self.reference_hop
+        return None if re.search(FILE_NAME, Path(str(self.references)).name) else self.hop
+
+    def _read_scores(self, where: str) -> Scores:
+        from spoofspan import read_scores
+
+        return read_scores(
+            where,
+            hop=self.hop,
+            higher=o.polarity(self.higher),
+            column=self.column,
+            format=self.scores_format,
+            durations=self.durations,
+            label2id=self.label2id,
+        )
+
+    def _read_dataset(self, spec: str, wanted: bool) -> tuple[References, Scores | None]:
+        from spoofspan import read_dataset
+
+        unused = {
+            "--reference-format": self.reference_format,
+            "--reference-hop": self.reference_hop,
+            "--durations": self.durations,
+            "--split": self.split,
+        }
+        given = [flag for flag, value in unused.items() if value is not None]
+        if given:
+            raise UsageError(f"{given[0]} does not go with --dataset, whose folder has it; leave it out")
+        if self.references is not None and self.scores is not None:
+            raise UsageError(
+                f"--dataset has the references: give SCORES alone, not {self.references!r} and {self.scores!r}"
+            )
+        where = self.scores if self.references is None else self.references  # the only word typed is the scores
+        dataset = read_dataset(spec, source=self.reference_source)
+        typer.echo(dataset.about(), err=True)
+        if where is None and self.hop is None and not wanted:
+            return dataset.references, None
+        return dataset.references, self._scores_of(dataset, where)
+
+    def _scores_of(self, dataset: Dataset, where: str | None) -> Scores | None:
+        """The scores of a file, or the pickle of the hop asked for among those in a folder or in the database."""
+        if where is not None and not Path(where).expanduser().is_dir():
+            return self._read_scores(where)
+        chosen = dataset.scores_path(self.hop, where)
+        if chosen is None:
+            return None if where is None else self._read_scores(where)
+        typer.echo(f"  scores: {chosen}", err=True)
+        return self._read_scores(str(chosen))
+
+
+def _looks_like_scores(where: str) -> bool:
+    """Whether a file that could not be read as references is one of scores."""
+    from spoofspan.errors import SpoofspanError
+    from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+    from spoofspan.formats.sources import sources
+
+    if where == "-":
+        return False
+    try:
+        head = sources(where)[0].head
+    except SpoofspanError:
+        return False
+    if any(one.recognises(head) for one in REFERENCE_FORMATS.formats.values()):
+        return False
+    return any(one.recognises(head) for one in SCORE_FORMATS.formats.values())
+
+
+takes_inputs = o.takes(
+    "inputs",
+    {
+        "references": o.ReferencesPath,
+        "scores": o.ScoresPath,
+        "dataset": o.DatasetSpec,
+        "reference_source": o.ReferenceSource,
+        "reference_format": o.ReferenceFormat,
+        "scores_format": o.ScoresFormat,
+        "durations": o.Durations,
+        "hop": o.Hop,
+        "reference_hop": o.ReferenceHop,
+        "higher": o.HigherOption,
+        "column": o.Column,
+        "label2id": o.LabelIds,
+        "split": o.Split,
+    },
+    Inputs,
+)
