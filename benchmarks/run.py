@@ -20,11 +20,11 @@ import sys
 import time
 import tracemalloc
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from corpus import Corpus, generate, samples_under_frames
@@ -34,6 +34,7 @@ RESOLUTIONS_MS = (10, 20, 40, 80, 160, 320, 640)
 WORST_TIES = (2, 9, "all-equal", "saturated")
 NOT_IMPORTED = ("torch", "matplotlib", "dask", "pyarrow", "pandas", "scipy")
 RESULTS = ("<!-- results: begin -->", "<!-- results: end -->")
+S = TypeVar("S")  # what the figures of one benchmark share
 
 
 # --- What is measured -------------------------------------------------------------------------------------
@@ -376,34 +377,41 @@ def as_json(facts: dict[str, Any], figures: list[Figure]) -> str:
     return f'{{"machine": {json.dumps(facts)},\n"figures": [\n' + ",\n".join(lines) + "\n]}"
 
 
-def write_into_readme(facts: str, table: str) -> None:
+def write_into_readme(facts: str, table: str, markers: tuple[str, str] = RESULTS) -> None:
     """Replace what stands between the two markers of README.md."""
     readme = HERE / "README.md"
-    before, _, rest = readme.read_text(encoding="utf-8").partition(RESULTS[0])
-    _, _, after = rest.partition(RESULTS[1])
-    readme.write_text(f"{before}{RESULTS[0]}\n{facts}\n\n{table}\n{RESULTS[1]}{after}", encoding="utf-8")
+    before, _, rest = readme.read_text(encoding="utf-8").partition(markers[0])
+    _, _, after = rest.partition(markers[1])
+    readme.write_text(f"{before}{markers[0]}\n{facts}\n\n{table}\n{markers[1]}{after}", encoding="utf-8")
 
 
-def main() -> int:
-    """Run the figures; 1 if one of them fails or misses its bound at full size."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def options(about: str, names: Iterable[str]) -> argparse.ArgumentParser:
+    """The options that all benchmarks have."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--scale", type=float, default=1.0, help="size of the corpus, 1 = 12.46 M frames")
-    parser.add_argument("--only", nargs="+", choices=FIGURES, metavar="NAME", help=", ".join(FIGURES))
+    parser.add_argument("--only", nargs="+", choices=list(names), metavar="NAME", help=", ".join(names))
     parser.add_argument("--repetitions", type=int, default=5, help="the best of so many (default 5)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON here, do not print it")
     parser.add_argument("--readme", action="store_true", help="put the table into benchmarks/README.md")
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")  # few distinct scores warn, and are measured on purpose
+    return parser
 
-    setting = Setting(arguments.scale, arguments.repetitions)
+
+def run(
+    arguments: argparse.Namespace,
+    makers: Mapping[str, Callable[[S], Iterator[Figure]]],
+    setting: S,
+    markers: tuple[str, str] = RESULTS,
+) -> int:
+    """Measure and print the figures; 1 if one of them fails or misses its bound at full size."""
+    warnings.simplefilter("ignore")  # few distinct scores warn, and are measured on purpose
     facts = machine(arguments.scale)
     facts_line = ", ".join(f"{name} {value}" for name, value in facts.items())
     print(facts_line + "\n", flush=True)
     figures: list[Figure] = []
-    for name in arguments.only or FIGURES:
+    for name in arguments.only or makers:
         print(f"{name} ...", file=sys.stderr, flush=True)
         try:
-            figures += FIGURES[name](setting)
+            figures += makers[name](setting)
         except Exception as error:
             problem = (str(error) or type(error).__name__).splitlines()[0]
             figures.append(Figure(name, None, "", note=f"failed: {problem}"))
@@ -415,10 +423,15 @@ def main() -> int:
     else:
         print("\n" + text)
     if arguments.readme:
-        write_into_readme(facts_line, as_markdown(as_rows(figures)))
+        write_into_readme(facts_line, as_markdown(as_rows(figures)), markers)
     failed = any(figure.value is None for figure in figures)
     missed = arguments.scale >= 1 and any(figure.ok is False for figure in figures)
     return int(failed or missed)
+
+
+def main() -> int:
+    arguments = options(__doc__.splitlines()[0], FIGURES).parse_args()
+    return run(arguments, FIGURES, Setting(arguments.scale, arguments.repetitions))
 
 
 if __name__ == "__main__":
