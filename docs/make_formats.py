@@ -1,4 +1,4 @@
-"""Write the table of formats.md from the catalogue: ``python docs/make_formats.py [--check]``."""
+"""Write the tables of formats.md from the catalogue: ``python docs/make_formats.py [--check]``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.catalogue import (
+    PROPOSAL_FORMATS,
+    REFERENCE_FORMATS,
+    SCORE_FORMATS,
+    UTTERANCE_SCORE_FORMATS,
+)
 from spoofspan.formats.registry import Registry
 
 PAGE = Path(__file__).with_name("formats.md")
+TABLES: dict[str, Registry[Any]] = {
+    "References": REFERENCE_FORMATS,
+    "Scores": SCORE_FORMATS,
+    "Utterance scores": UTTERANCE_SCORE_FORMATS,
+    "Proposals": PROPOSAL_FORMATS,
+}
 BEGIN, END = "<!-- begin: made by make_formats.py -->", "<!-- end: made by make_formats.py -->"
 
 
@@ -18,9 +29,8 @@ def main(arguments: list[str]) -> None:
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    made = (
-        f"{before}{BEGIN}\n\n{table('References', REFERENCE_FORMATS)}\n{table('Scores', SCORE_FORMATS)}\n{END}{after}"
-    )
+    tables = "\n".join(table(title, registry) for title, registry in TABLES.items())
+    made = f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
     if "--check" not in arguments:
         PAGE.write_text(made, encoding="utf-8")
     elif made != page:

@@ -1,6 +1,7 @@
 """The command line as a person types it: files in, numbers (or a sentence) out."""
 
 import json
+import os
 import subprocess
 import sys
 from fractions import Fraction
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 import spoofspan as ss
 from spoofspan.cli import app
 from spoofspan.errors import SpoofspanError
+from spoofspan.formats import arrays, segment_labels
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema" / "evaluation.json").read_text())
@@ -226,3 +228,153 @@ def test_the_readme_shows_what_eval_prints(monkeypatch):
     printed = run(*arguments).stdout.splitlines()
     for line in printed[:8]:
         assert line in readme
+
+
+# ---------------------------------------------------------------- what a person types
+
+COMMANDS = ["eval", "check", "convert", "diff-references", "explain", "demo"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples_and_fits_80_columns(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = run(command, "--help").stdout
+    assert all(len(line) <= 80 for line in printed.splitlines())
+    examples = [line.strip() for line in printed.splitlines() if line.startswith("    spoofspan ")]
+    assert examples
+    assert all(line.startswith(f"spoofspan {command}") for line in examples)
+    assert "For example:" in printed
+
+
+def test_the_list_of_commands_is_not_cut_off(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = run("--help").stdout
+    assert "..." not in printed.partition("Commands:")[2]
+    assert all(f"  {command} " in printed for command in COMMANDS)
+
+
+def test_every_rule_is_a_flag_of_the_same_name():
+    from dataclasses import fields
+
+    from spoofspan.rules import POINT_RULES
+
+    for command, without in (("eval", ()), ("check", POINT_RULES)):
+        words = run(command, "--help").stdout.split()
+        for rule in fields(ss.Rules):
+            assert (f"--{rule.name.replace('_', '-')}" in words) == (rule.name not in without)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("eval --convention ", ["default", "paper", "nii-2023", "partialspoof-metrics", "wedefense"]),
+        ("eval --measure u", ["utterance-eer"]),
+        ("eval --measure point-eer@1", ["point-eer@10ms", "point-eer@160ms"]),
+        ("eval --uncovered un", ["unanswered"]),
+        ("eval --label m", ["majority"]),
+        ("eval --reference-format rt", ["rttm"]),
+        ("eval --scores-format parq", ["parquet"]),
+        ("check --gaps f", ["following"]),
+        ("convert --to wed", ["wedefense-logits"]),
+        ("convert --kind s", ["scores"]),
+        ("eval --dataset p", ["partialspoof:"]),
+        ("eval --reference-source segment_labels@2", ["segment_labels@20ms"]),
+        ("eval --eer-rule near", ["nearest"]),
+        ("eval --higher b", ["bonafide"]),
+        ("explain nii", ["nii-2023"]),
+    ],
+)
+def test_the_shell_completes(typed, offered):
+    words = f"spoofspan {typed}"
+    environment = {
+        **os.environ,
+        "_SPOOFSPAN_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+    }
+    script = "import sys; sys.argv = ['spoofspan']; from spoofspan.cli import main; main()"
+    found = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert found.stdout.split() == offered
+
+
+def test_completing_imports_nothing_heavy():
+    question = (
+        "import sys; from spoofspan.cli import completion as c\n"
+        "for names in (c.conventions, c.eer_rules, c.measures, c.formats, c.written_formats, c.reference_sources,"
+        " c.subjects): assert list(names())\n"
+        "print([name for name in ('pyarrow', 'pandas') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", question], capture_output=True, check=True, text=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_label_arrays_take_the_hop_of_the_scores_or_their_own(tmp_path):
+    labels, scores = tmp_path / "labels.npz", tmp_path / "scores.npz"
+    for hop in (0.02, 0.04):
+        case = ss.References.from_ranges({"u1": [(0.0, 0.4, "bonafide"), (0.4, 0.8, "spoof")]}, {"u1": 0.8})
+        frames = ss.Scores.from_frames({"u1": [0.5, 0.1] * 10 + [0.3, -0.1] * 10}, hop=0.02, higher="bonafide")
+        labels.write_bytes(b"".join(arrays.write_labels_npz(case, hop)))
+        scores.write_bytes(b"".join(arrays.write_scores_npz(frames)))
+        told = ["--hop", "0.02", "--higher", "bonafide", "-m", "range-eer"]
+        told += ["--reference-hop", hop] if hop != 0.02 else []
+        found = evaluated(labels, scores, *told)
+        assert found["range-eer"]["value"] == ss.range_eer(case, frames).value
+        checked = run("check", labels, scores, *told[:4], *told[6:])
+        assert checked.exit_code == 0, (checked.output, checked.exception)
+
+
+def test_the_hop_of_the_scores_is_not_that_of_labels_whose_name_states_one(tmp_path):
+    case = ss.References.from_ranges({"u1": [(0.0, 0.4, "bonafide"), (0.4, 0.8, "spoof")]}, {"u1": 0.8})
+    frames = ss.Scores.from_frames({"u1": [0.5, 0.1] * 10 + [0.3, -0.1] * 10}, hop=0.02, higher="bonafide")
+    labels, scores = tmp_path / "dev_seglab_0.01.npy", tmp_path / "scores.npz"
+    labels.write_bytes(b"".join(segment_labels.write(case, 0.01)))
+    scores.write_bytes(b"".join(arrays.write_scores_npz(frames)))
+    found = evaluated(labels, scores, "--hop", "0.02", "--higher", "bonafide", "-m", "range-eer")
+    assert found["range-eer"]["value"] == ss.range_eer(case, frames).value
+
+
+def test_usual_measures_without_a_value_are_left_out(tmp_path):
+    """Where every utterance is partially spoofed there is no utterance EER, but there is a range EER."""
+    references, scores = tmp_path / "r.rttm", tmp_path / "unit0.02.score"
+    line = "SPEAKER u1 1 {} 0.400 <NA> <NA> {} <NA> <NA>\n"
+    references.write_text(line.format("0.000", "bonafide") + line.format("0.400", "spoof"))
+    scores.write_text("".join(f"u1 {k} {-k % 7} {k % 7}\n" for k in range(40)))
+    result = run("eval", references, scores)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "note: utterance-eer is left out" in result.stderr
+    assert "utterance-eer" not in result.stdout
+    asked = run("eval", references, scores, "-m", "utterance-eer")
+    assert isinstance(asked.exception, ss.UndefinedMeasureError)
+
+
+def test_swapped_arguments_are_noticed():
+    folder = GOLDEN / "gaps"
+    result = run("eval", folder / "unit0.02.score.gz", folder / "psm_label.txt")
+    assert isinstance(result.exception, ss.UsageError)
+    assert "REFERENCES come first" in str(result.exception)
+
+
+@pytest.mark.parametrize("command", ["eval", "check", "convert"])
+def test_a_file_that_is_in_the_way_is_noticed_before_anything_is_read(command, tmp_path):
+    taken = tmp_path / "taken.csv"
+    taken.write_text("mine")
+    arguments = ["nothing.rttm", taken] if command == "convert" else ["no.rttm", "no.score", "--out", taken]
+    result = run(command, *arguments)
+    assert "--force" in str(result.exception)
+    assert taken.read_text() == "mine"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_full_disk_is_a_sentence():
+    script = "import sys; from spoofspan.cli import main; main()"
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-c", script, "explain", "gaps"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert result.returncode == 1
+    assert result.stderr.startswith("error: the result cannot be written")
+    assert "Traceback" not in result.stderr

@@ -654,7 +654,7 @@ def test_an_undefined_rate_says_which_class_is_missing_and_of_what():
         ss.range_eer(only, scores)
     with pytest.raises(ss.UndefinedMeasureError, match="no spoofed time"):
         ss.error_curve(only, scores)
-    with pytest.raises(ss.UndefinedMeasureError, match="no spoofed points"):
+    with pytest.raises(ss.UndefinedMeasureError, match="no spoofed point"):
         ss.point_eer(only, scores, 0.02)
     with pytest.raises(ss.UndefinedMeasureError, match="no bona fide time"):
         ss.range_eer(references_of([(100, "s")]), scores)
@@ -873,7 +873,7 @@ def test_a_point_of_one_nanosecond_is_a_point():
 def test_a_corpus_whose_points_are_all_rounded_away_has_no_eer():
     references = references_of([(4, "b"), (8, "s")])
     for label in ("any", "majority", "rounded"):
-        with pytest.raises(ss.UndefinedMeasureError, match="no bona fide points"):
+        with pytest.raises(ss.UndefinedMeasureError, match="no bona fide point"):
             ss.point_eer(references, frames_of([0.9]), 0.02, label=label, last_point="round")
 
 

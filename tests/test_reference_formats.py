@@ -4,19 +4,23 @@ import contextlib
 import gzip
 import io
 import json
+import os
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spoofspan import DataError, References, UsageError
+from spoofspan import DataError, References, UsageError, read_references
 from spoofspan.formats import audacity, avdeepfake1m, had, lavdf, rttm, segment_list, vad
+from spoofspan.formats.converting import convert
 from spoofspan.formats.protocol import Protocol, read_protocol
 from spoofspan.formats.registry import ReadOptions, Registry
 from spoofspan.formats.sources import Source
 from spoofspan.formats.sources import sources as find_sources
 from spoofspan.formats.uem import read_regions
+from spoofspan.labelling import label_references
+from spoofspan.rules import rules_for
 
 FORMATS = Registry(
     "reference",
@@ -241,6 +245,32 @@ def test_an_empty_label_track_is_bona_fide_if_its_duration_is_known():
     assert columns(references) == columns(References.from_ranges({"CON_1": []}, {"CON_1": 1.0}))
 
 
+def test_names_of_attacks_are_kinds_of_spoof():
+    references = read("rttm", SAMPLES["rttm"])
+    meant = {"u1": [(0.0, 0.54, "bonafide"), (0.54, 0.856, "spoof", "A07")]}
+    assert columns(references) == columns(References.from_ranges(meant))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.integers(1_000_000, 10**10), min_size=2, max_size=12),
+    st.integers(0, 80_000 * 10**9),
+    st.integers(0, 10**9),
+)
+def test_an_rttm_whose_starts_and_durations_were_rounded_apart_reads_without_a_complaint(lengths, long, phase):
+    """Ranges from 1 ms on, over up to a day, edges anywhere: nothing of the rounding is left after snapping."""
+    edges = np.cumsum([0, phase + 1_000_000, *lengths, long + 1_000_000])
+    lines = "".join(
+        f"SPEAKER u1 1 {start / 1e9:7.3f} {(end - start) / 1e9:7.3f} <NA> <NA> {('bonafide', 'A07')[i % 2]} <NA> <NA>\n"
+        for i, (start, end) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    )
+    references = read("rttm", lines, ReadOptions(durations={"u1": edges[-1] / 1e9}))
+    rules, _ = rules_for("range", "default", {})
+    labelling, touched = label_references(references, rules)
+    assert {entry.rule for entry in touched} <= {"snap"}
+    assert labelling.labels.tolist() == [i % 2 for i in range(len(edges) - 1)]
+
+
 def test_a_folder_holds_one_file_per_utterance(tmp_path):
     (tmp_path / "b.vad").write_text("0.0 1.0 1\n")
     (tmp_path / "a.vad.gz").write_bytes(gzip.compress(b"0.0 1.0 0\n"))
@@ -267,6 +297,117 @@ def test_avdeepfake1m_needs_durations():
     fewer = {utt: seconds for utt, seconds in DURATIONS.items() if utt != "id2/sound.mp4"}
     with pytest.raises(DataError, match=r"'id2/sound\.mp4' has no duration"):
         read("avdeepfake1m", SAMPLES["avdeepfake1m"], ReadOptions(durations=fewer))
+
+
+@pytest.mark.parametrize("name", ["lavdf", "avdeepfake1m"])
+def test_one_split_of_the_metadata_or_all_of_them(name, tmp_path):
+    entries = json.loads(SAMPLES[name])
+    entries[0]["split"], entries[1]["split"] = "train", "dev"
+    path = tmp_path / "metadata.json"
+    path.write_text(json.dumps(entries))
+    given_durations = OPTIONS.get(name, ReadOptions()).durations
+    files = [entry["file"] for entry in entries]
+    rest = entries[2]["split"]
+    for split, expected in ((None, files), ("train", files[:1]), ("dev", files[1:2]), (rest, files[2:])):
+        read_back = read_references(path, durations=given_durations, split=split)
+        assert list(read_back.utterances) == expected
+    with pytest.raises(UsageError, match=r"metadata\.json: no split 'trian': did you mean 'train'"):
+        read_references(path, durations=given_durations, split="trian")
+    (tmp_path / "more.json").write_text(json.dumps([entries[0] | {"file": "more", "split": "extra"}]))
+    both = read_references(tmp_path, durations={**dict.fromkeys(files, 9.0), "more": 1.0}, format=name, split="extra")
+    assert both.utterances == ("more",)
+
+
+def test_a_split_of_files_that_have_none_is_refused(tmp_path):
+    (tmp_path / "a.vad").write_text(SAMPLES["vad"])
+    with pytest.raises(UsageError, match="split means nothing in the format vad"):
+        read_references(tmp_path / "a.vad", split="test")
+
+
+# --- folders that mix formats
+
+
+def test_a_folder_of_two_formats_says_so(tmp_path):
+    (tmp_path / "a.vad").write_text(SAMPLES["vad"])
+    (tmp_path / "b.txt").write_text(SAMPLES["had"])
+    with pytest.raises(
+        DataError, match=r"a\.vad is vad, but .*b\.txt is had; give files of one format, or .*format='vad'"
+    ):
+        read_references(tmp_path)
+    assert read_references(tmp_path, format="vad").utterances == ("a",)
+
+
+def test_a_folder_that_begins_with_something_else_says_what_is_in_it(tmp_path):
+    (tmp_path / "README.md").write_text("These are labels.\n")
+    (tmp_path / "a.vad").write_text(SAMPLES["vad"])
+    with pytest.raises(
+        DataError, match=r"README\.md: no reference format is recognised, but .*a\.vad is vad; .*format='vad'"
+    ):
+        read_references(tmp_path)
+
+
+def test_an_empty_first_file_does_not_hide_the_format(tmp_path):
+    (tmp_path / "a.txt").write_text("")
+    (tmp_path / "b.txt").write_text(SAMPLES["audacity"])
+    assert read_references(tmp_path, durations={"a": 1.0, "b": 1.2}).utterances == ("a", "b")
+
+
+def test_a_bad_file_of_the_right_format_is_still_named_by_its_line(tmp_path):
+    (tmp_path / "a.vad").write_text(SAMPLES["vad"])
+    (tmp_path / "b.vad").write_text(SAMPLES["vad"] + "0.9 0.8 1\n")
+    with pytest.raises(DataError, match=r"b\.vad:4: "):
+        read_references(tmp_path)
+
+
+def test_a_stream_without_a_name_is_called_stream(tmp_path):
+    path = tmp_path / "bad.rttm"
+    path.write_text("SPEAKER u1\n")
+    with (
+        os.fdopen(os.open(path, os.O_RDONLY), "rb") as stream,
+        pytest.raises(DataError, match="<stream>:1: RTTM has 9"),
+    ):
+        read_references(stream, format="rttm")
+
+
+# --- converting to label arrays
+
+ON_THE_GRID = "".join(
+    f"SPEAKER u1 1 {start:.3f} {length:.3f} <NA> <NA> {label} <NA> <NA>\n"
+    for start, length, label in ((0.0, 0.06, "bonafide"), (0.06, 0.04, "spoof"))
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "hop", "told"),
+    [
+        ("labels.npy", 0.02, 0.02),
+        ("dev_seglab_0.02.npy", None, None),
+        ("dev_seglab_0.02.npy", 0.02, None),
+        ("labels.npz", 0.02, 0.02),
+        ("labels.npz", 0.01, 0.01),
+    ],
+)
+def test_ranges_become_label_arrays_of_a_resolution(target, hop, told, tmp_path):
+    (tmp_path / "ref.rttm").write_text(ON_THE_GRID)
+    convert(str(tmp_path / "ref.rttm"), str(tmp_path / target), hop=hop)
+    back = read_references(tmp_path / target, hop=told)
+    assert columns(back)[:5] == columns(read("rttm", ON_THE_GRID))[:5]
+
+
+@pytest.mark.parametrize(
+    ("target", "hop", "message"),
+    [
+        ("labels.npy", None, "label arrays need a resolution; give it in seconds with --hop"),
+        ("labels.npz", None, "label arrays need a resolution; give it in seconds with --hop"),
+        ("dev_seglab_0.02.npy", 0.01, r"the name states a resolution of 0\.02 s, --hop states 0\.01 s"),
+        ("labels.npy", 0.04, r"its ranges are not on the grid of 0\.04 s; write ranges"),
+    ],
+)
+def test_label_arrays_that_cannot_be_written_are_refused(target, hop, message, tmp_path):
+    (tmp_path / "ref.rttm").write_text(ON_THE_GRID)
+    with pytest.raises(UsageError, match=message):
+        convert(str(tmp_path / "ref.rttm"), str(tmp_path / target), hop=hop)
+    assert not (tmp_path / target).exists()
 
 
 # --- writing

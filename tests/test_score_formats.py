@@ -50,6 +50,8 @@ VECTORS = b"u1 \0BFV \4\3\0\0\0\0\0\x80?\0\0\0@\0\0@@"
 TEXT_VECTORS = "u1  [ 1.0 2.0 3.0 ]\n"
 PROPOSALS = '{"a/u1.mp4": [[0.9, 0.5, 1.25], [0.4, 0.0, 2.0]], "a/u2.mp4": []}'
 
+CLASSES = {"hop": 0.02, "label2id": {"bonafide": 0, "spoof": 1}}
+
 # format, name of the file, content, options
 SAMPLES = [
     ("unit-score", "unit0.02.score", UNIT, {}),
@@ -59,8 +61,8 @@ SAMPLES = [
     ("asvspoof5", "scores.tsv", ASVSPOOF5, {}),
     ("av-deepfake1m-detection", "prediction.txt", DETECTION, {}),
     ("log-output", "log_output_eval", LOG, {}),
-    ("kaldi-ark", "logits.ark", ARK, {"hop": 0.02}),
-    ("kaldi-ark", "logits.ark", TEXT_ARK, {"hop": 0.02}),
+    ("kaldi-ark", "logits.ark", ARK, {"hop": 0.02, "column": "1", "higher": "spoof"}),
+    ("kaldi-ark", "logits.ark", TEXT_ARK, {"hop": 0.02, "label2id": {"bonafide": 0, "spoof": 1}}),
     ("kaldi-ark", "logits.ark", VECTORS, {"hop": 0.02, "higher": "spoof"}),
     ("kaldi-ark", "logits.ark", TEXT_VECTORS, {"hop": 0.02, "higher": "spoof"}),
     ("proposals", "proposals.json", PROPOSALS, {}),
@@ -211,7 +213,34 @@ def test_archives_hold_a_column_per_class(content):
     spoof = (("u1", "u2"), [0, 2, 3], [0.25, -0.5, 2.0], "spoof", [0.02, 0.02])
     bona_fide = (("u1", "u2"), [0, 2, 3], [0.75, 0.5, 0.125], "bonafide", [0.02, 0.02])
     for column, expected in ((None, spoof), ("spoof", spoof), ("1", spoof), ("bonafide", bona_fide), ("0", bona_fide)):
-        assert content_of(read("kaldi-ark", content, hop=0.02, column=column)) == expected
+        assert content_of(read("kaldi-ark", content, **CLASSES, column=column)) == expected
+    swapped = {"hop": 0.02, "label2id": {"spoof": 0, "bonafide": 1}}
+    assert read("kaldi-ark", content, **swapped).values.tolist() == bona_fide[2]
+    assert read("kaldi-ark", content, **swapped).higher == "spoof"
+
+
+@pytest.mark.parametrize("column", [None, "spoof", "bonafide"])
+def test_the_order_of_two_columns_is_never_guessed(column):
+    with pytest.raises(ss.UsageError, match=r"which of the 2 columns\?.*label2id\.json.*column=.*0 to 1.*higher="):
+        read("kaldi-ark", ARK, hop=0.02, column=column)
+    with pytest.raises(ss.UsageError, match="give higher="):
+        read("kaldi-ark", ARK, hop=0.02, column="0")
+    assert read("kaldi-ark", ARK, hop=0.02, column="0", higher="spoof").values.tolist() == [0.75, 0.5, 0.125]
+
+
+def test_each_archive_has_its_own_order_of_columns(tmp_path):
+    for folder, order in (("a", '{"spoof": 0, "bonafide": 1}'), ("b", '{"bonafide": 0, "spoof": 1}')):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "label2id.json").write_text(order)
+    (tmp_path / "a" / "logits.ark").write_bytes(ARK)
+    (tmp_path / "b" / "logits.ark").write_bytes(ARK.replace(b"u1 ", b"v1 ").replace(b"u2 ", b"v2 "))
+    both = [tmp_path / "a" / "logits.ark", tmp_path / "b" / "logits.ark"]
+    scores = ss.read_scores(both, hop=0.02)
+    assert (scores.values.tolist(), scores.higher) == ([0.75, 0.5, 0.125, 0.25, -0.5, 2.0], "spoof")
+    with pytest.raises(ss.UsageError, match="in the archive before they mean spoof"):
+        ss.read_scores(both, hop=0.02, column="0")
+    told = ss.read_scores(both, hop=0.02, label2id=tmp_path / "b" / "label2id.json")
+    assert told.values.tolist() == [0.25, -0.5, 2.0] * 2
 
 
 @pytest.mark.parametrize("content", [VECTORS, TEXT_VECTORS])
@@ -253,8 +282,8 @@ def test_scp_points_into_the_archive_wherever_it_was_written(tmp_path):
     (whole / "single.scp").write_text("u1 single.ark\n")
     spoof = (("u1", "u2"), [0, 2, 3], [0.25, -0.5, 2.0], "spoof", [0.02, 0.02])
     for path in (whole / "logits.scp", tmp_path / "beside.scp", tmp_path / "absolute.scp"):
-        assert content_of(FORMATS["kaldi-scp"].read(find_sources(path), ReadOptions(hop=0.02))) == spoof
-    single = FORMATS["kaldi-scp"].read(find_sources(whole / "single.scp"), ReadOptions(hop=0.02))
+        assert content_of(FORMATS["kaldi-scp"].read(find_sources(path), ReadOptions(**CLASSES))) == spoof
+    single = FORMATS["kaldi-scp"].read(find_sources(whole / "single.scp"), ReadOptions(**CLASSES))
     assert single.values.tolist() == [0.25, -0.5]
 
 
@@ -281,7 +310,7 @@ def test_scp_lines_that_point_nowhere(tmp_path, line, message):
     (tmp_path / "empty.ark").write_bytes(b"")
     (tmp_path / "logits.scp").write_text(line + "\n")
     with pytest.raises(ss.DataError, match=re.escape(message)) as caught:
-        FORMATS["kaldi-scp"].read(find_sources(tmp_path / "logits.scp"), ReadOptions(hop=0.02))
+        FORMATS["kaldi-scp"].read(find_sources(tmp_path / "logits.scp"), ReadOptions(**CLASSES))
     assert "logits.scp:" in str(caught.value)
 
 
@@ -417,7 +446,7 @@ def test_frames_of_other_tools_keep_their_polarity(column):
     wedefense = "".join(f"{utt}\t{i}\t{p}\t{1 - p}\t{i // 50}\n" for utt, i, p in rows)
     assert_about_ten_percent(references, read("wedefense-logits", wedefense, "logits_frame_20ms.txt", column=column))
     ark = ark_of(frames, lambda spoof: (-spoof, spoof))
-    assert_about_ten_percent(references, read("kaldi-ark", ark, hop=0.02, column=column))
+    assert_about_ten_percent(references, read("kaldi-ark", ark, **CLASSES, column=column))
 
 
 @pytest.mark.parametrize("higher", ["bonafide", "spoof"])
@@ -480,7 +509,7 @@ def test_proposals_mean_spoof_where_their_confidence_is_high():
         ("asvspoof5", ASVSPOOF5, {"higher": "spoof"}),
         ("av-deepfake1m-detection", DETECTION, {"higher": "bonafide"}),
         ("log-output", LOG, {"higher": "spoof"}),
-        ("kaldi-ark", ARK, {"hop": 0.02, "higher": "bonafide"}),
+        ("kaldi-ark", ARK, {**CLASSES, "higher": "bonafide"}),
     ],
 )
 def test_a_polarity_against_the_format_is_refused(format_name, content, options):
@@ -497,8 +526,9 @@ def test_a_polarity_against_the_format_is_refused(format_name, content, options)
         ("asvspoof5", ASVSPOOF5, {"column": "1"}),
         ("av-deepfake1m-detection", DETECTION, {"column": "1"}),
         ("log-output", LOG, {"column": "10ms"}),
-        ("kaldi-ark", ARK, {"hop": 0.02, "column": "2"}),
-        ("kaldi-ark", ARK, {"hop": 0.02, "column": "-1"}),
+        ("kaldi-ark", ARK, {**CLASSES, "column": "2"}),
+        ("kaldi-ark", ARK, {**CLASSES, "column": "-1"}),
+        ("kaldi-ark", ARK, {"hop": 0.02}),
         ("kaldi-ark", VECTORS, {"hop": 0.02, "higher": "spoof", "column": "1"}),
         ("kaldi-ark", ARK, {}),
         ("unit-score", UNIT, {"hop": 0.0}),
@@ -601,6 +631,15 @@ def test_proposals_are_read_from_a_folder(tmp_path):
     (tmp_path / "c.json").write_text('{"u1": []}')
     with pytest.raises(ss.DataError, match=r"c\.json: 'u1' is there in .*a\.json as well"):
         read_proposals(tmp_path)
+
+
+def test_proposals_in_frames_are_divided_by_their_rate(tmp_path):
+    (tmp_path / "frames.json").write_text('{"u1": [[0.9, 10, 30]]}')
+    for fps, end in ((None, 30.0), (1, 30.0), (25, 1.2), (29.97, 30 / 29.97)):
+        assert read_proposals(tmp_path / "frames.json", fps=fps).ends.tolist() == [round(end * 1e9)]
+    for fps in (0, -25, float("inf"), float("nan")):
+        with pytest.raises(ss.UsageError, match="fps must be a positive number"):
+            read_proposals(tmp_path / "frames.json", fps=fps)
 
 
 def test_utterance_scores_check_what_they_hold():
@@ -714,34 +753,44 @@ MALFORMED = [
     ("log-output", LOG.replace(" 0.4\n", " nan\n"), {}, ":3: utterance 'u2': the score is NaN"),
     ("log-output", LOG.replace(" 0.4\n", " \n"), {}, ":3: utterance 'u2': the score '' cannot be read"),
     ("log-output", LOG + LOG, {}, ":5: utterance 'u1' has a score at file:2 already"),
-    ("kaldi-ark", b"", HOP, "there is no score"),
-    ("kaldi-ark", ARK[:-1], HOP, "byte 34: utterance 'u2': the matrix should have 1 x 2 values, but 15 bytes are left"),
-    ("kaldi-ark", ARK[:45], HOP, "byte 34: utterance 'u2': the archive is truncated"),
-    ("kaldi-ark", ARK[:40], HOP, "byte 34: utterance 'u2': the archive is truncated"),
-    ("kaldi-ark", ARK[:36], HOP, "byte 34: here should be an utterance"),
-    ("kaldi-ark", ARK[:2] + ARK[3:], HOP, "byte 0: here should be an utterance"),
-    ("kaldi-ark", ARK[3:], HOP, "byte 0: here should be an utterance"),
-    ("kaldi-ark", ARK + ARK, HOP, "byte 68: utterance 'u1' is there already"),
-    ("kaldi-ark", ARK.replace(b"\4\2\0\0\0\4", b"\4\xff\xff\xff\x7f\4", 1), HOP, "2147483647 x 2 values, but 50 bytes"),
-    ("kaldi-ark", ARK.replace(b"\4\2\0\0\0\4", b"\4\xff\xff\xff\xff\4", 1), HOP, "-1 x 2 values"),
-    ("kaldi-ark", ARK.replace(b"\4\2\0\0\0\4", b"\5\2\0\0\0\4", 1), HOP, "'u1': the size of the matrix is damaged"),
-    ("kaldi-ark", ARK.replace(b"BFM", b"BCM"), HOP, "'u1': the matrix is compressed"),
-    ("kaldi-ark", ARK.replace(b"BFM ", b"BSM "), HOP, "'u1': b'SM ' is no matrix"),
-    ("kaldi-ark", ARK.replace(b"u1", b"\xff\xfe"), HOP, "byte 0: the utterance .* is not UTF-8"),
-    ("kaldi-ark", ARK.replace(b"\0\0\x80>", b"\0\0\xc0\x7f"), HOP, "'u1': the score of frame 0 is NaN"),
-    ("kaldi-ark", ARK + VECTORS.replace(b"u1", b"u3"), HOP, "'u3' has a vector, others have 2 columns"),
+    ("kaldi-ark", b"", CLASSES, "there is no score"),
+    (
+        "kaldi-ark",
+        ARK[:-1],
+        CLASSES,
+        "byte 34: utterance 'u2': the matrix should have 1 x 2 values, but 15 bytes are left",
+    ),
+    ("kaldi-ark", ARK[:45], CLASSES, "byte 34: utterance 'u2': the archive is truncated"),
+    ("kaldi-ark", ARK[:40], CLASSES, "byte 34: utterance 'u2': the archive is truncated"),
+    ("kaldi-ark", ARK[:36], CLASSES, "byte 34: here should be an utterance"),
+    ("kaldi-ark", ARK[:2] + ARK[3:], CLASSES, "byte 0: here should be an utterance"),
+    ("kaldi-ark", ARK[3:], CLASSES, "byte 0: here should be an utterance"),
+    ("kaldi-ark", ARK + ARK, CLASSES, "byte 68: utterance 'u1' is there already"),
+    (
+        "kaldi-ark",
+        ARK.replace(b"\4\2\0\0\0\4", b"\4\xff\xff\xff\x7f\4", 1),
+        CLASSES,
+        "2147483647 x 2 values, but 50 bytes",
+    ),
+    ("kaldi-ark", ARK.replace(b"\4\2\0\0\0\4", b"\4\xff\xff\xff\xff\4", 1), CLASSES, "-1 x 2 values"),
+    ("kaldi-ark", ARK.replace(b"\4\2\0\0\0\4", b"\5\2\0\0\0\4", 1), CLASSES, "'u1': the size of the matrix is damaged"),
+    ("kaldi-ark", ARK.replace(b"BFM", b"BCM"), CLASSES, "'u1': the matrix is compressed"),
+    ("kaldi-ark", ARK.replace(b"BFM ", b"BSM "), CLASSES, "'u1': b'SM ' is no matrix"),
+    ("kaldi-ark", ARK.replace(b"u1", b"\xff\xfe"), CLASSES, "byte 0: the utterance .* is not UTF-8"),
+    ("kaldi-ark", ARK.replace(b"\0\0\x80>", b"\0\0\xc0\x7f"), CLASSES, "'u1': the score of frame 0 is NaN"),
+    ("kaldi-ark", ARK + VECTORS.replace(b"u1", b"u3"), CLASSES, "'u3' has a vector, others have 2 columns"),
     ("kaldi-ark", "u1 [ 1 2 ]\nu2 [ 3 4 ]\n", FRAME_OPTIONS, "every vector has two values"),
-    ("kaldi-ark", TEXT_ARK[:-3], HOP, ":4: utterance 'u2': the closing bracket is missing"),
-    ("kaldi-ark", TEXT_ARK.replace("-0.5", "-0,5"), HOP, ":3: utterance 'u1', frame 1: .*decimal point"),
-    ("kaldi-ark", TEXT_ARK.replace("-0.5", "nan"), HOP, ":3: utterance 'u1', frame 1: the score is NaN"),
-    ("kaldi-ark", TEXT_ARK.replace("-0.5", ""), HOP, ":3: utterance 'u1', frame 1: 1 values"),
-    ("kaldi-ark", TEXT_ARK.replace("[", "("), HOP, ":1: here should be an utterance and an opening bracket"),
-    ("kaldi-ark", TEXT_ARK.replace("-0.5 ]", "-0.5 ] 7"), HOP, ":3: utterance 'u1': a bracket is missing"),
-    ("kaldi-ark", TEXT_ARK.replace("-0.5 ]", "-0.5"), HOP, ":4: utterance 'u1': a bracket is missing"),
-    ("kaldi-ark", TEXT_ARK + TEXT_ARK, HOP, ":6: utterance 'u1' is there already"),
-    ("kaldi-ark", "u1 [ ]\n", HOP, "there is no score"),
-    ("kaldi-ark", UNIT, HOP, ":1: here should be an utterance"),
-    ("kaldi-scp", "", HOP, "there is no score"),
+    ("kaldi-ark", TEXT_ARK[:-3], CLASSES, ":4: utterance 'u2': the closing bracket is missing"),
+    ("kaldi-ark", TEXT_ARK.replace("-0.5", "-0,5"), CLASSES, ":3: utterance 'u1', frame 1: .*decimal point"),
+    ("kaldi-ark", TEXT_ARK.replace("-0.5", "nan"), CLASSES, ":3: utterance 'u1', frame 1: the score is NaN"),
+    ("kaldi-ark", TEXT_ARK.replace("-0.5", ""), CLASSES, ":3: utterance 'u1', frame 1: 1 values"),
+    ("kaldi-ark", TEXT_ARK.replace("[", "("), CLASSES, ":1: here should be an utterance and an opening bracket"),
+    ("kaldi-ark", TEXT_ARK.replace("-0.5 ]", "-0.5 ] 7"), CLASSES, ":3: utterance 'u1': a bracket is missing"),
+    ("kaldi-ark", TEXT_ARK.replace("-0.5 ]", "-0.5"), CLASSES, ":4: utterance 'u1': a bracket is missing"),
+    ("kaldi-ark", TEXT_ARK + TEXT_ARK, CLASSES, ":6: utterance 'u1' is there already"),
+    ("kaldi-ark", "u1 [ ]\n", CLASSES, "there is no score"),
+    ("kaldi-ark", UNIT, CLASSES, ":1: here should be an utterance"),
+    ("kaldi-scp", "", CLASSES, "there is no score"),
     ("proposals", "", {}, "the file is empty"),
     ("proposals", "{}", {}, "there is no proposal"),
     ("proposals", PROPOSALS[:-4], {}, ":1: no JSON"),
