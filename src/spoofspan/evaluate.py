@@ -31,7 +31,7 @@ from spoofspan.progress import track
 from spoofspan.references import References
 from spoofspan.rules import CONVENTIONS, rules_for
 from spoofspan.scores import Scores
-from spoofspan.signature import sign
+from spoofspan.signature import Inputs, sign
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -96,7 +96,7 @@ def range_eer(
     >>> m.value, m.decision
     (0.25, 'spoof iff score < 0.2')
     """
-    return _measure(Measure("range-eer"), references, scores, convention, eer_rule, undefined, rules)
+    return _measure(Measure("range-eer"), Inputs(references, scores), convention, eer_rule, undefined, rules)
 
 
 def point_eer(
@@ -111,7 +111,7 @@ def point_eer(
 ) -> Measurement:
     """Measure the point-based EER (Eqs. 1 to 4) at a resolution in seconds."""
     measure = Measure("point-eer", check_resolution(resolution))
-    return _measure(measure, references, scores, convention, eer_rule, undefined, rules)
+    return _measure(measure, Inputs(references, scores), convention, eer_rule, undefined, rules)
 
 
 def utterance_eer(
@@ -127,18 +127,18 @@ def utterance_eer(
 
     That is the point-based EER with one point per utterance. "Lowest" is meant in bona fide polarity.
     """
-    return _measure(Measure("utterance-eer"), references, scores, convention, eer_rule, undefined, rules)
+    return _measure(Measure("utterance-eer"), Inputs(references, scores), convention, eer_rule, undefined, rules)
 
 
 def _measure(
     measure: Measure,
-    references: References,
-    scores: Scores,
+    inputs: Inputs,
     convention: str,
     eer_rule: str | None,
     undefined: Undefined,
     rules: Mapping[str, Any],
 ) -> Measurement:
+    references, scores = inputs.references, inputs.scores
     scores.refuse_decisions("an EER")
     plan = plan_measure(measure, scores.hop, convention, eer_rule, rules)
     mass, touched = plan.mass(references, scores)
@@ -147,8 +147,7 @@ def _measure(
         str(plan.measure),
         plan.eer_rule,
         plan.spelled_rules(references.snap),
-        references,
-        scores,
+        inputs,
         mass.utterances,
         plan.rules.regions,
     )
@@ -193,8 +192,7 @@ def bisection_eer(
         measure,
         "bisection",
         spelled_rules("range", chosen, references.snap),
-        references,
-        scores,
+        Inputs(references, scores),
         rates.utterances,
         chosen.regions,
     )
@@ -276,9 +274,10 @@ def evaluate(
     A measure without a value is an error; with ``on_undefined`` it is left out, and that is called with the reason.
     """
     results: dict[str, Measurement] = {}
+    inputs = Inputs(references, scores)
     for measure in track(parse_measures(measures), "measuring"):
         try:
-            result = _measure(measure, references, scores, convention, eer_rule, "raise", rules)
+            result = _measure(measure, inputs, convention, eer_rule, "raise", rules)
         except UndefinedMeasureError as error:
             if on_undefined is None:
                 raise

@@ -68,6 +68,11 @@ class Grid:
         """How many points each utterance has."""
         return np.diff(self.offsets)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every edge is a whole number of ns times k."""
+        return whole_ns(np.array([self.resolution]), int(self.extents.max(initial=0)))
+
     def take(self, chosen: Int64) -> Grid:
         """Keep chosen utterances, in that order."""
         return Grid(self.resolution, offsets_of(self.counts[chosen]), self.extents[chosen])
@@ -79,8 +84,7 @@ class Grid:
 
     def runs(self) -> ScoreRuns:
         """The points as if they were score runs, to be laid over a labelling."""
-        longest = int(self.extents.max(initial=0))
-        if whole_ns(np.array([self.resolution]), longest):
+        if self.is_whole:
             ns = np.full(self.extents.size, duration_ns(self.resolution, "resolution"))
             counts = self.counts
             last = np.minimum(counts * ns, self.extents)
@@ -119,6 +123,10 @@ class _GridRuns:
     def cover(self) -> tuple[Int64, Int64, Int64]:
         covered = self.covered()
         return np.arange(covered.size), np.zeros_like(covered), covered
+
+
+# Points of so many frames are gathered frame by frame; longer ones are faster to reduce as stretches.
+FEW_STEPS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,13 +173,12 @@ class PointOverlay:
         for first, last in blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK):
             _, laid = lay_over(self.labelling, point_runs, first, last)
             if self.rules.label == "rounded":
-                labelled = laid.counted
-                bona_fide, spoof = _rounded_labels(self.labelling, self.grid, first, last, labelled)
+                classes = _classes_of(*_rounded_labels(self.labelling, self.grid, first, last, laid.counted))
             else:
-                bona_fide, spoof = _labels(laid.bona_fide, laid.spoof, self.rules)
+                classes = _classes(laid, self.rules)
             scores, scored = self._scores(first, last)
             weights = None if self.weights is None else np.repeat(self.weights[first:last], points[first:last])
-            yield _block(scores, scored, bona_fide, spoof, weights)
+            yield _block(scores, scored, classes, weights)
 
     def _scores(self, first: int, last: int) -> tuple[Values, npt.NDArray[np.bool_] | None]:
         return point_scores(self.runs.block(first, last), self.grid, first, last)
@@ -183,7 +190,8 @@ class PointOverlay:
         nothing = np.zeros(0, np.int64)
         if not total or not self.runs.values.size or axis[-1] >= NS_PER_BLOCK:
             return self.runs.values[:0], nothing, nothing
-        point = np.arange(0, total, max(total // max(size, total >> 9), 1))
+        # of a few long points, take a few: each of them costs as much as in the real pass
+        point = np.arange(0, total, max(total // max(size, total >> 9), min(8, total)))
         utterance = np.searchsorted(self.grid.offsets, point, side="right") - 1
         starts, ends = self.grid.edges(utterance, point - self.grid.offsets[utterance])
         edges = axis[utterance_of_rows(self.labelling.offsets)] + self.labelling.ends
@@ -203,7 +211,7 @@ class PointOverlay:
         sign = 1 if runs.higher == "bonafide" else -1
         scores = _lowest(_Signed(block.values, sign), first, last)
         weights = None if self.weights is None else self.weights[utterance]
-        sampled = _block(scores, scored, bona_fide, spoof, weights)
+        sampled = _block(scores, scored, _classes_of(bona_fide, spoof), weights)
         return sampled.scores, sampled.bona_fide, sampled.spoof
 
 
@@ -222,12 +230,9 @@ class _Signed:
 def _block(
     scores: Values,
     scored: npt.NDArray[np.bool_] | None,
-    bona_fide: npt.NDArray[np.bool_],
-    spoof: npt.NDArray[np.bool_],
+    classes: Labels,
     weights: Int64 | None,
 ) -> MassBlock:
-    classes = np.full(scores.size, IGNORED, np.int8)
-    classes[bona_fide], classes[spoof] = BONA_FIDE, SPOOF
     block = MassBlock(scores, classes, 1 if weights is None else weights)
     if scored is None:
         return block
@@ -240,6 +245,22 @@ def _block(
         undecided_bona_fide=undecided[0],
         undecided_spoof=undecided[1],
     )
+
+
+def _classes(laid: MassBlock, rules: Rules) -> Labels:
+    """Rule 18 for a block of points: those of one class keep it, only the others have to be looked at."""
+    mixed = np.zeros(laid.classes.size, bool)
+    mixed[laid.rows] = True
+    _, bona_fide, spoof = laid.columns_of(mixed)
+    classes: Labels = laid.classes.copy()
+    classes[mixed] = _classes_of(*_labels(bona_fide, spoof, rules))
+    return classes
+
+
+def _classes_of(bona_fide: npt.NDArray[np.bool_], spoof: npt.NDArray[np.bool_]) -> Labels:
+    classes = np.full(bona_fide.size, IGNORED, np.int8)
+    classes[bona_fide], classes[spoof] = BONA_FIDE, SPOOF
+    return classes
 
 
 def _labels(bona_fide: Int64, spoof: Int64, rules: Rules) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -284,6 +305,10 @@ def _rounded_labels(
 def point_scores(block: RunBlock, grid: Grid, first: int, last: int) -> tuple[Values, npt.NDArray[np.bool_] | None]:
     """Rule 19: the score of every point of a block, and which points have one (None: all)."""
     offsets = grid.offsets[first : last + 1] - grid.offsets[first]
+    covered = isinstance(block, FrameBlock) and bool((block.last == grid.extents[first:last]).all())
+    frames = _frames_of_points(block, grid, offsets) if covered else None
+    if frames is not None:
+        return block.values[frames], None
     utterance = utterance_of_rows(offsets)
     k = np.arange(utterance.size) - offsets[utterance]
     rows = _rows_from_table(block, grid, first, last, utterance, k)
@@ -292,6 +317,18 @@ def point_scores(block: RunBlock, grid: Grid, first: int, last: int) -> tuple[Va
     starts, ends = grid.edges(first + utterance, k)
     low_row, high_row, scored = _rows_under(block, utterance, starts, ends)
     return _lowest(block.values, low_row, high_row), None if scored.all() else scored
+
+
+def _frames_of_points(block: RunBlock, grid: Grid, offsets: Int64) -> Int64 | None:
+    """The row under each point, if each point is one frame, and the last frame holds for points after it."""
+    if not isinstance(block, FrameBlock) or not grid.is_whole or block.origins.any() or not block.used.all():
+        return None
+    if (block.hops != duration_ns(grid.resolution, "resolution")).any():
+        return None
+    counts = offsets[1:] - offsets[:-1]
+    rows: Int64 = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - block.offsets[:-1], counts)
+    np.minimum(rows, np.repeat(block.offsets[:-1] + block.used - 1, counts), out=rows)
+    return rows
 
 
 def _rows_from_table(
@@ -336,8 +373,13 @@ def _lowest(values: Values | _Signed, first: Int64, last: Int64) -> Values:
     """The lowest of values[first] to values[last], for many pairs at once."""
     if isinstance(values, np.ndarray) and not values.size:
         return np.zeros(first.size, values.dtype)
+    steps = int((last - first).max(initial=0))
+    if steps > FEW_STEPS and isinstance(values, np.ndarray):
+        # each pair of places is one stretch to reduce; the stretches between them are left out
+        places = np.stack((first, last + 1), axis=1).reshape(-1)
+        return np.minimum.reduceat(np.append(values, values[-1:]), places)[::2]
     lowest = values[first]
-    for step in range(1, int((last - first).max(initial=0)) + 1):
+    for step in range(1, steps + 1):
         np.minimum(lowest, values[np.minimum(first + step, last)], out=lowest)
     return lowest
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.columns import blocks, utterance_of_rows, within_utterances
+from spoofspan.columns import blocks, within_utterances
 from spoofspan.covering import score_times
 from spoofspan.labelling import merge_overlaps
 from spoofspan.nanoseconds import Int64, duration_ns
@@ -77,8 +78,8 @@ class UtterancesHash:
     def add(self, utterances: Sequence[str]) -> None:
         """Add a piece."""
         self.count += len(utterances)
-        for utt in sorted(utterances):
-            self._hashed.add("ids", utt.encode("utf-8", "surrogatepass") + b"\0")
+        if utterances:
+            self._hashed.add("ids", ("\0".join(sorted(utterances)) + "\0").encode("utf-8", "surrogatepass"))
 
     def digest(self) -> str:
         """The hash of what was added."""
@@ -102,12 +103,12 @@ class ReferencesHash:
         if tidy.durations is not None:
             self._hashed.add("durations", tidy.durations.astype("<i8").tobytes())
         names = [*tidy.kind_names, ""]
-        _add_runs(self._hashed, tidy.offsets, tidy.starts, tidy.ends, content)
-        kept = _merged(tidy.offsets, tidy.starts, tidy.ends, content)[0]
+        kept = _add_runs(self._hashed, tidy.offsets, tidy.starts, tidy.ends, content)
         self._hashed.add("labels", tidy.labels[kept].astype("<i8").tobytes())
+        some = bool((kinds >= 0).any())
         if kept.size:
-            self._hashed.add_texts("kinds", (names[kind] for kind in kinds[kept]))
-        self._any_kind |= bool((kinds >= 0).any())
+            self._hashed.add_texts("kinds", (names[kind] for kind in kinds[kept]) if some else [""] * kept.size)
+        self._any_kind |= some
 
     def digest(self) -> str:
         """The hash of what was added."""
@@ -133,8 +134,7 @@ class ScoresHash:
             starts, ends = score_times(some)
             values = some.values.astype(np.float64)
             values = (values if scores.higher == "bonafide" else -values) + 0.0  # no negative zero
-            _add_runs(hashed, some.offsets, starts, ends, values)
-            kept = _merged(some.offsets, starts, ends, values)[0]
+            kept = _add_runs(hashed, some.offsets, starts, ends, values)
             hashed.add("scores", values[kept].astype("<f8").tobytes())
 
     def digest(self) -> str:
@@ -192,26 +192,47 @@ def _merged(
     )
 
 
-def _add_runs(hashed: _Hash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> None:
+def _add_runs(
+    hashed: _Hash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
+) -> npt.NDArray[np.intp]:
+    """Add where the stretches of equal content lie; return the first row of each."""
     first, last = _merged(offsets, starts, ends, content)
-    counts = np.bincount(utterance_of_rows(offsets)[first], minlength=offsets.size - 1)
-    hashed.add("counts", counts.astype("<i8").tobytes())
-    hashed.add("starts", starts[first].astype("<i8").tobytes())
-    hashed.add("ends", ends[last].astype("<i8").tobytes())
+    before = np.searchsorted(first, offsets)
+    hashed.add("counts", np.diff(before).astype("<i8").tobytes())
+    hashed.add("starts", starts[first].astype("<i8", copy=False).tobytes())
+    hashed.add("ends", ends[last].astype("<i8", copy=False).tobytes())
+    return first
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What was measured; several measurements share its hashes, which are computed when the first is signed."""
+
+    references: References
+    scores: Scores
+
+    @cached_property
+    def references_hash(self) -> str:
+        """Who is spoofed when."""
+        return references_hash(self.references)
+
+    @cached_property
+    def scores_hash(self) -> str:
+        """What a system said."""
+        return scores_hash(self.scores)
 
 
 def sign(
     measure: str,
     eer_rule: str,
     spelled_rules: dict[str, str],
-    references: References,
-    scores: Scores,
+    inputs: Inputs,
     used: Sequence[str],
     regions: Regions | None,
 ) -> Signature:
     """Generate the signature of a measurement on the utterances ``used``."""
-    hashed = references_hash(references), f"{len(used)}:{utterances_hash(used)}", scores_hash(scores)
-    return sign_hashes(measure, eer_rule, spelled_rules, hashed, regions)
+    hashes = inputs.references_hash, f"{len(used)}:{utterances_hash(used)}", inputs.scores_hash
+    return sign_hashes(measure, eer_rule, spelled_rules, hashes, regions)
 
 
 def sign_hashes(

@@ -62,11 +62,11 @@ class DecisionRows(RangeRows):
             )
         found: dict[str, list[_Decision]] = {utterance: [] for utterance in self._of}
         ids = list(found)
-        for i, start, end, label, place in zip(
-            self._utterance, self._start, self._end, self._label, self._place, strict=True
+        for row, (i, start, end, label) in enumerate(
+            zip(self._utterance, self._start, self._end, self._label, strict=True)
         ):
             called = "spoof" if label == SPOOF else "bonafide"
-            found[ids[i]].append(_Decision(round(start * SECOND), round(end * SECOND), called, place))
+            found[ids[i]].append(_Decision(round(start * SECOND), round(end * SECOND), called, self.place_of(row)))
         snap = duration_ns(TEXT_SNAP if options.snap is None else options.snap, "snap")
         joined = {utterance: self._joined(utterance, ranges, snap) for utterance, ranges in found.items()}
         self.problems.raise_if_any("decide every instant once")
@@ -177,7 +177,7 @@ FORMATS: tuple[Format[Scores], ...] = (
         rttm.recognises,
         _writer("hypothesis-rttm", rttm.write),
         (".rttm",),
-        takes=("snap",),
+        takes=("snap", "durations"),
     ),
     Format(
         "hypothesis-had",
@@ -185,7 +185,7 @@ FORMATS: tuple[Format[Scores], ...] = (
         read_had,
         recognises_had,
         _writer("hypothesis-had", had.write),
-        takes=("snap",),
+        takes=("snap", "durations"),
     ),
     Format(
         "hypothesis-segments",
@@ -193,6 +193,6 @@ FORMATS: tuple[Format[Scores], ...] = (
         read_segments,
         segment_list.recognises,
         _writer("hypothesis-segments", segment_list.write),
-        takes=("snap",),
+        takes=("snap", "durations"),
     ),
 )

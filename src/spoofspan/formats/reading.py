@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from spoofspan.errors import DataError, UsageError
 from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
@@ -54,14 +55,16 @@ def read_scores(
     ``snap`` overrides how far rounded edges may miss each other.
     """
     options = ReadOptions(
-        durations=None if durations is None else read_durations(durations),
         hop=hop,
         higher=higher,
         column=column,
         snap=snap,
         label2id=None if label2id is None else read_label2id(label2id),
     )
-    return read_with(SCORE_FORMATS, where, format, options, refusable=("snap", "label2id"))
+    found, chosen = choose_format(SCORE_FORMATS, where, format, options, ("snap", "label2id"))
+    if durations is not None and "durations" in chosen.takes:  # other formats need not wait for them
+        options = replace(options, durations=read_durations(durations))
+    return _read(SCORE_FORMATS, found, chosen, options, named=format is not None)
 
 
 def read_with(
@@ -73,11 +76,15 @@ def read_with(
 ) -> T:
     """Read sources in the named format, or in that which their content shows."""
     found, chosen = choose_format(registry, where, name, options, refusable)
+    return _read(registry, found, chosen, options, named=name is not None)
+
+
+def _read(registry: Registry[T], found: Sequence[Source], chosen: Format[T], options: ReadOptions, *, named: bool) -> T:
     try:
         with counted(found) as watched:
             return chosen.read(watched, options)
     except DataError:
-        if name is None and len(found) > 1:
+        if not named and len(found) > 1:
             registry.refuse_mixture(chosen, found)
         raise
 
