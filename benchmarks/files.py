@@ -187,12 +187,14 @@ def write_parquet(folder: Path, corpora: Iterable[Corpus], long: bool = False) -
 
     import spoofspan as ss
     from spoofspan.formats.interchange import to_arrow
+    from spoofspan.formats.tables import plain_texts
 
     pair = Pair(folder / "references.parquet", folder / "scores.parquet")
     with ExitStack() as stack:
         writers: dict[Path, Any] = {}
         for corpus in corpora:
-            scores, references = to_arrow(corpus.scores(ss), long=long), to_arrow(corpus.references(ss))
+            scores = plain_texts(to_arrow(corpus.scores(ss), long=long))
+            references = plain_texts(to_arrow(corpus.references(ss)))
             per_group = max(1, VALUES_PER_GROUP * len(scores) // len(corpus.values))
             tables = {pair.references: (references, VALUES_PER_GROUP), pair.scores: (scores, per_group)}
             for path, (table, rows) in tables.items():

@@ -85,6 +85,12 @@ def score_times(scores: Scores) -> tuple[Int64, Int64]:
         raise TypeError("scores have neither frames nor ranges")
     frames = np.diff(scores.offsets)
     k = np.arange(scores.values.size) - np.repeat(scores.offsets[:-1], frames)
+    if scores.window is None and frames.size and (scores.hops == scores.hops[0]).all():
+        ns = duration_ns(float(scores.hops[0]), "hop")
+        if whole_ns(scores.hops[:1], (int(frames.max()) + 1) * ns):
+            k *= ns
+            starts = k + np.repeat(scores.origins, frames) if scores.origins.any() else k
+            return starts, starts + ns
     hops, origins = np.repeat(scores.hops, frames), np.repeat(scores.origins, frames)
     starts = origins + grid_edges(k, hops)
     ends = origins + grid_edges(k + 1, hops)

@@ -230,15 +230,20 @@ class Scores:
 
     def take(self, chosen: Int64) -> Scores:
         """Keep chosen utterances, in that order."""
-        rows, offsets = rows_of(self.offsets, chosen)
+        if chosen.size and (np.diff(chosen) == 1).all():  # neighbours need no copy
+            first, last = int(chosen[0]), int(chosen[-1]) + 1
+            offsets = self.offsets[first : last + 1] - self.offsets[first]
+            kept = self._with_rows(slice(int(self.offsets[first]), int(self.offsets[last])), offsets)
+        else:
+            kept = self._with_rows(*rows_of(self.offsets, chosen))
         return replace(
-            self._with_rows(rows, offsets),
+            kept,
             utterances=tuple(self.utterances[i] for i in chosen.tolist()),
             hops=None if self.hops is None else self.hops[chosen],
             origins=None if self.origins is None else self.origins[chosen],
         )
 
-    def _with_rows(self, rows: Int64, offsets: Int64) -> Scores:
+    def _with_rows(self, rows: Int64 | slice, offsets: Int64) -> Scores:
         return replace(
             self,
             offsets=offsets,

@@ -28,6 +28,7 @@ from spoofspan.rules import RULES_VERSION, Regions
 from spoofspan.scores import Scores
 
 DIGITS = 16
+Rows = npt.NDArray[np.intp] | slice
 _ROWS = 1 << 18
 
 
@@ -53,7 +54,7 @@ class _Hash:
         self._kind = kind
         self._streams: dict[str, Any] = {}
 
-    def add(self, column: str, data: bytes) -> None:
+    def add(self, column: str, data: bytes | npt.NDArray[Any]) -> None:
         self._streams.setdefault(column, hashlib.sha256()).update(data)
 
     def add_texts(self, column: str, texts: Iterable[str]) -> None:
@@ -101,13 +102,14 @@ class ReferencesHash:
         content = tidy.labels.astype(np.int64) * 2**32 + kinds
         self._hashed.add_texts("ids", tidy.utterances)
         if tidy.durations is not None:
-            self._hashed.add("durations", tidy.durations.astype("<i8").tobytes())
+            self._hashed.add("durations", tidy.durations.astype("<i8"))
         names = [*tidy.kind_names, ""]
         kept = _add_runs(self._hashed, tidy.offsets, tidy.starts, tidy.ends, content)
-        self._hashed.add("labels", tidy.labels[kept].astype("<i8").tobytes())
+        self._hashed.add("labels", tidy.labels[kept].astype("<i8"))
         some = bool((kinds >= 0).any())
-        if kept.size:
-            self._hashed.add_texts("kinds", (names[kind] for kind in kinds[kept]) if some else [""] * kept.size)
+        if kinds[kept].size:
+            texts = (names[kind] for kind in kinds[kept]) if some else [""] * kinds[kept].size
+            self._hashed.add_texts("kinds", texts)
         self._any_kind |= some
 
     def digest(self) -> str:
@@ -133,9 +135,11 @@ class ScoresHash:
             some = scores.take(order[first:last])
             starts, ends = score_times(some)
             values = some.values.astype(np.float64)
-            values = (values if scores.higher == "bonafide" else -values) + 0.0  # no negative zero
+            if scores.higher == "spoof":
+                np.negative(values, out=values)
+            values += 0.0  # no negative zero
             kept = _add_runs(hashed, some.offsets, starts, ends, values)
-            hashed.add("scores", values[kept].astype("<f8").tobytes())
+            hashed.add("scores", values[kept].astype("<f8", copy=False))
 
     def digest(self) -> str:
         """The hash of what was added."""
@@ -178,29 +182,24 @@ def _sorted_order(utterances: Sequence[str]) -> Int64:
     return np.array(sorted(range(len(utterances)), key=utterances.__getitem__), np.int64)
 
 
-def _merged(
-    offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _merged(offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> tuple[Rows, Rows]:
     """First and last row of every stretch of touching ranges with equal content."""
-    if not starts.size:
-        none = np.zeros(0, np.intp)
-        return none, none
     joined = within_utterances(offsets, (starts[1:] == ends[:-1]) & (content[1:] == content[:-1]))
+    if not joined.any():
+        return slice(None), slice(None)
     return (
         np.flatnonzero(np.concatenate(([True], ~joined))),
         np.flatnonzero(np.concatenate((~joined, [True]))),
     )
 
 
-def _add_runs(
-    hashed: _Hash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
-) -> npt.NDArray[np.intp]:
+def _add_runs(hashed: _Hash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> Rows:
     """Add where the stretches of equal content lie; return the first row of each."""
     first, last = _merged(offsets, starts, ends, content)
-    before = np.searchsorted(first, offsets)
-    hashed.add("counts", np.diff(before).astype("<i8").tobytes())
-    hashed.add("starts", starts[first].astype("<i8", copy=False).tobytes())
-    hashed.add("ends", ends[last].astype("<i8", copy=False).tobytes())
+    before = offsets if isinstance(first, slice) else np.searchsorted(first, offsets)
+    hashed.add("counts", np.diff(before).astype("<i8"))
+    hashed.add("starts", starts[first].astype("<i8", copy=False))
+    hashed.add("ends", ends[last].astype("<i8", copy=False))
     return first
 
 

@@ -26,7 +26,7 @@ from spoofspan.formats.rows import TEXT_SNAP
 from spoofspan.formats.score_tables import SCORE_COLUMNS, SCORE_GRAMMAR, SCORE_NAMES, scores_from_parts
 from spoofspan.formats.sources import Source
 from spoofspan.formats.table_columns import Part, missing_columns
-from spoofspan.formats.tables import metadata_of, table_from_references, table_from_scores
+from spoofspan.formats.tables import metadata_of, plain_texts, table_from_references, table_from_scores
 from spoofspan.references import References
 from spoofspan.scores import Scores
 
@@ -234,18 +234,8 @@ def _write(table: Any, delimiter: str) -> Iterator[bytes]:
     yield (delimiter.join(table.column_names) + "\n").encode()
     for first in range(0, table.num_rows, ROWS_PER_PIECE):
         piece = io.BytesIO()
-        pa_csv.write_csv(_plain(table.slice(first, ROWS_PER_PIECE)), piece, options)
+        pa_csv.write_csv(plain_texts(table.slice(first, ROWS_PER_PIECE)), piece, options)
         yield piece.getvalue()
-
-
-def _plain(table: Any) -> Any:
-    """Text as such instead of as a dictionary."""
-    import pyarrow as pa
-
-    for at, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            table = table.set_column(at, field.name, table.column(at).cast(pa.string()))
-    return table
 
 
 def _formats(name: str, delimiter: str, word: str) -> tuple[Format[References], Format[Scores]]:

@@ -34,7 +34,7 @@ from spoofspan.errors import PROBLEMS_SHOWN, DataError, Problems, UsageError
 from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.score_fields import class_column, first_lines, is_header, is_number, score_of, wrong_width
 from spoofspan.formats.sources import Source
-from spoofspan.formats.table_columns import Part
+from spoofspan.formats.table_columns import Part, flat_array
 from spoofspan.formats.tables import table_from_scores
 from spoofspan.nanoseconds import Float64, Int64
 from spoofspan.scores import Higher, Scores
@@ -233,7 +233,7 @@ def _in_frame_order(read: _Frames, frames: Int64) -> _Frames:
     offsets = offsets_of(read.counts)
     wanted = np.arange(frames.size) - np.repeat(offsets[:-1], read.counts)
     if np.array_equal(frames, wanted):
-        return _Frames(read.ids, read.counts, read.values.copy())  # the rest of the blocks need not stay
+        return read
     order = np.lexsort((frames, utterance_of_rows(offsets)))
     if not np.array_equal(frames[order], wanted):
         raise _IrregularError
@@ -266,8 +266,9 @@ def _blocks(source: Source, separator: str, width: int, column: int) -> Iterator
         for block in blocks:
             if block.num_rows:
                 runs = compute.run_end_encode(block.column(0), run_end_type=pa.int32())
-                counts = np.diff(runs.run_ends.to_numpy(), prepend=0).tolist()
-                yield _Block(runs.values.to_pylist(), counts, block.column(1).to_numpy(), block.column(2).to_numpy())
+                counts = np.diff(flat_array(runs.run_ends), prepend=0).tolist()
+                frames, values = flat_array(block.column(1)), flat_array(block.column(2))
+                yield _Block(runs.values.to_pylist(), counts, frames, values)
 
 
 def _plain_id(utterance: str, separator: str) -> bool:

@@ -62,11 +62,11 @@ class DecisionRows(RangeRows):
             )
         found: dict[str, list[_Decision]] = {utterance: [] for utterance in self._of}
         ids = list(found)
-        for row, (i, start, end, label) in enumerate(
-            zip(self._utterance, self._start, self._end, self._label, strict=True)
+        for i, start, end, label, place in zip(
+            self._utterance, self._start, self._end, self._label, self._place, strict=True
         ):
             called = "spoof" if label == SPOOF else "bonafide"
-            found[ids[i]].append(_Decision(round(start * SECOND), round(end * SECOND), called, self.place_of(row)))
+            found[ids[i]].append(_Decision(round(start * SECOND), round(end * SECOND), called, place))
         snap = duration_ns(TEXT_SNAP if options.snap is None else options.snap, "snap")
         joined = {utterance: self._joined(utterance, ranges, snap) for utterance, ranges in found.items()}
         self.problems.raise_if_any("decide every instant once")

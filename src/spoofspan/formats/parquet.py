@@ -14,7 +14,7 @@ from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.score_tables import SCORE_COLUMNS, SCORE_GRAMMAR, SCORE_NAMES, scores_from_parts
 from spoofspan.formats.sources import Source
 from spoofspan.formats.table_columns import Part
-from spoofspan.formats.tables import table_from_references, table_from_scores
+from spoofspan.formats.tables import plain_texts, table_from_references, table_from_scores
 from spoofspan.references import References
 from spoofspan.scores import Scores
 
@@ -47,7 +47,9 @@ def _part(source: Source, names: Sequence[str]) -> Part:
             schema = pq.read_schema(opened)
             found = schema.names
             texts = [one.name for one in schema if one.name == "utterance" and pa.types.is_string(one.type)]
-            table = pq.ParquetFile(opened, read_dictionary=texts).read([name for name in found if name in names])
+            table = pq.ParquetFile(opened, read_dictionary=texts, page_checksum_verification=True).read(
+                [name for name in found if name in names]
+            )
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise source.broken(error) from None
     return Part(table, source.name, all_columns=found)
@@ -61,7 +63,7 @@ def stream(names: Sequence[str], sources: Sequence[Source], options: ReadOptions
     for source in sources:
         try:
             with _opened(source) as opened:
-                file = pq.ParquetFile(opened, pre_buffer=False)
+                file = pq.ParquetFile(opened, pre_buffer=False, page_checksum_verification=True)
                 found = file.schema_arrow.names
                 chosen = [name for name in found if name in (*names, options.column)]
                 batches = file.iter_batches(_rows_per_batch(file.metadata), columns=chosen, use_threads=False)
@@ -128,20 +130,24 @@ def write_scores(scores: Scores) -> Iterator[bytes]:
 def _write(table: Any, rows: int) -> Iterator[bytes]:
     import pyarrow.parquet as pq
 
+    # a dictionary of all ids would be written into every row group
+    schema = plain_texts(table.slice(0, 0)).schema
     names = [name for name in ("utterance", "label", "kind") if name in table.column_names]
 
     def writer(sink: Any) -> Any:
-        return pq.ParquetWriter(sink, table.schema, compression="zstd", use_dictionary=names)
+        return pq.ParquetWriter(sink, schema, compression="zstd", use_dictionary=names, write_page_checksum=True)
 
-    return in_pieces(table, rows, writer)
+    return in_pieces(table, rows, writer, plain_texts)
 
 
-def in_pieces(table: Any, rows: int, writer: Callable[[Any], Any]) -> Iterator[bytes]:
+def in_pieces(
+    table: Any, rows: int, writer: Callable[[Any], Any], prepare: Callable[[Any], Any] = lambda piece: piece
+) -> Iterator[bytes]:
     """Write so many rows of a table at a time, yielding the bytes of each piece when it is done."""
     sink = _Sink()
     with writer(sink) as out:
         for first in range(0, table.num_rows, rows):
-            out.write_table(table.slice(first, rows))
+            out.write_table(prepare(table.slice(first, rows)))
             yield sink.take()
     yield sink.take()
 

@@ -14,9 +14,14 @@ from spoofspan.nanoseconds import Float64
 UNUSUAL = b"\0\v\f\x1c\x1d\x1e\x1f|"
 
 
+def is_plain(data: bytes) -> bool:
+    """Whether a text is ASCII without anything that could be read in two ways."""
+    return data.isascii() and len(data.translate(None, UNUSUAL)) == len(data)
+
+
 def columns_of(data: bytes, widths: tuple[int, ...]) -> list[list[bytes]] | None:
     """The words of a text, column by column; None if its lines are not all of one of these widths, or not plain."""
-    if not data.isascii() or len(data.translate(None, UNUSUAL)) != len(data):
+    if not is_plain(data):
         return None
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     words = (data if data.endswith(b"\n") else data + b"\n").replace(b"\n", b" | ").split()

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from operator import itemgetter
 
 import numpy as np
 
 from spoofspan.columns import offsets_of
 from spoofspan.errors import DataError, Problems, UsageError
 from spoofspan.formats.registry import text_of
-from spoofspan.nanoseconds import SECOND, Float64, seconds_text
+from spoofspan.nanoseconds import SECOND, seconds_text
 from spoofspan.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
 
 # Text with three decimals: start and duration are rounded apart, so edges miss each other by up to this (seconds).
@@ -54,8 +52,7 @@ class RangeRows:
         self._end: list[float] = []
         self._label: list[int] = []
         self._kind: list[str | None] = []
-        self._place: list[str | int] = []  # or the line, in a file noted at once
-        self._files_at_once: list[tuple[int, str]] = []  # its first row and its name
+        self._place: list[str] = []
         self._whole_numbers = True
         self._any_kind = False
 
@@ -112,43 +109,6 @@ class RangeRows:
         self._any_kind |= self._kind[-1] is not None
         self._place.append(place)
 
-    def add_many(
-        self,
-        name: str,
-        utterances: list[str],
-        starts: Float64,
-        lengths: Float64,
-        labels: list[str],
-        whole_numbers: bool,
-    ) -> bool:
-        """Note one range for each line of a file; False, and nothing noted, if any is a problem."""
-        meanings = {label: label_and_kind(label) for label in set(labels)}
-        times = np.concatenate((starts, lengths))
-        fine = bool(((times >= 0) & (times <= SUSPICIOUS_SECONDS)).all())
-        if not fine or any(code is None for code, _ in meanings.values()):
-            return False
-        self._whole_numbers &= whole_numbers
-        known = self._of
-        self._files_at_once.append((len(self._start), name))
-        self._utterance += [known.setdefault(utterance, len(known)) for utterance in utterances]
-        self._start += starts.tolist()
-        self._end += (starts + lengths).tolist()
-        codes = {label: BONA_FIDE if code is None else code for label, (code, _) in meanings.items()}
-        self._label += [codes[label] for label in labels]
-        kinds = {label: kind for label, (_, kind) in meanings.items()}
-        self._kind += [kinds[label] for label in labels]
-        self._any_kind |= any(kind is not None for kind in kinds.values())
-        self._place += range(1, len(utterances) + 1)
-        return True
-
-    def place_of(self, row: int) -> str:
-        """The file and line of a range."""
-        place = self._place[row]
-        if isinstance(place, str):
-            return place
-        name = self._files_at_once[bisect_right(self._files_at_once, row, key=itemgetter(0)) - 1][1]
-        return f"{name}:{place}"
-
     @property
     def empty(self) -> bool:
         """Whether there is neither an utterance nor a problem."""
@@ -198,7 +158,7 @@ class RangeRows:
             last = max(range(len(self._end)), key=self._end.__getitem__, default=None)
             if last is not None and self._whole_numbers and self._end[last] > SUSPICIOUS_WHOLE_SECONDS:
                 self.problems.add(
-                    f"{self.place_of(last)}: utterance {ids[self._utterance[last]]!r}: all times are whole numbers, "
+                    f"{self._place[last]}: utterance {ids[self._utterance[last]]!r}: all times are whole numbers, "
                     f"up to {self._end[last]:.0f}; are these milliseconds or samples?"
                 )
             self.problems.raise_if_any("write seconds; if they are seconds, give durations as well")
@@ -206,7 +166,7 @@ class RangeRows:
         known = np.array([durations[utt] for utt in ids], np.float64)[np.array(self._utterance, np.int64)]
         suspicious = np.flatnonzero((np.array(self._end) > SUSPICIOUS_RATIO * known) & (known > 0))
         for row in suspicious.tolist():
-            place, i, end = self.place_of(row), self._utterance[row], self._end[row]
+            place, i, end = self._place[row], self._utterance[row], self._end[row]
             self.problems.add(
                 f"{place}: utterance {ids[i]!r}: a range ends at {end:g} s, the utterance at {durations[ids[i]]:g} "
                 "s; are these milliseconds or samples?"
@@ -215,9 +175,7 @@ class RangeRows:
 
     def _files(self) -> str:
         """Name the file, for problems that are found when there are no lines any more."""
-        at_once = {name for _, name in self._files_at_once}
-        texts = (place for place in self._place if isinstance(place, str))
-        found = at_once | {re.split(r":\d+|\[\d+\]", place, maxsplit=1)[0] for place in texts}
+        found = {re.split(r":\d+|\[\d+\]", place, maxsplit=1)[0] for place in self._place}
         return f"{found.pop()}: " if len(found) == 1 else ""
 
 

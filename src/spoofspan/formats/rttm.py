@@ -9,13 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from spoofspan.errors import UsageError
-from spoofspan.formats.plain_columns import columns_of, numbers_of, texts_of
+import numpy as np
+
+from spoofspan.columns import offsets_of
+from spoofspan.errors import DataError, UsageError
+from spoofspan.formats.plain_columns import is_plain
 from spoofspan.formats.registry import Format, ReadOptions, text_of
-from spoofspan.formats.rows import TEXT_SNAP, RangeRows, check_words, label_and_kind, time_text, written_ranges
+from spoofspan.formats.rows import (
+    SUSPICIOUS_RATIO,
+    SUSPICIOUS_SECONDS,
+    TEXT_SNAP,
+    RangeRows,
+    check_words,
+    label_and_kind,
+    time_text,
+    written_ranges,
+)
 from spoofspan.formats.sources import Source
-from spoofspan.formats.table_columns import Part
+from spoofspan.formats.table_columns import Part, Texts, encoded_texts, flat
 from spoofspan.formats.tables import table_from_references
+from spoofspan.nanoseconds import Float64
 from spoofspan.references import LABELS, References
 
 LINES_PER_PIECE = 1 << 17
@@ -29,23 +42,83 @@ def recognises(head: bytes) -> bool:
 
 def read(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read RTTM files."""
+    if len(sources) == 1 and (plain := _quickly(sources[0], options)) is not None:
+        return plain
     rows = RangeRows()
-    for source in sources:
-        if not _note_quickly(rows, source):
-            _note_lines(rows, source.name, source.lines())
+    note_ranges(rows, sources)
     return rows.build(options.durations, snap=_snap(options))
 
 
-def _note_quickly(rows: RangeRows, source: Source) -> bool:
-    """Note all ranges of a file at once; False, and nothing noted, if anything at all is unusual."""
-    columns = columns_of(source.read(), (9, 10))
-    if columns is None or set(columns[0]) != {b"SPEAKER"}:
-        return False
-    starts, lengths = numbers_of(columns[3]), numbers_of(columns[4])
-    if starts is None or lengths is None:
-        return False
-    whole = all(map(bytes.isdigit, columns[3])) and all(map(bytes.isdigit, columns[4]))
-    return rows.add_many(source.name, texts_of(columns[1]), starts, lengths, texts_of(columns[7]), whole)
+def _quickly(source: Source, options: ReadOptions) -> References | None:
+    """Read a file as a table; None if anything at all is unusual, and has to be looked at line by line."""
+    columns = _columns(source.read())
+    if columns is None:
+        return None
+    utterances, starts, lengths, labels = columns
+    ends = starts + lengths
+    times = np.concatenate((starts, lengths))
+    meanings = [label_and_kind(label) for label in labels.values]
+    fine = ((times >= 0) & (times <= SUSPICIOUS_SECONDS)).all() and all(code is not None for code, _ in meanings)
+    if not fine or (times == np.floor(times)).all():
+        return None
+    durations, listed = options.durations, utterances.values
+    if durations is not None:
+        if not all(utterance in durations for utterance in listed):
+            return None
+        known = np.array([durations[utterance] for utterance in listed])
+        if (ends > SUSPICIOUS_RATIO * known[utterances.codes]).any():
+            return None
+    ids = list(dict.fromkeys([*listed, *(durations or ())]))
+    order = np.argsort(utterances.codes, kind="stable")
+    counts = np.bincount(utterances.codes, minlength=len(ids))
+    words = labels.codes[order]
+    kinds = [kind for _, kind in meanings]
+    try:
+        return References.from_columns(
+            ids,
+            None if durations is None else np.array([durations[utterance] for utterance in ids], np.float64),
+            offsets_of(counts),
+            starts[order],
+            ends[order],
+            labels=np.array([code for code, _ in meanings], np.int8)[words],
+            kinds=[kinds[word] for word in words] if any(kinds) else None,
+            snap=_snap(options),
+        )
+    except DataError:
+        return None
+
+
+def _columns(data: bytes) -> tuple[Texts, Float64, Float64, Texts] | None:
+    """Utterances, starts, durations and labels of plain lines."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    if not is_plain(data) or b"\t" in data or b'"' in data:
+        return None
+    while b"  " in data:
+        data = data.replace(b"  ", b" ")
+    data = data.replace(b"\r\n", b"\n").replace(b" \n", b"\n")
+    width = data.partition(b"\n")[0].count(b" ") + 1
+    if width not in (9, 10):
+        return None
+    word, number = pa.dictionary(pa.int32(), pa.string()), pa.float64()
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(data),
+            csv.ReadOptions(use_threads=False, column_names=[str(i) for i in range(width)]),
+            csv.ParseOptions(delimiter=" ", quote_char=False),
+            csv.ConvertOptions(
+                column_types={"0": word, "1": word, "3": number, "4": number, "7": word},
+                include_columns=["0", "1", "3", "4", "7"],
+                null_values=[],
+            ),
+        )
+    except pa.ArrowException:
+        return None
+    first, utterances, labels = (encoded_texts(table.column(name)) for name in ("0", "1", "7"))
+    if first.values != ["SPEAKER"]:
+        return None
+    return utterances, flat(table.column("3")), flat(table.column("4")), labels
 
 
 def stream(sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:

@@ -36,7 +36,7 @@ from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.rows import SUSPICIOUS_RATIO
 from spoofspan.formats.score_tables import scores_from_parts
 from spoofspan.formats.sources import Source, Where
-from spoofspan.formats.table_columns import Part
+from spoofspan.formats.table_columns import Part, flat, flat_array
 from spoofspan.formats.tables import table_from_references, table_from_scores
 from spoofspan.nanoseconds import seconds_text
 from spoofspan.references import BONA_FIDE, SPOOF, References
@@ -242,7 +242,7 @@ class _Cut:
         found = []
         for name, tables in pieces.items():
             table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
-            rows = table.column(ROW).to_numpy()
+            rows = flat(table.column(ROW))
             found.append(replace(first[name], table=table.drop_columns([ROW]), rows=rows))
         return found
 
@@ -263,7 +263,7 @@ def _codes(table: Any) -> tuple[npt.NDArray[np.int64], list[str]]:
     if column is None:
         return np.full(table.num_rows, -1), []
     encoded = column if hasattr(column, "indices") else column.dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = flat_array(encoded.indices.fill_null(-1)).astype(np.int64)
     return codes, [str(value) for value in encoded.dictionary.to_pylist()]
 
 

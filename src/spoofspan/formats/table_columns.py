@@ -157,25 +157,7 @@ class PartColumns:
             raise DataError(f"{self.part.name}: column {name!r} is of type {column.type}; {meaning}: make it text")
         if not dictionary and not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             column = column.cast(pa.large_string())
-        codes = np.empty(len(column), np.int32)
-        known: dict[str | None, int] = {None: -1} | ({"": -1} if empty_is_missing else {})
-        values: list[str] = []
-        done = 0
-        for chunk in column.chunks:
-            encoded = chunk if dictionary else chunk.dictionary_encode()
-            own = []
-            for value in encoded.dictionary.to_pylist():
-                code = known.get(value)
-                if code is None:
-                    code = known[value] = len(values)
-                    values.append(value)
-                own.append(code)
-            own.append(-1)  # index -1: null
-            index = encoded.indices
-            index = index.cast(pa.int64(), safe=False).fill_null(-1) if index.null_count else index
-            codes[done : done + len(chunk)] = np.array(own, np.int32)[index.to_numpy(zero_copy_only=False)]
-            done += len(chunk)
-        return Texts(codes, values)
+        return encoded_texts(column if dictionary else column.dictionary_encode(), empty_is_missing=empty_is_missing)
 
     def times(self, name: str) -> Times:
         """Take a column of times: integers are ns, floats are seconds."""
@@ -250,8 +232,34 @@ def flat(column: Any) -> npt.NDArray[Any]:
     return flat_array(one_array(column))
 
 
+def encoded_texts(column: Any, *, empty_is_missing: bool = False) -> Texts:
+    """The texts of a dictionary column."""
+    import pyarrow as pa
+
+    # one dictionary for all chunks; each may come with all ids of the corpus
+    encoded = one_array(column.unify_dictionaries())
+    known: dict[str | None, int] = {None: -1} | ({"": -1} if empty_is_missing else {})
+    values: list[str] = []
+    own = []
+    for value in encoded.dictionary.to_pylist():
+        code = known.get(value)
+        if code is None:
+            code = known[value] = len(values)
+            values.append(value)
+        own.append(code)
+    own.append(-1)  # index -1: null
+    index = encoded.indices
+    index = index.cast(pa.int64(), safe=False).fill_null(-1) if index.null_count else index
+    return Texts(np.array(own, np.int32)[flat_array(index)], values)
+
+
 def flat_array(array: Any) -> npt.NDArray[Any]:
     """An Arrow array as a numpy one."""
+    import pyarrow as pa
+
+    if array.null_count == 0 and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+        # without a copy; to_numpy would import pandas wherever it is installed, which takes half a second
+        return np.from_dlpack(array)
     return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 

@@ -124,6 +124,16 @@ def _table(columns: dict[str, Any], metadata: dict[str, Any]) -> Any:
     return pa.table(columns).replace_schema_metadata(metadata_of(metadata))
 
 
+def plain_texts(table: Any) -> Any:
+    """The same table, text as such instead of as a dictionary."""
+    import pyarrow as pa
+
+    for at, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(at, field.name, table.column(at).cast(pa.string()))
+    return table
+
+
 def metadata_of(stated: dict[str, Any]) -> dict[bytes, bytes] | None:
     """What a table says about itself, as metadata of its schema."""
     return {METADATA_KEY: json.dumps({"version": METADATA_VERSION, **stated}).encode()} if stated else None
