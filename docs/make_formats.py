@@ -39,11 +39,12 @@ def main(arguments: list[str]) -> None:
 
 def table(title: str, registry: Registry[Any]) -> str:
     """One table of formats."""
-    lines = [f"## {title}", "", "| name | what | needs | written |", "|---|---|---|---|"]
+    lines = [f"## {title}", "", "| name | what | needs | written | in pieces |", "|---|---|---|---|---|"]
     for one in registry.formats.values():
         about = one.about.replace("|", "\\|").replace("<", "&lt;")
         needs = ", ".join(f"`--{need}`" for need in one.needs)
-        lines.append(f"| `{one.name}` | {about} | {needs} | {'yes' if one.write else 'no'} |")
+        written, pieces = ("yes" if able else "no" for able in (one.write, one.stream))
+        lines.append(f"| `{one.name}` | {about} | {needs} | {written} | {pieces} |")
     return "\n".join(lines) + "\n"
 
 

@@ -14,7 +14,7 @@ from test_exactness import build
 import spoofspan as ss
 from spoofspan.cli import main
 from spoofspan.errors import SpoofspanError
-from spoofspan.formats import arrow_ipc, csv_files, frame_lines, memory, parquet, rttm
+from spoofspan.formats import arrow_ipc, csv_files, frame_lines, jsonl, memory, parquet, rttm
 from spoofspan.formats.durations import reco2dur_lines
 from spoofspan.formats.sharding import IdSample
 from spoofspan.formats.tables import table_from_scores
@@ -92,7 +92,7 @@ def references_as(kind, references, folder):
         return write(folder / "r.rttm", rttm.write(references)), {"durations": folder / "reco2dur"}
     if kind == "csv":
         return write(folder / "r.csv", csv_files.write_references(references, ",")), {}
-    module = {"parquet": parquet, "arrow": arrow_ipc}[kind]
+    module = {"parquet": parquet, "arrow": arrow_ipc, "jsonl": jsonl}[kind]
     return write(folder / f"r.{kind}", module.write_references(references)), {}
 
 
@@ -112,12 +112,12 @@ def scores_as(kind, scores, folder):
     if kind == "npz":
         np.savez(folder / "s.npz", **dict(zip(scores.utterances, scores.values.reshape(-1, 50), strict=True)))
         return folder / "s.npz", {"hop": 0.02, "higher": "bonafide"}
-    module = {"wide": parquet, "arrow": arrow_ipc}[kind]
+    module = {"wide": parquet, "arrow": arrow_ipc, "jsonl": jsonl}[kind]
     return write(folder / f"s.{kind}", module.write_scores(scores)), {}
 
 
-@pytest.mark.parametrize("score_kind", ["unit", "gz", "wide", "long", "shuffled", "arrow", "csv", "npz"])
-@pytest.mark.parametrize("reference_kind", ["rttm", "csv", "parquet", "arrow"])
+@pytest.mark.parametrize("score_kind", ["unit", "gz", "wide", "long", "shuffled", "arrow", "csv", "jsonl", "npz"])
+@pytest.mark.parametrize("reference_kind", ["rttm", "csv", "jsonl", "parquet", "arrow"])
 def test_every_streamed_format_has_the_same_bits(reference_kind, score_kind, corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(rttm, "LINES_PER_PIECE", 7)
     monkeypatch.setattr(frame_lines, "LINES_PER_PIECE", 130)
@@ -125,6 +125,7 @@ def test_every_streamed_format_has_the_same_bits(reference_kind, score_kind, cor
     monkeypatch.setattr(parquet, "VALUES_PER_BATCH", 170)
     monkeypatch.setattr(arrow_ipc, "BYTES_PER_PIECE", 2000)
     monkeypatch.setattr(csv_files, "BYTES_PER_PIECE", 2000)
+    monkeypatch.setattr(jsonl, "BYTES_PER_PIECE", 2000)
     references, more = references_as(reference_kind, corpus[0], tmp_path)
     scores, told = scores_as(score_kind, corpus[1], tmp_path)
     read = ss.read_references(references, **more), ss.read_scores(scores, **told)

@@ -10,10 +10,16 @@ Text has no types: times are always seconds. Infinite scores are written as Pyth
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from spoofspan.errors import DataError, Problems
 from spoofspan.formats.reference_tables import LABEL_NAMES, REFERENCE_COLUMNS, REFERENCE_GRAMMAR, references_from_parts
@@ -22,12 +28,13 @@ from spoofspan.formats.rows import TEXT_SNAP
 from spoofspan.formats.score_tables import SCORE_COLUMNS, SCORE_GRAMMAR, SCORE_NAMES, scores_from_parts
 from spoofspan.formats.sources import Source
 from spoofspan.formats.table_columns import Part
-from spoofspan.formats.tables import table_from_references, table_from_scores
+from spoofspan.formats.tables import metadata_of, table_from_references, table_from_scores
 from spoofspan.references import References
 from spoofspan.scores import Scores
 
 BOM = b"\xef\xbb\xbf"
 BLOCK_BYTES = 1 << 24
+BYTES_PER_PIECE = 1 << 23
 ROWS_PER_PIECE = 1 << 12
 TEXTS = ("utterance", "label", "kind", "higher")
 START = re.compile(rb'\s*\{[^{}]*?"utterance"\s*:')
@@ -77,6 +84,34 @@ def _part(source: Source, wanted: Sequence[str]) -> Part:
     used = [name for name in types if name in first or table.column(name).null_count < max(1, table.num_rows)]
     names = list(dict.fromkeys([*first, *used]))
     return Part(table.select(used), source.name, 1 if one_line_each else None, names)
+
+
+def stream(
+    sources: Sequence[Source], options: ReadOptions, *, wanted: Sequence[str], snap: float | None = None
+) -> Iterator[Part]:
+    """Read JSON Lines some lines at a time."""
+    names = (*wanted, options.column) if options.column else tuple(wanted)
+    for source in sources:
+        first = 0
+        try:
+            with source.open() as opened:
+                while lines := opened.readlines(BYTES_PER_PIECE):
+                    part = _piece(source, b"".join(lines), names)
+                    table = part.table
+                    if snap is not None:
+                        table = table.replace_schema_metadata(metadata_of({"snap": snap}))
+                    yield replace(part, table=table, rows=np.arange(first, first + len(lines))[: table.num_rows])
+                    first += len(lines)
+        except (OSError, EOFError, zlib.error) as error:
+            raise source.broken(error) from None
+
+
+def _piece(source: Source, data: bytes, wanted: Sequence[str]) -> Part:
+    try:
+        return _part(Source(source.name, lambda: io.BytesIO(data)), wanted)
+    except DataError:
+        _part(source, wanted)  # read whole, it says which line is wrong
+        raise
 
 
 def _has_null_for_an_object(data: bytes) -> bool:
@@ -213,6 +248,7 @@ REFERENCE_FORMATS = (
         lambda head: _recognises_with(head, LABEL_NAMES),
         write_references,
         SUFFIXES,
+        stream=partial(stream, wanted=REFERENCE_COLUMNS, snap=TEXT_SNAP),
     ),
 )
 SCORE_FORMATS = (
@@ -223,5 +259,6 @@ SCORE_FORMATS = (
         lambda head: _recognises_with(head, SCORE_NAMES),
         write_scores,
         SUFFIXES,
+        stream=partial(stream, wanted=SCORE_COLUMNS),
     ),
 )

@@ -243,7 +243,9 @@ class _Cut:
         for name, tables in pieces.items():
             table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
             rows = flat(table.column(ROW))
-            found.append(replace(first[name], table=table.drop_columns([ROW]), rows=rows))
+            table = table.drop_columns([ROW])
+            names = dict.fromkeys([*first[name].all_columns, *table.column_names])
+            found.append(replace(first[name], table=table, rows=rows, all_columns=tuple(names)))
         return found
 
 
