@@ -10,9 +10,10 @@ import numpy as np
 from spoofspan.columns import blocks, sum_by_utterance
 from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK
 from spoofspan.nanoseconds import Int64
+from spoofspan.operating_point import OperatingPoint
 from spoofspan.overlaying import lay_over, overlay_part, undecided_time
 from spoofspan.references import References
-from spoofspan.rules import rules_for
+from spoofspan.rules import Rules, rules_for
 from spoofspan.scores import Scores
 
 if TYPE_CHECKING:
@@ -52,6 +53,18 @@ def errors_by_utterance(
 ) -> UtteranceErrors:
     """Measure each utterance at a threshold on the scale of the scores (``everything`` calls all of it spoof)."""
     chosen, _ = rules_for("range", convention, rules)
+    return errors_at_threshold(references, scores, threshold, everything, chosen)
+
+
+def errors_with(references: References, scores: Scores, point: OperatingPoint, rules: Rules) -> UtteranceErrors:
+    """As :func:`errors_by_utterance`, at an operating point and under rules that are settled."""
+    return errors_at_threshold(references, scores, point.threshold, point.everything, rules)
+
+
+def errors_at_threshold(
+    references: References, scores: Scores, threshold: float, everything: bool, chosen: Rules
+) -> UtteranceErrors:
+    """As :func:`errors_by_utterance`, under rules that are settled."""
     labelling, runs, touched = overlay_part(references, scores, chosen)
     undecided_bona_fide, undecided_spoof = undecided_time(labelling, runs, chosen, touched)
     tau = threshold if scores.higher == "bonafide" else -threshold

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.bisection import Quantiles, RangeRates, bisect
+from spoofspan.breakdown import UtteranceErrors, errors_with
 from spoofspan.columns import offsets_of
 from spoofspan.curve import ErrorCurve, error_curve_of
-from spoofspan.errors import UndefinedMeasureError
+from spoofspan.errors import UndefinedMeasureError, UsageError
 from spoofspan.labelling import label_references
 from spoofspan.mass import ScoreMass
 from spoofspan.measures import (
@@ -30,8 +31,9 @@ from spoofspan.points import Grid, check_resolution, point_mass_with
 from spoofspan.progress import track
 from spoofspan.references import References
 from spoofspan.rules import CONVENTIONS, rules_for
-from spoofspan.scores import Scores
+from spoofspan.scores import DECISION_THRESHOLD, Scores
 from spoofspan.signature import Inputs, sign
+from spoofspan.valuing import ScoresAre
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -137,21 +139,37 @@ def _measure(
     eer_rule: str | None,
     undefined: Undefined,
     rules: Mapping[str, Any],
+    threshold: float | None = None,
+    scores_are: ScoresAre | None = None,
 ) -> Measurement:
     references, scores = inputs.references, inputs.scores
-    scores.refuse_decisions("an EER")
-    plan = plan_measure(measure, scores.hop, convention, eer_rule, rules)
+    if scores.decisions:
+        threshold = _threshold_of_decisions(measure, scores, threshold)
+    plan = plan_measure(measure, scores.hop, convention, eer_rule, rules, threshold, scores_are)
     mass, touched = plan.mass(references, scores)
     signer = partial(
         sign,
         str(plan.measure),
-        plan.eer_rule,
+        plan.read_off,
         plan.spelled_rules(references.snap),
         inputs,
         mass.utterances,
         plan.rules.regions,
     )
-    return plan.measured(mass, touched, len(mass.utterances), signer, undefined)
+
+    def errors_at(point: OperatingPoint) -> UtteranceErrors:
+        return errors_with(references, scores, point, plan.rules)
+
+    return plan.measured(mass, touched, len(mass.utterances), signer, undefined, errors_at)
+
+
+def _threshold_of_decisions(measure: Measure, scores: Scores, threshold: float | None) -> float:
+    """Hard decisions have one threshold; whatever needs another, or all of them, is refused."""
+    if measure.kind.group != "threshold" or measure.given is not None:
+        scores.refuse_decisions(str(measure))
+    if threshold not in (None, DECISION_THRESHOLD):
+        raise UsageError(f"hard decisions have no threshold to move to {threshold}; leave threshold= (--threshold) out")
+    return DECISION_THRESHOLD
 
 
 def bisection_eer(
@@ -254,6 +272,12 @@ class Evaluation:
     def __str__(self) -> str:
         return "\n".join(map(str, self.measurements.values()))
 
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        from spoofspan.report.results import results_table
+
+        return results_table(self, signatures=False).render("html")
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
         return {"measurements": [m.to_dict() for m in self.measurements.values()]}
@@ -266,18 +290,22 @@ def evaluate(
     *,
     convention: str = "default",
     eer_rule: str | None = None,
+    threshold: float | None = None,
+    scores_are: ScoresAre | None = None,
     on_undefined: OnUndefined | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
-    """Measure several things: ``evaluate(references, scores, ["range-eer", "point-eer@20ms"])``.
+    """Measure several things: ``evaluate(references, scores, ["range-eer", "range-f1", "point-eer@20ms"])``.
 
-    A measure without a value is an error; with ``on_undefined`` it is left out, and that is called with the reason.
+    Measures at a threshold (``range-f1``) are taken at ``threshold``, or else at that of the EER. ``scores_are`` ("llr"
+    or "probability") is for those that take scores at their word (``range-cllr``). A measure without a value is an
+    error; with ``on_undefined`` it is left out, and that is called with the reason.
     """
     results: dict[str, Measurement] = {}
     inputs = Inputs(references, scores)
     for measure in track(parse_measures(measures), "measuring"):
         try:
-            result = _measure(measure, inputs, convention, eer_rule, "raise", rules)
+            result = _measure(measure, inputs, convention, eer_rule, "raise", rules, threshold, scores_are)
         except UndefinedMeasureError as error:
             if on_undefined is None:
                 raise

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spoofspan.errors import UsageError, nearest_name
+from spoofspan.measure_kinds import KINDS, PAPER
 from spoofspan.measures import Measure
 from spoofspan.rules import CHOICES, CONVENTIONS, Rules
-
-PAPER = (
-    "L. Zhang, X. Wang, E. Cooper, N. Evans, J. Yamagishi: Range-Based Equal Error Rate for Spoof Localization, 2023"
-)
 
 MEASURES: Mapping[str, str] = {
     "range-eer": (
@@ -81,10 +78,16 @@ def explain(subject: str) -> str:
         return f"{name} (EER rule)\n\n{EER_RULES[name.partition('(')[0]]}"
     if name in CONVENTIONS:
         return _explain_convention(name)
-    family = name if name in MEASURES else _family(name)
-    if family is not None:
-        return f"{name} (measure)\n\n{MEASURES[family]}"
-    known = [*MEASURES, *RULES, *EER_RULES, *CONVENTIONS]
+    if name in MEASURES:
+        return f"{name} (measure)\n\n{MEASURES[name]}"
+    if name == "measures":
+        return _list_measures()
+    try:
+        return _explain_measure(Measure.parse(name if not name.startswith("point-") or "@" in name else f"{name}@20ms"))
+    except UsageError:
+        if name in KINDS:
+            return _explain_measure(Measure.parse(f"range-{name}"))
+    known = [*MEASURES, *KINDS, *RULES, *EER_RULES, *CONVENTIONS, "measures"]
     raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")
 
 
@@ -93,11 +96,42 @@ def _default(rule: str) -> str:
     return "set by the data" if value is None else str(value)
 
 
-def _family(name: str) -> str | None:
-    try:
-        return Measure.parse(name).family
-    except UsageError:
-        return None
+def _explain_measure(measure: Measure) -> str:
+    kind = measure.kind
+    if measure.family in MEASURES:
+        return f"{measure} (measure)\n\n{MEASURES[measure.family]}"
+    counted = {"range": "durations (ns)", "point": "points of one resolution", "utterance": "utterances"}[measure.basis]
+    lines = [
+        f"{measure} (measure): {kind.about}",
+        "",
+        f"  {kind.formula}",
+        "",
+        f"Counted in {counted}; {kind.direction} is better.",
+    ]
+    if kind.positive:
+        lines.append(f"Positive is {measure.positive}; {measure.basis}-{kind.name}-bonafide has bona fide as positive.")
+    if kind.group == "threshold":
+        lines.append("Taken at --threshold, at that of --threshold-from, or at that of the EER;")
+        lines.append(f"at the best threshold under a constraint: {measure.basis}-{kind.name}@fpr=0.01.")
+    if kind.parameters:
+        lines.append(f"Parameters: {', '.join(f'{name}={value:g}' for name, value in measure.parameters)}.")
+    if kind.reference:
+        lines.append(f"Reference: {kind.reference}.")
+    return "\n".join(lines)
+
+
+def _list_measures() -> str:
+    width = max(map(len, KINDS))
+    rows = [f"  {kind.name:{width}}  {kind.formula}  ({kind.direction} is better)" for kind in KINDS.values()]
+    return "\n".join(
+        [
+            "A measure is <basis>-<name>: range-f1 (durations), point-f1@20ms (points), utterance-f1.",
+            "range-f1-bonafide has bona fide as positive, range-f1-macro is the mean over utterances,",
+            "range-fnr@fpr=0.01 is taken at the best threshold under a constraint.",
+            "",
+            *rows,
+        ]
+    )
 
 
 def _explain_convention(name: str) -> str:

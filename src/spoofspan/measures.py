@@ -1,28 +1,36 @@
 """Measures and measurements: a measure is a name with one spelling, a measurement a value with all that belongs to it.
 
-``range-eer``, ``point-eer@20ms`` and ``utterance-eer`` are the canonical spellings; they are arguments, column titles
-and parts of signatures at once.
+``range-eer``, ``point-eer@20ms``, ``range-f1``, ``range-fnr@fpr=0.01`` are canonical spellings; they are arguments,
+column titles and parts of signatures at once. :mod:`spoofspan.measure_kinds` lists what there is.
 """
 
 from __future__ import annotations
 
+import difflib
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from spoofspan.bisection import Bisection, BisectionStep
 from spoofspan.errors import UsageError, nearest_name
+from spoofspan.measure_kinds import KINDS, Kind
 from spoofspan.operating_point import OperatingPoint
 from spoofspan.rules import Rules, Touched
 from spoofspan.signature import Signature
 
-FAMILIES = ("range-eer", "point-eer", "utterance-eer")
-EXAMPLES = ("range-eer", "point-eer@20ms", "utterance-eer")
-_SPELLING = re.compile(r"(?P<family>[a-z-]+)(?:@(?P<resolution>[0-9.]+)(?P<unit>ms|s))?")
+EXAMPLES = (
+    *(f"{basis}-{kind.name}" for kind in KINDS.values() for basis in kind.bases if basis != "point"),
+    *(f"point-{kind.name}@20ms" for kind in KINDS.values() if "point" in kind.bases),
+)
+_FAMILY = re.compile(
+    r"(?P<basis>range|point|utterance)-(?P<name>[a-z0-9-]+?)(?P<positive>-bonafide)?(?P<macro>-macro)?"
+)
+_RESOLUTION = re.compile(r"(?P<number>[0-9.]+)(?P<unit>ms|s)")
 # From this gap between FPR and FNR on, "equal" error rate is a bold name for their mean.
 WIDE_GAP = 0.005
 
@@ -35,36 +43,129 @@ class Measure:
     Measure(family='point-eer', resolution=0.02)
     >>> str(Measure("point-eer", 0.64)), str(Measure("range-eer"))
     ('point-eer@640ms', 'range-eer')
+    >>> str(Measure.parse("point-fnr@fpr=0.010@20ms"))
+    'point-fnr@20ms@fpr=0.01'
     """
 
     family: str
-    resolution: float | None = None
+    resolution: float | None = None  # seconds, of points
+    given: tuple[str, str] | None = field(default=None, repr=False)  # a constraint: what, and its bound as text
+    parameters: tuple[tuple[str, float], ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        if self.resolution is None:
-            return self.family
-        return f"{self.family}@{milliseconds(self.resolution)}"
+        parts = [self.family]
+        if self.resolution is not None:
+            parts.append(milliseconds(self.resolution))
+        if self.given is not None:
+            parts.append("=".join(self.given))
+        if self.parameters:
+            parts.append(",".join(f"{name}={value:g}" for name, value in self.parameters))
+        return "@".join(parts)
+
+    @property
+    def basis(self) -> str:
+        """What is counted: range (durations), point or utterance."""
+        return self._matched()["basis"]
+
+    @property
+    def kind(self) -> Kind:
+        """What is made of it."""
+        return KINDS[self._matched()["name"]]
+
+    @property
+    def positive(self) -> Literal["spoof", "bonafide"]:
+        """The positive class."""
+        return "bonafide" if self._matched()["positive"] else "spoof"
+
+    @property
+    def macro(self) -> bool:
+        """Whether it is the mean over utterances."""
+        return self._matched()["macro"] is not None
+
+    def _matched(self) -> re.Match[str]:
+        match = _FAMILY.fullmatch(self.family)
+        if match is None or match["name"] not in KINDS:
+            raise UsageError(_no_measure(self.family))
+        return match
 
     @classmethod
     def parse(cls, spelling: str | Measure) -> Measure:
         """Read a spelling, or say which one was meant."""
         if isinstance(spelling, Measure):
             return spelling
-        match = _SPELLING.fullmatch(str(spelling).strip())
-        if match is None or match["family"] not in FAMILIES:
-            raise UsageError(f"no measure {spelling!r}: {nearest_name(str(spelling), EXAMPLES)}")
-        family = match["family"]
-        if (family == "point-eer") != (match["resolution"] is not None):
-            raise UsageError(f"no measure {spelling!r}: only point-eer has a resolution: point-eer@20ms")
-        if match["resolution"] is None:
-            return cls(family)
+        family, *parts = str(spelling).strip().split("@")
+        match = _FAMILY.fullmatch(family)
+        if match is None or match["name"] not in KINDS or match["basis"] not in KINDS[match["name"]].bases:
+            raise UsageError(_no_measure(str(spelling)))
+        kind = KINDS[match["name"]]
+        resolution: float | None = None
+        given: tuple[str, str] | None = None
+        parameters = dict(kind.parameters)
+        for part in parts:
+            if "=" not in part:
+                resolution = _resolution(spelling, part)
+            elif kind.group == "threshold" and "," not in part:
+                given = _constraint(spelling, part)
+            else:
+                _set_parameters(spelling, part, parameters)
+        if (match["basis"] == "point") != (resolution is not None):
+            raise UsageError(
+                f"no measure {spelling!r}: points have a resolution, and nothing else has: point-{kind.name}@20ms"
+            )
+        if match["positive"] and not kind.positive:
+            raise UsageError(f"no measure {spelling!r}: {kind.name} has no positive class; leave -bonafide out")
+        if match["macro"] and (kind.group != "threshold" or match["basis"] != "range" or given is not None):
+            raise UsageError(
+                f"no measure {spelling!r}: a mean over utterances is taken of range measures at a threshold: "
+                "range-f1-macro"
+            )
+        return cls(family, resolution, given, tuple(parameters.items()))
+
+
+def _no_measure(spelling: str) -> str:
+    close = difflib.get_close_matches(spelling, EXAMPLES, n=1, cutoff=0.5)
+    meant = f"did you mean {close[0]!r}? " if close else ""
+    some = "range-eer, point-eer@20ms, range-f1"
+    return f"no measure {spelling!r}: {meant}({some}, ...: 'spoofspan explain measures' lists all)"
+
+
+def _resolution(spelling: object, text: str) -> float:
+    match = _RESOLUTION.fullmatch(text)
+    try:
+        number = Fraction(match["number"]) if match is not None else None
+    except ValueError:
+        number = None
+    if match is None or number is None:
+        raise UsageError(f"no measure {spelling!r}: {text!r} is no resolution; write @20ms")
+    if not number:
+        raise UsageError(f"no measure {spelling!r}: a resolution must be positive")
+    return float(number / 1000 if match["unit"] == "ms" else number)
+
+
+def _constraint(spelling: object, text: str) -> tuple[str, str]:
+    name, _, bound = text.partition("=")
+    known = [kind.name for kind in KINDS.values() if kind.group == "threshold"]
+    if name not in known:
+        raise UsageError(f"no measure {spelling!r}: {nearest_name(name, known)}")
+    try:
+        value = Decimal(bound)
+    except InvalidOperation:
+        value = Decimal(-1)
+    if not 0 <= value < Decimal("inf"):
+        raise UsageError(f"no measure {spelling!r}: {bound!r} is no bound; write {name}=0.01")
+    return name, f"{value.normalize():f}"
+
+
+def _set_parameters(spelling: object, text: str, parameters: dict[str, float]) -> None:
+    for pair in text.split(","):
+        name, _, number = pair.partition("=")
+        if name not in parameters:
+            valid = nearest_name(name, parameters) if parameters else "it has no parameters"
+            raise UsageError(f"no measure {spelling!r}: no parameter {name!r}, {valid}")
         try:
-            number = Fraction(match["resolution"])
+            parameters[name] = float(number)
         except ValueError:
-            raise UsageError(f"no measure {spelling!r}: {match['resolution']!r} is no resolution") from None
-        if not number:
-            raise UsageError(f"no measure {spelling!r}: a resolution must be positive")
-        return cls(family, float(number / 1000 if match["unit"] == "ms" else number))
+            raise UsageError(f"no measure {spelling!r}: {number!r} is no number") from None
 
 
 def parse_measures(spellings: Sequence[str | Measure]) -> list[Measure]:
@@ -118,19 +219,24 @@ class Measurement:
         return self.point.threshold
 
     @property
+    def has_threshold(self) -> bool:
+        """Whether the value was taken at a threshold, and not over all of them."""
+        return not math.isnan(self.point.threshold)
+
+    @property
     def decision(self) -> str:
         """The inequality that belongs to the threshold."""
         return self.point.decision
 
     @property
     def false_positive_rate(self) -> float:
-        """FPR at the threshold."""
-        return self.point.false_positive_rate
+        """FPR at the threshold; NaN where there is none."""
+        return self.point.false_positive_rate if self.has_threshold else math.nan
 
     @property
     def false_negative_rate(self) -> float:
-        """FNR at the threshold."""
-        return self.point.false_negative_rate
+        """FNR at the threshold; NaN where there is none."""
+        return self.point.false_negative_rate if self.has_threshold else math.nan
 
     @property
     def exact_false_positive_rate(self) -> Fraction:
@@ -144,8 +250,8 @@ class Measurement:
 
     @property
     def gap(self) -> float:
-        """|FPR - FNR| at the threshold."""
-        return self.point.gap
+        """|FPR - FNR| at the threshold; NaN where there is none."""
+        return self.point.gap if self.has_threshold else math.nan
 
     @cached_property
     def signature(self) -> Signature:
@@ -155,13 +261,19 @@ class Measurement:
         return self.signer()
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.measure} {100 * self.value:.2f} %   "
-            f"(FPR {100 * self.false_positive_rate:.2f} %, FNR {100 * self.false_negative_rate:.2f} %, {self.decision})"
-        ]
+        rates = [f"{100 * rate:.2f} %" for rate in (self.false_positive_rate, self.false_negative_rate)]
+        at = f"   (FPR {rates[0]}, FNR {rates[1]}, {self.decision})" if self.has_threshold else ""
+        lines = [f"{self.measure} {self.value_text}{at}"]
         lines += [f"  {text}" for text in (*self.touched_lines(), *self.notes)]
         lines += [f"  warning: {text}" for text in self.warnings]
         return "\n".join(lines)
+
+    @property
+    def value_text(self) -> str:
+        """The value as it is read: shares in per cent, costs as they are."""
+        name = _FAMILY.fullmatch(self.measure.partition("@")[0])
+        kind = KINDS.get(name["name"]) if name is not None else None
+        return f"{100 * self.value:.2f} %" if kind is None or kind.percent else f"{self.value:.4f}"
 
     def touched_lines(self) -> list[str]:
         """What the rules decided, a line each."""

@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from spoofspan.errors import UndefinedMeasureError, UsageError
 from spoofspan.mass import MassBlock, ScoreMass
 from spoofspan.scores import Higher
@@ -81,6 +83,8 @@ class OperatingPoint:
         >>> OperatingPoint(0.25, "bonafide", 1, 2, 10, 10).decision
         'spoof iff score < 0.25'
         """
+        if self.threshold != self.threshold:
+            return "no threshold"
         if self.everything:
             return "everything is called spoof"
         return f"spoof iff score {'<' if self.higher == 'bonafide' else '>'} {self.threshold!r}"
@@ -167,6 +171,21 @@ def totals(mass: ScoreMass) -> Totals:
     for block in mass.blocks():
         sums.add(block)
     return sums.totals()
+
+
+def point_at(mass: ScoreMass, threshold: float) -> OperatingPoint:
+    """The operating point of a threshold on the scale of the scores, in one pass."""
+    if threshold != threshold:
+        raise UsageError("a threshold must be a number, not NaN")
+    tau = threshold if mass.higher == "bonafide" else -threshold
+    sums = RunningTotals(mass)
+    called = [0, 0]
+    for block in mass.blocks():
+        sums.add(block)
+        # in doubles, so that a float32 score and a threshold from text compare as they are
+        below = block.sums(block.scores.astype(np.float64, copy=False) < tau)
+        called = [called[0] + below[0], called[1] + below[1]]
+    return sums.totals().point(tau, called[0], called[1])
 
 
 class RunningTotals:

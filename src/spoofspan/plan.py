@@ -9,20 +9,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal
 
-from spoofspan.eer import check_eer_rule, equal_error_rate
+from spoofspan.breakdown import UtteranceErrors
+from spoofspan.eer import check_eer_rule
 from spoofspan.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.mass import ScoreMass
 from spoofspan.measures import Measure, Measurement, milliseconds, warnings_for
 from spoofspan.nanoseconds import LONGEST
-from spoofspan.operating_point import totals
+from spoofspan.operating_point import OperatingPoint, totals
 from spoofspan.overlaying import overlay_with
 from spoofspan.points import check_resolution, point_mass_with
 from spoofspan.references import References
 from spoofspan.rules import Rules, Touched, rules_for
 from spoofspan.scores import Scores
 from spoofspan.signature import Signature
+from spoofspan.valuing import ScoresAre, Value, value_of
 
 Undefined = Literal["raise", "nan"]
 OnUndefined = Callable[[Measure, UndefinedMeasureError], None]
@@ -39,11 +42,26 @@ class Plan:
     eer_rule: str
     convention: str
     notes: tuple[str, ...] = ()
+    threshold: float | None = None  # None: that of the EER, for measures at a threshold
+    scores_are: ScoresAre | None = None
 
     @property
     def kind(self) -> Literal["range", "point"]:
         """Whether durations or points are counted."""
-        return "range" if self.measure.family == "range-eer" else "point"
+        return "range" if self.measure.basis == "range" else "point"
+
+    @property
+    def read_off(self) -> str:
+        """How the value is read off the curve, as it stands in the signature."""
+        group = self.measure.kind.group
+        if group == "eer":
+            return self.eer_rule
+        if self.measure.kind.declared:
+            return f"scores-are:{self.scores_are}"
+        if group != "threshold" or self.measure.given is not None:
+            return "all-thresholds"
+        # the threshold itself belongs to the system: numbers at their own thresholds may be compared
+        return f"threshold:eer({self.eer_rule})" if self.threshold is None else "threshold:given"
 
     def mass(self, references: References, scores: Scores) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """Lay references and scores over each other, and say what the rules touched."""
@@ -63,20 +81,27 @@ class Plan:
         utterances: int,
         signer: Callable[[], Signature],
         undefined: Undefined = "raise",
+        errors_at: Callable[[OperatingPoint], UtteranceErrors] | None = None,
     ) -> Measurement:
-        """Compute the EER of a mass, with all that belongs to it."""
+        """Compute the value of a mass, with all that belongs to it; a mean over utterances needs their errors."""
         if undefined not in ("raise", "nan"):
             raise UsageError(f"undefined={undefined!r}: valid: 'raise', 'nan'")
+        cautions: tuple[str, ...] = ()
+        notes = self.notes
         try:
-            found = equal_error_rate(mass, self.eer_rule)
-            point, neighbours = found.point, found.neighbours
-            value, exact = float(found.value), found.value
-            cautions = warnings_for(value, point, self.eer_rule)
+            found = value_of(mass, self.measure, self.eer_rule, self.threshold, self.scores_are)
+            if self.measure.macro and found.point is not None and errors_at is not None:
+                found, note = self._mean(found.point, errors_at(found.point))
+                notes = (*notes, note)
+            point = no_point(mass) if found.point is None else found.point
+            neighbours, value = found.neighbours, float(found.value)
+            exact = found.value if isinstance(found.value, Fraction) else None
+            if self.measure.kind.group == "eer":
+                cautions = warnings_for(value, point, self.eer_rule)
         except UndefinedMeasureError as error:
             if undefined == "raise":
                 raise
-            sums = totals(mass)
-            point = replace(sums.point(float("nan"), 0, 0), threshold=float("nan"))
+            point = no_point(mass)
             neighbours, value, exact, cautions = (None, None), float("nan"), None, (str(error),)
         for caution in cautions:
             warnings.warn(f"{self.measure}: {caution}", SpoofspanWarning, stacklevel=4)
@@ -85,37 +110,60 @@ class Plan:
             value,
             point,
             neighbours,
-            self.eer_rule,
+            self.read_off,
             self.convention,
             self.rules,
             {entry.rule: entry for entry in touched},
             utterances,
             exact,
             cautions,
-            self.notes,
+            notes,
             signer,
         )
 
+    def _mean(self, point: OperatingPoint, errors: UtteranceErrors) -> tuple[Value, str]:
+        """The mean over the utterances on which the measure has a value."""
+        from spoofspan.detection import macro_at
+
+        mean = macro_at(errors, self.measure.kind.name, self.measure.positive, uncovered=self.rules.uncovered)
+        left_out = f"; {mean.left_out} have no value and are left out" if mean.left_out else ""
+        return Value(mean.value, point), f"the mean of {mean.utterances} utterances{left_out}"
+
+
+def no_point(mass: ScoreMass) -> OperatingPoint:
+    """What stands for the operating point of a value that has none: its threshold is NaN."""
+    return replace(totals(mass).point(float("nan"), 0, 0), threshold=float("nan"))
+
 
 def plan_measure(
-    measure: Measure, hop: float | None, convention: str, eer_rule: str | None, overrides: Mapping[str, Any]
+    measure: Measure,
+    hop: float | None,
+    convention: str,
+    eer_rule: str | None,
+    overrides: Mapping[str, Any],
+    threshold: float | None = None,
+    scores_are: ScoresAre | None = None,
 ) -> Plan:
     """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges."""
+    if scores_are not in (None, "llr", "probability"):
+        raise UsageError(f"scores_are={scores_are!r}: valid: 'llr', 'probability'")
     notes: tuple[str, ...] = ()
-    if measure.family == "range-eer":
+    if measure.kind.group != "threshold" or measure.given is not None:
+        threshold = None
+    if measure.basis == "range":
         rules, convention_rule = rules_for("range", convention, overrides)
     elif measure.resolution is None:
         rules, convention_rule = rules_for("point", convention, {**overrides, "last_point": "use"})
     else:
         resolution = check_resolution(measure.resolution)
-        measure = Measure(measure.family, resolution)
+        measure = replace(measure, resolution=resolution)
         rules, convention_rule = point_rules(hop, resolution, convention, overrides)
         if hop is not None and resolution > hop * (1 + 1e-9):
             notes = (
                 f"measured at {milliseconds(resolution)}, coarser than the scores' hop of {milliseconds(hop)}: "
                 "an easier task, not a better system",
             )
-    return Plan(measure, rules, check_eer_rule(eer_rule or convention_rule), convention, notes)
+    return Plan(measure, rules, check_eer_rule(eer_rule or convention_rule), convention, notes, threshold, scores_are)
 
 
 def point_rules(

@@ -44,6 +44,7 @@ Higher = Literal["bonafide", "spoof"]
 Values = npt.NDArray[np.floating[Any]]
 # The score that stands for a hard decision; a threshold of 0.5 gives the decision back.
 DECISIONS = {"spoof": 0.0, "bonafide": 1.0}
+DECISION_THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ pass to prepare and two to four passes to find the crossing (:mod:`spoofspan.his
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,18 +15,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from spoofspan.breakdown import ERROR_COLUMNS, UtteranceErrors, errors_by_utterance
+from spoofspan.breakdown import ERROR_COLUMNS, UtteranceErrors, errors_at_threshold, errors_with
 from spoofspan.errors import NothingToMeasureError, Problems, UndefinedMeasureError, UsageError
 from spoofspan.evaluate import Evaluation, measures_for_hop
 from spoofspan.mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures import Measure, Measurement, parse_measures
 from spoofspan.nanoseconds import Int64
+from spoofspan.operating_point import OperatingPoint
 from spoofspan.plan import OnUndefined, Plan, plan_measure
 from spoofspan.progress import progress
 from spoofspan.references import References
-from spoofspan.rules import Touched
+from spoofspan.rules import Touched, rules_for
 from spoofspan.scores import Higher, Scores
 from spoofspan.signature import ReferencesHash, ScoresHash, UtterancesHash, sign_hashes
+from spoofspan.valuing import ScoresAre
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -66,12 +68,17 @@ def evaluate_shards(
     *,
     convention: str = "default",
     eer_rule: str | None = None,
+    threshold: float | None = None,
+    scores_are: ScoresAre | None = None,
     on_undefined: OnUndefined | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
     """Measure a corpus in shards, as :func:`spoofspan.evaluate` does one in memory."""
     wanted = measures if measures is not None else measures_for_hop(corpus.hop, convention)
-    plans = [plan_measure(one, corpus.hop, convention, eer_rule, rules) for one in parse_measures(wanted)]
+    plans = [
+        plan_measure(one, corpus.hop, convention, eer_rule, rules, threshold, scores_are)
+        for one in parse_measures(wanted)
+    ]
     prepared = [_Prepared(plan) for plan in plans]
     references_hash, scores_hash = ReferencesHash(), ScoresHash()
     unpaired = _Unpaired()
@@ -105,16 +112,19 @@ def utterance_errors_of_shards(
     **rules: Unpack[RuleArguments],
 ) -> UtteranceErrors:
     """As :func:`spoofspan.errors_by_utterance`, shard by shard; the ids are sorted."""
+    chosen, _ = rules_for("range", convention, rules)
+    return _errors(
+        corpus, lambda references, scores: errors_at_threshold(references, scores, threshold, everything, chosen)
+    )
+
+
+def _errors(corpus: ShardedCorpus, of_shard: Callable[[References, Scores], UtteranceErrors]) -> UtteranceErrors:
     found: list[UtteranceErrors] = []
     for references, scores in _watched(corpus, "errors by utterance"):
         if references is None or scores is None:
             continue
         with suppress(NothingToMeasureError):
-            found.append(
-                errors_by_utterance(
-                    references, scores, threshold, everything=everything, convention=convention, **rules
-                ).sorted()
-            )
+            found.append(of_shard(references, scores).sorted())
     if not found:
         raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
     return UtteranceErrors(
@@ -193,12 +203,16 @@ class _Prepared:
         signer = partial(
             sign_hashes,
             str(self.plan.measure),
-            self.plan.eer_rule,
+            self.plan.read_off,
             self.plan.spelled_rules(corpus.snap),
             (hashes[0], f"{self.utterances.count}:{self.utterances.digest()}", hashes[1]),
             self.plan.rules.regions,
         )
-        return self.plan.measured(mass, self.touched.values(), self.utterances.count, signer)
+
+        def errors_at(point: OperatingPoint) -> UtteranceErrors:
+            return _errors(corpus, lambda references, scores: errors_with(references, scores, point, self.plan.rules))
+
+        return self.plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
 
 
 @dataclass(frozen=True, eq=False)

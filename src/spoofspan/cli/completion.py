@@ -32,15 +32,16 @@ def eer_rules() -> Iterable[str]:
 
 def measures() -> Iterable[str]:
     """The measures, at the resolutions of the paper."""
-    from spoofspan.explain import MEASURES
+    from spoofspan.measure_kinds import KINDS
     from spoofspan.measures import Measure
     from spoofspan.table import PAPER_RESOLUTIONS
 
-    for name in MEASURES:
-        if name == "point-eer":
-            yield from (str(Measure(name, resolution)) for resolution in PAPER_RESOLUTIONS)
-        else:
-            yield name
+    for kind in KINDS.values():
+        for basis in kind.bases:
+            if basis == "point":
+                yield from (str(Measure(f"point-{kind.name}", resolution)) for resolution in PAPER_RESOLUTIONS)
+            else:
+                yield f"{basis}-{kind.name}"
 
 
 def reference_formats() -> Iterable[str]:
@@ -85,4 +86,4 @@ def subjects() -> Iterable[str]:
     from spoofspan.explain import EER_RULES, MEASURES, RULES
     from spoofspan.rules import CONVENTIONS
 
-    return [*MEASURES, *RULES, *EER_RULES, *CONVENTIONS]
+    return [*MEASURES, "measures", *RULES, *EER_RULES, *CONVENTIONS]

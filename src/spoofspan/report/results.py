@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.reference_difference import NAMES
@@ -12,15 +14,39 @@ if TYPE_CHECKING:
     from spoofspan.breakdown import UtteranceErrors
     from spoofspan.checking import Check
     from spoofspan.evaluate import Evaluation
+    from spoofspan.groups import Breakdown
     from spoofspan.measures import Measurement
     from spoofspan.reference_difference import ReferenceDifference
 
 
-def render(evaluation: Evaluation, spelling: str) -> str:
-    """Write an evaluation in one of the output formats."""
+def render(evaluation: Evaluation, spelling: str, breakdowns: Sequence[Breakdown] = ()) -> str:
+    """Write an evaluation, and its breakdowns, in one of the output formats."""
     if spelling == "json":
-        return json.dumps(evaluation_dict(evaluation), indent=2, ensure_ascii=False) + "\n"
-    return results_table(evaluation).render(spelling)
+        plain = evaluation_dict(evaluation)
+        if breakdowns:
+            plain["breakdowns"] = [finite(one.to_dict()) for one in breakdowns]
+        return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
+    tables = [results_table(evaluation), *map(breakdown_table, breakdowns)]
+    return "\n".join(table.render(spelling) for table in tables)
+
+
+def breakdown_table(breakdown: Breakdown) -> Table:
+    """One row per group."""
+    rows = tuple(
+        (
+            group.name,
+            str(group.utterances),
+            f"{group.bona_fide_seconds:.2f}",
+            f"{group.spoof_seconds:.2f}",
+            f"{group.error_seconds:.2f}",
+            "" if math.isnan(group.share_of_error) else f"{100 * group.share_of_error:.1f} %",
+            group.reason if group.measurement is None else group.measurement.value_text,
+        )
+        for group in breakdown.groups
+    )
+    header = (breakdown.by, "utterances", "bona fide s", "spoof s", "error s", "of all error", breakdown.measure)
+    notes = ("", f"errors at the threshold {breakdown.threshold!r} of the whole corpus")
+    return Table(header, rows, (*notes, breakdown.about) if breakdown.about else notes)
 
 
 def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
@@ -44,13 +70,12 @@ def finite(value: Any) -> Any:
 def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
     measurements = list(evaluation.measurements.values())
+    only_eers = all(m.measure.partition("@")[0].endswith("-eer") for m in measurements)
     rows = [
         (
             m.measure,
-            f"{100 * m.value:.2f}",
-            f"{100 * m.false_positive_rate:.2f}",
-            f"{100 * m.false_negative_rate:.2f}",
-            f"{100 * m.gap:.2f}",
+            f"{100 * m.value:.2f}" if only_eers else m.value_text,
+            *(_percents(m) if m.has_threshold else ("", "", "")),
             m.decision,
         )
         for m in measurements
@@ -58,17 +83,28 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     notes = _notes(measurements)
     if signatures:
         notes += [f"signature {m.signature}" for m in measurements]
-    return Table(("measure", "EER %", "FPR %", "FNR %", "gap", "decision"), tuple(rows), tuple(notes))
+    header = ("measure", "EER %" if only_eers else "value", "FPR %", "FNR %", "gap", "decision")
+    return Table(header, tuple(rows), tuple(notes))
+
+
+def _percents(m: Measurement) -> tuple[str, str, str]:
+    return f"{100 * m.false_positive_rate:.2f}", f"{100 * m.false_negative_rate:.2f}", f"{100 * m.gap:.2f}"
 
 
 def _notes(measurements: list[Measurement]) -> list[str]:
     first = measurements[0]
     notes = [
         "",
-        f"{first.utterances} utterances, convention {first.convention}, EER rule {first.eer_rule}",
+        f"{first.utterances} utterances, convention {first.convention}, {_read_off(measurements)}",
         *dict.fromkeys(line for m in measurements for line in m.touched_lines()),
     ]
     return [*notes, *(f"note: {m.measure}: {note}" for m in measurements for note in m.notes)]
+
+
+def _read_off(measurements: list[Measurement]) -> str:
+    rules = list(dict.fromkeys(m.eer_rule for m in measurements))
+    plain = len(rules) == 1 and not rules[0].startswith(("threshold", "all-"))
+    return f"EER rule {rules[0]}" if plain else f"read off: {', '.join(rules)}"
 
 
 def utterances_table(errors: UtteranceErrors) -> Table:

@@ -1,4 +1,4 @@
-"""One table, four spellings: text for a terminal, Markdown, LaTeX (booktabs) and CSV.
+"""One table, five spellings: text for a terminal, Markdown, LaTeX (booktabs), CSV, and HTML for notebooks.
 
 Cells are text. Whatever they contain is made harmless for where it is shown: control characters are escaped on a
 terminal, markup in Markdown and LaTeX, and a CSV cell that a spreadsheet would run as a formula gets an apostrophe.
@@ -7,6 +7,7 @@ terminal, markup in Markdown and LaTeX, and a CSV cell that a spreadsheet would 
 from __future__ import annotations
 
 import csv
+import html
 import io
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -42,12 +43,13 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def render(self, spelling: str) -> str:
-        """Write the table as ``text``, ``markdown``, ``latex`` or ``csv``."""
+        """Write the table as ``text``, ``markdown``, ``latex``, ``csv`` or ``html``."""
         writers: dict[str, Callable[[Table], str]] = {
             "text": _text,
             "markdown": _markdown,
             "latex": _latex,
             "csv": _csv,
+            "html": _html,
         }
         if spelling not in writers:
             raise UsageError(f"no table format {spelling!r}: {nearest_name(spelling, writers)}")
@@ -148,3 +150,14 @@ def _csv(table: Table) -> str:
     writer.writerow(table.columns)
     writer.writerows([harmless_cell(cell) for cell in row] for row in table.rows)
     return buffer.getvalue()
+
+
+def _html(table: Table) -> str:
+    """A table for notebooks; text from files is escaped."""
+
+    def row(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(printable(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+    lines = ["<table>", row(table.columns, "th"), *(row(cells, "td") for cells in table.rows), "</table>"]
+    notes = [f"<div>{html.escape(printable(note))}</div>" for note in table.notes if note]
+    return "\n".join([*lines, *notes]) + "\n"

@@ -1,0 +1,24 @@
+"""Fixtures that several files use."""
+
+import pytest
+
+import spoofspan.demo
+from spoofspan.formats import parquet, rttm
+
+
+@pytest.fixture(scope="session")
+def demo():
+    """References and a system of the corpus that ships with the package."""
+    corpus = spoofspan.demo.load()
+    return corpus.references, corpus.systems[0.02]
+
+
+@pytest.fixture
+def files(demo, tmp_path):
+    """The same in files, as arguments of `spoofspan eval`."""
+    references, scores = demo
+    (tmp_path / "r.rttm").write_bytes(b"".join(rttm.write(references)))
+    lines = (f"{u} {d / 1e9}\n" for u, d in zip(references.utterances, references.durations, strict=True))
+    (tmp_path / "reco2dur").write_text("".join(lines))
+    (tmp_path / "s.parquet").write_bytes(b"".join(parquet.write_scores(scores)))
+    return ["eval", tmp_path / "r.rttm", tmp_path / "s.parquet", "--durations", tmp_path / "reco2dur"]
