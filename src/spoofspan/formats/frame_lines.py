@@ -216,7 +216,7 @@ def _pieces(source: Source, layout: Layout, column: int) -> Iterator[_Frames]:
         rows = sum(counts[:utterances])
         all_frames, all_values = np.concatenate(frames), np.concatenate(values)
         done = _in_frame_order(_Frames(ids[:utterances], counts[:utterances], all_values[:rows]), all_frames[:rows])
-        if len(set(done.ids)) != len(done.ids) or not all(_plain_id(utterance, separator) for utterance in done.ids):
+        if len(set(done.ids)) != len(done.ids) or not _plain_ids(done.ids, separator):
             raise _IrregularError
         del ids[:utterances], counts[:utterances]
         frames[:], values[:] = [all_frames[rows:]], [all_values[rows:].copy()]
@@ -247,7 +247,8 @@ def _in_frame_order(read: _Frames, frames: Int64) -> _Frames:
     if np.isnan(read.values).any():
         raise _IrregularError
     offsets = offsets_of(read.counts)
-    wanted = np.arange(frames.size) - np.repeat(offsets[:-1], read.counts)
+    wanted = np.arange(frames.size, dtype=np.int32)
+    wanted -= np.repeat(offsets[:-1].astype(np.int32), read.counts)
     if np.array_equal(frames, wanted):
         return read
     order = np.lexsort((frames, utterance_of_rows(offsets)))
@@ -288,10 +289,15 @@ def _blocks(source: Source, separator: str, width: int, column: int) -> Iterator
                 yield _Block([utterance.decode() for utterance in runs.values.to_pylist()], counts, frames, values)
 
 
-def _plain_id(utterance: str, separator: str) -> bool:
-    """Whether line by line the id would come out the same."""
-    same = utterance.strip() == utterance if separator == "\t" else utterance.split() == [utterance]
-    return bool(utterance) and same and "\0" not in utterance
+def _plain_ids(utterances: list[str], separator: str) -> bool:
+    """Whether line by line the ids would come out the same."""
+    joined = " ".join(utterances)
+    if "\0" in joined or "" in utterances:
+        return False
+    # most ids have no white space at all; with tabs between the fields they may, but not around them
+    return joined.split() == utterances or (
+        separator == "\t" and all(utterance.strip() == utterance for utterance in utterances)
+    )
 
 
 def _line_by_line(source: Source, layout: Layout, column: int, *, keep: bool = True) -> _Frames:
