@@ -166,6 +166,13 @@ class PointOverlay:
     def blocks(self) -> Iterator[MassBlock]:
         """Label and score the points block by block."""
         points = self.grid.counts
+        for first, last, scores, scored, classes in self.labelled_points():
+            weights = None if self.weights is None else np.repeat(self.weights[first:last], points[first:last])
+            yield _block(scores, scored, classes, weights)
+
+    def labelled_points(self) -> Iterator[tuple[int, int, Values, npt.NDArray[np.bool_] | None, Labels]]:
+        """For blocks of utterances: the first, the last + 1, and of every point score, whether it has one, class."""
+        points = self.grid.counts
         rows = np.maximum(points, np.diff(self.runs.offsets))
         point_runs = self.grid.runs()
         # both the time to lay over and the weighted points must fit into int64
@@ -176,9 +183,7 @@ class PointOverlay:
                 classes = _classes_of(*_rounded_labels(self.labelling, self.grid, first, last, laid.counted))
             else:
                 classes = _classes(laid, self.rules)
-            scores, scored = self._scores(first, last)
-            weights = None if self.weights is None else np.repeat(self.weights[first:last], points[first:last])
-            yield _block(scores, scored, classes, weights)
+            yield first, last, *self._scores(first, last), classes
 
     def _scores(self, first: int, last: int) -> tuple[Values, npt.NDArray[np.bool_] | None]:
         return point_scores(self.runs.block(first, last), self.grid, first, last)

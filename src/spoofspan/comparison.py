@@ -1,0 +1,294 @@
+"""Comparison: whether one system is better than another, or the test set only makes it look so.
+
+All systems are measured on the same draws of clusters. A difference is ``first - second``: for an error rate, negative
+means that the first system is better.
+
+- **Threshold-free measures** (EER, AUC, minDCF, ...): the *paired cluster bootstrap*. With the difference d and the
+  differences d_1 ... d_B of the replicates, r is the number of replicates with ``|d_b - d| >= |d|``: how often a
+  difference this large comes from drawing alone.
+- **Measures at each system's own fixed threshold** (F1, FPR, ...): *approximate randomisation*. In each round the
+  confusion matrices of the two systems are swapped cluster by cluster by the toss of a coin; r is the number of
+  rounds with ``|d_b| >= |d|``. A threshold-free measure cannot be treated so: scores of two systems on different
+  scales do not mix, and p would depend on the scale.
+
+Either way ``p = (r + 1) / (B + 1)``, two-sided, never 0. Of several pairs, p is also given after Holm's correction,
+which keeps the chance of any false claim among them at the level. The paired bootstrap sees the scores of a system
+only through its values, so an increasing map of one system's scores changes no p.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from spoofspan.errors import SpoofspanWarning, UsageError
+from spoofspan.measures import Measure
+from spoofspan.nanoseconds import Float64, Int64
+from spoofspan.references import References
+from spoofspan.replicates import ConfusionReplicates, Replicates
+from spoofspan.scores import DECISION_THRESHOLD, Scores
+from spoofspan.uncertainty import (
+    Clusters,
+    Interval,
+    Method,
+    Resampling,
+    Settings,
+    draw_replicates,
+    interval,
+    measured_system,
+    same_basis,
+    stream,
+)
+from spoofspan.valuing import ScoresAre
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from spoofspan.rules import RuleArguments
+
+# Two differences that are equal in exact arithmetic may be this far apart in doubles, relative to the values.
+ROUNDING = 1e-12
+# So many coins are tossed at once.
+COINS_HELD = 1 << 21
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two systems, first - second."""
+
+    first: str
+    second: str
+    interval: Interval
+    p_value: float
+    adjusted_p_value: float  # after Holm's correction over all pairs
+
+    @property
+    def value(self) -> float:
+        """The difference."""
+        return self.interval.estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "difference": self.value,
+            "low": self.interval.low,
+            "high": self.interval.high,
+            "p_value": self.p_value,
+            "adjusted_p_value": self.adjusted_p_value,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several systems on one corpus: the value of each, and the difference of every two."""
+
+    measure: str
+    direction: Literal["lower", "higher"]  # is better
+    test: Literal["paired cluster bootstrap", "approximate randomisation"]
+    intervals: Mapping[str, Interval]
+    differences: tuple[Difference, ...]
+
+    def __getitem__(self, pair: tuple[str, str]) -> Difference:
+        for difference in self.differences:
+            if (difference.first, difference.second) == pair:
+                return difference
+        raise KeyError(pair)
+
+    def __str__(self) -> str:
+        some = next(iter(self.intervals.values()))
+        lines = [
+            f"{self.measure} ({self.direction} is better); {self.test}, {some.replicates.size:,} replicates of "
+            f"{some.clusters:,} clusters"
+        ]
+        lines += [
+            f"{name}: {one.estimate:.5g} ({one.low:.5g} to {one.high:.5g})" for name, one in self.intervals.items()
+        ]
+        lines += [
+            f"{one.first} - {one.second}: {one.value:+.5g} ({one.interval.low:+.5g} to {one.interval.high:+.5g}), "
+            f"p = {one.p_value:.4g}, Holm {one.adjusted_p_value:.4g}"
+            for one in self.differences
+        ]
+        return "\n".join([*lines, *(f"warning: {text}" for text in some.warnings)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "measure": self.measure,
+            "direction": self.direction,
+            "test": self.test,
+            "systems": {name: one.to_dict() for name, one in self.intervals.items()},
+            "differences": [one.to_dict() for one in self.differences],
+        }
+
+
+def compare(
+    references: References,
+    systems: Mapping[str, Scores],
+    measure: str | Measure = "range-eer",
+    *,
+    thresholds: Mapping[str, float] | None = None,
+    clusters: Mapping[str, str] | None = None,
+    replicates: int = 2000,
+    confidence: float = 0.95,
+    method: Method = "percentile",
+    seed: int = 0,
+    workers: int = 1,
+    convention: str = "default",
+    eer_rule: str | None = None,
+    scores_are: ScoresAre | None = None,
+    **rules: Unpack[RuleArguments],
+) -> Comparison:
+    """Compare two or more systems, every two of them.
+
+    ``thresholds`` (one per system, chosen beforehand on other data) is for measures at a threshold, and only for them.
+
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> found = compare(corpus.references, {"A": corpus.systems[0.02], "B": corpus.systems[0.64]}, replicates=200)
+    >>> found["A", "B"].value < 0, found["A", "B"].p_value < 0.05
+    (True, True)
+    """
+    how = Resampling(replicates, confidence, method, seed, workers)
+    if len(systems) < 2:
+        raise UsageError("compare at least two systems; for one, bootstrap gives an interval")
+    parsed = Measure.parse(measure)
+    fixed = _fixed_thresholds(parsed, systems, thresholds)
+    settings = Settings(convention, eer_rule, scores_are, rules)
+    measured = {
+        name: measured_system(references, scores, parsed, settings, fixed.get(name)) for name, scores in systems.items()
+    }
+    same_basis(measured, references)
+    drawn = Clusters.of(next(iter(measured.values())).mass.utterances, clusters)
+    cautions = drawn.cautions()
+    for caution in cautions:
+        warnings.warn(f"{parsed}: {caution}", SpoofspanWarning, stacklevel=2)
+    engines = {name: system.replicates(drawn) for name, system in measured.items()}
+    sample = draw_replicates(list(engines.values()), how)
+    values = dict(zip(engines, sample.values, strict=True))
+    # only BCa leaves out clusters; then each system is measured so once
+    jackknife = _Jackknife(engines)
+    name_of_measure = str(next(iter(measured.values())).plan.measure)
+    shared = drawn.count, sample.redrawn
+    intervals = {
+        name: interval(name_of_measure, measured[name].value, values[name], how, *shared, jackknife.of(name), cautions)
+        for name in engines
+    }
+    pairs = list(combinations(engines, 2))
+    found, p_values = [], []
+    for first, second in pairs:
+        difference = measured[first].value - measured[second].value
+        of_replicates = values[first] - values[second]
+        found.append(
+            interval(name_of_measure, difference, of_replicates, how, *shared, jackknife.of(first, second), cautions)
+        )
+        one, other = engines[first], engines[second]
+        if fixed and isinstance(one, ConfusionReplicates) and isinstance(other, ConfusionReplicates):
+            p_values.append(randomisation_p_value(one, other, how.replicates, how.seed))
+        else:
+            p_values.append(bootstrap_p_value(difference, of_replicates))
+    differences = tuple(
+        Difference(first, second, one, p, adjusted)
+        for (first, second), one, p, adjusted in zip(pairs, found, p_values, holm(p_values), strict=True)
+    )
+    return Comparison(
+        name_of_measure,
+        parsed.kind.direction,
+        "approximate randomisation" if fixed else "paired cluster bootstrap",
+        intervals,
+        differences,
+    )
+
+
+def _fixed_thresholds(
+    measure: Measure, systems: Mapping[str, Scores], thresholds: Mapping[str, float] | None
+) -> dict[str, float]:
+    """The threshold of each system for a measure at one; empty for threshold-free measures."""
+    if measure.kind.group != "threshold" or measure.given is not None:
+        if thresholds is not None:
+            raise UsageError(f"{measure} is not taken at a threshold; leave thresholds= out")
+        return {}
+    given = dict(thresholds or {})
+    unknown = [name for name in given if name not in systems]
+    if unknown:
+        raise UsageError(f"a threshold for {unknown[0]!r}, which is no system; systems: {', '.join(systems)}")
+    for name, scores in systems.items():
+        if scores.decisions:
+            given[name] = DECISION_THRESHOLD
+    missing = [name for name in systems if name not in given]
+    if missing:
+        raise UsageError(
+            f"{measure} is taken at a threshold: give each system its own, chosen on other data "
+            f"(thresholds={{{missing[0]!r}: ...}}), or compare a threshold-free measure such as range-eer"
+        )
+    return given
+
+
+class _Jackknife:
+    """Values without each cluster, computed at most once per system."""
+
+    def __init__(self, engines: Mapping[str, Replicates]) -> None:
+        self._engines = engines
+        self._found: dict[str, Float64] = {}
+
+    def _values(self, name: str) -> Float64:
+        if name not in self._found:
+            self._found[name] = self._engines[name].values_without_each()
+        return self._found[name]
+
+    def of(self, first: str, second: str | None = None) -> Callable[[], Float64]:
+        """The values of a system, or the differences of two."""
+        if second is None:
+            return lambda: self._values(first)
+        return lambda: self._values(first) - self._values(second)
+
+
+def bootstrap_p_value(difference: float, replicates: Float64) -> float:
+    """How often replicates lie as far from the difference as that lies from 0, two-sided.
+
+    >>> bootstrap_p_value(0.3, np.array([0.1, 0.2, 0.3, 0.7]))
+    0.4
+    """
+    far = np.abs(replicates - difference) >= abs(difference) - ROUNDING * max(abs(difference), 1.0)
+    return (int(np.count_nonzero(far)) + 1) / (replicates.size + 1)
+
+
+def randomisation_p_value(first: ConfusionReplicates, second: ConfusionReplicates, rounds: int, seed: int) -> float:
+    """How often swapping the confusion matrices of random clusters makes a difference as large, two-sided."""
+    once = np.ones((1, first.units), np.int64)
+    difference = float((first.values(once) - second.values(once))[0])
+    least = abs(difference) - ROUNDING * max(abs(difference), 1.0)
+    at_once = max(COINS_HELD // first.units, 1)
+    reached = 0
+    for start in range(0, rounds, at_once):
+        coins = _coins(seed, range(start, min(start + at_once, rounds)), first.units)
+        stay, go = 1 - coins, coins
+        one = first.values_of(first.sums(stay) + second.sums(go))
+        other = second.values_of(first.sums(go) + second.sums(stay))
+        # a round in which the measure has no value counts against a difference
+        reached += int(np.count_nonzero(~(np.abs(one - other) < least)))
+    return (reached + 1) / (rounds + 1)
+
+
+def _coins(seed: int, rounds: range, clusters: int) -> Int64:
+    return np.stack([stream(seed, number).integers(0, 2, clusters) for number in rounds])
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's correction: the lowest p times their number, the next times one less, ..., never falling, at most 1.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = highest
+    return adjusted

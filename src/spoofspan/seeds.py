@@ -1,0 +1,131 @@
+"""Several seeds of one system: how much of a number is the training, and how much the test set.
+
+A system trained five times gives five EERs. Their standard deviation says what training does. The interval of the mean
+*with the seeds fixed* says what the test set does: clusters are drawn, and the mean over the same seeds is taken. A
+*joint* interval covers both: each replicate draws clusters and seeds. From fewer than five seeds it would be made up,
+and there is none.
+
+Of n seeds, n - 1 are drawn: the mean of n - 1 draws varies by SD^2 / n, as the mean of n seeds does; n draws would vary
+by less.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spoofspan.errors import SpoofspanWarning, UsageError
+from spoofspan.measures import Measure
+from spoofspan.references import References
+from spoofspan.scores import Scores
+from spoofspan.uncertainty import (
+    Clusters,
+    Interval,
+    Resampling,
+    Settings,
+    draw_replicates,
+    interval,
+    measured_system,
+    same_basis,
+    stream,
+)
+from spoofspan.valuing import ScoresAre
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from spoofspan.rules import RuleArguments
+
+FEWEST_FOR_JOINT = 5
+# Seeds are drawn from streams of their own, behind those of the clusters.
+SEED_STREAMS = 1 << 31
+
+
+@dataclass(frozen=True)
+class SeedVariation:
+    """One system, trained several times."""
+
+    measure: str
+    values: Mapping[str, float]
+    mean: float
+    standard_deviation: float  # over seeds
+    test_set: Interval  # of the mean, seeds fixed
+    joint: Interval | None  # of the mean, seeds drawn too; None with fewer than five seeds
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.measure}: mean {self.mean:.5g}, SD {self.standard_deviation:.5g} over {len(self.values)} seeds",
+            *(f"  {name}: {value:.5g}" for name, value in self.values.items()),
+            f"  test set, seeds fixed: {self.test_set.low:.5g} to {self.test_set.high:.5g}",
+        ]
+        if self.joint is None:
+            lines.append(f"  no joint interval: {len(self.values)} seeds, and it needs {FEWEST_FOR_JOINT}")
+        else:
+            lines.append(f"  test set and seeds: {self.joint.low:.5g} to {self.joint.high:.5g}")
+        return "\n".join([*lines, *(f"  warning: {text}" for text in self.test_set.warnings)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "measure": self.measure,
+            "values": dict(self.values),
+            "mean": self.mean,
+            "standard_deviation": self.standard_deviation,
+            "test_set": self.test_set.to_dict(),
+            "joint": None if self.joint is None else self.joint.to_dict(),
+        }
+
+
+def seed_variation(
+    references: References,
+    seeds: Mapping[str, Scores],
+    measure: str | Measure = "range-eer",
+    *,
+    clusters: Mapping[str, str] | None = None,
+    replicates: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    workers: int = 1,
+    convention: str = "default",
+    eer_rule: str | None = None,
+    threshold: float | None = None,
+    scores_are: ScoresAre | None = None,
+    **rules: Unpack[RuleArguments],
+) -> SeedVariation:
+    """Measure one system from several trainings (``seeds``: the scores of each); ``seed`` is that of the bootstrap."""
+    how = Resampling(replicates, confidence, "percentile", seed, workers)
+    if len(seeds) < 2:
+        raise UsageError("give the scores of at least two seeds; for one, bootstrap gives an interval")
+    settings = Settings(convention, eer_rule, scores_are, rules)
+    parsed = Measure.parse(measure)
+    measured = {
+        name: measured_system(references, scores, parsed, settings, threshold) for name, scores in seeds.items()
+    }
+    same_basis(measured, references)
+    drawn = Clusters.of(next(iter(measured.values())).mass.utterances, clusters)
+    cautions = drawn.cautions()
+    for caution in cautions:
+        warnings.warn(f"{parsed}: {caution}", SpoofspanWarning, stacklevel=2)
+    sample = draw_replicates([system.replicates(drawn) for system in measured.values()], how)
+    values = np.array([system.value for system in measured.values()])
+    name = str(next(iter(measured.values())).plan.measure)
+    mean = float(values.mean())
+    shared = how, drawn.count, sample.redrawn, lambda: values, cautions
+    joint = None
+    count = len(seeds)
+    if count >= FEWEST_FOR_JOINT:
+        chosen = [stream(seed, SEED_STREAMS + number).integers(0, count, count - 1) for number in range(replicates)]
+        means = sample.values[np.stack(chosen), np.arange(replicates)[:, None]].mean(axis=1)
+        joint = interval(name, mean, means, *shared)
+    return SeedVariation(
+        name,
+        dict(zip(measured, values.tolist(), strict=True)),
+        mean,
+        float(values.std(ddof=1)),
+        interval(name, mean, sample.values.mean(axis=0), *shared),
+        joint,
+    )
