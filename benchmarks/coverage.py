@@ -31,9 +31,10 @@ import numpy as np
 from run import as_text
 
 import spoofspan as ss
-from spoofspan.comparison import bootstrap_p_value
-from spoofspan.replicates import EerReplicates
-from spoofspan.uncertainty import Resampling, draw_replicates, quantiles
+from spoofspan.uncertainty.comparison import bootstrap_p_value
+from spoofspan.uncertainty.eer_replicates import EerReplicates
+from spoofspan.uncertainty.intervals import quantiles
+from spoofspan.uncertainty.resampling import Resampling, draw_replicates
 
 EER = 0.15
 DISTANCE = -NormalDist().inv_cdf(EER)
@@ -130,7 +131,7 @@ def coverage(corpora: int, replicates: int) -> Iterator[Result]:
             rng = np.random.default_rng([1, population.speakers, number])
             spoof, (values,) = scores_of(population, rng)
             mass = mass_of(spoof, values, population.frames_each)
-            how = Resampling(replicates, seed=number)
+            how = Resampling(replicates=replicates, seed=number)
             engines = {
                 "utterances": EerReplicates(mass),
                 "frames": EerReplicates(mass_of(spoof, values, 1)),
@@ -167,7 +168,7 @@ def level_with(scale: str, seed: int, other: Callable[[np.ndarray], np.ndarray],
         masses = [mass_of(spoof, values, population.frames_each) for values in (first, other(second))]
         engines = [EerReplicates(mass) for mass in masses]
         estimate = [float(ss.equal_error_rate(mass).value) for mass in masses]
-        values = draw_replicates(engines, Resampling(replicates, seed=number)).values
+        values = draw_replicates(engines, Resampling(replicates=replicates, seed=number)).values
         found.append(bootstrap_p_value(estimate[0] - estimate[1], values[0] - values[1]) <= 0.05)
     return Result(f"level of the paired test, {scale}", "utterances", float(np.mean(found)), runs, None, 0.035, 0.065)
 

@@ -36,7 +36,7 @@ def interval(corpus: Corpus, speakers: int | None = None, method: str = "percent
 def paired(corpus: Corpus, other: np.ndarray):
     """From columns to the difference of two systems."""
     import spoofspan as ss
-    from spoofspan.comparison import compare
+    from spoofspan.uncertainty import compare
 
     systems = {"A": corpus.scores(ss), "B": replace(corpus, values=other).scores(ss)}
     return compare(corpus.references(ss), systems, replicates=PAIRED)

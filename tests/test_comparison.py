@@ -8,8 +8,8 @@ import pytest
 from test_uncertainty import speakers_of, toy
 
 import spoofspan as ss
-from spoofspan.comparison import bootstrap_p_value, compare, holm
-from spoofspan.uncertainty import bootstrap
+from spoofspan.uncertainty import bootstrap, compare
+from spoofspan.uncertainty.comparison import bootstrap_p_value, holm
 
 
 def noisy(scores, deviation, seed=1):

@@ -11,17 +11,11 @@ from random_corpora import random_case
 from test_exactness import build
 
 import spoofspan as ss
-from spoofspan.replicates import EerReplicates, MeasuredReplicates, _ExactColumns
-from spoofspan.seeds import seed_variation
-from spoofspan.uncertainty import (
-    Clusters,
-    Resampling,
-    bootstrap,
-    bootstrap_of,
-    draw_replicates,
-    draw_weights,
-    stream,
-)
+from spoofspan.uncertainty import Resampling, bootstrap, bootstrap_of, seed_variation
+from spoofspan.uncertainty.eer_replicates import EerReplicates
+from spoofspan.uncertainty.exact_columns import ExactColumns
+from spoofspan.uncertainty.replicates import MeasuredReplicates
+from spoofspan.uncertainty.resampling import Clusters, draw_replicates, draw_weights, stream
 
 RULES = ("nearest", "interpolated")
 
@@ -136,7 +130,7 @@ def test_weighted_sums_are_exact_beyond_doubles_and_beyond_int64():
         expected = [
             [sum(int(w) * int(x) for w, x in zip(row, column, strict=True)) for column in columns.T] for row in weights
         ]
-        assert _ExactColumns(columns).weighted(weights).tolist() == expected
+        assert ExactColumns(columns).weighted(weights).tolist() == expected
 
 
 def test_unit_weights_return_the_estimate():
@@ -344,7 +338,7 @@ def test_paired_draws_redraw_for_all_systems_at_once():
     mass = ss.overlay(references, scores)
     calls = iter([float("nan"), *[0.5] * 1000])
     fussy = MeasuredReplicates(mass, np.arange(40), 40, lambda _: next(calls))
-    sample = draw_replicates([EerReplicates(mass), fussy], Resampling(100))
+    sample = draw_replicates([EerReplicates(mass), fussy], Resampling(replicates=100))
     assert sample.redrawn == 1
     assert not np.isnan(sample.values).any()
 

@@ -18,7 +18,6 @@ only through its values, so an increasing map of one system's scores changes no 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -26,30 +25,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from spoofspan.errors import SpoofspanWarning, UsageError
+from spoofspan.errors import UsageError
 from spoofspan.measures import Measure
 from spoofspan.nanoseconds import Float64, Int64
 from spoofspan.references import References
-from spoofspan.replicates import ConfusionReplicates, Replicates
 from spoofspan.scores import DECISION_THRESHOLD, Scores
-from spoofspan.uncertainty import (
-    Clusters,
-    Interval,
-    Method,
-    Resampling,
-    Settings,
-    draw_replicates,
-    interval,
-    measured_system,
-    same_basis,
-    stream,
-)
-from spoofspan.valuing import ScoresAre
+from spoofspan.uncertainty.intervals import Interval, interval
+from spoofspan.uncertainty.replicates import ConfusionReplicates, MeanReplicates, Replicates, SummedReplicates
+from spoofspan.uncertainty.resampling import draw_replicates, stream
+from spoofspan.uncertainty.systems import clusters_of, measured_systems, told_apart
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.rules import RuleArguments
+    from spoofspan.uncertainty.systems import BootstrapArguments
 
 # Two differences that are equal in exact arithmetic may be this far apart in doubles, relative to the values.
 ROUNDING = 1e-12
@@ -134,20 +123,12 @@ def compare(
     measure: str | Measure = "range-eer",
     *,
     thresholds: Mapping[str, float] | None = None,
-    clusters: Mapping[str, str] | None = None,
-    replicates: int = 2000,
-    confidence: float = 0.95,
-    method: Method = "percentile",
-    seed: int = 0,
-    workers: int = 1,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    scores_are: ScoresAre | None = None,
-    **rules: Unpack[RuleArguments],
+    **arguments: Unpack[BootstrapArguments],
 ) -> Comparison:
     """Compare two or more systems, every two of them.
 
     ``thresholds`` (one per system, chosen beforehand on other data) is for measures at a threshold, and only for them.
+    The other arguments are those of :func:`~spoofspan.uncertainty.bootstrap`.
 
     >>> import spoofspan.demo
     >>> corpus = spoofspan.demo.load()
@@ -155,26 +136,19 @@ def compare(
     >>> found["A", "B"].value < 0, found["A", "B"].p_value < 0.05
     (True, True)
     """
-    how = Resampling(replicates, confidence, method, seed, workers)
+    how, settings = told_apart(arguments)
     if len(systems) < 2:
         raise UsageError("compare at least two systems; for one, bootstrap gives an interval")
     parsed = Measure.parse(measure)
     fixed = _fixed_thresholds(parsed, systems, thresholds)
-    settings = Settings(convention, eer_rule, scores_are, rules)
-    measured = {
-        name: measured_system(references, scores, parsed, settings, fixed.get(name)) for name, scores in systems.items()
-    }
-    same_basis(measured, references)
-    drawn = Clusters.of(next(iter(measured.values())).mass.utterances, clusters)
-    cautions = drawn.cautions()
-    for caution in cautions:
-        warnings.warn(f"{parsed}: {caution}", SpoofspanWarning, stacklevel=2)
+    measured = measured_systems(references, systems, parsed, settings, fixed)
+    drawn, cautions = clusters_of(measured, how)
     engines = {name: system.replicates(drawn) for name, system in measured.items()}
     sample = draw_replicates(list(engines.values()), how)
     values = dict(zip(engines, sample.values, strict=True))
     # only BCa leaves out clusters; then each system is measured so once
     jackknife = _Jackknife(engines)
-    name_of_measure = str(next(iter(measured.values())).plan.measure)
+    name_of_measure = next(iter(measured.values())).name
     shared = drawn.count, sample.redrawn
     intervals = {
         name: interval(name_of_measure, measured[name].value, values[name], how, *shared, jackknife.of(name), cautions)
@@ -189,7 +163,9 @@ def compare(
             interval(name_of_measure, difference, of_replicates, how, *shared, jackknife.of(first, second), cautions)
         )
         one, other = engines[first], engines[second]
-        if fixed and isinstance(one, ConfusionReplicates) and isinstance(other, ConfusionReplicates):
+        if isinstance(one, ConfusionReplicates | MeanReplicates) and isinstance(
+            other, ConfusionReplicates | MeanReplicates
+        ):
             p_values.append(randomisation_p_value(one, other, how.replicates, how.seed))
         else:
             p_values.append(bootstrap_p_value(difference, of_replicates))
@@ -259,7 +235,7 @@ def bootstrap_p_value(difference: float, replicates: Float64) -> float:
     return (int(np.count_nonzero(far)) + 1) / (replicates.size + 1)
 
 
-def randomisation_p_value(first: ConfusionReplicates, second: ConfusionReplicates, rounds: int, seed: int) -> float:
+def randomisation_p_value(first: SummedReplicates, second: SummedReplicates, rounds: int, seed: int) -> float:
     """How often swapping the confusion matrices of random clusters makes a difference as large, two-sided."""
     once = np.ones((1, first.units), np.int64)
     difference = float((first.values(once) - second.values(once))[0])

@@ -11,34 +11,24 @@ by less.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.errors import SpoofspanWarning, UsageError
+from spoofspan.errors import UsageError
 from spoofspan.measures import Measure
 from spoofspan.references import References
 from spoofspan.scores import Scores
-from spoofspan.uncertainty import (
-    Clusters,
-    Interval,
-    Resampling,
-    Settings,
-    draw_replicates,
-    interval,
-    measured_system,
-    same_basis,
-    stream,
-)
-from spoofspan.valuing import ScoresAre
+from spoofspan.uncertainty.intervals import Interval, interval
+from spoofspan.uncertainty.resampling import draw_replicates, stream
+from spoofspan.uncertainty.systems import clusters_of, measured_systems, told_apart
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.rules import RuleArguments
+    from spoofspan.uncertainty.systems import BootstrapArguments
 
 FEWEST_FOR_JOINT = 5
 # Seeds are drawn from streams of their own, behind those of the clusters.
@@ -85,41 +75,32 @@ def seed_variation(
     seeds: Mapping[str, Scores],
     measure: str | Measure = "range-eer",
     *,
-    clusters: Mapping[str, str] | None = None,
-    replicates: int = 2000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    workers: int = 1,
-    convention: str = "default",
-    eer_rule: str | None = None,
     threshold: float | None = None,
-    scores_are: ScoresAre | None = None,
-    **rules: Unpack[RuleArguments],
+    **arguments: Unpack[BootstrapArguments],
 ) -> SeedVariation:
-    """Measure one system from several trainings (``seeds``: the scores of each); ``seed`` is that of the bootstrap."""
-    how = Resampling(replicates, confidence, "percentile", seed, workers)
+    """Measure one system from several trainings: ``seeds`` has the scores of each.
+
+    The other arguments are those of :func:`~spoofspan.uncertainty.bootstrap`; ``seed`` is that of the bootstrap.
+    """
+    how, settings = told_apart(arguments)
+    if how.method != "percentile":
+        raise UsageError("the mean over seeds has percentile intervals only; leave method= out")
     if len(seeds) < 2:
         raise UsageError("give the scores of at least two seeds; for one, bootstrap gives an interval")
-    settings = Settings(convention, eer_rule, scores_are, rules)
-    parsed = Measure.parse(measure)
-    measured = {
-        name: measured_system(references, scores, parsed, settings, threshold) for name, scores in seeds.items()
-    }
-    same_basis(measured, references)
-    drawn = Clusters.of(next(iter(measured.values())).mass.utterances, clusters)
-    cautions = drawn.cautions()
-    for caution in cautions:
-        warnings.warn(f"{parsed}: {caution}", SpoofspanWarning, stacklevel=2)
+    thresholds = {} if threshold is None else dict.fromkeys(seeds, threshold)
+    measured = measured_systems(references, seeds, Measure.parse(measure), settings, thresholds)
+    drawn, cautions = clusters_of(measured, how)
     sample = draw_replicates([system.replicates(drawn) for system in measured.values()], how)
     values = np.array([system.value for system in measured.values()])
-    name = str(next(iter(measured.values())).plan.measure)
+    name = next(iter(measured.values())).name
     mean = float(values.mean())
     shared = how, drawn.count, sample.redrawn, lambda: values, cautions
     joint = None
     count = len(seeds)
     if count >= FEWEST_FOR_JOINT:
-        chosen = [stream(seed, SEED_STREAMS + number).integers(0, count, count - 1) for number in range(replicates)]
-        means = sample.values[np.stack(chosen), np.arange(replicates)[:, None]].mean(axis=1)
+        numbers = np.arange(how.replicates)
+        chosen = [stream(how.seed, SEED_STREAMS + int(b)).integers(0, count, count - 1) for b in numbers]
+        means = sample.values[np.stack(chosen), numbers[:, None]].mean(axis=1)
         joint = interval(name, mean, means, *shared)
     return SeedVariation(
         name,
