@@ -42,25 +42,38 @@ if TYPE_CHECKING:
     from spoofspan.formats.reading import read_references, read_scores
     from spoofspan.formats.sharding import sharded
     from spoofspan.streaming import evaluate_shards
+    from spoofspan.uncertainty import (
+        Comparison,
+        Interval,
+        Resampling,
+        SeedVariation,
+        bootstrap,
+        compare,
+        seed_variation,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CONVENTIONS",
     "BisectionMeasurement",
+    "Comparison",
     "DataError",
     "Dataset",
     "EqualErrorRate",
     "ErrorCurve",
     "Evaluation",
+    "Interval",
     "Measure",
     "Measurement",
     "OperatingPoint",
     "References",
+    "Resampling",
     "ResolutionTable",
     "Rules",
     "ScoreMass",
     "Scores",
+    "SeedVariation",
     "Signature",
     "SpoofspanError",
     "SpoofspanWarning",
@@ -70,6 +83,8 @@ __all__ = [
     "__version__",
     "best_possible",
     "bisection_eer",
+    "bootstrap",
+    "compare",
     "default_measures",
     "equal_error_rate",
     "error_curve",
@@ -84,12 +99,17 @@ __all__ = [
     "read_references",
     "read_scores",
     "resolution_table",
+    "seed_variation",
     "sharded",
     "utterance_eer",
 ]
 
 # The many formats take longer to load than all the rest; who measures arrays, or asks for help, does not wait for them.
 _LATER = {
+    **dict.fromkeys(
+        ("Comparison", "Interval", "Resampling", "SeedVariation", "bootstrap", "compare", "seed_variation"),
+        "uncertainty",
+    ),
     "Dataset": "formats.partialspoof_dataset",
     "evaluate_shards": "streaming",
     "read_dataset": "formats.partialspoof_dataset",

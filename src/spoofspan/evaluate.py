@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.rules import RuleArguments
+    from spoofspan.uncertainty.resampling import Resampling
 
 
 def overlay(
@@ -141,26 +142,27 @@ def _measure(
     rules: Mapping[str, Any],
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
+    resampling: Resampling | None = None,
 ) -> Measurement:
     references, scores = inputs.references, inputs.scores
     if scores.decisions:
         threshold = _threshold_of_decisions(measure, scores, threshold)
     plan = plan_measure(measure, scores.hop, convention, eer_rule, rules, threshold, scores_are)
     mass, touched = plan.mass(references, scores)
-    signer = partial(
-        sign,
-        str(plan.measure),
-        plan.read_off,
-        plan.spelled_rules(references.snap),
-        inputs,
-        mass.utterances,
-        plan.rules.regions,
-    )
 
     def errors_at(point: OperatingPoint) -> UtteranceErrors:
         return errors_with(references, scores, point, plan.rules)
 
-    return plan.measured(mass, touched, len(mass.utterances), signer, undefined, errors_at)
+    found = plan.measured(
+        mass, touched, len(mass.utterances), plan.signer(inputs, mass.utterances), undefined, errors_at
+    )
+    if resampling is None:
+        return found
+    from spoofspan.uncertainty.bootstrapping import interval_of_system
+    from spoofspan.uncertainty.systems import MeasuredSystem
+
+    system = MeasuredSystem(plan, mass, found.value, inputs)
+    return replace(found, interval=interval_of_system(system, resampling))
 
 
 def _threshold_of_decisions(measure: Measure, scores: Scores, threshold: float | None) -> float:
@@ -293,19 +295,26 @@ def evaluate(
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
     on_undefined: OnUndefined | None = None,
+    confidence: float | None = None,
+    resampling: Resampling | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
     """Measure several things: ``evaluate(references, scores, ["range-eer", "range-f1", "point-eer@20ms"])``.
 
     Measures at a threshold (``range-f1``) are taken at ``threshold``, or else at that of the EER. ``scores_are`` ("llr"
     or "probability") is for those that take scores at their word (``range-cllr``). A measure without a value is an
-    error; with ``on_undefined`` it is left out, and that is called with the reason.
+    error; with ``on_undefined`` it is left out, and that is called with the reason. With ``confidence`` (0.95) each
+    value has an interval, by a bootstrap over utterances; ``resampling`` says otherwise (``Resampling(clusters=...)``).
     """
+    if confidence is not None:
+        from spoofspan.uncertainty.resampling import Resampling
+
+        resampling = replace(resampling or Resampling(), confidence=confidence)
     results: dict[str, Measurement] = {}
     inputs = Inputs(references, scores)
     for measure in track(parse_measures(measures), "measuring"):
         try:
-            result = _measure(measure, inputs, convention, eer_rule, "raise", rules, threshold, scores_are)
+            result = _measure(measure, inputs, convention, eer_rule, "raise", rules, threshold, scores_are, resampling)
         except UndefinedMeasureError as error:
             if on_undefined is None:
                 raise

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from spoofspan.bisection import Bisection, BisectionStep
 from spoofspan.errors import UsageError, nearest_name
@@ -22,6 +22,9 @@ from spoofspan.measure_kinds import KINDS, Kind
 from spoofspan.operating_point import OperatingPoint
 from spoofspan.rules import Rules, Touched
 from spoofspan.signature import Signature
+
+if TYPE_CHECKING:
+    from spoofspan.uncertainty.intervals import Interval
 
 EXAMPLES = (
     *(f"{basis}-{kind.name}" for kind in KINDS.values() for basis in kind.bases if basis != "point"),
@@ -181,6 +184,22 @@ def parse_measures(spellings: Sequence[str | Measure]) -> list[Measure]:
     return measures
 
 
+def in_percent(measure: str) -> bool:
+    """Whether a measure, by its spelling, is a share that is read in per cent."""
+    name = _FAMILY.fullmatch(measure.partition("@")[0])
+    kind = KINDS.get(name["name"]) if name is not None else None
+    return kind is None or kind.percent
+
+
+def number_text(measure: str, value: float) -> str:
+    """A value as it is read, without a unit.
+
+    >>> number_text("range-eer", 0.08552), number_text("range-min-dcf", 0.2104)
+    ('8.55', '0.2104')
+    """
+    return f"{100 * value:.2f}" if in_percent(measure) else f"{value:.4f}"
+
+
 def milliseconds(seconds: float) -> str:
     """Write a short time.
 
@@ -212,6 +231,7 @@ class Measurement:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     signer: Callable[[], Signature] | None = field(default=None, repr=False, compare=False)
+    interval: Interval | None = field(default=None, compare=False, kw_only=True)
 
     @property
     def threshold(self) -> float:
@@ -264,6 +284,8 @@ class Measurement:
         rates = [f"{100 * rate:.2f} %" for rate in (self.false_positive_rate, self.false_negative_rate)]
         at = f"   (FPR {rates[0]}, FNR {rates[1]}, {self.decision})" if self.has_threshold else ""
         lines = [f"{self.measure} {self.value_text}{at}"]
+        if self.interval is not None:
+            lines.append(f"  {100 * self.interval.level:g} % interval {self.interval_text} ({self.interval.how})")
         lines += [f"  {text}" for text in (*self.touched_lines(), *self.notes)]
         lines += [f"  warning: {text}" for text in self.warnings]
         return "\n".join(lines)
@@ -271,9 +293,14 @@ class Measurement:
     @property
     def value_text(self) -> str:
         """The value as it is read: shares in per cent, costs as they are."""
-        name = _FAMILY.fullmatch(self.measure.partition("@")[0])
-        kind = KINDS.get(name["name"]) if name is not None else None
-        return f"{100 * self.value:.2f} %" if kind is None or kind.percent else f"{self.value:.4f}"
+        return f"{number_text(self.measure, self.value)} %" if in_percent(self.measure) else f"{self.value:.4f}"
+
+    @property
+    def interval_text(self) -> str:
+        """The interval as it is read, without a unit; nothing if there is none."""
+        if self.interval is None:
+            return ""
+        return " to ".join(number_text(self.measure, end) for end in (self.interval.low, self.interval.high))
 
     def touched_lines(self) -> list[str]:
         """What the rules decided, a line each."""
@@ -304,7 +331,8 @@ class Measurement:
             },
             "warnings": list(self.warnings),
             "notes": list(self.notes),
-            "signature": {"comparable": self.signature.comparable, "input": self.signature.input},
+            "interval": None if self.interval is None else self.interval.to_dict(),
+            "signature": self.signature.to_dict(),
         }
 
 

@@ -7,9 +7,10 @@ plan serves a corpus in memory (:mod:`spoofspan.evaluate`) and one in shards (:m
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 from spoofspan.breakdown import UtteranceErrors
@@ -24,7 +25,7 @@ from spoofspan.points import check_resolution, point_mass_with
 from spoofspan.references import References
 from spoofspan.rules import Rules, Touched, rules_for
 from spoofspan.scores import Scores
-from spoofspan.signature import Signature
+from spoofspan.signature import Inputs, Signature, sign
 from spoofspan.valuing import ScoresAre, Value, value_of
 
 Undefined = Literal["raise", "nan"]
@@ -73,6 +74,11 @@ class Plan:
     def spelled_rules(self, snap: int) -> dict[str, str]:
         """The rules as text; what the references decide (their ``snap`` in ns) is written out."""
         return spelled_rules(self.kind, self.rules, snap)
+
+    def signer(self, inputs: Inputs, utterances: Sequence[str]) -> Callable[[], Signature]:
+        """What signs a value of these inputs, measured on these utterances; hashes are computed when it is called."""
+        rules = self.spelled_rules(inputs.references.snap)
+        return partial(sign, str(self.measure), self.read_off, rules, inputs, utterances, self.rules.regions)
 
     def measured(
         self,

@@ -46,6 +46,10 @@ class Signature:
     def __str__(self) -> str:
         return f"{self.comparable} || {self.input}"
 
+    def to_dict(self) -> dict[str, str]:
+        """Both parts as plain data."""
+        return {"comparable": self.comparable, "input": self.input}
+
 
 class _Hash:
     """Hashes columns of a corpus block by block; each column has its own stream, so blocks leave no trace."""

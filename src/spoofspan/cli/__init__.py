@@ -13,6 +13,7 @@ from typing import Annotated, TextIO
 import typer
 
 from spoofspan import SpoofspanError, SpoofspanWarning, __version__, progress
+from spoofspan.cli.compare import compare
 from spoofspan.cli.demo import demo
 from spoofspan.cli.evaluate import eval_
 from spoofspan.cli.explain import explain
@@ -27,6 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("eval")(eval_)
+app.command()(compare)
 app.command()(check)
 app.command()(convert)
 app.command()(diff_references)

@@ -11,6 +11,7 @@ import typer
 
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
+from spoofspan.cli.drawing import Drawing, takes_drawing
 from spoofspan.cli.inputs import Inputs, takes_inputs
 from spoofspan.errors import DataError, UsageError
 from spoofspan.progress import progress
@@ -30,7 +31,17 @@ if TYPE_CHECKING:
     from spoofspan.streaming import ShardedCorpus
 
 
+ScoresAreOption = Annotated[
+    str | None,
+    typer.Option("--scores-are", help="llr or probability, for measures that take scores at their word."),
+]
+Metadata = Annotated[
+    str | None, typer.Option("--metadata", help="Table with a column utterance, or protocol (speaker, attack).")
+]
+
+
 @takes_inputs
+@takes_drawing
 @o.takes_rules
 def eval_(
     *,
@@ -52,10 +63,7 @@ def eval_(
         Path | None,
         typer.Option("--threshold-from", help="Take it from the EER in the JSON of another eval (a development set)."),
     ] = None,
-    scores_are: Annotated[
-        str | None,
-        typer.Option("--scores-are", help="llr or probability, for measures that take scores at their word."),
-    ] = None,
+    scores_are: ScoresAreOption = None,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,
@@ -71,9 +79,8 @@ def eval_(
             help="Break the first measure down by kind, length, boundary or a column of --metadata; may be repeated.",
         ),
     ] = None,
-    metadata: Annotated[
-        str | None, typer.Option("--metadata", help="Table with a column utterance, or protocol (speaker, attack).")
-    ] = None,
+    metadata: Metadata = None,
+    drawing: Drawing,
     stream: Annotated[
         bool | None,
         typer.Option(
@@ -104,6 +111,8 @@ def eval_(
       spoofspan eval ref.rttm eval.score -m range-f1 --threshold-from dev.json
 
       spoofspan eval ref.rttm eval.score --by kind --by speaker --metadata protocol.txt
+
+      spoofspan eval ref.rttm eval.score --confidence 0.95 --metadata protocol.txt
     """
     from spoofspan.report.results import render, utterances_table
 
@@ -125,7 +134,9 @@ def eval_(
             "scores_are": scores_are,
             **rules,
         }
-        evaluation = corpus.evaluate(measure, how)
+        metadata = metadata or inputs.protocol()
+        intervals = {"resampling": drawing.resampling(metadata)} if drawing.asked_for() else {}
+        evaluation = corpus.evaluate(measure, how | intervals)
         first = next(iter(evaluation.measurements.values()))
         breakdowns = [corpus.break_down(one, metadata, first.measure, how) for one in by or ()]
         with progress("signing"):
@@ -213,6 +224,8 @@ class _Shards:
         from spoofspan.evaluate import measures_for_hop
         from spoofspan.streaming import evaluate_shards
 
+        if "resampling" in arguments:
+            raise UsageError("--confidence needs the corpus in memory; leave --stream out, or draw from a part of it")
         usual = measures_for_hop(self.shards.hop, arguments["convention"])
         arguments = arguments | {"on_undefined": _leaving_out(measures, usual)}
         return evaluate_shards(self.shards, measures or usual, **arguments)

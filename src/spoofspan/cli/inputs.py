@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +50,7 @@ class Inputs:
     def read_known(self, *, wanted: bool = False) -> tuple[References, Scores | None]:
         """Read the references, and the scores if they are given or ``wanted``."""
         if self.dataset is not None:
-            return self._read_dataset(self.dataset, wanted)
+            return self._read_dataset(wanted)
         references = self._read_references(self._files(wanted)[0])
         return references, None if self.scores is None else self._read_scores(self.scores)
 
@@ -61,6 +63,17 @@ class Inputs:
         if wanted and self.scores is None:
             raise UsageError("give SCORES after REFERENCES, or --dataset and SCORES")
         return self.references, self.scores
+
+    def read_systems(self, words: Sequence[str]) -> tuple[References, dict[str, Scores]]:
+        """Read the references (the first word, unless a database has them) and the scores of each system."""
+        told = self
+        if self.dataset is None:
+            told, words = replace(self, references=words[0]), words[1:]
+        files = named_files(words)
+        if len(files) < 2:
+            raise UsageError(f"give REFERENCES and the scores of at least two systems, not of {len(files)}")
+        references, _ = told.read_known()
+        return references, {name: told._read_scores(where) for name, where in files.items()}
 
     def too_large(self) -> bool:
         """Whether both sides would not fit into memory, as far as the sizes of the files tell."""
@@ -131,9 +144,18 @@ class Inputs:
             label2id=self.label2id,
         )
 
-    def _read_dataset(self, spec: str, wanted: bool) -> tuple[References, Scores | None]:
+    @cached_property
+    def _dataset(self) -> Dataset:
         from spoofspan import read_dataset
 
+        return read_dataset(str(self.dataset), source=self.reference_source)
+
+    def protocol(self) -> str | None:
+        """The file that says who speaks, where a database has one."""
+        found = None if self.dataset is None else self._dataset.files.get("protocol")
+        return None if found is None else str(found)
+
+    def _read_dataset(self, wanted: bool) -> tuple[References, Scores | None]:
         unused = {
             "--reference-format": self.reference_format,
             "--reference-hop": self.reference_hop,
@@ -148,7 +170,7 @@ class Inputs:
                 f"--dataset has the references: give SCORES alone, not {self.references!r} and {self.scores!r}"
             )
         where = self.scores if self.references is None else self.references  # the only word typed is the scores
-        dataset = read_dataset(spec, source=self.reference_source)
+        dataset = self._dataset
         typer.echo(dataset.about(), err=True)
         if where is None and self.hop is None and not wanted:
             return dataset.references, None
@@ -163,6 +185,28 @@ class Inputs:
             return None if where is None else self._read_scores(where)
         typer.echo(f"  scores: {chosen}", err=True)
         return self._read_scores(str(chosen))
+
+
+def named_files(words: Sequence[str]) -> dict[str, str]:
+    """Files by the names of their systems: ``NAME=FILE``, or FILE, whose name without its ending it is then.
+
+    >>> named_files(["a/unit0.02.score", "multi=b/unit0.02.score"])
+    {'unit0.02': 'a/unit0.02.score', 'multi': 'b/unit0.02.score'}
+    """
+    pairs = []
+    for word in words:
+        name, is_named, where = word.partition("=")
+        if is_named and name and not Path(word).expanduser().exists():
+            pairs.append((name, where))
+        else:
+            pairs.append((Path(word).stem if word != "-" else word, word))
+    names = [name for name, _ in pairs]
+    # files of one name in several folders are told apart by their paths
+    told = [(name if names.count(name) == 1 else where, where) for name, where in pairs]
+    found = dict(told)
+    if len(found) < len(told):
+        raise UsageError("two systems have the same name; tell them apart with NAME=FILE")
+    return found
 
 
 def _looks_like_scores(where: str) -> bool:
@@ -182,22 +226,19 @@ def _looks_like_scores(where: str) -> bool:
     return any(one.recognises(head) for one in SCORE_FORMATS.formats.values())
 
 
-takes_inputs = o.takes(
-    "inputs",
-    {
-        "references": o.ReferencesPath,
-        "scores": o.ScoresPath,
-        "dataset": o.DatasetSpec,
-        "reference_source": o.ReferenceSource,
-        "reference_format": o.ReferenceFormat,
-        "scores_format": o.ScoresFormat,
-        "durations": o.Durations,
-        "hop": o.Hop,
-        "reference_hop": o.ReferenceHop,
-        "higher": o.HigherOption,
-        "column": o.Column,
-        "label2id": o.LabelIds,
-        "split": o.Split,
-    },
-    Inputs,
-)
+_ABOUT_FILES = {
+    "dataset": o.DatasetSpec,
+    "reference_source": o.ReferenceSource,
+    "reference_format": o.ReferenceFormat,
+    "scores_format": o.ScoresFormat,
+    "durations": o.Durations,
+    "hop": o.Hop,
+    "reference_hop": o.ReferenceHop,
+    "higher": o.HigherOption,
+    "column": o.Column,
+    "label2id": o.LabelIds,
+    "split": o.Split,
+}
+takes_inputs = o.takes("inputs", {"references": o.ReferencesPath, "scores": o.ScoresPath, **_ABOUT_FILES}, Inputs)
+# the references are the first word, unless a database has them
+takes_inputs_of_systems = o.takes("inputs", _ABOUT_FILES, Inputs)

@@ -8,7 +8,8 @@ from spoofspan.errors import DataError, UsageError, nearest_name
 from spoofspan.formats.protocol import read_protocol
 from spoofspan.formats.sources import Source, Where, sources
 
-PROTOCOL_COLUMNS = ("speaker", "attack", "label")
+SPEAKER = "speaker"
+PROTOCOL_COLUMNS = (SPEAKER, "attack", "label")
 
 
 def read_metadata(where: Where, column: str) -> Mapping[str, str]:
@@ -26,6 +27,27 @@ def read_metadata(where: Where, column: str) -> Mapping[str, str]:
     return {utt: value or "-" for utt, value in zip(protocol.utterance, values, strict=True)}
 
 
+def read_clusters(where: Where | None, column: str | None) -> tuple[str, Mapping[str, str]] | None:
+    """What a bootstrap draws, with its name; None: utterances.
+
+    Without a ``column`` that is speakers, if the metadata know them.
+    """
+    if column == "utterance" or (column is None and where is None):
+        return None
+    if where is None:
+        raise UsageError(f"the {column} of every utterance is not known; give metadata (--metadata FILE)")
+    try:
+        return column or SPEAKER, read_metadata(where, column or SPEAKER)
+    except NoColumnError:
+        if column is not None:
+            raise
+        return None
+
+
+class NoColumnError(UsageError):
+    """Metadata without the column asked for."""
+
+
 def _from_table(source: Source, column: str) -> Mapping[str, str]:
     import pyarrow as pa
     from pyarrow import csv, parquet
@@ -41,7 +63,7 @@ def _from_table(source: Source, column: str) -> Mapping[str, str]:
         raise DataError(f"{source.name}: cannot be read as a table ({error}); correct the file") from None
     for name in ("utterance", column):
         if name not in table.column_names:
-            raise UsageError(f"{source.name}: no column {name!r}: {nearest_name(name, table.column_names)}")
+            raise NoColumnError(f"{source.name}: no column {name!r}: {nearest_name(name, table.column_names)}")
     ids, values = table.column("utterance").to_pylist(), table.column(column).to_pylist()
     known: dict[str, str] = {}
     for row, (utterance, value) in enumerate(zip(ids, values, strict=True), 1):

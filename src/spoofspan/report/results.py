@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from spoofspan.measures import number_text
 from spoofspan.reference_difference import NAMES
 from spoofspan.report.tables import Table
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from spoofspan.groups import Breakdown
     from spoofspan.measures import Measurement
     from spoofspan.reference_difference import ReferenceDifference
+    from spoofspan.uncertainty import Interval
 
 
 def render(evaluation: Evaluation, spelling: str, breakdowns: Sequence[Breakdown] = ()) -> str:
@@ -71,20 +73,39 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
     measurements = list(evaluation.measurements.values())
     only_eers = all(m.measure.partition("@")[0].endswith("-eer") for m in measurements)
+    intervals = [m.interval for m in measurements if m.interval is not None]
     rows = [
         (
             m.measure,
             f"{100 * m.value:.2f}" if only_eers else m.value_text,
+            *(_interval_cells(m) if intervals else ()),
             *(_percents(m) if m.has_threshold else ("", "", "")),
             m.decision,
         )
         for m in measurements
     ]
     notes = _notes(measurements)
+    notes += dict.fromkeys(f"intervals: {one.how}" for one in intervals)
+    notes += dict.fromkeys(f"warning: {text}" for one in intervals for text in one.warnings)
     if signatures:
         notes += [f"signature {m.signature}" for m in measurements]
-    header = ("measure", "EER %" if only_eers else "value", "FPR %", "FNR %", "gap", "decision")
+    between = interval_header(intervals[0]) if intervals else ()
+    header = ("measure", "EER %" if only_eers else "value", *between, "FPR %", "FNR %", "gap", "decision")
     return Table(header, tuple(rows), tuple(notes))
+
+
+def _interval_cells(m: Measurement) -> tuple[str, str]:
+    return ("", "") if m.interval is None else interval_cells(m.measure, m.interval)
+
+
+def interval_header(interval: Interval) -> tuple[str, str]:
+    """Two columns, so that both ends are numbers in a spreadsheet as well."""
+    return f"{100 * interval.level:g} % from", "to"
+
+
+def interval_cells(measure: str, interval: Interval) -> tuple[str, str]:
+    """Both ends, as the value of the measure is read."""
+    return number_text(measure, interval.low), number_text(measure, interval.high)
 
 
 def _percents(m: Measurement) -> tuple[str, str, str]:

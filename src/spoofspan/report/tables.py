@@ -89,7 +89,7 @@ def _is_number(text: str) -> bool:
 
 def _numeric_columns(table: Table) -> list[bool]:
     return [
-        bool(table.rows) and all(not row[i] or row[i][0] in "-0123456789." for row in table.rows)
+        bool(table.rows) and all(not row[i] or row[i][0] in "+-0123456789." for row in table.rows)
         for i in range(len(table.columns))
     ]
 
@@ -117,7 +117,8 @@ def _markdown(table: Table) -> str:
     rows = [tuple(printable(cell).translate(_MARKDOWN) for cell in row) for row in (table.columns, *table.rows)]
     head, *body = ("| " + " | ".join(row) + " |" for row in _aligned(rows, numeric))
     rule = "|" + "|".join("---:" if right else "---" for right in numeric) + "|"
-    notes = ["", *(printable(note).translate(_MARKDOWN) + "  " for note in table.notes)] if table.notes else []
+    notes = [printable(note).translate(_MARKDOWN) + "  " for note in table.notes if note]
+    notes = ["", *notes] if notes else []
     return "\n".join([head, rule, *body, *notes]) + "\n"
 
 
@@ -126,7 +127,7 @@ def _latex(table: Table) -> str:
     rows = [
         " & ".join(printable(cell).translate(_LATEX) for cell in row) + r" \\" for row in (table.columns, *table.rows)
     ]
-    notes = [f"% {printable(note)}" for note in table.notes]
+    notes = [f"% {printable(note)}" for note in table.notes if note]
     return (
         "\n".join(
             [

@@ -1,6 +1,6 @@
 """How far a number would move on another test set of the same kind, and whether two systems differ by more."""
 
-from spoofspan.uncertainty.bootstrap import bootstrap, bootstrap_of
+from spoofspan.uncertainty.bootstrapping import bootstrap, bootstrap_of
 from spoofspan.uncertainty.comparison import Comparison, Difference, compare
 from spoofspan.uncertainty.intervals import Interval
 from spoofspan.uncertainty.resampling import Resampling

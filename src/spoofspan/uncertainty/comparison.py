@@ -19,7 +19,8 @@ only through its values, so an increasing map of one system's scores changes no 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +31,7 @@ from spoofspan.measures import Measure
 from spoofspan.nanoseconds import Float64, Int64
 from spoofspan.references import References
 from spoofspan.scores import DECISION_THRESHOLD, Scores
+from spoofspan.signature import Signature
 from spoofspan.uncertainty.intervals import Interval, interval
 from spoofspan.uncertainty.replicates import ConfusionReplicates, MeanReplicates, Replicates, SummedReplicates
 from spoofspan.uncertainty.resampling import draw_replicates, stream
@@ -83,6 +85,25 @@ class Comparison:
     test: Literal["paired cluster bootstrap", "approximate randomisation"]
     intervals: Mapping[str, Interval]
     differences: tuple[Difference, ...]
+    signers: Mapping[str, Callable[[], Signature]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def signatures(self) -> dict[str, Signature]:
+        """The signature of each system's value; hashes are computed when they are first asked for."""
+        return {name: signer() for name, signer in self.signers.items()}
+
+    def better(self, difference: Difference) -> str | None:
+        """The better one of two systems, if the test says so at the level of the intervals; None: undecided."""
+        if difference.adjusted_p_value > 1 - difference.interval.level or not difference.value:
+            return None
+        first_is = (difference.value < 0) == (self.direction == "lower")
+        return difference.first if first_is else difference.second
+
+    def _repr_html_(self) -> str:
+        """Two tables, for notebooks."""
+        from spoofspan.report.comparisons import comparison_tables
+
+        return "\n".join(table.render("html") for table in comparison_tables(self, signatures=False))
 
     def __getitem__(self, pair: tuple[str, str]) -> Difference:
         for difference in self.differences:
@@ -92,10 +113,7 @@ class Comparison:
 
     def __str__(self) -> str:
         some = next(iter(self.intervals.values()))
-        lines = [
-            f"{self.measure} ({self.direction} is better); {self.test}, {some.replicates.size:,} replicates of "
-            f"{some.clusters:,} clusters"
-        ]
+        lines = [f"{self.measure} ({self.direction} is better); {self.test}; {some.how}"]
         lines += [
             f"{name}: {one.estimate:.5g} ({one.low:.5g} to {one.high:.5g})" for name, one in self.intervals.items()
         ]
@@ -112,8 +130,16 @@ class Comparison:
             "measure": self.measure,
             "direction": self.direction,
             "test": self.test,
-            "systems": {name: one.to_dict() for name, one in self.intervals.items()},
-            "differences": [one.to_dict() for one in self.differences],
+            "systems": [
+                {
+                    "system": name,
+                    "value": one.estimate,
+                    "interval": one.to_dict(),
+                    "signature": self.signatures[name].to_dict(),
+                }
+                for name, one in self.intervals.items()
+            ],
+            "differences": [{**one.to_dict(), "better": self.better(one)} for one in self.differences],
         }
 
 
@@ -179,6 +205,7 @@ def compare(
         "approximate randomisation" if fixed else "paired cluster bootstrap",
         intervals,
         differences,
+        {name: system.signer() for name, system in measured.items()},
     )
 
 

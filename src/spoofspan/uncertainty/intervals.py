@@ -33,14 +33,24 @@ class Interval:
     standard_error: float
     replicates: Float64 = field(repr=False)
     warnings: tuple[str, ...] = ()
+    drawn_by: str = "cluster"
+    seed: int = 0
 
     def __str__(self) -> str:
-        drawn = f", {self.redrawn} drawn again" if self.redrawn else ""
         lines = [
             f"{self.measure} {self.estimate:.5g}, {100 * self.level:g} % interval {self.low:.5g} to {self.high:.5g} "
-            f"({self.method}, {self.replicates.size:,} replicates of {self.clusters:,} clusters{drawn})"
+            f"({self.how})"
         ]
         return "\n".join([*lines, *(f"  warning: {text}" for text in self.warnings)])
+
+    @property
+    def how(self) -> str:
+        """How it was made, in words."""
+        again = f", {self.redrawn:,} drawn again" if self.redrawn else ""
+        return (
+            f"{self.method}, {self.replicates.size:,} replicates by {self.drawn_by} ({self.clusters:,} of them), "
+            f"seed {self.seed}{again}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the replicates as plain data."""
@@ -51,7 +61,9 @@ class Interval:
             "high": self.high,
             "level": self.level,
             "method": self.method,
+            "drawn_by": self.drawn_by,
             "clusters": self.clusters,
+            "seed": self.seed,
             "replicates": int(self.replicates.size),
             "redrawn": self.redrawn,
             "standard_error": self.standard_error,
@@ -75,9 +87,23 @@ def interval(
     if how.method == "bca":
         shares = _bca_shares(shares, estimate, replicates, without_each())
     low, high = quantiles(replicates, shares)
+    if (replicates == replicates[0]).all():
+        cautions = (*cautions, "every replicate has the same value, so the interval says nothing of other test sets")
     error = float(np.std(replicates, ddof=1))
     return Interval(
-        name, estimate, low, high, how.confidence, how.method, clusters, redrawn, error, replicates, cautions
+        name,
+        estimate,
+        low,
+        high,
+        how.confidence,
+        how.method,
+        clusters,
+        redrawn,
+        error,
+        replicates,
+        cautions,
+        how.drawn_by,
+        how.seed,
     )
 
 

@@ -33,8 +33,8 @@ MOST_REDRAWS = 1000
 class Resampling:
     """How replicates are drawn, and what is read off them.
 
-    ``clusters`` says to which cluster (speaker, session, source recording) each utterance belongs; None: each
-    utterance is one.
+    ``clusters`` says to which cluster (speaker, session, source recording) each utterance belongs, and
+    ``clusters_are`` what they are; None: each utterance is one.
     """
 
     clusters: Mapping[str, str] | None = None
@@ -43,6 +43,12 @@ class Resampling:
     method: Method = "percentile"
     seed: int = 0
     workers: int = 1
+    clusters_are: str = "cluster"
+
+    @property
+    def drawn_by(self) -> str:
+        """What is drawn."""
+        return "utterance" if self.clusters is None else self.clusters_are
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:

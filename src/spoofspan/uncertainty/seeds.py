@@ -11,8 +11,9 @@ by less.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from spoofspan.errors import UsageError
 from spoofspan.measures import Measure
 from spoofspan.references import References
 from spoofspan.scores import Scores
+from spoofspan.signature import Signature
 from spoofspan.uncertainty.intervals import Interval, interval
 from spoofspan.uncertainty.resampling import draw_replicates, stream
 from spoofspan.uncertainty.systems import clusters_of, measured_systems, told_apart
@@ -45,6 +47,18 @@ class SeedVariation:
     standard_deviation: float  # over seeds
     test_set: Interval  # of the mean, seeds fixed
     joint: Interval | None  # of the mean, seeds drawn too; None with fewer than five seeds
+    signers: Mapping[str, Callable[[], Signature]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def signatures(self) -> dict[str, Signature]:
+        """The signature of each seed's value; hashes are computed when they are first asked for."""
+        return {name: signer() for name, signer in self.signers.items()}
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        from spoofspan.report.comparisons import seeds_table
+
+        return seeds_table(self, signatures=False).render("html")
 
     def __str__(self) -> str:
         lines = [
@@ -62,7 +76,10 @@ class SeedVariation:
         """Everything as plain data, ready for JSON."""
         return {
             "measure": self.measure,
-            "values": dict(self.values),
+            "values": [
+                {"seed": name, "value": value, "signature": self.signatures[name].to_dict()}
+                for name, value in self.values.items()
+            ],
             "mean": self.mean,
             "standard_deviation": self.standard_deviation,
             "test_set": self.test_set.to_dict(),
@@ -109,4 +126,5 @@ def seed_variation(
         float(values.std(ddof=1)),
         interval(name, mean, sample.values.mean(axis=0), *shared),
         joint,
+        {seed: system.signer() for seed, system in measured.items()},
     )

@@ -18,6 +18,7 @@ from spoofspan.plan import Plan, plan_measure
 from spoofspan.references import References
 from spoofspan.rules import RuleArguments
 from spoofspan.scores import DECISION_THRESHOLD, Scores
+from spoofspan.signature import Inputs, Signature
 from spoofspan.uncertainty.eer_replicates import EerReplicates
 from spoofspan.uncertainty.replicates import (
     ConfusionReplicates,
@@ -42,6 +43,7 @@ class BootstrapArguments(RuleArguments, total=False):
     method: Method
     seed: int
     workers: int
+    clusters_are: str
     convention: str
     eer_rule: str | None
     scores_are: ScoresAre | None
@@ -74,11 +76,16 @@ class MeasuredSystem:
     plan: Plan
     mass: ScoreMass
     value: float
+    inputs: Inputs
 
     @property
     def name(self) -> str:
         """What is measured."""
         return str(self.plan.measure)
+
+    def signer(self) -> Callable[[], Signature]:
+        """What signs the value."""
+        return self.plan.signer(self.inputs, self.mass.utterances)
 
     def replicates(self, clusters: Clusters) -> Replicates:
         """The fastest exact way to measure replicates."""
@@ -140,9 +147,8 @@ def measured_system(
         settings.scores_are,
     )
     mass, _ = plan.mass(references, scores)
-    if measure.macro:
-        return MeasuredSystem(plan, mass, mean_of(values_of_utterances(plan, mass)))
-    return MeasuredSystem(plan, mass, _value(plan, mass))
+    value = mean_of(values_of_utterances(plan, mass)) if measure.macro else _value(plan, mass)
+    return MeasuredSystem(plan, mass, value, Inputs(references, scores))
 
 
 def measured_systems(

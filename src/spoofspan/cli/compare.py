@@ -1,0 +1,136 @@
+"""``spoofspan compare``: whether one system is better than another, or the test set only makes it look so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spoofspan.cli import completion
+from spoofspan.cli import options as o
+from spoofspan.cli.drawing import Drawing, takes_drawing
+from spoofspan.cli.evaluate import Metadata, ScoresAreOption, threshold_in
+from spoofspan.cli.inputs import Inputs, takes_inputs_of_systems
+from spoofspan.errors import UsageError
+
+if TYPE_CHECKING:
+    from spoofspan.report.tables import Table
+
+
+@takes_inputs_of_systems
+@takes_drawing
+@o.takes_rules
+def compare(
+    *,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="REFERENCES A B [C ...]",
+            help="References, then the scores of each system, as FILE or NAME=FILE.",
+            show_default=False,
+        ),
+    ],
+    inputs: Inputs,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "-m",
+            help="What is compared; range-eer. May be repeated.",
+            autocompletion=completion.among(completion.measures),
+        ),
+    ] = None,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option("--threshold", help="NAME=NUMBER for each system, for measures at a threshold."),
+    ] = None,
+    threshold_from: Annotated[
+        list[str] | None,
+        typer.Option("--threshold-from", help="NAME=FILE: from the EER in the JSON of an eval on other data."),
+    ] = None,
+    seeds: Annotated[
+        bool, typer.Option("--seeds", help="The files are one system, trained several times: mean, SD, intervals.")
+    ] = False,
+    scores_are: ScoresAreOption = None,
+    metadata: Metadata = None,
+    drawing: Drawing,
+    convention: o.Convention = "default",
+    eer_rule: o.EerRule = None,
+    output: o.OutputFormat = o.Output.text,
+    out: o.Out = None,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+    rules: dict[str, Any],
+) -> None:
+    """Compare systems on one corpus, every two of them.
+
+    The difference of two systems with its interval and p-value: by a paired bootstrap over speakers (or utterances)
+    for measures without a threshold, by approximate randomisation for measures at each system's own threshold.
+
+    For example:
+
+      spoofspan compare ref.rttm baseline.score multi=output/unit0.02.score --durations reco2dur
+
+      spoofspan compare labels.parquet a.parquet b.parquet c.parquet --metadata protocol.txt
+
+      spoofspan compare ref.rttm a.score b.score -m range-f1 --threshold-from a=dev_a.json --threshold-from b=dev_b.json
+
+      spoofspan compare ref.rttm seed1.score seed2.score seed3.score --seeds
+    """
+    import spoofspan as ss
+    from spoofspan.report.comparisons import comparison_tables, seeds_table
+    from spoofspan.report.results import finite
+
+    o.must_be_free(out, force=force)
+    references, systems = inputs.read_systems(files)
+    resampling = drawing.resampling(metadata or inputs.protocol())
+    how: dict[str, Any] = {
+        **{name: getattr(resampling, name) for name in resampling.__dataclass_fields__},
+        "convention": convention,
+        "eer_rule": eer_rule,
+        "scores_are": scores_are,
+        **rules,
+    }
+    measures = measure or ["range-eer"]
+    tables: list[Table] = []
+    plain: list[dict[str, Any]] = []
+    for one in measures:
+        thresholds = _thresholds(threshold or [], threshold_from or [], one)
+        if seeds:
+            if thresholds:
+                raise UsageError("--threshold and --threshold-from are for a comparison; leave --seeds out")
+            variation = ss.seed_variation(references, systems, one, **how)
+            tables.append(seeds_table(variation))
+            plain.append(variation.to_dict())
+        else:
+            comparison = ss.compare(references, systems, one, thresholds=thresholds or None, **how)
+            tables.extend(comparison_tables(comparison))
+            plain.append(comparison.to_dict())
+    if output is o.Output.json:
+        content = {"spoofspan": ss.__version__, "seeds" if seeds else "comparisons": finite(plain)}
+        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    else:
+        text = "\n".join(table.render(output.value) for table in tables)
+    o.deliver(text, out, force)
+
+
+def _thresholds(typed: list[str], files: list[str], measure: str) -> dict[str, float]:
+    """The threshold of each system."""
+    found: dict[str, float] = {}
+    for flag, words in (("--threshold", typed), ("--threshold-from", files)):
+        for word in words:
+            name, _, value = word.partition("=")
+            if not name or not value:
+                raise UsageError(f"{flag} {word}: say which system it is for, as {flag} NAME=...")
+            if name in found:
+                raise UsageError(f"{flag} {word}: {name} has a threshold already; give one for each system")
+            if flag == "--threshold-from":
+                found[name] = threshold_in(Path(value), [measure])
+                continue
+            try:
+                found[name] = float(value)
+            except ValueError:
+                raise UsageError(f"{flag} {word}: {value!r} is no number") from None
+    return found

@@ -1,0 +1,237 @@
+"""Intervals and comparisons from the command line, against the library and against computations by hand."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from referencing import Registry, Resource
+from typer.testing import CliRunner
+
+import spoofspan as ss
+import spoofspan.demo
+from spoofspan.cli import app
+from spoofspan.cli.inputs import named_files
+from spoofspan.errors import UsageError
+
+SCHEMAS = {
+    path.name: json.loads(path.read_text(encoding="utf-8"))
+    for path in (Path(__file__).parents[1] / "docs" / "schema").glob("*.json")
+}
+REGISTRY = Registry().with_resources([(name, Resource.from_contents(one)) for name, one in SCHEMAS.items()])
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return spoofspan.demo.load()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, corpus):
+    """The demo in files, with a protocol of 40 speakers."""
+    made = tmp_path_factory.mktemp("demo")
+    result = CliRunner().invoke(app, ["demo", "--out", str(made), "--force"])
+    assert result.exit_code == 0, result.output
+    speakers = {utt: f"S{i % 40:02d}" for i, utt in enumerate(corpus.references.utterances)}
+    (made / "protocol.txt").write_text("".join(f"{s} {utt} - - bonafide\n" for utt, s in speakers.items()))
+    (made / "table.csv").write_text("utterance,room\n" + "".join(f"{utt},R{s[-1]}\n" for utt, s in speakers.items()))
+    return made, speakers
+
+
+def run(command, folder, *words):
+    files = {"R": folder / "references.rttm", "A": folder / "unit0.02.score", "B": folder / "unit0.16.score"}
+    typed = [str(files.get(word, word)) for word in map(str, words)]
+    return CliRunner().invoke(app, [command, *typed, "--durations", str(folder / "reco2dur")])
+
+
+def as_json(command, folder, *words):
+    result = run(command, folder, *words, "--format", "json")
+    assert result.exit_code == 0, (result.output, result.exception)
+    content = json.loads(result.stdout)
+    name = "evaluation.json" if command == "eval" else "comparison.json"
+    jsonschema.Draft202012Validator(SCHEMAS[name], registry=REGISTRY).validate(content)
+    return content
+
+
+def test_the_interval_of_the_command_is_that_of_the_library(folder, corpus):
+    where, speakers = folder
+    found = as_json("eval", where, "R", "A", "--confidence", 0.9, "--replicates", 200, "--seed", 5)
+    scores = ss.read_scores(where / "unit0.02.score")
+    references = ss.read_references(where / "references.rttm", durations=where / "reco2dur")
+    for one in found["measurements"]:
+        expected = ss.bootstrap(references, scores, one["measure"], confidence=0.9, replicates=200, seed=5)
+        assert one["interval"] == expected.to_dict()
+        assert one["interval"]["drawn_by"] == "utterance"
+    by_speaker = as_json(
+        "eval", where, "R", "A", "-m", "range-eer", "--confidence", 0.95, "--metadata", where / "protocol.txt"
+    )["measurements"][0]["interval"]
+    expected = ss.bootstrap(references, scores, clusters=speakers, clusters_are="speaker")
+    assert by_speaker == expected.to_dict()
+    assert (by_speaker["drawn_by"], by_speaker["clusters"]) == ("speaker", 40)
+
+
+def test_what_is_drawn_can_be_chosen(folder):
+    where, _ = folder
+    words = ["R", "A", "-m", "range-eer", "--confidence", 0.95, "--replicates", 100]
+    for more, drawn, count in (
+        (["--metadata", where / "protocol.txt", "--cluster", "utterance"], "utterance", 60),
+        (["--metadata", where / "table.csv"], "utterance", 60),  # no speakers in it
+        (["--metadata", where / "table.csv", "--cluster", "room"], "room", 10),
+    ):
+        with pytest.warns(ss.SpoofspanWarning) if count < 30 else _nothing():
+            interval = as_json("eval", where, *words, *more)["measurements"][0]["interval"]
+        assert (interval["drawn_by"], interval["clusters"]) == (drawn, count)
+        assert bool(interval["warnings"]) == (count < 30)
+
+
+def _nothing():
+    from contextlib import nullcontext
+
+    return nullcontext()
+
+
+def test_evaluate_gives_intervals(corpus):
+    scores = corpus.systems[0.02]
+    measures = ["range-eer", "range-auc"]
+    found = ss.evaluate(corpus.references, scores, measures, confidence=0.9, resampling=ss.Resampling(replicates=100))
+    for measure in measures:
+        expected = ss.bootstrap(corpus.references, scores, measure, confidence=0.9, replicates=100)
+        assert found[measure].interval.to_dict() == expected.to_dict()
+        assert found[measure].interval.estimate == found[measure].value
+    assert "90 % interval" in str(found)
+    assert "90 % from" in found._repr_html_()
+    assert ss.evaluate(corpus.references, scores)["range-eer"].interval is None
+
+
+def test_the_interval_of_a_mean_over_utterances(corpus):
+    scores = corpus.systems[0.02]
+    threshold = 0.2
+    values = []
+    for i, utterance in enumerate(corpus.references.utterances):
+        references = corpus.references.take(np.array([i]))
+        system = scores.take(np.array([scores.utterances.index(utterance)]))
+        try:
+            values.append(ss.evaluate(references, system, ["range-recall"], threshold=threshold)["range-recall"].value)
+        except ss.UndefinedMeasureError:
+            values.append(None)
+    known = [value for value in values if value is not None]
+    assert 0 < len(known) < len(values)
+    found = ss.bootstrap(corpus.references, scores, "range-recall-macro", threshold=threshold, replicates=300, seed=1)
+    assert found.estimate == pytest.approx(sum(known) / len(known), abs=1e-12)
+    # the same draws, by hand
+    utterances = sorted(corpus.references.utterances)
+    by_name = dict(zip(corpus.references.utterances, values, strict=True))
+    means = []
+    for b in range(300):
+        stream = np.random.Generator(np.random.PCG64(np.random.SeedSequence(1, spawn_key=(b,))))
+        drawn = [by_name[utterances[i]] for i in stream.integers(0, 60, 60)]
+        counted = [value for value in drawn if value is not None]
+        means.append(sum(counted) / len(counted))
+    assert found.replicates == pytest.approx(means, abs=1e-12)
+    with pytest.raises(UsageError, match="give a threshold"):
+        ss.bootstrap(corpus.references, scores, "range-recall-macro")
+
+
+def test_two_systems_may_swap_means_over_utterances(corpus):
+    systems = {"a": corpus.systems[0.02], "b": corpus.systems[0.64], "c": corpus.systems[0.02]}
+    thresholds = {"a": 0.2, "b": 0.2, "c": 0.2}
+    found = ss.compare(corpus.references, systems, "range-f1-macro", thresholds=thresholds, replicates=200)
+    assert found.test == "approximate randomisation"
+    assert found["a", "b"].p_value < 0.02
+    assert (found["a", "c"].value, found["a", "c"].p_value) == (0.0, 1.0)
+    assert found.better(found["a", "b"]) == "a"
+    assert found.better(found["a", "c"]) is None
+
+
+def test_compare_says_which_is_better(folder, corpus):
+    where, _ = folder
+    found = as_json("compare", where, "R", "A", f"coarse={where / 'unit0.16.score'}", "--replicates", 500)
+    (comparison,) = found["comparisons"]
+    assert [one["system"] for one in comparison["systems"]] == ["unit0.02", "coarse"]
+    references = ss.read_references(where / "references.rttm", durations=where / "reco2dur")
+    systems = {"unit0.02": ss.read_scores(where / "unit0.02.score"), "coarse": ss.read_scores(where / "unit0.16.score")}
+    assert comparison == ss.compare(references, systems, replicates=500).to_dict()
+    (difference,) = comparison["differences"]
+    assert difference["better"] == "unit0.02"
+    parts = [one["signature"] for one in comparison["systems"]]
+    assert parts[0]["comparable"] == parts[1]["comparable"]
+    assert parts[0]["input"] != parts[1]["input"]
+    for one, scores in zip(comparison["systems"], systems.values(), strict=True):
+        assert one["signature"] == ss.range_eer(references, scores).signature.to_dict()
+
+
+@pytest.mark.parametrize("spelling", ["text", "markdown", "latex", "csv"])
+def test_compare_prints_both_tables(folder, spelling):
+    where, _ = folder
+    result = run("compare", where, "R", "A", "B", "--replicates", 200, "--format", spelling)
+    assert result.exit_code == 0, result.output
+    for word in ("unit0.02", "unit0.16", "Holm", "8.55", "11.75", "-3.20"):
+        assert word in result.stdout
+    assert ("signature range-eer" in result.stdout) == (spelling != "csv")
+
+
+def test_compare_at_thresholds_from_development(folder):
+    where, _ = folder
+    for name in ("unit0.02", "unit0.16"):
+        result = run(
+            "eval", where, "R", where / f"{name}.score", "-m", "range-eer", "--format", "json", "--force",
+            "--out", where / f"{name}.json",
+        )  # fmt: skip
+        assert result.exit_code == 0, result.output
+    given = [word for n in ("unit0.02", "unit0.16") for word in ("--threshold-from", f"{n}={where / n}.json")]
+    (found,) = as_json("compare", where, "R", "A", "B", "-m", "range-fpr", *given, "--replicates", 200)["comparisons"]
+    eers = [json.loads((where / f"{n}.json").read_text())["measurements"][0] for n in ("unit0.02", "unit0.16")]
+    assert [one["value"] for one in found["systems"]] == [one["false_positive_rate"] for one in eers]
+    assert found["test"] == "approximate randomisation"
+
+
+def test_seeds_of_one_system(folder):
+    where, _ = folder
+    files = [where / f"unit0.{hop}.score" for hop in ("02", "04", "08", "16", "32")]
+    (found,) = as_json("compare", where, "R", *files, "--seeds", "--replicates", 200)["seeds"]
+    values = [one["value"] for one in found["values"]]
+    assert found["mean"] == pytest.approx(np.mean(values))
+    assert found["standard_deviation"] == pytest.approx(np.std(values, ddof=1))
+    assert found["joint"]["low"] < found["test_set"]["low"] < found["mean"]
+    result = run("compare", where, "R", *files[:3], "--seeds", "--replicates", 200)
+    assert result.exit_code == 0
+    assert "no joint interval" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "said"),
+    [
+        ("compare", ["R", "A"], "at least two systems"),
+        ("compare", ["R", "A", "A"], "same name"),
+        ("compare", ["R", "A", "B", "-m", "range-f1"], "threshold"),
+        ("compare", ["R", "A", "B", "-m", "range-f1", "--threshold", "0.3"], "NAME="),
+        ("compare", ["R", "A", "B", "-m", "range-f1", "--threshold", "unit0.02=x"], "no number"),
+        ("compare", ["R", "A", "B", "--threshold", "unit0.02=1"], "not taken at a threshold"),
+        ("compare", ["R", "A", "B", "--seeds", "--threshold", "unit0.02=1"], "leave --seeds out"),
+        ("compare", ["R", "A", "B", "--interval", "bootstrap"], "percentile"),
+        ("compare", ["R", "A", "B", "--cluster", "speaker"], "--metadata"),
+        ("compare", ["R", "A", "B", "--confidence", "95"], "between 0 and 1"),
+        ("eval", ["R", "A", "--replicates", "10"], "goes with --confidence"),
+        ("eval", ["R", "A", "--confidence", "0.95", "--stream"], "leave --stream out"),
+        ("eval", ["R", "A", "--confidence", "0.95", "--replicates", "10"], "too few"),
+    ],
+)
+def test_what_is_refused(folder, command, words, said):
+    result = run(command, folder[0], *words)
+    assert isinstance(result.exception, UsageError), result.output
+    assert said in str(result.exception)
+    assert not result.stdout
+
+
+def test_names_of_systems(tmp_path):
+    assert named_files(["a/x.score", "b/x.score"]) == {"a/x.score": "a/x.score", "b/x.score": "b/x.score"}
+    odd = tmp_path / "lr=0.1.score"
+    odd.write_text("")
+    assert named_files([str(odd), "b=y.score"]) == {"lr=0.1": str(odd), "b": "y.score"}
+
+
+def test_an_interval_of_equal_replicates_says_so(corpus):
+    found = ss.bootstrap(corpus.references, corpus.systems[0.02], "utterance-eer", replicates=100)
+    assert (found.low, found.high) == (0.0, 0.0)
+    assert "says nothing" in found.warnings[0]
