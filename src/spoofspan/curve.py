@@ -98,14 +98,14 @@ def error_curve_of(mass: ScoreMass) -> ErrorCurve:
     sign = 1.0 if sums.higher == "bonafide" else -1.0
     return ErrorCurve(
         np.append(sign * distinct.astype(np.float64), sign * np.inf) + 0.0,
-        _rates(errors[0], sums.all_bona_fide),
-        _rates(errors[1], sums.all_spoof),
+        rates_of(errors[0], sums.all_bona_fide),
+        rates_of(errors[1], sums.all_spoof),
         sums,
         *called,
     )
 
 
-def _rates(amounts: npt.NDArray[Any], whole: int) -> Float64:
+def rates_of(amounts: npt.NDArray[Any], whole: int) -> Float64:
     """Divide, correctly rounded: doubles hold integers up to 2**53, Python divides larger ones."""
     if whole < 2**53:
         return amounts.astype(np.float64) / whole
