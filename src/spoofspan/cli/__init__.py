@@ -18,6 +18,7 @@ from spoofspan.cli.demo import demo
 from spoofspan.cli.evaluate import eval_
 from spoofspan.cli.explain import explain
 from spoofspan.cli.files import check, convert, diff_references
+from spoofspan.cli.report import report
 
 app = typer.Typer(
     name="spoofspan",
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command("eval")(eval_)
 app.command()(compare)
+app.command()(report)
 app.command()(check)
 app.command()(convert)
 app.command()(diff_references)

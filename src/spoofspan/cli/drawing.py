@@ -43,14 +43,17 @@ class Drawing:
                 raise UsageError(f"{flag} goes with --confidence, as in --confidence 0.95")
         return False
 
-    def resampling(self, metadata: str | None) -> Resampling:
-        """Settle what is drawn: a column of the metadata, speakers if these know them, utterances otherwise."""
+    def resampling(self, metadata: str | None, replicates: int | None = None) -> Resampling:
+        """Settle what is drawn: a column of the metadata, speakers if these know them, utterances otherwise.
+
+        ``replicates`` are as many as are drawn if nothing is said.
+        """
         from spoofspan import Resampling
         from spoofspan.formats.metadata import read_clusters
 
         told: dict[str, Any] = {
             "confidence": self.confidence,
-            "replicates": self.replicates,
+            "replicates": self.replicates or replicates,
             "method": cast("Method | None", self.interval),
             "seed": self.seed,
             "workers": self.workers,

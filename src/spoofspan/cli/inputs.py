@@ -64,14 +64,15 @@ class Inputs:
             raise UsageError("give SCORES after REFERENCES, or --dataset and SCORES")
         return self.references, self.scores
 
-    def read_systems(self, words: Sequence[str]) -> tuple[References, dict[str, Scores]]:
+    def read_systems(self, words: Sequence[str], fewest: int = 2) -> tuple[References, dict[str, Scores]]:
         """Read the references (the first word, unless a database has them) and the scores of each system."""
         told = self
         if self.dataset is None:
             told, words = replace(self, references=words[0]), words[1:]
         files = named_files(words)
-        if len(files) < 2:
-            raise UsageError(f"give REFERENCES and the scores of at least two systems, not of {len(files)}")
+        if len(files) < fewest:
+            least = "two systems" if fewest == 2 else "one system"
+            raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {len(files)}")
         references, _ = told.read_known()
         return references, {name: told._read_scores(where) for name, where in files.items()}
 

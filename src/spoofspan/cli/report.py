@@ -1,0 +1,87 @@
+"""``spoofspan report``: one page that shows where a system errs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from spoofspan.cli import options as o
+from spoofspan.cli.drawing import Drawing, takes_drawing
+from spoofspan.cli.evaluate import Metadata
+from spoofspan.cli.inputs import Inputs, takes_inputs_of_systems
+from spoofspan.errors import UsageError
+
+
+@takes_inputs_of_systems
+@takes_drawing
+@o.takes_rules
+def report(
+    *,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="REFERENCES A [B ...]",
+            help="References, then the scores of one or more systems, as FILE or NAME=FILE.",
+            show_default=False,
+        ),
+    ],
+    inputs: Inputs,
+    out: Annotated[Path, typer.Option("--out", help="The page to write.", show_default=False)],
+    title: Annotated[str, typer.Option("--title", help="Title of the page.")] = "Spoof localization report",
+    metadata: Metadata = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", help="Also break the error down by a column of --metadata; may be repeated."),
+    ] = None,
+    audio: Annotated[
+        Path | None, typer.Option("--audio", help="Folder with a sound file for each utterance (ID.wav, ID.flac).")
+    ] = None,
+    embed: Annotated[
+        bool, typer.Option("--embed", help="Put the sound into the page; otherwise it is linked.")
+    ] = False,
+    timelines: Annotated[int, typer.Option("--timelines", min=1, help="How many utterances are shown.")] = 240,
+    drawing: Drawing,
+    convention: o.Convention = "default",
+    eer_rule: o.EerRule = None,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+    rules: dict[str, Any],
+) -> None:
+    """Make a page that shows where systems err.
+
+    One file that opens from disk without a network: numbers with intervals, DET curve, a threshold to drag, errors by
+    attack, length and boundary, and timelines of the worst, the median and random utterances.
+
+    For example:
+
+      spoofspan report ref.rttm unit0.02.score --durations reco2dur --out report.html
+
+      spoofspan report ref.rttm a.score b.score --metadata protocol.txt --by speaker --out report.html
+
+      spoofspan report ref.rttm a.score --audio wav --embed --out report.html
+    """
+    from spoofspan.formats.metadata import read_metadata
+    from spoofspan.formats.writing import write_atomically
+    from spoofspan.report.page import PageSettings, page_content, render_page
+    from spoofspan.report.page.sound import addresses
+
+    o.must_be_free(out, force=force)
+    if embed and audio is None:
+        raise UsageError("--embed goes with --audio, the folder of the sound files")
+    references, systems = inputs.read_systems(files, fewest=1)
+    known = metadata or inputs.protocol()
+    if by and known is None:
+        raise UsageError(f"--by {by[0]}: give --metadata, a file that says the {by[0]} of every utterance")
+    settings = PageSettings(
+        title,
+        resampling=drawing.resampling(known, replicates=1000),
+        columns={column: read_metadata(str(known), column) for column in by or ()},
+        timelines=timelines,
+        audio={} if audio is None else addresses(audio, references.utterances, out, embed=embed),
+        arguments={"convention": convention, "eer_rule": eer_rule, **rules},
+    )
+    page = render_page(page_content(references, systems, settings))
+    write_atomically(out, [page.encode()], force)
+    typer.echo(f"{out}: {len(page.encode()) / 1e6:.1f} MB, open it in a browser", err=True)

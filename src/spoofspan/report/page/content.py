@@ -1,0 +1,242 @@
+"""What a page shows, as plain data: measurements, curves, breakdowns, timelines. No markup here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from spoofspan.breakdown import errors_with
+from spoofspan.errors import UndefinedMeasureError, UsageError
+from spoofspan.evaluate import best_possible, default_measures, evaluate
+from spoofspan.groups import Breakdown, by_boundary, by_column, by_kind, by_length
+from spoofspan.measures import Measurement, milliseconds, number_text
+from spoofspan.nanoseconds import exact_sum
+from spoofspan.overlaying import overlay_with
+from spoofspan.progress import progress
+from spoofspan.references import SPOOF, References
+from spoofspan.report.page.timelines import choose, packed, timelines
+from spoofspan.report.results import finite
+from spoofspan.report.tables import printable
+from spoofspan.scores import Scores
+from spoofspan.table import PAPER_RESOLUTIONS
+from spoofspan.thin_curve import thin_curve
+from spoofspan.uncertainty import Resampling, compare
+
+if TYPE_CHECKING:
+    from spoofspan.uncertainty import Comparison
+
+MOST_GROUPS = 500  # rows of a breakdown
+
+
+@dataclass(frozen=True)
+class PageSettings:
+    """What a page has, and under which rules it is measured."""
+
+    title: str = "Spoof localization report"
+    resolutions: Sequence[float] = PAPER_RESOLUTIONS
+    resampling: Resampling = field(default_factory=lambda: Resampling(replicates=1000))
+    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # breakdowns by metadata
+    timelines: int = 240
+    audio: Mapping[str, str] = field(default_factory=dict)  # utterance -> address of its sound
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # convention, eer_rule and rules
+
+
+def page_content(references: References, systems: Mapping[str, Scores], settings: PageSettings) -> dict[str, Any]:
+    """Measure everything that the page shows."""
+    from spoofspan import __version__
+
+    if not systems:
+        raise UsageError("a report needs the scores of at least one system")
+    for scores in systems.values():
+        scores.refuse_decisions("a report")
+    found = {name: _system(name, references, scores, settings) for name, scores in systems.items()}
+    first = next(iter(found.values()))
+    with progress("choosing utterances"):
+        errors = errors_with(references, systems[first.name], first.eer.point, first.eer.rules)
+        choices = choose(errors, settings.timelines)
+        drawn = {printable(name): (systems[name], one.eer.rules) for name, one in found.items()}
+        shown = timelines(references, drawn, choices, settings.audio)
+    content = {
+        "spoofspan": __version__,
+        "title": printable(settings.title),
+        "facts": _facts(references, first.eer),
+        "systems": [one.content for one in found.values()],
+        "comparison": _comparison(references, systems, settings),
+        "timelines": shown,
+        "timelines_of": printable(first.name),
+    }
+    plain: dict[str, Any] = finite(content)
+    return plain
+
+
+@dataclass(frozen=True)
+class _System:
+    name: str
+    eer: Measurement
+    content: dict[str, Any]
+
+
+def _system(name: str, references: References, scores: Scores, settings: PageSettings) -> _System:
+    arguments = dict(settings.arguments)
+    measures = default_measures(scores, arguments.get("convention", "default"))
+
+    def leave_out(measure: Any, error: UndefinedMeasureError) -> None:
+        if str(measure) == measures[0]:
+            raise error
+
+    evaluation = evaluate(
+        references, scores, measures, resampling=settings.resampling, on_undefined=leave_out, **arguments
+    )
+    eer = evaluation[measures[0]]
+    with progress("drawing the curve"):
+        curve = thin_curve(overlay_with(references, scores, eer.rules)[0], include=[eer.threshold])
+    start = curve.thresholds.tolist().index(eer.threshold) if eer.threshold in curve.thresholds else 0
+    content = {
+        "name": printable(name),
+        "higher": scores.higher,
+        "hop": None if scores.hop is None else scores.hop,
+        "measurements": [_measurement(one) for one in evaluation.measurements.values()],
+        "curve": {
+            "thresholds": packed(curve.thresholds),
+            "false_positive_rates": packed(curve.false_positive_rates),
+            "false_negative_rates": packed(curve.false_negative_rates),
+            "bona_fide_seconds": curve.sums.all_bona_fide / 1e9,
+            "spoof_seconds": curve.sums.all_spoof / 1e9,
+            "start": start,
+        },
+        "resolutions": _resolutions(references, scores, settings),
+        "breakdowns": [_breakdown(one) for one in _breakdowns(references, scores, settings)],
+    }
+    return _System(name, eer, content)
+
+
+def _measurement(m: Measurement) -> dict[str, Any]:
+    return {
+        "measure": m.measure,
+        "value": m.value_text,
+        "interval": m.interval_text,
+        "level": None if m.interval is None else m.interval.level,
+        "how": None if m.interval is None else m.interval.how,
+        "threshold": m.threshold,
+        "decision": m.decision,
+        "false_positive_rate": m.false_positive_rate,
+        "false_negative_rate": m.false_negative_rate,
+        "notes": [printable(text) for text in (*m.touched_lines(), *m.notes, *m.warnings)],
+        "signature": str(m.signature),
+    }
+
+
+def _facts(references: References, eer: Measurement) -> list[list[str]]:
+    """What corpus it is: names and values."""
+    spoofed = references.labels == SPOOF
+    facts = [
+        ["utterances", f"{eer.utterances:,}"],
+        ["bona fide time", _hours(eer.point.bona_fide)],
+        ["spoofed time", _hours(eer.point.spoof)],
+        ["spoofed ranges", f"{int(spoofed.sum()):,}"],
+    ]
+    if spoofed.any():
+        lengths = references.range_durations[spoofed]
+        facts.append(["mean length of a spoofed range", f"{exact_sum(lengths) / lengths.size / 1e9:.3f} s"])
+    facts += [
+        [f"rule {entry.rule}={entry.value}", f"{entry.seconds:.3f} s in {entry.utterances:,} utterances"]
+        for entry in eer.touched.values()
+    ]
+    return facts
+
+
+def _hours(ns: int) -> str:
+    seconds = ns / 1e9
+    return (
+        f"{seconds / 3600:.2f} h"
+        if seconds >= 3600
+        else f"{seconds / 60:.1f} min"
+        if seconds >= 60
+        else f"{seconds:.2f} s"
+    )
+
+
+def _resolutions(references: References, scores: Scores, settings: PageSettings) -> dict[str, Any]:
+    """The row of the resolution table that belongs to a system."""
+    arguments = dict(settings.arguments)
+    measures = [f"point-eer@{milliseconds(one)}" for one in settings.resolutions]
+    skipped: list[str] = []
+    try:
+        found = evaluate(
+            references, scores, measures, on_undefined=lambda measure, _: skipped.append(str(measure)), **arguments
+        ).measurements
+    except UsageError:  # a convention without points
+        return {"cells": [], "floor": None}
+    cells = [
+        {
+            "resolution": milliseconds(resolution),
+            "value": found[measure].value if measure in found else None,
+            "native": scores.hop is not None and abs(scores.hop - resolution) < 1e-9,
+            "coarser": scores.hop is not None and resolution > scores.hop * (1 + 1e-9),
+        }
+        for resolution, measure in zip(settings.resolutions, measures, strict=True)
+    ]
+    floor = None if scores.hop is None else best_possible(references, scores.hop, **arguments).value
+    return {"cells": cells, "floor": floor}
+
+
+def _breakdowns(references: References, scores: Scores, settings: PageSettings) -> list[Breakdown]:
+    arguments = dict(settings.arguments)
+    found = []
+    with progress("breaking down"):
+        if references.kinds is not None:
+            found.append(by_kind(references, scores, **arguments))
+        found.append(by_length(references, scores, **arguments))
+        found.append(by_boundary(references, scores, **arguments))
+        for name, column in settings.columns.items():
+            found.append(by_column(references, scores, column, name=name, **arguments))
+    return found
+
+
+def _breakdown(breakdown: Breakdown) -> dict[str, Any]:
+    groups = sorted(breakdown.groups, key=lambda group: -group.error_seconds)[:MOST_GROUPS]
+    kept = [group for group in breakdown.groups if group in groups]
+    return {
+        "by": printable(breakdown.by),
+        "about": breakdown.about,
+        "left_out": len(breakdown.groups) - len(kept),
+        "groups": [
+            {
+                "name": printable(group.name),
+                "utterances": group.utterances,
+                "bona_fide": group.bona_fide_seconds,
+                "spoof": group.spoof_seconds,
+                "error": group.error_seconds,
+                "share": group.share_of_error,
+                "value": None if group.measurement is None else group.measurement.value,
+                "reason": printable(group.reason),
+            }
+            for group in kept
+        ],
+    }
+
+
+def _comparison(references: References, systems: Mapping[str, Scores], settings: PageSettings) -> dict[str, Any] | None:
+    """Every two systems, tested."""
+    if len(systems) < 2:
+        return None
+    how = {name: getattr(settings.resampling, name) for name in settings.resampling.__dataclass_fields__}
+    comparison = compare(references, systems, **how, **settings.arguments)
+    return {"measure": comparison.measure, "test": comparison.test, "pairs": _pairs(comparison)}
+
+
+def _pairs(comparison: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "first": printable(one.first),
+            "second": printable(one.second),
+            "difference": number_text(comparison.measure, one.value),
+            "low": number_text(comparison.measure, one.interval.low),
+            "high": number_text(comparison.measure, one.interval.high),
+            "p": one.p_value,
+            "holm": one.adjusted_p_value,
+            "better": printable(comparison.better(one) or ""),
+        }
+        for one in comparison.differences
+    ]

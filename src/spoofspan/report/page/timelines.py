@@ -1,0 +1,135 @@
+"""Which utterances a page shows, and what it needs to draw them: labels and scores as they were counted."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spoofspan.breakdown import UtteranceErrors
+from spoofspan.nanoseconds import Int64
+from spoofspan.overlaying import overlay_part
+from spoofspan.references import References
+from spoofspan.report.tables import printable
+from spoofspan.rules import Rules
+from spoofspan.score_runs import FrameRuns, ScoreRuns
+from spoofspan.scores import Scores
+
+GROUPS = ("worst", "median", "random")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An utterance, and why it is shown."""
+
+    utterance: str
+    group: str
+    error_seconds: float
+
+
+def choose(errors: UtteranceErrors, count: int, seed: int = 0) -> list[Choice]:
+    """About ``count`` utterances: two fifths the worst, one fifth around the median, the rest at random."""
+    amounts = errors.false_positive + errors.false_negative
+    order = np.lexsort((np.array(errors.utterances), -amounts))
+    worst = order[: max(2 * count // 5, 1)]
+    rest = order[worst.size :]
+    middle = len(order) // 2 - worst.size
+    width = count // 5
+    first = max(middle - width // 2, 0)
+    median = rest[first : first + width]
+    others = np.setdiff1d(rest, median)
+    drawn = np.random.default_rng(seed).permutation(np.sort(others))[: max(count - worst.size - median.size, 0)]
+    return [
+        Choice(errors.utterances[i], group, int(amounts[i]) / 1e9)
+        for group, rows in zip(GROUPS, (worst, median, np.sort(drawn)), strict=True)
+        for i in rows.tolist()
+    ]
+
+
+def timelines(
+    references: References,
+    systems: Mapping[str, tuple[Scores, Rules]],
+    choices: Sequence[Choice],
+    audio: Mapping[str, str],
+) -> list[dict[str, Any]]:
+    """The chosen utterances as plain data, in the order of the choices; ``audio`` has addresses of their sound."""
+    chosen = [choice.utterance for choice in choices]
+    kinds = _kinds(references, chosen)
+    found: dict[str, dict[str, Any]] = {}
+    for name, (scores, rules) in systems.items():
+        some = _only(references, chosen), _only(scores, chosen)
+        labelling, runs, _ = overlay_part(*some, rules)
+        for row, utterance in enumerate(labelling.utterances):
+            here = found.setdefault(
+                utterance,
+                {
+                    "duration": int(labelling.extents[row]) / 1e9,
+                    "ends": _seconds(labelling.ends[labelling.offsets[row] : labelling.offsets[row + 1]]),
+                    "labels": labelling.labels[labelling.offsets[row] : labelling.offsets[row + 1]].tolist(),
+                    "kinds": kinds.get(utterance, []),
+                    "scores": {},
+                },
+            )
+            here["scores"][name] = _scores(runs, row)
+    return [
+        {
+            "id": printable(choice.utterance),
+            "group": choice.group,
+            "error": choice.error_seconds,
+            "audio": audio.get(choice.utterance),
+            **found[choice.utterance],
+        }
+        for choice in choices
+        if choice.utterance in found
+    ]
+
+
+def packed(values: np.ndarray[Any, Any]) -> dict[str, str]:
+    """An array as text that a browser turns back into the same bits."""
+    kind = "f4" if values.dtype == np.float32 else "f8"
+    return {kind: base64.b64encode(np.ascontiguousarray(values, f"<{kind}").tobytes()).decode("ascii")}
+
+
+def _scores(runs: ScoreRuns, row: int) -> dict[str, Any]:
+    rows = slice(int(runs.offsets[row]), int(runs.offsets[row + 1]))
+    values = runs.values[rows]
+    if isinstance(runs, FrameRuns):
+        used = int(runs.used[row])
+        return {
+            "values": packed(values[:used]),
+            "start": int(runs.origins[row]) / 1e9,
+            "hop": int(runs.hops[row]) / 1e9,
+            "last": int(runs.last[row]) / 1e9,
+        }
+    position = np.arange(values.size)
+    starts, ends = runs.spans(np.full(values.size, row), rows.start + position)
+    return {"values": packed(values), "starts": _seconds(starts), "ends": _seconds(ends)}
+
+
+def _seconds(times: Int64) -> list[float]:
+    return [round(time / 1e9, 6) for time in times.tolist()]
+
+
+def _only(corpus: Any, utterances: Sequence[str]) -> Any:
+    place = {utt: i for i, utt in enumerate(corpus.utterances)}
+    return corpus.take(np.array([place[utt] for utt in utterances if utt in place], np.int64))
+
+
+def _kinds(references: References, utterances: Sequence[str]) -> dict[str, list[list[Any]]]:
+    """The spoofed ranges that have a kind: start, end, kind."""
+    if references.kinds is None:
+        return {}
+    some = _only(references, utterances)
+    names = [printable(name) for name in references.kind_names]
+    found: dict[str, list[list[Any]]] = {}
+    for i, utterance in enumerate(some.utterances):
+        rows = range(int(some.offsets[i]), int(some.offsets[i + 1]))
+        found[utterance] = [
+            [some.starts[row] / 1e9, some.ends[row] / 1e9, names[some.kinds[row]]]
+            for row in rows
+            if some.kinds[row] >= 0
+        ]
+    return found

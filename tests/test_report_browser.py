@@ -1,0 +1,264 @@
+"""The page in a real browser: it opens from disk, asks for nothing, and shows the library's own numbers."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spoofspan as ss
+import spoofspan.demo
+from spoofspan.report.page import PageSettings, page_content, render_page
+
+playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright, to test the page in a browser")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = next(
+    (
+        path
+        for path in map(Path, (os.environ.get("AXE_CORE", ""), "node_modules/axe-core/axe.min.js"))
+        if path.is_file()
+    ),
+    None,
+)
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is found; on Debian: apt-get install chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+HOSTILE = {
+    "<img src=x onerror=\"document.title='broken'\">": "markup",
+    "</script><script>document.title='broken'</script>": "the end of a script",
+    "left\u202eright\u2066": "marks that change the direction of writing",
+    "x" * 500: "500 characters",
+    "{{ 7 * 7 }}": "a template",
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return spoofspan.demo.load()
+
+
+@pytest.fixture(scope="module")
+def page_file(corpus, tmp_path_factory):
+    systems = {"fine": corpus.systems[0.02], "coarse": corpus.systems[0.16]}
+    column = {utt: f"S{i % 12:02d}" for i, utt in enumerate(corpus.references.utterances)}
+    settings = PageSettings(resampling=ss.Resampling(replicates=100), columns={"speaker": column})
+    content = page_content(corpus.references, systems, settings)
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(render_page(content), encoding="utf-8")
+    return path
+
+
+class Opened:
+    """A page, with everything that it complained about or asked for."""
+
+    def __init__(self, browser, path, **context):
+        self.context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **context})
+        self.page = self.context.new_page()
+        self.said, self.requests = [], []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready=yes]")
+
+    def text(self, selector):
+        return self.page.locator(selector).inner_text()
+
+
+@pytest.fixture
+def opened(browser, page_file):
+    found = Opened(browser, page_file)
+    yield found
+    found.context.close()
+
+
+def test_it_opens_from_disk_without_a_complaint_or_a_request(opened, page_file):
+    assert opened.said == []
+    assert opened.requests == [page_file.as_uri()]
+    assert "8.55 %" in opened.text(".card >> nth=0")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.35, 0.6, 0.9])
+@pytest.mark.parametrize("system", [0, 1])
+def test_the_slider_shows_the_rates_of_the_library(opened, corpus, share, system):
+    scores = [corpus.systems[0.02], corpus.systems[0.16]][system]
+    page = opened.page
+    page.select_option("#system", str(system))
+    index = int(share * int(page.get_attribute("#threshold", "max")))
+    page.evaluate(
+        "i => { const s = document.getElementById('threshold'); s.value = i; s.dispatchEvent(new Event('input')); }",
+        index,
+    )
+    threshold = float(opened.text("#decision").split()[-1])
+    point = ss.error_curve(corpus.references, scores).at(threshold)
+    assert opened.text("#rate-fpr") == f"{100 * point.false_positive_rate:.2f} %"
+    assert opened.text("#rate-fnr") == f"{100 * point.false_negative_rate:.2f} %"
+    measures = ["range-precision", "range-recall", "range-f1"]
+    found = ss.evaluate(corpus.references, scores, measures, threshold=threshold)
+    for measure in measures:
+        assert opened.text(f"#rate-{measure.removeprefix('range-')}") == found[measure].value_text
+
+
+def test_dragging_in_the_figure_moves_the_threshold_and_the_timelines(opened):
+    page = opened.page
+    before = opened.text("#decision")
+    page.locator("#timelines li canvas").first.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    drawn = page.evaluate("document.querySelector('#timelines canvas').toDataURL()")
+    plot = page.locator("#rates-plot .u-over")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 20, steps=4)
+    page.mouse.up()
+    after = opened.text("#decision")
+    assert after != before
+    page.locator("#timelines li canvas").first.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.querySelector('#timelines canvas').toDataURL()") != drawn
+    page.click("#to-eer")
+    assert opened.text("#decision") == before
+
+
+def test_the_errors_of_a_timeline_are_those_of_the_library(opened, corpus):
+    scores = corpus.systems[0.02]
+    threshold = float(opened.text("#decision").split()[-1])
+    errors = ss.errors_by_utterance(corpus.references, scores, threshold)
+    item = opened.page.locator("#timelines li").first
+    item.scroll_into_view_if_needed()
+    opened.page.wait_for_timeout(300)
+    place = errors.utterances.index(item.locator(".timeline-id").inner_text())
+    expected = [errors.false_positive[place] / 1e9, errors.false_negative[place] / 1e9]
+    text = item.locator(".quiet").inner_text()
+    assert f"{expected[0]:.2f} s false positive, {expected[1]:.2f} s false negative" in text
+
+
+def test_sorting_and_filtering(opened):
+    page = opened.page
+    table = page.locator(".breakdown:visible table.sortable").last
+    head = table.locator("th button.sort", has_text="error, s")
+
+    def column():
+        return [float(text) for text in table.locator("tbody tr td:nth-child(3)").all_inner_texts()]
+
+    head.click()
+    assert column() == sorted(column())
+    assert table.locator("th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    head.click()
+    assert column() == sorted(column(), reverse=True)
+    page.locator(".breakdown:visible .filter").fill("s03")
+    assert table.locator("tbody tr:visible").count() == 1
+    page.fill("#find", "partial_27")
+    assert opened.text("#count") == "1 of 1 utterances"
+    page.fill("#find", "")
+    page.select_option("#group", "worst")
+    assert page.locator("#timelines li").count() <= 24
+    page.select_option("#order", "error")
+    page.wait_for_timeout(200)
+    totals = []
+    for item in page.locator("#timelines li").all()[:4]:
+        item.scroll_into_view_if_needed()
+        page.wait_for_timeout(100)
+        words = item.locator(".quiet").inner_text().split()
+        totals.append(float(words[words.index("threshold") + 1]) + float(words[words.index("positive,") + 1]))
+    assert totals == sorted(totals, reverse=True)
+
+
+def test_zooming_with_the_keyboard(opened):
+    canvas = opened.page.locator("#timelines canvas").first
+    canvas.scroll_into_view_if_needed()
+    canvas.focus()
+    opened.page.keyboard.press("+")
+    width = canvas.evaluate("({ timeline }) => (timeline.to - timeline.from) / timeline.duration")
+    assert width == pytest.approx(0.5)
+    opened.page.keyboard.press("ArrowRight")
+    assert canvas.evaluate("({ timeline }) => timeline.from") > 0
+    opened.page.keyboard.press("0")
+    assert canvas.evaluate("({ timeline }) => timeline.from") == 0
+
+
+def test_the_system_the_theme_and_the_print_view(opened):
+    page = opened.page
+    assert opened.text(".card:visible >> nth=0").splitlines()[1] == "8.55 %"
+    page.select_option("#system", "1")
+    assert opened.text(".card:visible >> nth=0").splitlines()[1] == "11.75 %"
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("#theme")
+    assert page.get_attribute("#theme", "aria-pressed") == "true"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    page.emulate_media(media="print")
+    assert not page.locator(".controls").is_visible()
+    assert page.locator(".card:visible").count() >= 2
+    assert len(page.pdf()) > 10_000
+    assert opened.said == []
+
+
+def test_the_dark_scheme_is_followed(browser, page_file):
+    dark = Opened(browser, page_file, color_scheme="dark")
+    assert dark.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    dark.context.close()
+
+
+def test_nothing_sticks_out_on_a_phone(browser, page_file):
+    phone = Opened(browser, page_file, viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
+    assert phone.page.evaluate("document.documentElement.scrollWidth") <= 360
+    phone.context.close()
+
+
+def test_the_signature_can_be_copied(browser, page_file, corpus):
+    opened = Opened(browser, page_file, permissions=["clipboard-read", "clipboard-write"])
+    opened.page.locator("summary:visible").first.click()
+    opened.page.locator(".copy:visible").first.click()
+    opened.page.wait_for_timeout(200)
+    expected = str(ss.range_eer(corpus.references, corpus.systems[0.02]).signature)
+    assert opened.page.locator(".copy:visible").first.get_attribute("data-copy") == expected
+    assert opened.page.locator(".copy:visible").first.inner_text().startswith("Copied")
+    opened.context.close()
+
+
+def test_hostile_names_are_inert_and_legible(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    ranges = {utt: [(0.0, 0.5, "bonafide"), (0.5, 1.0, "spoof", f"<b>{i}</b>")] for i, utt in enumerate(HOSTILE)}
+    references = ss.References.from_ranges(ranges)
+    frames = {utt: rng.normal(size=50).astype(np.float32) for utt in HOSTILE}
+    systems = {"<i>a</i>": ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")}
+    column = dict.fromkeys(HOSTILE, "<script>document.title='broken'</script>")
+    settings = PageSettings("<h1>&amp;", resampling=ss.Resampling(replicates=50), columns={"<u>": column})
+    path = tmp_path / "hostile.html"
+    with pytest.warns(ss.SpoofspanWarning):
+        path.write_text(render_page(page_content(references, systems, settings)), encoding="utf-8")
+    opened = Opened(browser, path)
+    assert opened.said == []
+    assert opened.requests == [path.as_uri()]
+    assert opened.page.title() == "<h1>&amp;"
+    shown = opened.page.locator(".timeline-id").all_inner_texts()
+    assert set(shown) == {utt.encode("unicode_escape").decode() if "\u202e" in utt else utt for utt in HOSTILE}
+    assert opened.page.locator("img, b, i, u").count() == 0
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 1200
+    opened.context.close()
+
+
+@pytest.mark.skipif(AXE is None, reason="axe-core is not found; npm install axe-core, or set AXE_CORE to axe.min.js")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_accessibility_scan_finds_nothing_serious(browser, page_file, scheme):
+    opened = Opened(browser, page_file, color_scheme=scheme, bypass_csp=True)
+    opened.page.locator("summary:visible").first.click()
+    opened.page.add_script_tag(path=str(AXE))
+    found = opened.page.evaluate("axe.run().then(result => result.violations)")
+    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    assert not serious, json.dumps(
+        [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in serious], indent=1
+    )
+    opened.context.close()

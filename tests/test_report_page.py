@@ -1,0 +1,168 @@
+"""What a page shows, without a browser: the data behind it, what is written, and what is refused."""
+
+import base64
+import json
+import re
+import wave
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import spoofspan as ss
+import spoofspan.demo
+from spoofspan.cli import app
+from spoofspan.groups import by_kind
+from spoofspan.report.page import PageSettings, page_content, render_page
+from spoofspan.report.page.timelines import choose
+
+QUICK = ss.Resampling(replicates=50)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return spoofspan.demo.load()
+
+
+@pytest.fixture(scope="module")
+def content(corpus):
+    return page_content(corpus.references, {"a": corpus.systems[0.02]}, PageSettings(resampling=QUICK))
+
+
+def unpacked(packed):
+    (kind,) = packed
+    return np.frombuffer(base64.b64decode(packed[kind]), f"<{kind}")
+
+
+def test_the_curve_of_the_page_is_exact_and_begins_at_the_eer(corpus, content):
+    (system,) = content["systems"]
+    curve = ss.error_curve(corpus.references, corpus.systems[0.02])
+    eer = ss.range_eer(corpus.references, corpus.systems[0.02])
+    thresholds = unpacked(system["curve"]["thresholds"])
+    rates = [unpacked(system["curve"][f"false_{which}_rates"]) for which in ("positive", "negative")]
+    for threshold, *found in zip(thresholds[:-1], *(one[:-1] for one in rates), strict=True):
+        point = curve.at(threshold)
+        assert found == [point.false_positive_rate, point.false_negative_rate]
+    assert thresholds[system["curve"]["start"]] == eer.threshold
+
+
+def test_intervals_resolutions_and_breakdowns_are_those_of_the_library(corpus, content):
+    (system,) = content["systems"]
+    scores = corpus.systems[0.02]
+    first = system["measurements"][0]
+    interval = ss.bootstrap(corpus.references, scores, replicates=50)
+    assert first["interval"] == f"{100 * interval.low:.2f} to {100 * interval.high:.2f}"
+    assert first["signature"] == str(ss.range_eer(corpus.references, scores).signature)
+    for cell in system["resolutions"]["cells"]:
+        seconds = float(cell["resolution"].removesuffix("ms")) / 1000
+        assert cell["value"] == ss.point_eer(corpus.references, scores, seconds).value
+        assert (cell["native"], cell["coarser"]) == (seconds == 0.02, seconds > 0.02)
+    assert system["resolutions"]["floor"] == ss.best_possible(corpus.references, 0.02).value
+    expected = by_kind(corpus.references, scores)
+    shown = {group["name"]: group["value"] for group in system["breakdowns"][0]["groups"]}
+    assert shown == {group.name: group.measurement.value for group in expected.groups}
+
+
+def test_timelines_hold_the_scores_to_the_bit(corpus, content):
+    scores = corpus.systems[0.02]
+    assert len(content["timelines"]) == len(corpus.references)
+    for one in content["timelines"]:
+        row = scores.utterances.index(one["id"])
+        values = scores.values[scores.offsets[row] : scores.offsets[row + 1]]
+        shown = unpacked(one["scores"]["a"]["values"])
+        assert shown.tolist() == values[: shown.size].tolist()
+        assert one["scores"]["a"]["last"] == pytest.approx(one["duration"])
+
+
+def test_scores_in_ranges_have_timelines_too():
+    references = ss.References.from_ranges({u: [(0, 1, "bonafide"), (1, 2, "spoof")] for u in "uv"})
+    scores = ss.Scores.from_ranges({u: [(0, 0.7, 0.9), (0.7, 2, -0.4)] for u in "uv"}, higher="bonafide")
+    with pytest.warns(ss.SpoofspanWarning):
+        content = page_content(references, {"r": scores}, PageSettings(resampling=QUICK))
+    for one in content["timelines"]:
+        held = one["scores"]["r"]
+        assert (held["starts"], held["ends"]) == ([0.0, 0.7], [0.7, 2.0])
+        assert unpacked(held["values"]).tolist() == [0.9, -0.4]
+
+
+def test_the_worst_the_median_and_random_utterances():
+    count = 1000
+    amounts = np.arange(count)[::-1] * 1_000_000
+    zero = np.zeros(count, np.int64)
+    errors = ss.UtteranceErrors(tuple(f"u{i:04d}" for i in range(count)), zero + 1, zero, amounts, zero)
+    chosen = choose(errors, 100)
+    groups = {group: [one.utterance for one in chosen if one.group == group] for group in ("worst", "median", "random")}
+    assert groups["worst"] == [f"u{i:04d}" for i in range(40)]
+    assert groups["median"] == [f"u{i:04d}" for i in range(490, 510)]
+    assert len(groups["random"]) == 40
+    assert len({one.utterance for one in chosen}) == 100
+    assert choose(errors, 100) == chosen
+    assert len(choose(errors, 5000)) == count
+
+
+def test_the_policy_names_every_script_and_nothing_is_fetched(content):
+    page = render_page(content)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    assert "default-src &#39;none&#39;" in policy
+    assert "unsafe" not in policy
+    outside = re.findall(r'(?:src|href)="(?!#|data:)([^"]*)"', page)
+    assert outside == []
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def files(tmp_path):
+    assert run("demo", "--out", tmp_path / "demo").exit_code == 0
+    folder = tmp_path / "demo"
+    return folder, ["report", folder / "references.rttm", "--durations", folder / "reco2dur", "--replicates", 50]
+
+
+def test_the_command_writes_one_file_and_links_sound(files, tmp_path):
+    folder, words = files
+    sound = tmp_path / "sound"
+    sound.mkdir()
+    with wave.open(str(sound / "partial_27.wav"), "wb") as wav:
+        wav.setnchannels(1)
+        wav.setsampwidth(2)
+        wav.setframerate(16000)
+        wav.writeframes(bytes(32000))
+    for embed in ([], ["--embed"]):
+        out = tmp_path / f"page{len(embed)}.html"
+        scores = folder / "unit0.02.score"
+        result = run(*words[:2], scores, *words[2:], "--out", out, "--audio", sound, *embed)
+        assert result.exit_code == 0, (result.output, result.exception)
+        data = json.loads(re.search(r'id="data">(.*?)</script>', out.read_text())[1])
+        (found,) = [one["audio"] for one in data["timelines"] if one["audio"]]
+        assert found.startswith("data:audio/wav;base64,") if embed else found == "sound/partial_27.wav"
+    result = run(*words[:2], folder / "unit0.02.score", *words[2:], "--out", out)
+    assert isinstance(result.exception, ss.SpoofspanError)
+    assert "--force" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--embed"], "--audio"),
+        (["--by", "speaker"], "--metadata"),
+        (["--audio", "nowhere"], "not a folder"),
+        (["--confidence", "2"], "between 0 and 1"),
+    ],
+)
+def test_what_is_refused(files, tmp_path, more, said):
+    folder, words = files
+    out = tmp_path / "page.html"
+    result = run(*words[:2], folder / "unit0.02.score", *words[2:], "--out", out, *more)
+    assert isinstance(result.exception, ss.UsageError)
+    assert said in str(result.exception)
+    assert not out.exists()
+
+
+def test_hard_decisions_and_no_systems_are_refused(corpus):
+    decided = ss.Scores.from_decisions({"u": [(0, 1, "spoof")]})
+    with pytest.raises(ss.UndefinedMeasureError, match="hard decisions"):
+        page_content(corpus.references, {"a": decided}, PageSettings())
+    with pytest.raises(ss.UsageError, match="at least one system"):
+        page_content(corpus.references, {}, PageSettings())
