@@ -22,10 +22,7 @@ AXE = next(
     ),
     None,
 )
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is found; on Debian: apt-get install chromium"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is found; on Debian: apt-get install chromium")
 HOSTILE = {
     "<img src=x onerror=\"document.title='broken'\">": "markup",
     "</script><script>document.title='broken'</script>": "the end of a script",

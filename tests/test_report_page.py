@@ -160,6 +160,16 @@ def test_what_is_refused(files, tmp_path, more, said):
     assert not out.exists()
 
 
+@pytest.mark.parametrize("more", [[], ["--conventions"]])
+def test_the_demo_makes_a_page(tmp_path, more):
+    out = tmp_path / "demo.html"
+    result = run("demo", "--report", out, *more)
+    assert result.exit_code == 0, result.exception
+    assert out.read_text().startswith("<!DOCTYPE html>")
+    refused = run("demo", "--report", out, *more)
+    assert isinstance(refused.exception, ss.SpoofspanError)
+
+
 def test_hard_decisions_and_no_systems_are_refused(corpus):
     decided = ss.Scores.from_decisions({"u": [(0, 1, "spoof")]})
     with pytest.raises(ss.UndefinedMeasureError, match="hard decisions"):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spoofspan.demo import DemoCorpus
 
 NARROWEST, WIDEST = 80, 100
+SHOWN = (0.02, 0.16)  # branches on the page
 SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
 
 MEANING = (
@@ -59,7 +60,15 @@ def demo(
         Path | None,
         typer.Option("--out", help="Also write the corpus to this folder: files to look at and to try commands on."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write into a folder that is not empty.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report", help="Also write a page that shows where the system errs, as 'spoofspan report' does."
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write into a folder that is not empty, or over a page.")
+    ] = False,
 ) -> None:
     """Measure a small corpus and explain the numbers.
 
@@ -71,6 +80,8 @@ def demo(
 
       spoofspan demo --out demo
 
+      spoofspan demo --report demo.html
+
       spoofspan demo --conventions
     """
     from spoofspan.demo import load, load_short_tail
@@ -81,10 +92,25 @@ def demo(
 
         files = export(corpus, out, force=force, rules={"uncovered": "hold"} if conventions else {})
         typer.echo(f"{len(files)} files written to {out}; begin with {out / README}", err=True)
+    if report is not None:
+        _write_page(corpus, report, force)
     if conventions:
         _demo_of_conventions(corpus, output)
     else:
         _demo_of_resolutions(corpus, output)
+
+
+def _write_page(corpus: DemoCorpus, target: Path, force: bool) -> None:
+    from spoofspan.formats.writing import check_target, write_atomically
+    from spoofspan.report.page import PageSettings, page_content, render_page
+
+    check_target(target.expanduser(), force)
+    tail = {"uncovered": "hold"} if list(corpus.systems) == [0.02] else {}  # the corpus with short tails
+    settings = PageSettings("spoofspan demo: a made-up corpus and system", arguments=tail)
+    systems = {f"{_ms(hop)} branch": scores for hop, scores in corpus.systems.items() if hop in SHOWN}
+    page = render_page(page_content(corpus.references, systems, settings))
+    write_atomically(target, [page.encode()], force)
+    typer.echo(f"{target} written; open it in a browser", err=True)
 
 
 # ---------------------------------------------------------------- range EER and resolutions
@@ -129,7 +155,8 @@ def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
     _verbatim(console, finest.signature.input)
     _heading(console, "The same with your own files, or in Python")
     _verbatim(console, "spoofspan eval ref.rttm unit0.02.score --durations reco2dur")
-    _verbatim(console, "spoofspan demo --out demo     (writes such files, to look at and to try)")
+    _verbatim(console, "spoofspan demo --out demo            (writes such files, to look at and to try)")
+    _verbatim(console, "spoofspan demo --report demo.html    (a page that shows where the system errs)")
     console.print()
     for line in OWN_DATA.splitlines():
         _verbatim(console, line)
