@@ -38,7 +38,10 @@ from spoofspan.valuing import ScoresAre
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from spoofspan.given_utterances import GivenScores
     from spoofspan.rules import RuleArguments
+    from spoofspan.tandem import VerificationScores
+    from spoofspan.utterance_scores import UtteranceScores
 
 
 def overlay(
@@ -141,11 +144,16 @@ def _measure(
     rules: Mapping[str, Any],
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
+    asv_scores: VerificationScores | None = None,
+    given: GivenScores | None = None,
 ) -> Measurement:
+    if given is not None and measure.basis == "utterance":
+        plan = plan_measure(measure, None, convention, eer_rule, rules, threshold, scores_are, asv_scores)
+        return given.measure(plan, undefined)
     references, scores = inputs.references, inputs.scores
     if scores.decisions:
         threshold = _threshold_of_decisions(measure, scores, threshold)
-    plan = plan_measure(measure, scores.hop, convention, eer_rule, rules, threshold, scores_are)
+    plan = plan_measure(measure, scores.hop, convention, eer_rule, rules, threshold, scores_are, asv_scores)
     mass, touched = plan.mass(references, scores)
     signer = partial(
         sign,
@@ -292,6 +300,8 @@ def evaluate(
     eer_rule: str | None = None,
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
+    utterance_scores: UtteranceScores | None = None,
+    asv_scores: VerificationScores | None = None,
     on_undefined: OnUndefined | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
@@ -300,12 +310,22 @@ def evaluate(
     Measures at a threshold (``range-f1``) are taken at ``threshold``, or else at that of the EER. ``scores_are`` ("llr"
     or "probability") is for those that take scores at their word (``range-cllr``). A measure without a value is an
     error; with ``on_undefined`` it is left out, and that is called with the reason.
+
+    With ``utterance_scores``, measures of utterances are of these, and not of the lowest score of each utterance.
+    ``asv_scores`` (:func:`spoofspan.tandem.read_verification_scores`) are for ``utterance-min-tdcf``.
     """
+    given = None
+    if utterance_scores is not None:
+        from spoofspan.given_utterances import GivenScores
+
+        given = GivenScores.of(references, utterance_scores)
     results: dict[str, Measurement] = {}
     inputs = Inputs(references, scores)
     for measure in track(parse_measures(measures), "measuring"):
         try:
-            result = _measure(measure, inputs, convention, eer_rule, "raise", rules, threshold, scores_are)
+            result = _measure(
+                measure, inputs, convention, eer_rule, "raise", rules, threshold, scores_are, asv_scores, given
+            )
         except UndefinedMeasureError as error:
             if on_undefined is None:
                 raise

@@ -86,7 +86,7 @@ def explain(subject: str) -> str:
         return _explain_measure(Measure.parse(name if not name.startswith("point-") or "@" in name else f"{name}@20ms"))
     except UsageError:
         if name in KINDS:
-            return _explain_measure(Measure.parse(f"range-{name}"))
+            return _explain_measure(Measure.parse(f"{KINDS[name].bases[0]}-{name}"))
     known = [*MEASURES, *KINDS, *RULES, *EER_RULES, *CONVENTIONS, "measures"]
     raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")
 

@@ -12,6 +12,7 @@ import typer
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import Inputs, takes_inputs
+from spoofspan.cli.utterances import UtteranceInputs, UtterancesAlone, takes_utterance_scores
 from spoofspan.errors import DataError, UsageError
 from spoofspan.progress import progress
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from spoofspan import (
         Evaluation,
         Measure,
-        Measurement,
+        OperatingPoint,
         References,
         Scores,
         UndefinedMeasureError,
@@ -29,8 +30,12 @@ if TYPE_CHECKING:
     from spoofspan.plan import OnUndefined
     from spoofspan.streaming import ShardedCorpus
 
+# How a signature says that utterance scores were given.
+GIVEN = "|utterance-scores:given|"
+
 
 @takes_inputs
+@takes_utterance_scores
 @o.takes_rules
 def eval_(
     *,
@@ -56,14 +61,21 @@ def eval_(
         str | None,
         typer.Option("--scores-are", help="llr or probability, for measures that take scores at their word."),
     ] = None,
+    more: UtteranceInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
     per_utterance: Annotated[
-        Path | None, typer.Option("--per-utterance", help="Also write errors by utterance to this CSV file.")
+        Path | None,
+        typer.Option(
+            "--per-utterance", help="Also write the errors of each utterance to this .csv, .json or .parquet."
+        ),
     ] = None,
+    own_eer: Annotated[
+        bool, typer.Option("--own-eer", help="With --per-utterance: each utterance's own range EER as well.")
+    ] = False,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -104,17 +116,26 @@ def eval_(
       spoofspan eval ref.rttm eval.score -m range-f1 --threshold-from dev.json
 
       spoofspan eval ref.rttm eval.score --by kind --by speaker --metadata protocol.txt
+
+      spoofspan eval ref.rttm eval.score --per-utterance errors.csv --own-eer
+
+      spoofspan eval protocol.txt --utterance-scores cm_scores.tsv -m utterance-min-dcf
     """
-    from spoofspan.report.results import render, utterances_table
+    from spoofspan.report.results import render
 
     o.must_be_free(out, per_utterance, force=force)
+    more.check(measure)
+    if own_eer and per_utterance is None:
+        raise UsageError("--own-eer goes with --per-utterance")
     if threshold_from is not None:
         if threshold is not None:
             raise UsageError("give --threshold or --threshold-from, not both")
-        threshold = threshold_in(threshold_from, measure or [])
+        threshold = threshold_in(threshold_from, measure or [], given=more.utterance_scores is not None)
     with ExitStack() as open_files:
         corpus: _Corpus
-        if inputs.too_large() if stream is None else stream:
+        if more.alone(inputs):
+            corpus = UtterancesAlone.read(inputs)
+        elif inputs.too_large() if stream is None else stream:
             corpus = _Shards(open_files.enter_context(inputs.sharded()))
         else:
             corpus = _InMemory(*inputs.read())
@@ -123,6 +144,7 @@ def eval_(
             "eer_rule": eer_rule,
             "threshold": threshold,
             "scores_are": scores_are,
+            **more.read(),
             **rules,
         }
         evaluation = corpus.evaluate(measure, how)
@@ -132,12 +154,34 @@ def eval_(
             text = render(evaluation, output.value, breakdowns)
         o.deliver(text, out, force)
         if per_utterance is not None:
-            by_utterance = corpus.errors_by_utterance(first, {"convention": convention, **rules})
-            o.deliver(utterances_table(by_utterance).render("csv"), per_utterance, force)
+            at = _point_of_utterances(corpus, evaluation, how)
+            arguments = {"convention": convention, "own_eer": own_eer, "eer_rule": eer_rule, **rules}
+            with progress("errors by utterance"):
+                _write_utterances(corpus.errors_by_utterance(at, arguments), per_utterance, at, force)
 
 
-def threshold_in(path: Path, measures: list[str]) -> float:
-    """The threshold of the EER, of the same basis as the measures, in the JSON of an evaluation."""
+def _point_of_utterances(corpus: _Corpus, evaluation: Evaluation, how: dict[str, Any]) -> OperatingPoint:
+    """Where utterances are measured: at the threshold given, of the first range measure, or of the range EER."""
+    measured = list(evaluation.measurements.values())
+    if how["threshold"] is not None:
+        return replace(measured[0].point, threshold=how["threshold"], everything=False)
+    at = [one.point for one in measured if one.measure.startswith("range-") and one.has_threshold]
+    return at[0] if at else corpus.evaluate(["range-eer"], how)["range-eer"].point
+
+
+def _write_utterances(errors: UtteranceErrors, target: Path, at: OperatingPoint, force: bool) -> None:
+    from spoofspan.formats.writing import write_atomically
+    from spoofspan.report.utterances import utterances_file
+
+    write_atomically(target, utterances_file(errors, target.name, at), force)
+    typer.echo(f"errors of {len(errors.utterances):,} utterances ({at.decision}): {target}", err=True)
+
+
+def threshold_in(path: Path, measures: list[str], *, given: bool = False) -> float:
+    """The threshold of the EER, of the same basis as the measures, in the JSON of an evaluation.
+
+    Given utterance scores have thresholds of their own, which must not be mixed up with those of lowest scores.
+    """
     import json
 
     from spoofspan.measures import Measure
@@ -153,12 +197,16 @@ def threshold_in(path: Path, measures: list[str]) -> float:
     try:
         found = json.loads(path.expanduser().read_text(encoding="utf-8"))["measurements"]
         thresholds = {one["measure"]: one["threshold"] for one in found}
+        of_given = {one["measure"] for one in found if GIVEN in one["signature"]["comparable"]}
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError):
         raise DataError(f"{path}: not the JSON of an evaluation; write one with eval --format json --out") from None
     if wanted not in thresholds:
         raise DataError(f"{path}: it has no {wanted} (only {', '.join(thresholds)}); evaluate it there as well")
+    if wanted == "utterance-eer" and given != (wanted in of_given):
+        there, here = ("given utterance scores", "lowest scores")[:: 1 if wanted in of_given else -1]
+        raise DataError(f"{path}: its {wanted} is of {there}, and here it would be of {here}; evaluate both alike")
     return float(thresholds[wanted])
 
 
@@ -167,7 +215,7 @@ class _Corpus(Protocol):
 
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation: ...
 
-    def errors_by_utterance(self, at: Measurement, arguments: dict[str, Any]) -> UtteranceErrors: ...
+    def errors_by_utterance(self, at: OperatingPoint, arguments: dict[str, Any]) -> UtteranceErrors: ...
 
     def break_down(self, by: str, metadata: str | None, measure: str, arguments: dict[str, Any]) -> Breakdown: ...
 
@@ -184,12 +232,10 @@ class _InMemory:
         arguments = arguments | {"on_undefined": _leaving_out(measures, usual)}
         return ss.evaluate(self.references, self.scores, measures or usual, **arguments)
 
-    def errors_by_utterance(self, at: Measurement, arguments: dict[str, Any]) -> UtteranceErrors:
+    def errors_by_utterance(self, at: OperatingPoint, arguments: dict[str, Any]) -> UtteranceErrors:
         import spoofspan as ss
 
-        return ss.errors_by_utterance(
-            self.references, self.scores, at.threshold, everything=at.point.everything, **arguments
-        )
+        return ss.errors_by_utterance(self.references, self.scores, at.threshold, everything=at.everything, **arguments)
 
     def break_down(self, by: str, metadata: str | None, measure: str, arguments: dict[str, Any]) -> Breakdown:
         from spoofspan import groups
@@ -213,14 +259,19 @@ class _Shards:
         from spoofspan.evaluate import measures_for_hop
         from spoofspan.streaming import evaluate_shards
 
+        if "utterance_scores" in arguments:
+            raise UsageError(
+                "--utterance-scores need the corpus in memory; leave --stream out, or leave SCORES out and measure "
+                "utterances apart: spoofspan eval REFERENCES --utterance-scores FILE"
+            )
         usual = measures_for_hop(self.shards.hop, arguments["convention"])
         arguments = arguments | {"on_undefined": _leaving_out(measures, usual)}
         return evaluate_shards(self.shards, measures or usual, **arguments)
 
-    def errors_by_utterance(self, at: Measurement, arguments: dict[str, Any]) -> UtteranceErrors:
+    def errors_by_utterance(self, at: OperatingPoint, arguments: dict[str, Any]) -> UtteranceErrors:
         from spoofspan.streaming import utterance_errors_of_shards
 
-        return utterance_errors_of_shards(self.shards, at.threshold, everything=at.point.everything, **arguments)
+        return utterance_errors_of_shards(self.shards, at.threshold, everything=at.everything, **arguments)
 
     def break_down(self, by: str, metadata: str | None, measure: str, arguments: dict[str, Any]) -> Breakdown:
         raise UsageError("--by needs the corpus in memory; leave --stream out, or select the utterances beforehand")
