@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from spoofspan.groups import Breakdown
     from spoofspan.plan import OnUndefined
+    from spoofspan.scores import Higher
     from spoofspan.streaming import ShardedCorpus
 
 # How a signature says that utterance scores were given.
@@ -125,8 +126,8 @@ def eval_(
 
     o.must_be_free(out, per_utterance, force=force)
     more.check(measure)
-    if own_eer and per_utterance is None:
-        raise UsageError("--own-eer goes with --per-utterance")
+    if own_eer:
+        _check_own_eer(per_utterance, eer_rule, convention)
     if threshold_from is not None:
         if threshold is not None:
             raise UsageError("give --threshold or --threshold-from, not both")
@@ -136,6 +137,7 @@ def eval_(
         if more.alone(inputs):
             corpus = UtterancesAlone.read(inputs)
         elif inputs.too_large() if stream is None else stream:
+            more.refuse_stream()
             corpus = _Shards(open_files.enter_context(inputs.sharded()))
         else:
             corpus = _InMemory(*inputs.read())
@@ -150,21 +152,35 @@ def eval_(
         evaluation = corpus.evaluate(measure, how)
         first = next(iter(evaluation.measurements.values()))
         breakdowns = [corpus.break_down(one, metadata, first.measure, how) for one in by or ()]
+        if per_utterance is not None:
+            at = _point_of_utterances(corpus, evaluation, how)
+            arguments = {"convention": convention, "own_eer": own_eer, "eer_rule": eer_rule, **rules}
+            errors = corpus.errors_by_utterance(at, arguments)
         with progress("signing"):
             text = render(evaluation, output.value, breakdowns)
         o.deliver(text, out, force)
         if per_utterance is not None:
-            at = _point_of_utterances(corpus, evaluation, how)
-            arguments = {"convention": convention, "own_eer": own_eer, "eer_rule": eer_rule, **rules}
-            with progress("errors by utterance"):
-                _write_utterances(corpus.errors_by_utterance(at, arguments), per_utterance, at, force)
+            _write_utterances(errors, per_utterance, at, force)
+
+
+def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention: str) -> None:
+    """Refuse before long work what would be refused after it."""
+    from spoofspan.own_eer import check_own_rule
+    from spoofspan.rules import rules_for
+
+    if per_utterance is None:
+        raise UsageError("--own-eer goes with --per-utterance")
+    check_own_rule(eer_rule or rules_for("range", convention, {})[1])
 
 
 def _point_of_utterances(corpus: _Corpus, evaluation: Evaluation, how: dict[str, Any]) -> OperatingPoint:
     """Where utterances are measured: at the threshold given, of the first range measure, or of the range EER."""
-    measured = list(evaluation.measurements.values())
+    from spoofspan import OperatingPoint
+
+    higher = corpus.higher
     if how["threshold"] is not None:
-        return replace(measured[0].point, threshold=how["threshold"], everything=False)
+        return OperatingPoint(how["threshold"], higher, 0, 0, 0, 0)
+    measured = evaluation.measurements.values()
     at = [one.point for one in measured if one.measure.startswith("range-") and one.has_threshold]
     return at[0] if at else corpus.evaluate(["range-eer"], how)["range-eer"].point
 
@@ -213,6 +229,9 @@ def threshold_in(path: Path, measures: list[str], *, given: bool = False) -> flo
 class _Corpus(Protocol):
     """What is measured, wherever it is."""
 
+    @property
+    def higher(self) -> Higher: ...
+
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation: ...
 
     def errors_by_utterance(self, at: OperatingPoint, arguments: dict[str, Any]) -> UtteranceErrors: ...
@@ -225,6 +244,10 @@ class _InMemory:
     references: References
     scores: Scores
 
+    @property
+    def higher(self) -> Higher:
+        return self.scores.higher
+
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
         import spoofspan as ss
 
@@ -235,7 +258,10 @@ class _InMemory:
     def errors_by_utterance(self, at: OperatingPoint, arguments: dict[str, Any]) -> UtteranceErrors:
         import spoofspan as ss
 
-        return ss.errors_by_utterance(self.references, self.scores, at.threshold, everything=at.everything, **arguments)
+        with progress("errors by utterance"):
+            return ss.errors_by_utterance(
+                self.references, self.scores, at.threshold, everything=at.everything, **arguments
+            )
 
     def break_down(self, by: str, metadata: str | None, measure: str, arguments: dict[str, Any]) -> Breakdown:
         from spoofspan import groups
@@ -255,15 +281,14 @@ class _InMemory:
 class _Shards:
     shards: ShardedCorpus
 
+    @property
+    def higher(self) -> Higher:
+        return self.shards.higher
+
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
         from spoofspan.evaluate import measures_for_hop
         from spoofspan.streaming import evaluate_shards
 
-        if "utterance_scores" in arguments:
-            raise UsageError(
-                "--utterance-scores need the corpus in memory; leave --stream out, or leave SCORES out and measure "
-                "utterances apart: spoofspan eval REFERENCES --utterance-scores FILE"
-            )
         usual = measures_for_hop(self.shards.hop, arguments["convention"])
         arguments = arguments | {"on_undefined": _leaving_out(measures, usual)}
         return evaluate_shards(self.shards, measures or usual, **arguments)

@@ -16,6 +16,7 @@ from spoofspan.errors import UsageError
 if TYPE_CHECKING:
     from spoofspan import Evaluation, References, UtteranceErrors, UtteranceScores
     from spoofspan.groups import Breakdown
+    from spoofspan.scores import Higher
     from spoofspan.tandem import VerificationScores
 
 NEEDS_SCORES = "needs scores in time: give SCORES after REFERENCES"
@@ -65,7 +66,18 @@ class UtteranceInputs:
         """Whether utterance scores are all there is to measure."""
         if self.utterance_scores is None:
             return False
-        return (inputs.references if inputs.dataset is not None else inputs.scores) is None
+        if inputs.dataset is None:
+            return inputs.scores is None
+        # the only word typed beside a dataset is the scores; with a hop they may be in its folder
+        return inputs.references is None and inputs.hop is None
+
+    def refuse_stream(self) -> None:
+        """Utterance scores are not cut into shards."""
+        if self.utterance_scores is not None:
+            raise UsageError(
+                "--utterance-scores need the corpus in memory; leave --stream out, or leave SCORES out and measure "
+                "utterances apart: spoofspan eval REFERENCES --utterance-scores FILE"
+            )
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,11 @@ class UtterancesAlone:
     """Utterance scores and labels of utterances, or references, without scores in time."""
 
     truth: References | Mapping[str, str]
+
+    @property
+    def higher(self) -> Higher:
+        """There are no scores in time."""
+        raise UsageError(f"--per-utterance {NEEDS_SCORES}")
 
     @classmethod
     def read(cls, inputs: Inputs) -> UtterancesAlone:
