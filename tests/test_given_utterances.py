@@ -370,6 +370,9 @@ def test_options_that_would_not_be_used_are_refused(tmp_path):
         ([*alone, "--by", "kind"], "--by kind needs scores in time"),
         ([*timed, "--utterance-scores", scores, "--stream"], "in memory"),
         ([keys], "give SCORES after REFERENCES"),
+        ([keys, timed[1]], "labels of whole utterances"),
+        ([keys, scores], "labels of whole utterances"),
+        ([timed[0], scores], "give it with --utterance-scores"),
     ):
         error = refused(*arguments)
         assert words in str(error), error
@@ -389,3 +392,19 @@ def test_references_alone_are_enough_for_utterance_scores(tmp_path):
     assert alone == timed
     assert alone["utterance-eer"]["touched"]["gaps"]["utterances"] == 40
     assert "without a label" in str(refused(folder / "psm_label.txt", *scores))
+
+
+def test_either_side_may_come_from_standard_input(tmp_path):
+    keys, scores = keys5(tmp_path, a="bonafide", b="spoof"), asv5(tmp_path, ["a\t0.5", "b\t0.1"])
+    rttm = tmp_path / "ref.rttm"
+    line = "SPEAKER {} 1 0.000 1.000 <NA> <NA> {} <NA> <NA>\n"
+    rttm.write_text(line.format("a", "bonafide") + line.format("b", "spoof"))
+    protocol = tmp_path / "protocol.txt"
+    protocol.write_text("S1 a - - bonafide\nS2 b - A07 spoof\n")
+    for references in (keys, rttm, protocol):
+        from_file = run("eval", references, "--utterance-scores", scores)
+        assert from_file.exit_code == 0
+        piped = run("eval", "-", "--utterance-scores", scores, input=references.read_text())
+        assert piped.stdout == from_file.stdout
+        piped = run("eval", references, "--utterance-scores", "-", input=scores.read_text())
+        assert piped.stdout == from_file.stdout

@@ -98,13 +98,14 @@ class UtterancesAlone:
         from spoofspan.formats.catalogue import REFERENCE_FORMATS
         from spoofspan.formats.sources import sources
 
-        where = inputs.references
-        if inputs.dataset is None and where is not None and inputs.reference_format is None:
-            head = sources(where)[0].head
-            known = any(one.recognises(head) for one in REFERENCE_FORMATS.formats.values())
-            if not known and utterance_labels.recognises(head):
-                return cls(utterance_labels.read_utterance_labels(where))
-        return cls(inputs.read_known()[0])
+        if inputs.dataset is not None or inputs.references is None or inputs.reference_format is not None:
+            return cls(inputs.read_known()[0])
+        found = sources(inputs.references)
+        head = found[0].head
+        known = any(one.recognises(head) for one in REFERENCE_FORMATS.formats.values())
+        if len(found) == 1 and not known and utterance_labels.recognises(head):
+            return cls(utterance_labels.read_utterance_labels(found[0]))
+        return cls(inputs.references_from(found[0] if inputs.references == "-" else inputs.references))
 
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
         """Measure utterances; without measures, their EER."""

@@ -33,7 +33,7 @@ def read_utterance_labels(where: Where) -> Mapping[str, str]:
     lines = first_lines(source.head)
     if lines and {NAME, LABEL} <= _names(lines[0]):
         return _read_keys(source)
-    labels = read_metadata(where, "label")
+    labels = read_metadata(source, "label")
     wrong = [(utt, label) for utt, label in labels.items() if label not in CLASSES]
     problems = Problems()
     problems.extend(
