@@ -325,6 +325,12 @@ def test_the_table_is_taken_at_the_threshold_of_a_range_measure(tmp_path):
     given = seconds("-m", "range-eer", "--threshold", "0.75")
     assert given["threshold"] == 0.75
     assert given != at_eer
+    dev = tmp_path / "dev.json"
+    assert run("eval", *files(), "--format", "json", "--out", dev).exit_code == 0
+    assert (
+        seconds("-m", "utterance-f1", "--threshold-from", dev) == at_eer
+    )  # a threshold of utterances is none of ranges
+    assert seconds("-m", "range-f1", "--threshold-from", dev) == at_eer
     constrained = seconds("-m", "range-fnr@fpr=0.01")
     called = sum(row["false_positive_seconds"] for row in constrained["utterances"])
     assert 0 < called <= 0.01 * sum(row["bona_fide_seconds"] for row in constrained["utterances"])

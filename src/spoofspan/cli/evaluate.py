@@ -153,7 +153,9 @@ def eval_(
         first = next(iter(evaluation.measurements.values()))
         breakdowns = [corpus.break_down(one, metadata, first.measure, how) for one in by or ()]
         if per_utterance is not None:
-            at = _point_of_utterances(corpus, evaluation, how)
+            # a development threshold of points or whole utterances says nothing about ranges
+            of_ranges = threshold_from is None or not measure or any(one.startswith("range-") for one in measure)
+            at = _point_of_utterances(corpus, evaluation, how, threshold if of_ranges else None)
             arguments = {"convention": convention, "own_eer": own_eer, "eer_rule": eer_rule, **rules}
             errors = corpus.errors_by_utterance(at, arguments)
         with progress("signing"):
@@ -173,13 +175,15 @@ def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention:
     check_own_rule(eer_rule or rules_for("range", convention, {})[1])
 
 
-def _point_of_utterances(corpus: _Corpus, evaluation: Evaluation, how: dict[str, Any]) -> OperatingPoint:
+def _point_of_utterances(
+    corpus: _Corpus, evaluation: Evaluation, how: dict[str, Any], threshold: float | None
+) -> OperatingPoint:
     """Where utterances are measured: at the threshold given, of the first range measure, or of the range EER."""
     from spoofspan import OperatingPoint
 
     higher = corpus.higher
-    if how["threshold"] is not None:
-        return OperatingPoint(how["threshold"], higher, 0, 0, 0, 0)
+    if threshold is not None:
+        return OperatingPoint(threshold, higher, 0, 0, 0, 0)
     measured = evaluation.measurements.values()
     at = [one.point for one in measured if one.measure.startswith("range-") and one.has_threshold]
     return at[0] if at else corpus.evaluate(["range-eer"], how)["range-eer"].point
