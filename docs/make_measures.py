@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> None:
     taken = {"eer": "EER rule", "threshold": "at a threshold", "ranking": "over all", "cost": "over all"}
     for kind in KINDS.values():
         formula = kind.formula.replace("|", "\\|")
-        how = "scores at their word" if kind.declared else taken[kind.group]
+        how = "scores at their word" if kind.declared else "with ASV scores" if kind.needs_asv else taken[kind.group]
         lines.append(f"| `{kind.name}` | {formula} | {kind.direction} | {how} | {kind.reference} |")
     table = "\n".join(lines)
     made = f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"

@@ -235,3 +235,34 @@ def test_an_interval_of_equal_replicates_says_so(corpus):
     found = ss.bootstrap(corpus.references, corpus.systems[0.02], "utterance-eer", replicates=100)
     assert (found.low, found.high) == (0.0, 0.0)
     assert "says nothing" in found.warnings[0]
+
+
+def test_given_utterance_scores_have_intervals_too(tmp_path):
+    rng = np.random.default_rng(3)
+    labels = {f"u{i:03d}": "spoof" if i % 3 else "bonafide" for i in range(200)}
+    values = np.array([rng.normal(1.0 if label == "bonafide" else -1.0) for label in labels.values()])
+    scores = ss.UtteranceScores(tuple(labels), values, higher="bonafide")
+    measures = ["utterance-eer", "utterance-f1", "utterance-min-dcf"]
+    resampling = ss.Resampling(replicates=100, seed=2)
+    found = ss.evaluate_utterances(labels, scores, measures, resampling=resampling)
+    names = sorted(labels)
+    for measure in measures:
+        values_of_draws = []
+        for b in range(100):
+            stream = np.random.Generator(np.random.PCG64(np.random.SeedSequence(2, spawn_key=(b,))))
+            drawn = stream.integers(0, 200, 200)
+            ids = [f"{names[i]}-{k}" for k, i in enumerate(drawn)]
+            again = ss.UtteranceScores(
+                tuple(ids), np.array([values[scores.utterances.index(names[i])] for i in drawn]), higher="bonafide"
+            )
+            truth = {utt: labels[names[i]] for utt, i in zip(ids, drawn, strict=True)}
+            values_of_draws.append(_quietly(ss.evaluate_utterances, truth, again, [measure])[measure].value)
+        assert found[measure].interval.replicates.tolist() == pytest.approx(values_of_draws, abs=1e-12)
+
+
+def _quietly(function, *arguments):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.SpoofspanWarning)
+        return function(*arguments)

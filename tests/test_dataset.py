@@ -328,3 +328,14 @@ def test_convert_takes_a_dataset(root, references):
     assert ss.range_eer(ss.read_references(out), system).signature == ss.range_eer(references, system).signature
     assert "OUT alone" in refusal(ss.UsageError, "convert", "--dataset", spec(root), "a", "b.parquet")
     assert "give IN and OUT" in refusal(ss.UsageError, "convert", "a.rttm")
+
+
+def test_utterance_scores_are_measured_against_the_set_alone_or_beside_its_scores(root, tmp_path):
+    given = tmp_path / "given.tsv"
+    put(given, "filename\tcm-score\n" + "".join(f"{utt}\t{i % 3}\n" for i, utt in enumerate(RANGES)))
+    told = ["--dataset", spec(root), "--utterance-scores", given]
+    alone = evaluated(*told)
+    assert list(alone) == ["utterance-eer"]
+    beside = evaluated(*told, root / "results/output", "--hop", "0.02")
+    assert list(beside) == ["range-eer", "point-eer@20ms", "utterance-eer"]
+    assert beside["utterance-eer"] == alone["utterance-eer"]

@@ -139,12 +139,12 @@ def test_a_mean_over_utterances_leaves_out_those_without_a_value(cells, name, po
     assert (found.utterances, found.left_out) == (len(some), len(cells) - len(some))
 
 
-def test_a_mean_that_unanswered_time_would_falsify_is_refused():
-    one = np.array([2])
-    errors = UtteranceErrors(("u",), one, one, one, one)
-    with pytest.raises(ss.UsageError, match="unanswered"):
-        macro_at(errors, "recall", uncovered="unanswered")
-    assert macro_at(errors, "fnr", uncovered="unanswered").value == 1.0
+def test_unanswered_time_of_utterances_is_neither_right_nor_wrong():
+    amounts = [np.array([ns]) for ns in (10, 8, 1, 2, 4, 3)]
+    errors = UtteranceErrors(("u",), *amounts)
+    assert macro_at(errors, "recall").value == 3 / 8
+    assert macro_at(errors, "fnr").value == 2 / 8
+    assert macro_at(errors, "accuracy").value == 8 / 18
 
 
 # ---------------------------------------------------------------- at a constraint

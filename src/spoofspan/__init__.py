@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from spoofspan.formats.partialspoof_dataset import Dataset, read_dataset
     from spoofspan.formats.reading import read_references, read_scores
     from spoofspan.formats.sharding import sharded
+    from spoofspan.given_utterances import evaluate_utterances
     from spoofspan.streaming import evaluate_shards
+    from spoofspan.tandem import read_verification_scores
     from spoofspan.uncertainty import (
         Comparison,
         Interval,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
         compare,
         seed_variation,
     )
+    from spoofspan.utterance_scores import UtteranceScores, read_utterance_scores
 
 __version__ = "0.1.0"
 
@@ -80,6 +83,7 @@ __all__ = [
     "UndefinedMeasureError",
     "UsageError",
     "UtteranceErrors",
+    "UtteranceScores",
     "__version__",
     "best_possible",
     "bisection_eer",
@@ -91,6 +95,7 @@ __all__ = [
     "errors_by_utterance",
     "evaluate",
     "evaluate_shards",
+    "evaluate_utterances",
     "overlay",
     "point_eer",
     "point_mass",
@@ -98,6 +103,8 @@ __all__ = [
     "read_dataset",
     "read_references",
     "read_scores",
+    "read_utterance_scores",
+    "read_verification_scores",
     "resolution_table",
     "seed_variation",
     "sharded",
@@ -111,10 +118,14 @@ _LATER = {
         "uncertainty",
     ),
     "Dataset": "formats.partialspoof_dataset",
+    "UtteranceScores": "utterance_scores",
     "evaluate_shards": "streaming",
+    "evaluate_utterances": "given_utterances",
     "read_dataset": "formats.partialspoof_dataset",
     "read_references": "formats.reading",
     "read_scores": "formats.reading",
+    "read_utterance_scores": "utterance_scores",
+    "read_verification_scores": "tandem",
     "sharded": "formats.sharding",
 }
 

@@ -101,6 +101,10 @@ class Cells:
         """Those of the chosen thresholds, in Python integers."""
         return self._each(lambda cell: cell[chosen].astype(object))
 
+    def chosen(self, rows: Int64) -> Cells:
+        """Those of the chosen rows."""
+        return self._each(lambda cell: cell[rows])
+
     def doubles(self) -> Cells:
         """The same in doubles."""
         return self._each(lambda cell: cell.astype(np.float64))
@@ -121,10 +125,18 @@ class Formula:
     direction: Direction
     needs: tuple[Literal["positives", "negatives", "called", "any"], ...]
     terms: Callable[[Cells], tuple[Any, Any]]
+    products: bool = False  # its terms multiply amounts, which need not fit into int64
 
     def at(self, point: OperatingPoint, positive: Positive = "spoof") -> Fraction:
         """Its exact value at an operating point."""
         cells = Cells.of_point(point, positive)
+        for amount, reason in self.required(cells, positive):
+            if not amount:
+                raise UndefinedMeasureError(f"{self.text} has no value ({point.decision}): {reason}")
+        return Fraction(*self.terms(cells))
+
+    def required(self, cells: Cells, positive: Positive) -> Iterator[tuple[Any, str]]:
+        """The amounts that must not be 0, and what it means if one is."""
         names = {"spoof": "spoof", "bonafide": "bona fide"}
         other: Positive = "bonafide" if positive == "spoof" else "spoof"
         reasons = {
@@ -133,11 +145,7 @@ class Formula:
             "called": (cells.true_positive + cells.false_positive, f"nothing is called {names[positive]}"),
             "any": (cells.positives + cells.negatives, "there is nothing to measure it on"),
         }
-        for need in self.needs:
-            amount, reason = reasons[need]
-            if not amount:
-                raise UndefinedMeasureError(f"{self.text} has no value ({point.decision}): {reason}")
-        return Fraction(*self.terms(cells))
+        return (reasons[need] for need in self.needs)
 
 
 def _hter(cells: Cells) -> tuple[Any, Any]:
@@ -179,11 +187,11 @@ AT_A_THRESHOLD: Mapping[str, Formula] = {
         lambda c: (c.true_positive + c.true_negative, c.positives + c.negatives),
     ),
     "balanced-accuracy": Formula(
-        "balanced accuracy = (TP / P + TN / N) / 2", "higher", ("positives", "negatives"), _balanced_accuracy
+        "balanced accuracy = (TP / P + TN / N) / 2", "higher", ("positives", "negatives"), _balanced_accuracy, True
     ),
     "fpr": Formula("FPR = FP / N", "lower", ("negatives",), lambda c: (c.false_positive, c.negatives)),
     "fnr": Formula("FNR = FN / P", "lower", ("positives",), lambda c: (c.false_negative, c.positives)),
-    "hter": Formula("HTER = (FPR + FNR) / 2", "lower", ("positives", "negatives"), _hter),
+    "hter": Formula("HTER = (FPR + FNR) / 2", "lower", ("positives", "negatives"), _hter, True),
     "false-alarms-per-hour": Formula(
         "false alarms per hour = 3600 FP / N, seconds called positive in error per hour of the negative class",
         "lower",
@@ -231,34 +239,38 @@ def value_at(point: OperatingPoint, name: str, positive: Positive = "spoof") -> 
     return formula_of(name, point.unit).at(point, positive)
 
 
-def macro_at(
-    errors: UtteranceErrors, name: str, positive: Positive = "spoof", *, uncovered: str = "error"
-) -> MeanOverUtterances:
-    """The mean of a measure over utterances; those on which it has no value are left out and counted.
-
-    ``uncovered`` is the rule under which the errors were made. Errors by utterance do not say which time is
-    unanswered, so only measures made of errors alone can be had under ``uncovered="unanswered"``.
-    """
+def values_by_utterance(errors: UtteranceErrors, name: str, positive: Positive = "spoof") -> Float64:
+    """A measure of each utterance, correctly rounded; NaN where it has no value."""
     formula = formula_of(name)
-    if uncovered == "unanswered" and name not in ("fpr", "fnr", "hter", "false-alarms-per-hour"):
-        raise UsageError(
-            f"the mean {name} over utterances is not known under uncovered='unanswered'; use 'hold', 'bonafide', "
-            "'spoof' or 'ignore'"
-        )
-    columns = (errors.false_positive, errors.false_negative, errors.bona_fide, errors.spoof)
-    values = []
-    for row in zip(*(column.tolist() for column in columns), strict=True):
-        try:
-            # Python divides integers with one rounding
-            values.append(float(formula.at(OperatingPoint(math.nan, "bonafide", *row), positive)))
-        except UndefinedMeasureError:
-            continue
-    count = len(errors.utterances)
-    if not values:
+    cells = Cells(
+        errors.true_positive,
+        errors.false_positive,
+        errors.false_negative,
+        errors.true_negative,
+        errors.spoof,
+        errors.bona_fide,
+    ).seen_from(positive)
+    defined = np.ones(len(errors.utterances), bool)
+    for amount, _ in formula.required(cells, positive):
+        defined &= amount > 0
+    some = np.flatnonzero(defined)
+    # no term is more than 3600 times an amount, so of those under 18 minutes all terms are below 2**53
+    small = not formula.products and int((errors.bona_fide + errors.spoof).max(initial=0)) < 2**40
+    above, below = formula.terms(cells.chosen(some) if small else cells.rows(some))
+    values = np.full(defined.size, np.nan)
+    values[some] = above / below  # rounded once, by doubles or by Python
+    return values
+
+
+def macro_at(errors: UtteranceErrors, name: str, positive: Positive = "spoof") -> MeanOverUtterances:
+    """The mean of a measure over utterances; those on which it has no value are left out and counted."""
+    values = values_by_utterance(errors, name, positive)
+    some = values[~np.isnan(values)]
+    if not some.size:
         raise UndefinedMeasureError(
-            f"{formula.text} has no value on any of the {count:,} utterances; measure them pooled"
+            f"{formula_of(name).text} has no value on any of the {values.size:,} utterances; measure them pooled"
         )
-    return MeanOverUtterances(math.fsum(values) / len(values), len(values), count - len(values))
+    return MeanOverUtterances(math.fsum(some) / some.size, some.size, values.size - some.size)
 
 
 def at_constraint(

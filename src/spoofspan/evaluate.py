@@ -26,7 +26,7 @@ from spoofspan.measures import (
 )
 from spoofspan.operating_point import OperatingPoint
 from spoofspan.overlaying import lay_over, overlay_with
-from spoofspan.plan import OnUndefined, Undefined, plan_measure, point_rules, spelled_rules
+from spoofspan.plan import OnUndefined, Plan, Undefined, plan_measure, point_rules, spelled_rules
 from spoofspan.points import Grid, check_resolution, point_mass_with
 from spoofspan.progress import track
 from spoofspan.references import References
@@ -38,8 +38,11 @@ from spoofspan.valuing import ScoresAre
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from spoofspan.given_utterances import GivenScores
     from spoofspan.rules import RuleArguments
+    from spoofspan.tandem import VerificationScores
     from spoofspan.uncertainty.resampling import Resampling
+    from spoofspan.utterance_scores import UtteranceScores
 
 
 def overlay(
@@ -142,12 +145,17 @@ def _measure(
     rules: Mapping[str, Any],
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
+    asv_scores: VerificationScores | None = None,
+    given: GivenScores | None = None,
     resampling: Resampling | None = None,
 ) -> Measurement:
+    if given is not None and measure.basis == "utterance":
+        plan = plan_measure(measure, None, convention, eer_rule, rules, threshold, scores_are, asv_scores)
+        return given.measure(plan, undefined, resampling)
     references, scores = inputs.references, inputs.scores
     if scores.decisions:
         threshold = _threshold_of_decisions(measure, scores, threshold)
-    plan = plan_measure(measure, scores.hop, convention, eer_rule, rules, threshold, scores_are)
+    plan = plan_measure(measure, scores.hop, convention, eer_rule, rules, threshold, scores_are, asv_scores)
     mass, touched = plan.mass(references, scores)
 
     def errors_at(point: OperatingPoint) -> UtteranceErrors:
@@ -156,13 +164,15 @@ def _measure(
     found = plan.measured(
         mass, touched, len(mass.utterances), plan.signer(inputs, mass.utterances), undefined, errors_at
     )
-    if resampling is None:
-        return found
+    return found if resampling is None else with_interval(found, plan, mass, resampling)
+
+
+def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: Resampling) -> Measurement:
+    """A measurement of a mass with its interval."""
     from spoofspan.uncertainty.bootstrapping import interval_of_system
     from spoofspan.uncertainty.systems import MeasuredSystem
 
-    system = MeasuredSystem(plan, mass, found.value, inputs)
-    return replace(found, interval=interval_of_system(system, resampling))
+    return replace(found, interval=interval_of_system(MeasuredSystem(plan, mass, found.value), resampling))
 
 
 def _threshold_of_decisions(measure: Measure, scores: Scores, threshold: float | None) -> float:
@@ -294,6 +304,8 @@ def evaluate(
     eer_rule: str | None = None,
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
+    utterance_scores: UtteranceScores | None = None,
+    asv_scores: VerificationScores | None = None,
     on_undefined: OnUndefined | None = None,
     confidence: float | None = None,
     resampling: Resampling | None = None,
@@ -303,9 +315,18 @@ def evaluate(
 
     Measures at a threshold (``range-f1``) are taken at ``threshold``, or else at that of the EER. ``scores_are`` ("llr"
     or "probability") is for those that take scores at their word (``range-cllr``). A measure without a value is an
-    error; with ``on_undefined`` it is left out, and that is called with the reason. With ``confidence`` (0.95) each
-    value has an interval, by a bootstrap over utterances; ``resampling`` says otherwise (``Resampling(clusters=...)``).
+    error; with ``on_undefined`` it is left out, and that is called with the reason.
+
+    With ``utterance_scores``, measures of utterances are of these, and not of the lowest score of each utterance.
+    ``asv_scores`` (:func:`spoofspan.tandem.read_verification_scores`) are for ``utterance-min-tdcf``. With
+    ``confidence`` (0.95) each value has an interval, by a bootstrap over utterances; ``resampling`` says otherwise
+    (``Resampling(clusters=...)``).
     """
+    given = None
+    if utterance_scores is not None:
+        from spoofspan.given_utterances import GivenScores
+
+        given = GivenScores.of(references, utterance_scores)
     if confidence is not None:
         from spoofspan.uncertainty.resampling import Resampling
 
@@ -314,7 +335,19 @@ def evaluate(
     inputs = Inputs(references, scores)
     for measure in track(parse_measures(measures), "measuring"):
         try:
-            result = _measure(measure, inputs, convention, eer_rule, "raise", rules, threshold, scores_are, resampling)
+            result = _measure(
+                measure,
+                inputs,
+                convention,
+                eer_rule,
+                "raise",
+                rules,
+                threshold,
+                scores_are,
+                asv_scores,
+                given,
+                resampling,
+            )
         except UndefinedMeasureError as error:
             if on_undefined is None:
                 raise

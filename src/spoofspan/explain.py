@@ -27,7 +27,8 @@ MEASURES: Mapping[str, str] = {
     ),
     "utterance-eer": (
         "The equal error rate of whole utterances: an utterance is spoof if any of it is, and its score is its lowest\n"
-        "(in bona fide polarity). It says whether a system finds spoofed recordings, not where the spoofs are."
+        "(in bona fide polarity). It says whether a system finds spoofed recordings, not where the spoofs are. With\n"
+        "--utterance-scores it is that of scores which the system gives to whole utterances."
     ),
 }
 
@@ -86,7 +87,7 @@ def explain(subject: str) -> str:
         return _explain_measure(Measure.parse(name if not name.startswith("point-") or "@" in name else f"{name}@20ms"))
     except UsageError:
         if name in KINDS:
-            return _explain_measure(Measure.parse(f"range-{name}"))
+            return _explain_measure(Measure.parse(f"{KINDS[name].bases[0]}-{name}"))
     known = [*MEASURES, *KINDS, *RULES, *EER_RULES, *CONVENTIONS, "measures"]
     raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")
 
@@ -157,6 +158,7 @@ def _explain_signature(signature: str) -> str:
         about = {
             "rules": "version of the rules",
             "references": "hash of the references",
+            "utterance-scores": "scores of whole utterances, not the lowest of each",
             "utterances": "number and hash of the utterances" if value.count(":") else "which utterances count",
         }.get(name)
         lines.append(f"  {name} = {value}" + (f"   ({about})" if about else ""))

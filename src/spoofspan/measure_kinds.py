@@ -17,6 +17,8 @@ PAPER = (
 AGNITIO = "N. Brummer, E. de Villiers: The BOSARIS Toolkit, 2011 (arXiv:1304.2865)"
 
 DCF = {"p_spoof": 0.05, "cost_miss": 1.0, "cost_false_alarm": 10.0}
+TDCF = {"form": 2021.0, "p_spoof": 0.05, "p_nontarget": 0.0095, "cost_miss": 1.0}
+TDCF |= {"cost_false_alarm": 10.0, "cost_false_alarm_spoof": 10.0}
 
 Group = Literal["eer", "threshold", "ranking", "cost"]
 
@@ -33,6 +35,7 @@ class Kind:
     reference: str = ""
     percent: bool = True  # a share, shown in per cent
     positive: bool = False  # has a positive class, which may be bona fide
+    needs_asv: bool = False  # needs the scores of a speaker verification system
     declared: bool = False  # needs to know what the scores are: log-likelihood ratios or probabilities
     parameters: Mapping[str, float] = field(default_factory=dict)  # with what they are if nothing is said
     bases: tuple[str, ...] = BASES
@@ -103,6 +106,21 @@ KINDS: Mapping[str, Kind] = {
             "ASVspoof 5 evaluation plan, 2024; " + AGNITIO,
             percent=False,
             parameters=DCF,
+        ),
+        Kind(
+            "min-tdcf",
+            "cost",
+            "lower",
+            "min over thresholds of (C0 + C1 FPR + C2 FNR) / (C0 + min(C1, C2)); form=2019: without C0",
+            "The tandem detection cost of a countermeasure in front of a speaker verification system, whose errors "
+            "make the constants (--asv-scores); docs/costs.md has them. As in ASVspoof the target is bona fide: a miss "
+            "of the countermeasure is our false positive.",
+            "T. Kinnunen et al.: Tandem Assessment of Spoofing Countermeasures and Automatic Speaker Verification: "
+            "Fundamentals, IEEE/ACM TASLP 28, 2020; ASVspoof 2019 and 2021 evaluation plans",
+            percent=False,
+            needs_asv=True,
+            parameters=TDCF,
+            bases=("utterance",),
         ),
         Kind(
             "min-cllr",

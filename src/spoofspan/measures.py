@@ -62,7 +62,7 @@ class Measure:
         if self.given is not None:
             parts.append("=".join(self.given))
         if self.parameters:
-            parts.append(",".join(f"{name}={value:g}" for name, value in self.parameters))
+            parts.append(",".join(f"{name}={_shortest(value)}" for name, value in self.parameters))
         return "@".join(parts)
 
     @property
@@ -123,6 +123,16 @@ class Measure:
                 "range-f1-macro"
             )
         return cls(family, resolution, given, tuple(parameters.items()))
+
+
+def _shortest(value: float) -> str:
+    """The shortest text of a number, so that two numbers never share one.
+
+    >>> _shortest(10.0), _shortest(0.12345678)
+    ('10', '0.12345678')
+    """
+    text = f"{value:g}"
+    return text if float(text) == value else repr(value)
 
 
 def _no_measure(spelling: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol, TypeVar
+
 import numpy as np
 
 from spoofspan.columns import positions
@@ -10,10 +12,27 @@ from spoofspan.labelling import Labelling
 from spoofspan.nanoseconds import Int64
 from spoofspan.references import SPOOF, References
 from spoofspan.rules import Rules, Touched, note_touched
-from spoofspan.scores import Scores
 
 
-def pair(references: References, scores: Scores, rules: Rules, touched: list[Touched]) -> tuple[References, Scores]:
+class OfUtterances(Protocol):
+    """What belongs to utterances: scores in time, or of whole utterances."""
+
+    @property
+    def utterances(self) -> tuple[str, ...]:
+        """Its utterances."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def take(self: Side, chosen: Int64) -> Side:
+        """Keep chosen utterances, in that order."""
+        ...
+
+
+Side = TypeVar("Side", bound=OfUtterances)
+
+
+def pair(references: References, scores: Side, rules: Rules, touched: list[Touched]) -> tuple[References, Side]:
     """Rule 14: bring both sides to the order of the scores, with the utterances that both have."""
     where = positions(scores.utterances, references.utterances)
     both = np.flatnonzero(where >= 0)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from spoofspan.breakdown import UtteranceErrors
 from spoofspan.eer import check_eer_rule
@@ -27,6 +27,9 @@ from spoofspan.rules import Rules, Touched, rules_for
 from spoofspan.scores import Scores
 from spoofspan.signature import Inputs, Signature, sign
 from spoofspan.valuing import ScoresAre, Value, value_of
+
+if TYPE_CHECKING:
+    from spoofspan.tandem import VerificationScores
 
 Undefined = Literal["raise", "nan"]
 OnUndefined = Callable[[Measure, UndefinedMeasureError], None]
@@ -45,6 +48,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     threshold: float | None = None  # None: that of the EER, for measures at a threshold
     scores_are: ScoresAre | None = None
+    asv_scores: VerificationScores | None = None  # of a speaker verification system, for the t-DCF
 
     @property
     def kind(self) -> Literal["range", "point"]:
@@ -57,6 +61,8 @@ class Plan:
         group = self.measure.kind.group
         if group == "eer":
             return self.eer_rule
+        if self.measure.kind.needs_asv and self.asv_scores is not None:
+            return f"asv-scores:{self.asv_scores.hash}"
         if self.measure.kind.declared:
             return f"scores-are:{self.scores_are}"
         if group != "threshold" or self.measure.given is not None:
@@ -95,7 +101,7 @@ class Plan:
         cautions: tuple[str, ...] = ()
         notes = self.notes
         try:
-            found = value_of(mass, self.measure, self.eer_rule, self.threshold, self.scores_are)
+            found = value_of(mass, self.measure, self.eer_rule, self.threshold, self.scores_are, self.asv_scores)
             if self.measure.macro and found.point is not None and errors_at is not None:
                 found, note = self._mean(found.point, errors_at(found.point))
                 notes = (*notes, note)
@@ -131,7 +137,7 @@ class Plan:
         """The mean over the utterances on which the measure has a value."""
         from spoofspan.detection import macro_at
 
-        mean = macro_at(errors, self.measure.kind.name, self.measure.positive, uncovered=self.rules.uncovered)
+        mean = macro_at(errors, self.measure.kind.name, self.measure.positive)
         left_out = f"; {mean.left_out} have no value and are left out" if mean.left_out else ""
         return Value(mean.value, point), f"the mean of {mean.utterances} utterances{left_out}"
 
@@ -149,6 +155,7 @@ def plan_measure(
     overrides: Mapping[str, Any],
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
+    asv_scores: VerificationScores | None = None,
 ) -> Plan:
     """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges."""
     if scores_are not in (None, "llr", "probability"):
@@ -169,7 +176,10 @@ def plan_measure(
                 f"measured at {milliseconds(resolution)}, coarser than the scores' hop of {milliseconds(hop)}: "
                 "an easier task, not a better system",
             )
-    return Plan(measure, rules, check_eer_rule(eer_rule or convention_rule), convention, notes, threshold, scores_are)
+    if measure.kind.needs_asv and asv_scores is not None:
+        notes = (*notes, str(asv_scores.errors))
+    rule = check_eer_rule(eer_rule or convention_rule)
+    return Plan(measure, rules, rule, convention, notes, threshold, scores_are, asv_scores)
 
 
 def point_rules(

@@ -180,7 +180,7 @@ class PointOverlay:
         for first, last in blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK):
             _, laid = lay_over(self.labelling, point_runs, first, last)
             if self.rules.label == "rounded":
-                classes = _classes_of(*_rounded_labels(self.labelling, self.grid, first, last, laid.counted))
+                classes = classes_of(*_rounded_labels(self.labelling, self.grid, first, last, laid.counted))
             else:
                 classes = _classes(laid, self.rules)
             yield first, last, *self._scores(first, last), classes
@@ -209,14 +209,14 @@ class PointOverlay:
             return np.rint(at_end - np.interp(axis[utterance] + starts, edges, cumulated)).astype(np.int64)
 
         rules = replace(self.rules, label="majority") if self.rules.label == "rounded" else self.rules
-        bona_fide, spoof = _labels(time_of(BONA_FIDE), time_of(SPOOF), rules)
+        bona_fide, spoof = labels_of(time_of(BONA_FIDE), time_of(SPOOF), rules)
         runs = self.runs
         block = replace(runs, higher="bonafide").block(0, len(self.utterances))  # type: ignore[type-var]
         first, last, scored = _rows_under(block, utterance, starts, ends)
         sign = 1 if runs.higher == "bonafide" else -1
         scores = _lowest(_Signed(block.values, sign), first, last)
         weights = None if self.weights is None else self.weights[utterance]
-        sampled = _block(scores, scored, _classes_of(bona_fide, spoof), weights)
+        sampled = _block(scores, scored, classes_of(bona_fide, spoof), weights)
         return sampled.scores, sampled.bona_fide, sampled.spoof
 
 
@@ -258,17 +258,18 @@ def _classes(laid: MassBlock, rules: Rules) -> Labels:
     mixed[laid.rows] = True
     _, bona_fide, spoof = laid.columns_of(mixed)
     classes: Labels = laid.classes.copy()
-    classes[mixed] = _classes_of(*_labels(bona_fide, spoof, rules))
+    classes[mixed] = classes_of(*labels_of(bona_fide, spoof, rules))
     return classes
 
 
-def _classes_of(bona_fide: npt.NDArray[np.bool_], spoof: npt.NDArray[np.bool_]) -> Labels:
+def classes_of(bona_fide: npt.NDArray[np.bool_], spoof: npt.NDArray[np.bool_]) -> Labels:
+    """The class of each point, given which are bona fide and which are spoof."""
     classes = np.full(bona_fide.size, IGNORED, np.int8)
     classes[bona_fide], classes[spoof] = BONA_FIDE, SPOOF
     return classes
 
 
-def _labels(bona_fide: Int64, spoof: Int64, rules: Rules) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def labels_of(bona_fide: Int64, spoof: Int64, rules: Rules) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Rule 18: which points are bona fide, which are spoof, given the time of both classes in each."""
     if rules.label == "any":
         is_spoof = spoof > 0

@@ -11,10 +11,10 @@ equal the ranges they stand for.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,13 @@ import numpy.typing as npt
 from spoofspan.columns import blocks, within_utterances
 from spoofspan.covering import score_times
 from spoofspan.labelling import merge_overlaps
-from spoofspan.nanoseconds import Int64, duration_ns
+from spoofspan.nanoseconds import Float64, Int64, duration_ns
 from spoofspan.references import References
 from spoofspan.rules import RULES_VERSION, Regions
 from spoofspan.scores import Scores
+
+if TYPE_CHECKING:
+    from spoofspan.utterance_scores import UtteranceScores
 
 DIGITS = 16
 Rows = npt.NDArray[np.intp] | slice
@@ -170,6 +173,32 @@ def scores_hash(scores: Scores) -> str:
     """Hash what a system said."""
     hashed = ScoresHash()
     hashed.add(scores)
+    return hashed.digest()
+
+
+def utterance_scores_hash(scores: UtteranceScores) -> str:
+    """Hash what a system said of whole utterances."""
+    order = _sorted_order(scores.utterances)
+    hashed = _Hash("utterance scores 1")
+    hashed.add_texts("ids", (scores.utterances[i] for i in order))
+    values = scores.values[order] if scores.higher == "bonafide" else -scores.values[order]
+    hashed.add("scores", (values + 0.0).astype("<f8"))  # no negative zero
+    return hashed.digest()
+
+
+def labels_hash(labels: Mapping[str, str]) -> str:
+    """Hash who is spoofed: a label of each utterance."""
+    hashed = _Hash("labels 1")
+    hashed.add_texts("ids", sorted(labels))
+    hashed.add_texts("labels", (labels[utt] for utt in sorted(labels)))
+    return hashed.digest()
+
+
+def verification_hash(scores: Mapping[str, Float64]) -> str:
+    """Hash the scores of a verification system, by kind of trial and in any order."""
+    hashed = _Hash("verification scores 1")
+    for kind, values in scores.items():
+        hashed.add(kind, (np.sort(values) + 0.0).astype("<f8"))
     return hashed.digest()
 
 

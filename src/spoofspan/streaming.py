@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from spoofspan.breakdown import ERROR_COLUMNS, UtteranceErrors, errors_at_threshold, errors_with
+from spoofspan.breakdown import UtteranceErrors, errors_at_threshold, errors_with
 from spoofspan.errors import NothingToMeasureError, Problems, UndefinedMeasureError, UsageError
 from spoofspan.evaluate import Evaluation, measures_for_hop
 from spoofspan.mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures import Measure, Measurement, parse_measures
 from spoofspan.nanoseconds import Int64
 from spoofspan.operating_point import OperatingPoint
+from spoofspan.own_eer import check_own_rule
 from spoofspan.plan import OnUndefined, Plan, plan_measure
 from spoofspan.progress import progress
 from spoofspan.references import References
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.rules import RuleArguments
+    from spoofspan.tandem import VerificationScores
 
 # References or scores are None where a shard has utterances on one side only.
 Shard = tuple[References | None, Scores | None]
@@ -70,13 +72,14 @@ def evaluate_shards(
     eer_rule: str | None = None,
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
+    asv_scores: VerificationScores | None = None,
     on_undefined: OnUndefined | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
     """Measure a corpus in shards, as :func:`spoofspan.evaluate` does one in memory."""
     wanted = measures if measures is not None else measures_for_hop(corpus.hop, convention)
     plans = [
-        plan_measure(one, corpus.hop, convention, eer_rule, rules, threshold, scores_are)
+        plan_measure(one, corpus.hop, convention, eer_rule, rules, threshold, scores_are, asv_scores)
         for one in parse_measures(wanted)
     ]
     prepared = [_Prepared(plan) for plan in plans]
@@ -108,14 +111,21 @@ def utterance_errors_of_shards(
     threshold: float,
     *,
     everything: bool = False,
+    own_eer: bool = False,
     convention: str = "default",
+    eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
 ) -> UtteranceErrors:
     """As :func:`spoofspan.errors_by_utterance`, shard by shard; the ids are sorted."""
-    chosen, _ = rules_for("range", convention, rules)
-    return _errors(
-        corpus, lambda references, scores: errors_at_threshold(references, scores, threshold, everything, chosen)
-    )
+    chosen, convention_rule = rules_for("range", convention, rules)
+    own_rule = check_own_rule(eer_rule or convention_rule) if own_eer else None
+
+    def of_shard(references: References, scores: Scores) -> UtteranceErrors:
+        if own_eer:
+            scores.refuse_decisions("an EER")
+        return errors_at_threshold(references, scores, threshold, everything, chosen, own_rule)
+
+    return _errors(corpus, of_shard)
 
 
 def _errors(corpus: ShardedCorpus, of_shard: Callable[[References, Scores], UtteranceErrors]) -> UtteranceErrors:
@@ -127,10 +137,7 @@ def _errors(corpus: ShardedCorpus, of_shard: Callable[[References, Scores], Utte
             found.append(of_shard(references, scores).sorted())
     if not found:
         raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
-    return UtteranceErrors(
-        tuple(utt for one in found for utt in one.utterances),
-        *(np.concatenate([getattr(one, name) for one in found]) for name in ERROR_COLUMNS),
-    )
+    return UtteranceErrors.joined(found)
 
 
 def _watched(corpus: ShardedCorpus, what: str) -> Iterator[Shard]:

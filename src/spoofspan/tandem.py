@@ -22,10 +22,11 @@ and Automatic Speaker Verification: Fundamentals, IEEE/ACM TASLP 28, 2020.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from functools import cached_property
+from typing import Literal, cast
 
 import numpy as np
 
@@ -37,10 +38,12 @@ from spoofspan.errors import DataError, Problems, UndefinedMeasureError, UsageEr
 from spoofspan.formats.score_fields import score_of
 from spoofspan.formats.sources import Where, sources
 from spoofspan.nanoseconds import Float64
+from spoofspan.signature import verification_hash
 from spoofspan.utterance_mass import utterance_mass
 from spoofspan.utterance_scores import UtteranceScores
 
 Form = Literal["2019", "2021"]
+FORMS = ("2019", "2021")
 TRIALS = ("target", "nontarget", "spoof")
 
 
@@ -51,6 +54,16 @@ class VerificationScores:
     target: Float64
     nontarget: Float64
     spoof: Float64
+
+    @cached_property
+    def errors(self) -> VerificationErrors:
+        """Its error rates."""
+        return verification_errors(self)
+
+    @cached_property
+    def hash(self) -> str:
+        """What the system said."""
+        return verification_hash({name: getattr(self, name) for name in TRIALS})
 
     def __post_init__(self) -> None:
         for name in TRIALS:
@@ -70,6 +83,14 @@ class VerificationErrors:
     rejected_targets: Fraction
     accepted_nontargets: Fraction
     accepted_spoofs: Fraction
+
+    def __str__(self) -> str:
+        rates = (self.rejected_targets, self.accepted_nontargets, self.accepted_spoofs)
+        rejected, accepted, spoofs = (f"{100 * float(rate):.2f} %" for rate in rates)
+        return (
+            f"the verification system, accepting from its EER threshold {self.threshold!r} on, rejects {rejected} of "
+            f"targets and accepts {accepted} of non-targets and {spoofs} of spoofs"
+        )
 
 
 @dataclass(frozen=True)
@@ -124,6 +145,15 @@ def verification_errors(scores: VerificationScores) -> VerificationErrors:
     return VerificationErrors(
         threshold, 1 - accepted(scores.target), accepted(scores.nontarget), accepted(scores.spoof)
     )
+
+
+def tandem_costs(parameters: Mapping[str, float]) -> tuple[Form, TandemCosts]:
+    """The form and the costs, as they are spelled in the name of a measure."""
+    costs = dict(parameters)
+    form = f"{costs.pop('form'):g}"
+    if form not in FORMS:
+        raise UsageError(f"form={form}: valid: {', '.join(FORMS)}")
+    return cast("Form", form), TandemCosts(**costs)
 
 
 def min_tdcf(

@@ -11,7 +11,7 @@ from spoofspan.columns import utterance_ids
 from spoofspan.errors import Problems, UsageError
 from spoofspan.formats.registry import ReadOptions
 from spoofspan.formats.sources import Where
-from spoofspan.nanoseconds import Float64
+from spoofspan.nanoseconds import Float64, Int64
 from spoofspan.scores import Higher
 
 
@@ -41,6 +41,10 @@ class UtteranceScores:
 
     def __len__(self) -> int:
         return len(self.utterances)
+
+    def take(self, chosen: Int64) -> UtteranceScores:
+        """Keep chosen utterances, in that order."""
+        return UtteranceScores(tuple(self.utterances[i] for i in chosen), self.values[chosen], self.higher)
 
     def __repr__(self) -> str:
         return f"UtteranceScores({len(self):,} utterance{'s' * (len(self) != 1)}, higher = {self.higher})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from spoofspan.curve import ErrorCurve, error_curve_of
 from spoofspan.eer import equal_error_rate
@@ -12,6 +12,10 @@ from spoofspan.errors import UsageError
 from spoofspan.mass import ScoreMass
 from spoofspan.measures import Measure
 from spoofspan.operating_point import OperatingPoint, point_at
+
+if TYPE_CHECKING:
+    from spoofspan.detection import ValueAtPoint
+    from spoofspan.tandem import VerificationScores
 
 ScoresAre = Literal["llr", "probability"]
 Neighbours = tuple[OperatingPoint | None, OperatingPoint | None]
@@ -32,6 +36,7 @@ def value_of(
     eer_rule: str,
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
+    asv_scores: VerificationScores | None = None,
 ) -> Value:
     """Measure a mass. ``threshold`` is for measures at one; without it they are taken at that of the EER."""
     kind = measure.kind
@@ -39,7 +44,7 @@ def value_of(
         eer = equal_error_rate(mass, eer_rule)
         return Value(eer.value, eer.point, eer.neighbours)
     if kind.group != "threshold":
-        return _of_the_curve(error_curve_of(mass), measure, scores_are)
+        return _of_the_curve(error_curve_of(mass), measure, scores_are, asv_scores)
     from spoofspan.detection import at_constraint, value_at
 
     if measure.given is not None:
@@ -50,7 +55,9 @@ def value_of(
     return Value(value_at(point, kind.name, measure.positive), point)
 
 
-def _of_the_curve(curve: ErrorCurve, measure: Measure, scores_are: ScoresAre | None) -> Value:
+def _of_the_curve(
+    curve: ErrorCurve, measure: Measure, scores_are: ScoresAre | None, asv_scores: VerificationScores | None
+) -> Value:
     from spoofspan import costs, ranking
 
     name, parameters = measure.kind.name, dict(measure.parameters)
@@ -64,6 +71,8 @@ def _of_the_curve(curve: ErrorCurve, measure: Measure, scores_are: ScoresAre | N
         found = ranking.best_f1(curve, measure.positive)
     elif name == "min-dcf":
         found = costs.min_dcf(curve, **parameters)
+    elif name == "min-tdcf":
+        found = _min_tdcf(curve, measure, asv_scores)
     elif scores_are is None:
         raise UsageError(
             f"{measure} takes scores at their word: say what they are with scores_are='llr' or 'probability' "
@@ -74,3 +83,13 @@ def _of_the_curve(curve: ErrorCurve, measure: Measure, scores_are: ScoresAre | N
     else:
         return Value(costs.cllr(curve, scores_are))
     return Value(found.value, found.point)
+
+
+def _min_tdcf(curve: ErrorCurve, measure: Measure, asv_scores: VerificationScores | None) -> ValueAtPoint:
+    from spoofspan import tandem
+
+    if asv_scores is None:
+        raise UsageError(
+            f"{measure} needs the scores of a speaker verification system: give asv_scores= (--asv-scores)"
+        )
+    return tandem.min_tdcf(curve, asv_scores.errors, *tandem.tandem_costs(dict(measure.parameters)))

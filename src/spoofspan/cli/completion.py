@@ -58,6 +58,13 @@ def score_formats() -> Iterable[str]:
     return SCORE_FORMATS.formats
 
 
+def utterance_score_formats() -> Iterable[str]:
+    """The formats of utterance scores."""
+    from spoofspan.formats.catalogue import UTTERANCE_SCORE_FORMATS
+
+    return UTTERANCE_SCORE_FORMATS.formats
+
+
 def formats() -> Iterable[str]:
     """All formats."""
     return dict.fromkeys([*reference_formats(), *score_formats()])

@@ -13,6 +13,7 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.drawing import Drawing, takes_drawing
 from spoofspan.cli.inputs import Inputs, takes_inputs
+from spoofspan.cli.utterances import UtteranceInputs, UtterancesAlone, takes_utterance_scores
 from spoofspan.errors import DataError, UsageError
 from spoofspan.progress import progress
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from spoofspan import (
         Evaluation,
         Measure,
-        Measurement,
+        OperatingPoint,
         References,
         Scores,
         UndefinedMeasureError,
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
     )
     from spoofspan.groups import Breakdown
     from spoofspan.plan import OnUndefined
+    from spoofspan.scores import Higher
     from spoofspan.streaming import ShardedCorpus
+
+# How a signature says that utterance scores were given.
+GIVEN = "|utterance-scores:given|"
 
 
 ScoresAreOption = Annotated[
@@ -42,6 +47,7 @@ Metadata = Annotated[
 
 @takes_inputs
 @takes_drawing
+@takes_utterance_scores
 @o.takes_rules
 def eval_(
     *,
@@ -64,14 +70,21 @@ def eval_(
         typer.Option("--threshold-from", help="Take it from the EER in the JSON of another eval (a development set)."),
     ] = None,
     scores_are: ScoresAreOption = None,
+    more: UtteranceInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
     per_utterance: Annotated[
-        Path | None, typer.Option("--per-utterance", help="Also write errors by utterance to this CSV file.")
+        Path | None,
+        typer.Option(
+            "--per-utterance", help="Also write the errors of each utterance to this .csv, .json or .parquet."
+        ),
     ] = None,
+    own_eer: Annotated[
+        bool, typer.Option("--own-eer", help="With --per-utterance: each utterance's own range EER as well.")
+    ] = False,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -113,17 +126,27 @@ def eval_(
       spoofspan eval ref.rttm eval.score --by kind --by speaker --metadata protocol.txt
 
       spoofspan eval ref.rttm eval.score --confidence 0.95 --metadata protocol.txt
+
+      spoofspan eval ref.rttm eval.score --per-utterance errors.csv --own-eer
+
+      spoofspan eval protocol.txt --utterance-scores cm_scores.tsv -m utterance-min-dcf
     """
-    from spoofspan.report.results import render, utterances_table
+    from spoofspan.report.results import render
 
     o.must_be_free(out, per_utterance, force=force)
+    more.check(measure)
+    if own_eer:
+        _check_own_eer(per_utterance, eer_rule, convention)
     if threshold_from is not None:
         if threshold is not None:
             raise UsageError("give --threshold or --threshold-from, not both")
-        threshold = threshold_in(threshold_from, measure or [])
+        threshold = threshold_in(threshold_from, measure or [], given=more.utterance_scores is not None)
     with ExitStack() as open_files:
         corpus: _Corpus
-        if inputs.too_large() if stream is None else stream:
+        if more.alone(inputs):
+            corpus = UtterancesAlone.read(inputs)
+        elif inputs.too_large() if stream is None else stream:
+            more.refuse_stream()
             corpus = _Shards(open_files.enter_context(inputs.sharded()))
         else:
             corpus = _InMemory(*inputs.read())
@@ -132,6 +155,7 @@ def eval_(
             "eer_rule": eer_rule,
             "threshold": threshold,
             "scores_are": scores_are,
+            **more.read(),
             **rules,
         }
         metadata = metadata or inputs.protocol()
@@ -139,16 +163,56 @@ def eval_(
         evaluation = corpus.evaluate(measure, how | intervals)
         first = next(iter(evaluation.measurements.values()))
         breakdowns = [corpus.break_down(one, metadata, first.measure, how) for one in by or ()]
+        if per_utterance is not None:
+            # a development threshold of points or whole utterances says nothing about ranges
+            of_ranges = threshold_from is None or not measure or any(one.startswith("range-") for one in measure)
+            at = _point_of_utterances(corpus, evaluation, how, threshold if of_ranges else None)
+            arguments = {"convention": convention, "own_eer": own_eer, "eer_rule": eer_rule, **rules}
+            errors = corpus.errors_by_utterance(at, arguments)
         with progress("signing"):
             text = render(evaluation, output.value, breakdowns)
         o.deliver(text, out, force)
         if per_utterance is not None:
-            by_utterance = corpus.errors_by_utterance(first, {"convention": convention, **rules})
-            o.deliver(utterances_table(by_utterance).render("csv"), per_utterance, force)
+            _write_utterances(errors, per_utterance, at, force)
 
 
-def threshold_in(path: Path, measures: list[str]) -> float:
-    """The threshold of the EER, of the same basis as the measures, in the JSON of an evaluation."""
+def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention: str) -> None:
+    """Refuse before long work what would be refused after it."""
+    from spoofspan.own_eer import check_own_rule
+    from spoofspan.rules import rules_for
+
+    if per_utterance is None:
+        raise UsageError("--own-eer goes with --per-utterance")
+    check_own_rule(eer_rule or rules_for("range", convention, {})[1])
+
+
+def _point_of_utterances(
+    corpus: _Corpus, evaluation: Evaluation, how: dict[str, Any], threshold: float | None
+) -> OperatingPoint:
+    """Where utterances are measured: at the threshold given, of the first range measure, or of the range EER."""
+    from spoofspan import OperatingPoint
+
+    higher = corpus.higher
+    if threshold is not None:
+        return OperatingPoint(threshold, higher, 0, 0, 0, 0)
+    measured = evaluation.measurements.values()
+    at = [one.point for one in measured if one.measure.startswith("range-") and one.has_threshold]
+    return at[0] if at else corpus.evaluate(["range-eer"], how)["range-eer"].point
+
+
+def _write_utterances(errors: UtteranceErrors, target: Path, at: OperatingPoint, force: bool) -> None:
+    from spoofspan.formats.writing import write_atomically
+    from spoofspan.report.utterances import utterances_file
+
+    write_atomically(target, utterances_file(errors, target.name, at), force)
+    typer.echo(f"errors of {len(errors.utterances):,} utterances ({at.decision}): {target}", err=True)
+
+
+def threshold_in(path: Path, measures: list[str], *, given: bool = False) -> float:
+    """The threshold of the EER, of the same basis as the measures, in the JSON of an evaluation.
+
+    Given utterance scores have thresholds of their own, which must not be mixed up with those of lowest scores.
+    """
     import json
 
     from spoofspan.measures import Measure
@@ -164,21 +228,28 @@ def threshold_in(path: Path, measures: list[str]) -> float:
     try:
         found = json.loads(path.expanduser().read_text(encoding="utf-8"))["measurements"]
         thresholds = {one["measure"]: one["threshold"] for one in found}
+        of_given = {one["measure"] for one in found if GIVEN in one["signature"]["comparable"]}
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError):
         raise DataError(f"{path}: not the JSON of an evaluation; write one with eval --format json --out") from None
     if wanted not in thresholds:
         raise DataError(f"{path}: it has no {wanted} (only {', '.join(thresholds)}); evaluate it there as well")
+    if wanted == "utterance-eer" and given != (wanted in of_given):
+        there, here = ("given utterance scores", "lowest scores")[:: 1 if wanted in of_given else -1]
+        raise DataError(f"{path}: its {wanted} is of {there}, and here it would be of {here}; evaluate both alike")
     return float(thresholds[wanted])
 
 
 class _Corpus(Protocol):
     """What is measured, wherever it is."""
 
+    @property
+    def higher(self) -> Higher: ...
+
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation: ...
 
-    def errors_by_utterance(self, at: Measurement, arguments: dict[str, Any]) -> UtteranceErrors: ...
+    def errors_by_utterance(self, at: OperatingPoint, arguments: dict[str, Any]) -> UtteranceErrors: ...
 
     def break_down(self, by: str, metadata: str | None, measure: str, arguments: dict[str, Any]) -> Breakdown: ...
 
@@ -188,6 +259,10 @@ class _InMemory:
     references: References
     scores: Scores
 
+    @property
+    def higher(self) -> Higher:
+        return self.scores.higher
+
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
         import spoofspan as ss
 
@@ -195,12 +270,13 @@ class _InMemory:
         arguments = arguments | {"on_undefined": _leaving_out(measures, usual)}
         return ss.evaluate(self.references, self.scores, measures or usual, **arguments)
 
-    def errors_by_utterance(self, at: Measurement, arguments: dict[str, Any]) -> UtteranceErrors:
+    def errors_by_utterance(self, at: OperatingPoint, arguments: dict[str, Any]) -> UtteranceErrors:
         import spoofspan as ss
 
-        return ss.errors_by_utterance(
-            self.references, self.scores, at.threshold, everything=at.point.everything, **arguments
-        )
+        with progress("errors by utterance"):
+            return ss.errors_by_utterance(
+                self.references, self.scores, at.threshold, everything=at.everything, **arguments
+            )
 
     def break_down(self, by: str, metadata: str | None, measure: str, arguments: dict[str, Any]) -> Breakdown:
         from spoofspan import groups
@@ -220,6 +296,10 @@ class _InMemory:
 class _Shards:
     shards: ShardedCorpus
 
+    @property
+    def higher(self) -> Higher:
+        return self.shards.higher
+
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
         from spoofspan.evaluate import measures_for_hop
         from spoofspan.streaming import evaluate_shards
@@ -230,10 +310,10 @@ class _Shards:
         arguments = arguments | {"on_undefined": _leaving_out(measures, usual)}
         return evaluate_shards(self.shards, measures or usual, **arguments)
 
-    def errors_by_utterance(self, at: Measurement, arguments: dict[str, Any]) -> UtteranceErrors:
+    def errors_by_utterance(self, at: OperatingPoint, arguments: dict[str, Any]) -> UtteranceErrors:
         from spoofspan.streaming import utterance_errors_of_shards
 
-        return utterance_errors_of_shards(self.shards, at.threshold, everything=at.point.everything, **arguments)
+        return utterance_errors_of_shards(self.shards, at.threshold, everything=at.everything, **arguments)
 
     def break_down(self, by: str, metadata: str | None, measure: str, arguments: dict[str, Any]) -> Breakdown:
         raise UsageError("--by needs the corpus in memory; leave --stream out, or select the utterances beforehand")

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,6 +17,8 @@ from spoofspan.errors import UsageError
 
 if TYPE_CHECKING:
     from spoofspan import Dataset, References, Scores
+    from spoofspan.formats.registry import Registry
+    from spoofspan.formats.sources import Where
     from spoofspan.streaming import ShardedCorpus
 
 NOTHING_TYPED = "give REFERENCES and SCORES, or --dataset and SCORES"
@@ -51,7 +53,7 @@ class Inputs:
         """Read the references, and the scores if they are given or ``wanted``."""
         if self.dataset is not None:
             return self._read_dataset(wanted)
-        references = self._read_references(self._files(wanted)[0])
+        references = self.references_from(self._files(wanted)[0])
         return references, None if self.scores is None else self._read_scores(self.scores)
 
     def _files(self, wanted: bool = True) -> tuple[str, str | None]:
@@ -108,7 +110,8 @@ class Inputs:
             split=self.split,
         )
 
-    def _read_references(self, where: str) -> References:
+    def references_from(self, where: Where) -> References:
+        """Read the references of a file."""
         from spoofspan import DataError, read_references
 
         try:
@@ -120,8 +123,13 @@ class Inputs:
                 split=self.split,
             )
         except DataError:
-            if self.reference_format is None and _looks_like_scores(where):
+            if self.reference_format is None and _looks_like(where, "scores"):
                 raise UsageError(f"{where} looks like scores; REFERENCES come first, then SCORES") from None
+            if self.reference_format is None and _looks_like(where, "labels of utterances"):
+                raise UsageError(
+                    f"{where} has labels of whole utterances, without times; they go with --utterance-scores FILE, and "
+                    "without SCORES"
+                ) from None
             raise
 
     def _hop_of_labels(self) -> float | None:
@@ -133,17 +141,24 @@ class Inputs:
         return None if re.search(FILE_NAME, Path(str(self.references)).name) else self.hop
 
     def _read_scores(self, where: str) -> Scores:
-        from spoofspan import read_scores
+        from spoofspan import DataError, read_scores
 
-        return read_scores(
-            where,
-            hop=self.hop,
-            higher=o.polarity(self.higher),
-            column=self.column,
-            format=self.scores_format,
-            durations=self.durations,
-            label2id=self.label2id,
-        )
+        try:
+            return read_scores(
+                where,
+                hop=self.hop,
+                higher=o.polarity(self.higher),
+                column=self.column,
+                format=self.scores_format,
+                durations=self.durations,
+                label2id=self.label2id,
+            )
+        except DataError:
+            if self.scores_format is None and _looks_like(where, "utterance scores"):
+                raise UsageError(
+                    f"{where} has scores of whole utterances, without times; give it with --utterance-scores"
+                ) from None
+            raise
 
     @cached_property
     def _dataset(self) -> Dataset:
@@ -210,10 +225,11 @@ def named_files(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _looks_like_scores(where: str) -> bool:
-    """Whether a file that could not be read as references is one of scores."""
+def _looks_like(where: Where, what: str) -> bool:
+    """Whether a file that could not be read as what it should be is something else."""
     from spoofspan.errors import SpoofspanError
-    from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+    from spoofspan.formats import utterance_labels
+    from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
     from spoofspan.formats.sources import sources
 
     if where == "-":
@@ -222,9 +238,15 @@ def _looks_like_scores(where: str) -> bool:
         head = sources(where)[0].head
     except SpoofspanError:
         return False
-    if any(one.recognises(head) for one in REFERENCE_FORMATS.formats.values()):
+
+    def fits(registry: Registry[Any]) -> bool:
+        return any(one.recognises(head) for one in registry.formats.values())
+
+    if what == "utterance scores":
+        return fits(UTTERANCE_SCORE_FORMATS) and not fits(SCORE_FORMATS)
+    if fits(REFERENCE_FORMATS):
         return False
-    return any(one.recognises(head) for one in SCORE_FORMATS.formats.values())
+    return fits(SCORE_FORMATS) if what == "scores" else utterance_labels.recognises(head)
 
 
 _ABOUT_FILES = {

@@ -22,7 +22,7 @@ def read_metadata(where: Where, column: str) -> Mapping[str, str]:
         return _from_table(source, column)
     if column not in PROTOCOL_COLUMNS:
         raise UsageError(f"{source.name}: no column {column!r} in a protocol: {nearest_name(column, PROTOCOL_COLUMNS)}")
-    protocol = read_protocol(where)
+    protocol = read_protocol(source)
     values = getattr(protocol, column)
     return {utt: value or "-" for utt, value in zip(protocol.utterance, values, strict=True)}
 

@@ -21,8 +21,6 @@ from spoofspan.errors import DataError, UsageError
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 HEAD_BYTES = 1 << 16
 
-Where = str | Path | IO[bytes]
-
 
 @dataclass(frozen=True)
 class Source:
@@ -100,6 +98,9 @@ class Source:
             raise self.broken(error) from None
 
 
+Where = str | Path | IO[bytes] | Source
+
+
 def _unpacked(stream: IO[bytes], codec: str) -> IO[bytes]:
     if codec == "gzip":
         import gzip
@@ -135,6 +136,8 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
     """
     if isinstance(where, (list, tuple)):
         return [found for one in where for found in sources(one, suffixes)]
+    if isinstance(where, Source):  # found before: standard input can be read only once
+        return [where]
     if not isinstance(where, (str, Path)):
         data = cast(IO[bytes], where).read()
         name = getattr(where, "name", None)  # a number for a file opened by its descriptor

@@ -12,7 +12,6 @@ from spoofspan.reference_difference import NAMES
 from spoofspan.report.tables import Table
 
 if TYPE_CHECKING:
-    from spoofspan.breakdown import UtteranceErrors
     from spoofspan.checking import Check
     from spoofspan.evaluate import Evaluation
     from spoofspan.groups import Breakdown
@@ -119,44 +118,16 @@ def _notes(measurements: list[Measurement]) -> list[str]:
         f"{first.utterances} utterances, convention {first.convention}, {_read_off(measurements)}",
         *dict.fromkeys(line for m in measurements for line in m.touched_lines()),
     ]
-    return [*notes, *(f"note: {m.measure}: {note}" for m in measurements for note in m.notes)]
+    others = measurements[1:]
+    shared = [note for note in first.notes if others and all(note in m.notes for m in others)]
+    notes += [f"note: {note}" for note in shared]
+    return [*notes, *(f"note: {m.measure}: {note}" for m in measurements for note in m.notes if note not in shared)]
 
 
 def _read_off(measurements: list[Measurement]) -> str:
     rules = list(dict.fromkeys(m.eer_rule for m in measurements))
     plain = len(rules) == 1 and not rules[0].startswith(("threshold", "all-"))
     return f"EER rule {rules[0]}" if plain else f"read off: {', '.join(rules)}"
-
-
-def utterances_table(errors: UtteranceErrors) -> Table:
-    """Errors by utterance, in seconds."""
-    columns = (errors.bona_fide, errors.spoof, errors.false_positive, errors.false_negative)
-    rows = (
-        (
-            utterance,
-            *(f"{ns / 1e9:.9g}" for ns in amounts),
-            _share(amounts[2], amounts[0]),
-            _share(amounts[3], amounts[1]),
-        )
-        for utterance, *amounts in zip(errors.utterances, *(column.tolist() for column in columns), strict=True)
-    )
-    return Table(
-        (
-            "utterance",
-            "bona_fide_seconds",
-            "spoof_seconds",
-            "false_positive_seconds",
-            "false_negative_seconds",
-            "false_positive_rate",
-            "false_negative_rate",
-        ),
-        tuple(rows),
-    )
-
-
-def _share(part: int, whole: int) -> str:
-    """A rate, or nothing where there is no time of that class."""
-    return repr(part / whole) if whole else ""
 
 
 def check_table(check: Check) -> Table:

@@ -205,7 +205,7 @@ def compare(
         "approximate randomisation" if fixed else "paired cluster bootstrap",
         intervals,
         differences,
-        {name: system.signer() for name, system in measured.items()},
+        {name: system.signer for name, system in measured.items() if system.signer is not None},
     )
 
 

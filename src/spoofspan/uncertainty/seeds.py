@@ -126,5 +126,5 @@ def seed_variation(
         float(values.std(ddof=1)),
         interval(name, mean, sample.values.mean(axis=0), *shared),
         joint,
-        {seed: system.signer() for seed, system in measured.items()},
+        {seed: system.signer for seed, system in measured.items() if system.signer is not None},
     )

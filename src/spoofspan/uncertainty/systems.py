@@ -76,16 +76,12 @@ class MeasuredSystem:
     plan: Plan
     mass: ScoreMass
     value: float
-    inputs: Inputs
+    signer: Callable[[], Signature] | None = None
 
     @property
     def name(self) -> str:
         """What is measured."""
         return str(self.plan.measure)
-
-    def signer(self) -> Callable[[], Signature]:
-        """What signs the value."""
-        return self.plan.signer(self.inputs, self.mass.utterances)
 
     def replicates(self, clusters: Clusters) -> Replicates:
         """The fastest exact way to measure replicates."""
@@ -119,7 +115,8 @@ def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
 
 
 def _value(plan: Plan, mass: ScoreMass) -> float:
-    return float(value_of(mass, plan.measure, plan.eer_rule, plan.threshold, plan.scores_are).value)
+    found = value_of(mass, plan.measure, plan.eer_rule, plan.threshold, plan.scores_are, plan.asv_scores)
+    return float(found.value)
 
 
 def measured_system(
@@ -148,7 +145,7 @@ def measured_system(
     )
     mass, _ = plan.mass(references, scores)
     value = mean_of(values_of_utterances(plan, mass)) if measure.macro else _value(plan, mass)
-    return MeasuredSystem(plan, mass, value, Inputs(references, scores))
+    return MeasuredSystem(plan, mass, value, plan.signer(Inputs(references, scores), mass.utterances))
 
 
 def measured_systems(

@@ -15,6 +15,7 @@ from spoofspan.overlaying import Overlay, lay_over
 from spoofspan.points import PointOverlay
 from spoofspan.references import BONA_FIDE, SPOOF
 from spoofspan.scores import Values
+from spoofspan.utterance_mass import WholeUtterances
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,9 @@ def utterance_blocks(part: MassPart) -> Iterator[UtteranceBlock]:
         found = _range_blocks(part)
     elif isinstance(part, PointOverlay):
         found = _point_blocks(part)
+    elif isinstance(part, WholeUtterances):
+        yield _whole_utterances(part)
+        return
     else:
         raise UsageError(f"the rows of a {type(part).__name__} cannot be told to their utterances")
     for block in found:
@@ -63,6 +67,14 @@ def _range_blocks(part: Overlay) -> Iterator[UtteranceBlock]:
         runs, laid = lay_over(part.labelling, part.runs, first, last)
         undecided = part.undecided_bona_fide[first:last], part.undecided_spoof[first:last]
         yield UtteranceBlock(first, last, runs.offsets, laid.scores, laid.bona_fide, laid.spoof, *undecided)
+
+
+def _whole_utterances(part: WholeUtterances) -> UtteranceBlock:
+    """One row for each utterance, weighted already."""
+    count = len(part.utterances)
+    (block,) = part.blocks()
+    none = np.zeros(count, np.int64)
+    return UtteranceBlock(0, count, np.arange(count + 1), block.scores, block.bona_fide, block.spoof, none, none)
 
 
 def _point_blocks(part: PointOverlay) -> Iterator[UtteranceBlock]:
