@@ -13,7 +13,7 @@ from spoofspan.errors import UsageError
 from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Flags, MassBlock
 from spoofspan.nanoseconds import Float64, Int64
 from spoofspan.operating_point import OperatingPoint
-from spoofspan.overlaying import lay_over, overlay_part, undecided_time
+from spoofspan.overlaying import LaidOver, lay_over
 from spoofspan.own_eer import Amounts, OwnEers, check_own_rule, count_by_utterance, own_eers
 from spoofspan.references import BONA_FIDE, SPOOF, References
 from spoofspan.rules import Rules, rules_for
@@ -211,11 +211,18 @@ def errors_at_threshold(
     own_rule: str | None = None,
 ) -> UtteranceErrors:
     """As :func:`errors_by_utterance`, under rules that are settled; ``own_rule`` asks for own EERs."""
+    return errors_of(LaidOver.of(references, scores, chosen), threshold, everything, own_rule)
+
+
+def errors_of(
+    laid_over: LaidOver, threshold: float, everything: bool = False, own_rule: str | None = None
+) -> UtteranceErrors:
+    """As :func:`errors_at_threshold`, of what is laid over each other already."""
     if threshold != threshold and not everything:
         raise UsageError("a threshold must be a number, not NaN")
-    labelling, runs, touched = overlay_part(references, scores, chosen)
-    undecided = undecided_time(labelling, runs, chosen, touched)
-    tau = threshold if scores.higher == "bonafide" else -threshold
+    labelling, runs, chosen = laid_over.labelling, laid_over.runs, laid_over.rules
+    undecided, _ = laid_over.undecided()
+    tau = threshold if runs.higher == "bonafide" else -threshold
     all_time = [labelling.time_of(label) for label in (BONA_FIDE, SPOOF)]
     scored = [whole - without for whole, without in zip(all_time, undecided, strict=True)]
     totals = scored if chosen.uncovered == "ignore" else all_time
@@ -237,9 +244,7 @@ def errors_at_threshold(
         called[1, first:last] = _sums(laid, laid.is_spoof & flags, laid.more_spoof * flags[laid.rows], block)
         if own_rule is not None:
             here = always.here(first, last)
-            eers.append(
-                own_eers(block.values, laid.bona_fide, laid.spoof, block.offsets, here, scores.higher, own_rule)
-            )
+            eers.append(own_eers(block.values, laid.bona_fide, laid.spoof, block.offsets, here, runs.higher, own_rule))
     unanswered = undecided if chosen.uncovered == "unanswered" else (nothing, nothing)
     return UtteranceErrors(
         labelling.utterances,

@@ -154,7 +154,7 @@ def _measure(
         return given.measure(plan, undefined, resampling)
     references, scores = inputs.references, inputs.scores
     if scores.decisions:
-        threshold = _threshold_of_decisions(measure, scores, threshold)
+        threshold = threshold_of_decisions(measure, scores, threshold)
     plan = plan_measure(measure, scores.hop, convention, eer_rule, rules, threshold, scores_are, asv_scores)
     mass, touched = plan.mass(references, scores)
 
@@ -175,7 +175,7 @@ def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: R
     return replace(found, interval=interval_of_system(MeasuredSystem(plan, mass, found.value), resampling))
 
 
-def _threshold_of_decisions(measure: Measure, scores: Scores, threshold: float | None) -> float:
+def threshold_of_decisions(measure: Measure, scores: Scores, threshold: float | None) -> float:
     """Hard decisions have one threshold; whatever needs another, or all of them, is refused."""
     if measure.kind.group != "threshold" or measure.given is not None:
         scores.refuse_decisions(str(measure))

@@ -9,21 +9,29 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from spoofspan.breakdown import errors_with
+from spoofspan.breakdown import UtteranceErrors, errors_of
+from spoofspan.columns import utterance_of_rows
+from spoofspan.eer import equal_error_rate
 from spoofspan.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError
-from spoofspan.evaluate import evaluate
+from spoofspan.evaluate import threshold_of_decisions
+from spoofspan.mass import ScoreMass
 from spoofspan.measures import Measure, Measurement
 from spoofspan.nanoseconds import Int64, duration_ns
 from spoofspan.operating_point import OperatingPoint
+from spoofspan.overlaying import LaidOver
+from spoofspan.plan import Plan, plan_measure
 from spoofspan.references import SPOOF, References
 from spoofspan.rules import Regions
 from spoofspan.scores import Scores
+from spoofspan.signature import Inputs, Signature
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -33,6 +41,7 @@ if TYPE_CHECKING:
 LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds
 DISTANCES = (0.02, 0.04, 0.08, 0.16)  # seconds
 FOREVER = 1e8  # seconds; no utterance is as long
+Signer = Callable[[], Signature]
 
 
 @dataclass(frozen=True)
@@ -108,11 +117,10 @@ def by_column(
     missing = [utt for utt in whole.utterances if utt not in column]
     if missing:
         raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
-    values = [column[utt] for utt in whole.utterances]
-    groups = [
-        whole.group(value, np.array([one == value for one in values]), lambda utts: _select(references, scores, utts))
-        for value in sorted(set(values))
-    ]
+    rows: dict[str, list[int]] = {}
+    for row, utt in enumerate(whole.utterances):
+        rows.setdefault(column[utt], []).append(row)
+    groups = [whole.group(value, np.array(rows[value], np.int64)) for value in sorted(rows)]
     return Breakdown(name, measure, whole.point.threshold, tuple(groups))
 
 
@@ -194,26 +202,36 @@ class _Whole:
         arguments: Mapping[str, Any],
         at: OperatingPoint | None = None,
     ) -> None:
-        if Measure.parse(measure).basis != "range":
+        parsed = Measure.parse(measure)
+        if parsed.basis != "range":
             raise UsageError(f"breakdowns are in seconds, so the measure is one of ranges, not {measure}")
-        self.measure, self.arguments = measure, arguments
-        self.measured = _measure(references, scores, measure, arguments)
+        self.inputs = Inputs(references, scores)
+        self.plan = _plan(parsed, scores, arguments)
+        self.laid = LaidOver.of(references, scores, self.plan.rules)
+        self.mass, _ = self.laid.mass()
+        self.measured = self._measured(
+            self.plan, self.laid, self.mass, self.plan.signer(self.inputs, self.mass.utterances)
+        )
         self.point = self.measured.point if at is None else at
         if self.point.threshold != self.point.threshold:  # a value over all thresholds
-            self.point = _measure(references, scores, "range-eer", arguments).point
-        if Measure.parse(measure).kind.group == "threshold":  # groups are measured where the whole corpus is
-            self.arguments = {**arguments, "threshold": self.point.threshold}
-        self.errors = errors_with(references, scores, self.point, self.measured.rules)
+            self.point = equal_error_rate(self.mass, self.plan.eer_rule).point
+        if parsed.kind.group == "threshold":  # groups are measured where the whole corpus is
+            self.plan = replace(self.plan, threshold=self.point.threshold)
+        self.errors = self.errors_of(self.laid)
         self.utterances = self.errors.utterances
         self.bona_fide, self.spoof = int(self.errors.bona_fide.sum()), int(self.errors.spoof.sum())
         self.by_utterance: Int64 = self.errors.false_positive + self.errors.false_negative
         self.error = int(self.by_utterance.sum())
 
-    def group(self, name: str, rows: Any, select: Callable[[Sequence[str]], tuple[References, Scores]]) -> Group:
+    def errors_of(self, laid: LaidOver) -> UtteranceErrors:
+        """The errors at the threshold of the whole corpus."""
+        return errors_of(laid, self.point.threshold, self.point.everything)
+
+    def group(self, name: str, chosen: Int64) -> Group:
         """Measure some of the utterances."""
-        chosen = np.flatnonzero(rows)
         error = int(self.by_utterance[chosen].sum())
-        measured, reason = _try(*select([self.utterances[i] for i in chosen]), self.measure, self.arguments)
+        laid = self.laid.take(chosen)
+        measured, reason = self.try_on(laid, partial(self._sign_selected, chosen))
         return Group(
             name,
             chosen.size,
@@ -225,12 +243,70 @@ class _Whole:
             reason,
         )
 
+    def without(self, ranges: npt.NDArray[np.bool_]) -> tuple[LaidOver, Signer]:
+        """The corpus without some of the ranges, and what signs its value."""
+        references = self.inputs.references
+        place = {utt: i for i, utt in enumerate(self.laid.labelling.utterances)}
+        of_utterance = np.array([place.get(utt, -1) for utt in references.utterances], np.int64)
+        utterance = of_utterance[utterance_of_rows(references.offsets)]
+        rows = np.flatnonzero(ranges & (utterance >= 0))
+        # a range may end a little after its utterance, where the rules let it
+        extents = self.laid.labelling.extents[utterance[rows]]
+        starts, ends = (np.minimum(times[rows], extents) for times in (references.starts, references.ends))
+        return self.laid.without(utterance[rows], starts, ends), partial(self._sign_without, ranges)
+
+    def try_on(self, laid: LaidOver, signer: Signer) -> tuple[Measurement | None, str]:
+        """Measure a part of the corpus; or say why it has no value."""
+        try:
+            return self._measured(self.plan, laid, laid.mass()[0], signer), ""
+        except UndefinedMeasureError as error:
+            return None, str(error).partition(";")[0]
+
+    def _measured(self, plan: Plan, laid: LaidOver, mass: ScoreMass, signer: Signer) -> Measurement:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SpoofspanWarning)  # small groups have wide gaps
+            return plan.measured(
+                mass,
+                laid.touched,
+                len(mass.utterances),
+                signer,
+                errors_at=lambda point: errors_of(laid, point.threshold, point.everything),
+            )
+
+    def _sign_selected(self, chosen: Int64) -> Signature:
+        utterances = [self.laid.labelling.utterances[i] for i in chosen.tolist()]
+        part = _select(self.inputs.references, self.inputs.scores, utterances)
+        return self.plan.signer(Inputs(*part), utterances)()
+
+    def _sign_without(self, ranges: npt.NDArray[np.bool_]) -> Signature:
+        regions = _regions_without(self.inputs.references, ranges, self.plan.rules.regions)
+        plan = replace(self.plan, rules=replace(self.plan.rules, regions=regions))
+        return plan.signer(self.inputs, self.mass.utterances)()
+
+
+def _plan(measure: Measure, scores: Scores, arguments: Mapping[str, Any]) -> Plan:
+    rules = dict(arguments)
+    for other in ("utterance_scores", "asv_scores"):  # of other measures of the same evaluation
+        rules.pop(other, None)
+    threshold = rules.pop("threshold", None)
+    if scores.decisions:
+        threshold = threshold_of_decisions(measure, scores, threshold)
+    return plan_measure(
+        measure,
+        scores.hop,
+        rules.pop("convention", "default"),
+        rules.pop("eer_rule", None),
+        rules,
+        threshold,
+        rules.pop("scores_are", None),
+    )
+
 
 def _by_ranges(
     by: str,
     references: References,
     scores: Scores,
-    chosen: Sequence[tuple[str, Any]],
+    chosen: Sequence[tuple[str, npt.NDArray[np.bool_]]],
     measure: str,
     arguments: Mapping[str, Any],
 ) -> Breakdown:
@@ -238,16 +314,13 @@ def _by_ranges(
     whole = _Whole(references, scores, measure, arguments)
     groups = []
     is_spoof = references.labels == SPOOF
+    missed_of_all = int(whole.errors.false_negative.sum())
     for name, kept in chosen:
         if not (is_spoof & kept).any():
             continue
-        others = is_spoof & ~kept
-        regions = _regions_without(references, others, arguments.get("regions"))
-        measured, reason = _try(references, scores, measure, {**whole.arguments, "regions": regions})
-        missed = 0
-        if measured is not None:
-            missed = int(errors_with(references, scores, whole.point, measured.rules).false_negative.sum())
-        missed_of_all = int(whole.errors.false_negative.sum())
+        laid, signer = whole.without(is_spoof & ~kept)
+        measured, reason = whole.try_on(laid, signer)
+        missed = 0 if measured is None else int(whole.errors_of(laid).false_negative.sum())
         groups.append(
             Group(
                 name,
@@ -298,18 +371,3 @@ def _select(references: References, scores: Scores, utterances: Sequence[str]) -
         references.take(np.array([i for i, utt in enumerate(references.utterances) if utt in wanted], np.int64)),
         scores.take(np.array([i for i, utt in enumerate(scores.utterances) if utt in wanted], np.int64)),
     )
-
-
-def _measure(references: References, scores: Scores, measure: str, arguments: Mapping[str, Any]) -> Measurement:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpoofspanWarning)  # small groups have wide gaps
-        return next(iter(evaluate(references, scores, [measure], **arguments).measurements.values()))
-
-
-def _try(
-    references: References, scores: Scores, measure: str, arguments: Mapping[str, Any]
-) -> tuple[Measurement | None, str]:
-    try:
-        return _measure(references, scores, measure, arguments), ""
-    except UndefinedMeasureError as error:
-        return None, str(error).partition(";")[0]

@@ -23,7 +23,7 @@ import numpy as np
 from spoofspan.columns import blocks, first_rows, sum_by_utterance, utterance_of_rows, within_utterances
 from spoofspan.covering import prepare_scores
 from spoofspan.errors import NothingToMeasureError, Problems
-from spoofspan.labelling import IGNORED, Labelling, label_references
+from spoofspan.labelling import IGNORED, Labelling, label_references, overwrite
 from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, combine_weights
 from spoofspan.nanoseconds import Int64, seconds_text
 from spoofspan.pairing import drop_bona_fide_con, pair
@@ -162,14 +162,47 @@ def overlay_part(references: References, scores: Scores, rules: Rules) -> tuple[
     return labelling, runs, touched
 
 
+@dataclass(frozen=True, eq=False)
+class LaidOver:
+    """References and scores under rules that have all been applied."""
+
+    labelling: Labelling
+    runs: ScoreRuns
+    rules: Rules
+    touched: tuple[Touched, ...]  # by the rules of the references and the scores
+
+    @classmethod
+    def of(cls, references: References, scores: Scores, rules: Rules) -> LaidOver:
+        """Apply every rule."""
+        labelling, runs, touched = overlay_part(references, scores, rules)
+        return cls(labelling, runs, rules, tuple(touched))
+
+    def without(self, utterance: Int64, starts: Int64, ends: Int64) -> LaidOver:
+        """Leave some ranges out of account (their utterances counted as in the labelling)."""
+        return replace(self, labelling=overwrite(self.labelling, utterance, starts, ends, IGNORED))
+
+    def take(self, chosen: Int64) -> LaidOver:
+        """Keep chosen utterances, in that order."""
+        return replace(self, labelling=self.labelling.take(chosen), runs=self.runs.take(chosen), touched=())
+
+    def undecided(self) -> tuple[tuple[Int64, Int64], tuple[Touched, ...]]:
+        """The bona fide and the spoofed time under no score, and what all rules touched."""
+        touched = list(self.touched)
+        return undecided_time(self.labelling, self.runs, self.rules, touched), tuple(touched)
+
+    def mass(self) -> tuple[ScoreMass, tuple[Touched, ...]]:
+        """How long each class lasted under each score, and what the rules touched."""
+        undecided, touched = self.undecided()
+        ignored = self.rules.uncovered == "ignore"
+        counted = [np.zeros_like(column) if ignored else column for column in undecided]
+        part = Overlay(self.labelling, self.runs, *counted)
+        basis = f"ranges, {self.rules.spelled('range')}"
+        return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, basis), touched
+
+
 def overlay_with(references: References, scores: Scores, rules: Rules) -> tuple[ScoreMass, tuple[Touched, ...]]:
     """Lay references and scores over each other under the given rules."""
-    labelling, runs, touched = overlay_part(references, scores, rules)
-    undecided = undecided_time(labelling, runs, rules, touched)
-    counted = [np.zeros_like(column) if rules.uncovered == "ignore" else column for column in undecided]
-    part = Overlay(labelling, runs, *counted)
-    basis = f"ranges, {rules.spelled('range')}"
-    return ScoreMass((part,), scores.higher, "ns", rules.uncovered, basis), tuple(touched)
+    return LaidOver.of(references, scores, rules).mass()
 
 
 def undecided_time(labelling: Labelling, runs: ScoreRuns, rules: Rules, touched: list[Touched]) -> tuple[Int64, Int64]:
