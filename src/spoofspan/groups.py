@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -246,14 +246,20 @@ class _Whole:
     def without(self, ranges: npt.NDArray[np.bool_]) -> tuple[LaidOver, Signer]:
         """The corpus without some of the ranges, and what signs its value."""
         references = self.inputs.references
-        place = {utt: i for i, utt in enumerate(self.laid.labelling.utterances)}
-        of_utterance = np.array([place.get(utt, -1) for utt in references.utterances], np.int64)
-        utterance = of_utterance[utterance_of_rows(references.offsets)]
+        utterance = self._utterance_of_ranges
         rows = np.flatnonzero(ranges & (utterance >= 0))
         # a range may end a little after its utterance, where the rules let it
         extents = self.laid.labelling.extents[utterance[rows]]
         starts, ends = (np.minimum(times[rows], extents) for times in (references.starts, references.ends))
         return self.laid.without(utterance[rows], starts, ends), partial(self._sign_without, ranges)
+
+    @cached_property
+    def _utterance_of_ranges(self) -> Int64:
+        """The place of each range's utterance in the labelling; -1 if it is not measured."""
+        place = {utt: i for i, utt in enumerate(self.laid.labelling.utterances)}
+        references = self.inputs.references
+        of_utterance = np.array([place.get(utt, -1) for utt in references.utterances], np.int64)
+        return of_utterance[utterance_of_rows(references.offsets)]
 
     def try_on(self, laid: LaidOver, signer: Signer) -> tuple[Measurement | None, str]:
         """Measure a part of the corpus; or say why it has no value."""

@@ -353,10 +353,12 @@ def overwrite(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64
     count = labelling.extents.size
     keep = ends > starts
     utterance, starts, ends = utterance[keep], starts[keep], ends[keep]
+    axis = _Axis(labelling.extents)
     # Cut the runs at the ranges' edges, then find the label of every cell by its first instant.
-    cell_utterance = np.concatenate((utterance_of_rows(labelling.offsets), utterance, utterance))
+    run_utterance = utterance_of_rows(labelling.offsets)
+    cell_utterance = np.concatenate((run_utterance, utterance, utterance))
     cell_end = np.concatenate((labelling.ends, starts, ends))
-    order = np.lexsort((cell_end, cell_utterance))
+    order = axis.order(cell_utterance, cell_end)
     cell_utterance, cell_end = cell_utterance[order], cell_end[order]
     distinct = np.ones(cell_end.size, bool)
     distinct[1:] = (cell_utterance[1:] != cell_utterance[:-1]) | (cell_end[1:] != cell_end[:-1])
@@ -365,11 +367,10 @@ def overwrite(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64
     offsets = offsets_of(np.bincount(cell_utterance, minlength=count))
     cells = Labelling(labelling.utterances, labelling.extents, offsets, cell_end, np.empty(0, np.int8))
     cell_start = cells.starts
-    run = _last_at_or_before(cell_utterance, cell_start, utterance_of_rows(labelling.offsets), labelling.starts)
-    labels = labelling.labels[run]
+    labels = labelling.labels[axis.last_at_or_before(cell_utterance, cell_start, run_utterance, labelling.starts)]
     # A cell is covered if more ranges have started than ended at its first instant.
-    opened = _count_at_or_before(cell_utterance, cell_start, utterance, starts)
-    closed = _count_at_or_before(cell_utterance, cell_start, utterance, ends)
+    opened = axis.count_at_or_before(cell_utterance, cell_start, utterance, starts)
+    closed = axis.count_at_or_before(cell_utterance, cell_start, utterance, ends)
     labels = np.where(opened > closed, np.int8(label), labels)
     return replace(cells, labels=labels)
 
@@ -389,23 +390,43 @@ def overwrite_with(a: Labelling, b: Labelling) -> tuple[Labelling, Labels]:
     # an overwrite with a's own labels only cuts
     cells = overwrite(a, utterance, starts, b.ends, IGNORED)
     cell_utterance, cell_start = utterance_of_rows(cells.offsets), cells.starts
-    labels_a = a.labels[_last_at_or_before(cell_utterance, cell_start, utterance_of_rows(a.offsets), a.starts)]
-    labels_b = b.labels[_last_at_or_before(cell_utterance, cell_start, utterance, starts)]
+    axis = _Axis(a.extents)
+    labels_a = a.labels[axis.last_at_or_before(cell_utterance, cell_start, utterance_of_rows(a.offsets), a.starts)]
+    labels_b = b.labels[axis.last_at_or_before(cell_utterance, cell_start, utterance, starts)]
     return replace(cells, labels=labels_a), labels_b
 
 
-def _count_at_or_before(utterance: Int64, time: Int64, other_utterance: Int64, other_time: Int64) -> Any:
-    """Count, over all utterances up to and including its own, the other times that do not come later."""
-    merged_utterance = np.concatenate((other_utterance, utterance))
-    merged_time = np.concatenate((other_time, time))
-    is_query = np.concatenate((np.zeros(other_time.size, bool), np.ones(time.size, bool)))
-    order = np.lexsort((is_query, merged_time, merged_utterance))
-    seen = np.cumsum(~is_query[order])
-    counts = np.empty(order.size, np.int64)
-    counts[order] = seen
-    return counts[other_time.size :]
+class _Axis:
+    """All utterances one after the other, so that a time of any of them is one number.
 
+    Corpora of more than 146 years do not fit onto it; their times are compared utterance by utterance.
+    """
 
-def _last_at_or_before(utterance: Int64, time: Int64, run_utterance: Int64, run_start: Int64) -> Any:
-    """Find the run that each time lies in; runs start at 0, so there always is one in the same utterance."""
-    return _count_at_or_before(utterance, time, run_utterance, run_start) - 1
+    def __init__(self, extents: Int64) -> None:
+        self._shift: Int64 | None = None
+        if int(extents.sum(dtype=np.float64)) + extents.size < 2**61:
+            self._shift = np.concatenate(([0], np.cumsum(extents[:-1] + 1)))
+
+    def order(self, utterance: Int64, time: Int64) -> npt.NDArray[np.intp]:
+        """The rows by utterance, then time."""
+        if self._shift is None:
+            return np.lexsort((time, utterance))
+        return np.argsort(self._shift[utterance] + time)
+
+    def count_at_or_before(self, utterance: Int64, time: Int64, other_utterance: Int64, other_time: Int64) -> Any:
+        """Count, over all utterances up to and including its own, the other times that do not come later."""
+        if self._shift is not None:
+            others = np.sort(self._shift[other_utterance] + other_time)
+            return np.searchsorted(others, self._shift[utterance] + time, side="right")
+        merged_utterance = np.concatenate((other_utterance, utterance))
+        merged_time = np.concatenate((other_time, time))
+        is_query = np.concatenate((np.zeros(other_time.size, bool), np.ones(time.size, bool)))
+        order = np.lexsort((is_query, merged_time, merged_utterance))
+        seen = np.cumsum(~is_query[order])
+        counts = np.empty(order.size, np.int64)
+        counts[order] = seen
+        return counts[other_time.size :]
+
+    def last_at_or_before(self, utterance: Int64, time: Int64, run_utterance: Int64, run_start: Int64) -> Any:
+        """Find the run that each time lies in; runs start at 0, so there always is one in the same utterance."""
+        return self.count_at_or_before(utterance, time, run_utterance, run_start) - 1
