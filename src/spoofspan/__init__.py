@@ -38,9 +38,12 @@ from spoofspan.signature import Signature
 from spoofspan.table import ResolutionTable, resolution_table
 
 if TYPE_CHECKING:
+    from spoofspan.event_measurement import EventMeasurement
+    from spoofspan.event_proposals import proposals_from_scores
     from spoofspan.formats.partialspoof_dataset import Dataset, read_dataset
     from spoofspan.formats.reading import read_references, read_scores
     from spoofspan.formats.sharding import sharded
+    from spoofspan.proposals import Proposals, read_proposals
     from spoofspan.streaming import evaluate_shards
 
 __version__ = "0.1.0"
@@ -53,9 +56,11 @@ __all__ = [
     "EqualErrorRate",
     "ErrorCurve",
     "Evaluation",
+    "EventMeasurement",
     "Measure",
     "Measurement",
     "OperatingPoint",
+    "Proposals",
     "References",
     "ResolutionTable",
     "Rules",
@@ -79,8 +84,10 @@ __all__ = [
     "overlay",
     "point_eer",
     "point_mass",
+    "proposals_from_scores",
     "range_eer",
     "read_dataset",
+    "read_proposals",
     "read_references",
     "read_scores",
     "resolution_table",
@@ -91,8 +98,12 @@ __all__ = [
 # The many formats take longer to load than all the rest; who measures arrays, or asks for help, does not wait for them.
 _LATER = {
     "Dataset": "formats.partialspoof_dataset",
+    "EventMeasurement": "event_measurement",
+    "Proposals": "proposals",
     "evaluate_shards": "streaming",
+    "proposals_from_scores": "event_proposals",
     "read_dataset": "formats.partialspoof_dataset",
+    "read_proposals": "proposals",
     "read_references": "formats.reading",
     "read_scores": "formats.reading",
     "sharded": "formats.sharding",

@@ -195,7 +195,7 @@ def tidy_rows(offsets: Int64, starts: Int64, ends: Int64) -> tuple[Int64 | None,
 
 
 def seconds_column(rows: Sequence[tuple[str, Sequence[Any]]], place: int, name: str) -> Float64:
-    """Take one time of every (utterance, row) pair, in seconds."""
+    """Take one time of every (utterance, row) pair, in seconds (or a confidence)."""
     try:
         return np.array([row[place] for _, row in rows], np.float64)
     except (TypeError, ValueError):
@@ -203,5 +203,6 @@ def seconds_column(rows: Sequence[tuple[str, Sequence[Any]]], place: int, name: 
             try:
                 float(row[place])
             except (TypeError, ValueError):
-                raise DataError(f"utterance {utterance!r}: {name} {row[place]!r} is no number of seconds") from None
+                unit = "" if name == "confidence" else " of seconds"
+                raise DataError(f"utterance {utterance!r}: {name} {row[place]!r} is no number{unit}") from None
         raise

@@ -121,7 +121,8 @@ class Contest:
             order = np.lexsort((*self._ties(row), falling))
         ranks = np.empty(row.size, np.int64)
         ranks[order] = np.arange(row.size)
-        return ranks[np.cumsum(heads) - 1]
+        of_rows: Int64 = ranks[np.cumsum(heads) - 1]
+        return of_rows
 
     def _ties(self, rows: Int64 | slice) -> tuple[Int64, ...]:
         """What decides among equal confidences, the last first; by time, so that the order of rows does not matter."""
@@ -144,7 +145,7 @@ class Contest:
             kept = self._most_confident(counts, limit)
         offsets = offsets_of(np.minimum(counts, limit))
         rows = np.flatnonzero(kept)  # faster than to choose by flags three times
-        columns = (column[rows] for column in (self.confidences, self.starts, self.ends))
+        columns = self.confidences[rows], self.starts[rows], self.ends[rows]
         return Contest(self.variant, self.events, self.where, offsets, *columns)
 
     def _most_confident(self, counts: Int64, limit: Int64) -> Flags:
@@ -203,7 +204,7 @@ class Contest:
 
 
 def sum_of_quotients(dividends: Int64, divisors: Int64) -> Fraction:
-    """Add up quotients of integers (divisors below 2**32) to ``PLACES`` binary places, far more than a float keeps.
+    """Add up quotients of integers (divisors below 2**61) to ``PLACES`` binary places, far more than a float keeps.
 
     >>> float(sum_of_quotients(np.array([1, 2, 7]), np.array([3, 3, 2])))
     4.5

@@ -75,12 +75,15 @@ def _reach(ranges: Ranges) -> Int64:
     return reach
 
 
-def inner_edges(ranges: Ranges, extents: Int64 | None) -> tuple[Int64, Int64]:
-    """Return the edges strictly inside (0, extent), in order, and their offsets."""
+def inner_edges(ranges: Ranges, extents: Int64 | None, snap: int = 0) -> tuple[Int64, Int64]:
+    """Return the edges strictly inside (0, extent), in order, and their offsets.
+
+    What misses 0 or the extent by no more than ``snap`` lies there: the source rounded it.
+    """
     edges = np.stack((ranges.starts, ranges.ends), axis=1).ravel()
     utterance = np.repeat(utterance_of_rows(ranges.offsets), 2)
-    inside = edges > 0
+    inside = edges > snap
     if extents is not None:
-        inside &= edges < extents[utterance]
+        inside &= edges < extents[utterance] - snap
     counts = np.bincount(utterance[inside], minlength=ranges.offsets.size - 1)
     return edges[inside], offsets_of(counts)

@@ -128,7 +128,7 @@ def segment_scores(references: References, predicted: Proposals | Scores, iou: f
     The matching is that of AP, with all proposals kept. Hard decisions (``Scores.from_decisions``) are taken as the
     ranges decided spoof, in order of their start.
     """
-    contest = Contest.of(references, _as_proposals(predicted), "spoofspan")
+    contest = Contest.of(references, as_proposals(predicted), "spoofspan")
     contest.refuse_nothing("the segment F1")
     return EventScores(contest.matched(exact_iou(iou)).size, contest.counted, contest.events.starts.size)
 
@@ -142,15 +142,16 @@ def boundary_scores(references: References, predicted: Proposals | Scores, toler
     """Count boundaries found within a tolerance in seconds (on the tolerance counts).
 
     Boundaries are the edges of the united spoof ranges on both sides, whether spoof begins or ends there. Edges at 0
-    and at the end of the utterance (if it is known) are none: nothing changes there. The matching is one-to-one and
+    and at the end of the utterance (if it is known) are none: nothing changes there (nor where the source rounded the
+    reference's edge by no more than ``snap``). The matching is one-to-one and
     optimal: no other one has more pairs.
     """
     if not (reach := duration_ns(tolerance, "tolerance")) >= 0:
         raise UsageError(f"tolerance must be 0 or more seconds, not {tolerance!r}")
-    proposals = _as_proposals(predicted)
+    proposals = as_proposals(predicted)
     where = positions(references.utterances, proposals.utterances)
     extents = _extents(references)
-    expected, expected_offsets = inner_edges(spoof_ranges(references, unite=True), extents)
+    expected, expected_offsets = inner_edges(spoof_ranges(references, unite=True), extents, references.snap)
     ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
     found, found_offsets = inner_edges(ranges, _extents_there(extents, where, len(proposals)))
     if not expected.size:
@@ -174,7 +175,7 @@ def had_range_scores(references: References, predicted: Proposals | Scores) -> E
     Our reading of the precision, recall and F1 that are published for the Half-truth corpus (HAD): of time. No text
     with their definition was at hand, so a published number may be of something else.
     """
-    proposals = _as_proposals(predicted)
+    proposals = as_proposals(predicted)
     events = spoof_ranges(references, unite=True)
     ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
     refuse_nothing(events.starts.size, ranges.starts.size, "the HAD range scores")
@@ -209,7 +210,8 @@ def avdeepfake1m_score(references: References, proposals: Proposals) -> AVDeepfa
     return AVDeepfake1MScore(float(sum(means) / 2), ap, ar)
 
 
-def _as_proposals(predicted: Proposals | Scores) -> Proposals:
+def as_proposals(predicted: Proposals | Scores) -> Proposals:
+    """Take hard decisions as the ranges decided spoof; scores need a threshold first."""
     if isinstance(predicted, Proposals):
         return predicted
     if not predicted.decisions:

@@ -1,7 +1,8 @@
 """What can be measured: every kind of measure with its formula, direction, parameters and reference.
 
-A measure is spelled ``<basis>-<name>``: the basis is ``range`` (durations), ``point`` (``@`` a resolution) or
-``utterance``. For what has a positive class that is spoof; ``-bonafide`` at the end of the name makes it bona fide.
+A measure is spelled ``<basis>-<name>``: the basis is ``range`` (durations), ``point`` (``@`` a resolution),
+``utterance`` or ``event`` (whose kinds are in :mod:`spoofspan.event_kinds`). For what has a positive class that is
+spoof; ``-bonafide`` at the end of the name makes it bona fide.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ AGNITIO = "N. Brummer, E. de Villiers: The BOSARIS Toolkit, 2011 (arXiv:1304.286
 
 DCF = {"p_spoof": 0.05, "cost_miss": 1.0, "cost_false_alarm": 10.0}
 
-Group = Literal["eer", "threshold", "ranking", "cost"]
+Group = Literal["eer", "threshold", "ranking", "cost", "event"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Kind:
     percent: bool = True  # a share, shown in per cent
     positive: bool = False  # has a positive class, which may be bona fide
     declared: bool = False  # needs to know what the scores are: log-likelihood ratios or probabilities
+    ranked: bool = False  # needs confidences, which hard decisions have not
+    averaged: bool = False  # has a mean over utterances of its own (-macro)
     parameters: Mapping[str, float] = field(default_factory=dict)  # with what they are if nothing is said
     bases: tuple[str, ...] = BASES
 

@@ -47,7 +47,7 @@ class Signature:
         return f"{self.comparable} || {self.input}"
 
 
-class _Hash:
+class ContentHash:
     """Hashes columns of a corpus block by block; each column has its own stream, so blocks leave no trace."""
 
     def __init__(self, kind: str) -> None:
@@ -55,6 +55,7 @@ class _Hash:
         self._streams: dict[str, Any] = {}
 
     def add(self, column: str, data: bytes | npt.NDArray[Any]) -> None:
+        """Add to a column."""
         self._streams.setdefault(column, hashlib.sha256()).update(data)
 
     def add_texts(self, column: str, texts: Iterable[str]) -> None:
@@ -63,6 +64,7 @@ class _Hash:
         self.add(column, b"\0" + data if column in self._streams else data)
 
     def digest(self, leave_out: Collection[str] = ()) -> str:
+        """The hash of all columns, or of all but some."""
         whole = hashlib.sha256(self._kind.encode())
         for column in sorted(set(self._streams) - set(leave_out)):
             whole.update(column.encode() + b"\0" + self._streams[column].digest())
@@ -73,7 +75,7 @@ class UtterancesHash:
     """Hashes a set of utterance ids, given in pieces whose ids rise from piece to piece."""
 
     def __init__(self) -> None:
-        self._hashed = _Hash("utterances 1")
+        self._hashed = ContentHash("utterances 1")
         self.count = 0
 
     def add(self, utterances: Sequence[str]) -> None:
@@ -91,7 +93,7 @@ class ReferencesHash:
     """Hashes who is spoofed when: ids, durations, ranges with their labels and kinds; pieces as above."""
 
     def __init__(self) -> None:
-        self._hashed = _Hash("references 1")
+        self._hashed = ContentHash("references 1")
         self._any_kind = False
 
     def add(self, references: References) -> None:
@@ -121,7 +123,7 @@ class ScoresHash:
     """Hashes what a system said: ids and the piecewise-constant scores; pieces as above."""
 
     def __init__(self) -> None:
-        self._hashed = _Hash("scores 1")
+        self._hashed = ContentHash("scores 1")
         self._decisions = False
 
     def add(self, scores: Scores) -> None:
@@ -171,7 +173,7 @@ def scores_hash(scores: Scores) -> str:
 
 def regions_hash(regions: Regions) -> str:
     """Hash the regions that count."""
-    hashed = _Hash("regions 1")
+    hashed = ContentHash("regions 1")
     for utt in sorted(regions):
         edges = sorted(tuple(duration_ns(t, "region") for t in region) for region in regions[utt])
         hashed.add("regions", f"{utt}\0{edges}\0".encode("utf-8", "surrogatepass"))
@@ -193,7 +195,7 @@ def _merged(offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any
     )
 
 
-def _add_runs(hashed: _Hash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> Rows:
+def _add_runs(hashed: ContentHash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> Rows:
     """Add where the stretches of equal content lie; return the first row of each."""
     first, last = _merged(offsets, starts, ends, content)
     before = offsets if isinstance(first, slice) else np.searchsorted(first, offsets)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -12,6 +12,7 @@ import typer
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import Inputs, takes_inputs
+from spoofspan.cli.proposals import ProposalOptions, takes_proposals
 from spoofspan.errors import DataError, UsageError
 from spoofspan.progress import progress
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         Evaluation,
         Measure,
         Measurement,
+        Proposals,
         References,
         Scores,
         UndefinedMeasureError,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 
 @takes_inputs
+@takes_proposals
 @o.takes_rules
 def eval_(
     *,
@@ -40,7 +43,7 @@ def eval_(
         typer.Option(
             "--measure",
             "-m",
-            help="range-eer, point-eer@20ms, range-f1, range-fnr@fpr=0.01, ...; may be repeated.",
+            help="range-eer, point-eer@20ms, range-fnr@fpr=0.01, event-ap@iou=0.5, ...; may be repeated.",
             autocompletion=completion.among(completion.measures),
         ),
     ] = None,
@@ -58,6 +61,7 @@ def eval_(
     ] = None,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
+    proposals: ProposalOptions,
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
@@ -104,6 +108,8 @@ def eval_(
       spoofspan eval ref.rttm eval.score -m range-f1 --threshold-from dev.json
 
       spoofspan eval ref.rttm eval.score --by kind --by speaker --metadata protocol.txt
+
+      spoofspan eval metadata.json proposals.json -m event-ap@iou=0.5 -m event-ar@n=20
     """
     from spoofspan.report.results import render, utterances_table
 
@@ -114,15 +120,16 @@ def eval_(
         threshold = threshold_in(threshold_from, measure or [])
     with ExitStack() as open_files:
         corpus: _Corpus
-        if inputs.too_large() if stream is None else stream:
+        if proposals.streams(inputs, stream):
             corpus = _Shards(open_files.enter_context(inputs.sharded()))
         else:
-            corpus = _InMemory(*inputs.read())
+            corpus = _InMemory(*proposals.read(inputs))
         how = {
             "convention": convention,
             "eer_rule": eer_rule,
             "threshold": threshold,
             "scores_are": scores_are,
+            **proposals.arguments(),
             **rules,
         }
         evaluation = corpus.evaluate(measure, how)
@@ -142,9 +149,7 @@ def threshold_in(path: Path, measures: list[str]) -> float:
 
     from spoofspan.measures import Measure
 
-    bases = {
-        str(replace(one, family=f"{one.basis}-eer", given=None, parameters=())) for one in map(Measure.parse, measures)
-    }
+    bases = {str(Measure.parse(one).eer) for one in measures}
     if len(bases) > 1:
         raise UsageError(
             f"--threshold-from: {' and '.join(sorted(bases))} have thresholds of their own; measure them apart"
@@ -175,14 +180,23 @@ class _Corpus(Protocol):
 @dataclass(frozen=True)
 class _InMemory:
     references: References
-    scores: Scores
+    system: Scores | Proposals
+
+    @property
+    def scores(self) -> Scores:
+        """The scores, which proposals are not."""
+        import spoofspan as ss
+
+        if isinstance(self.system, ss.Scores):
+            return self.system
+        raise UsageError("--by and --per-utterance need scores, and these are proposals; leave them out")
 
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
         import spoofspan as ss
 
-        usual = ss.default_measures(self.scores, arguments["convention"])
+        usual = ss.default_measures(self.system, arguments["convention"])
         arguments = arguments | {"on_undefined": _leaving_out(measures, usual)}
-        return ss.evaluate(self.references, self.scores, measures or usual, **arguments)
+        return ss.evaluate(self.references, self.system, measures or usual, **arguments)
 
     def errors_by_utterance(self, at: Measurement, arguments: dict[str, Any]) -> UtteranceErrors:
         import spoofspan as ss

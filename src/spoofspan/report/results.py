@@ -69,9 +69,11 @@ def finite(value: Any) -> Any:
 
 def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
+    from spoofspan.event_measurement import EventMeasurement
+
     measurements = list(evaluation.measurements.values())
     only_eers = all(m.measure.partition("@")[0].endswith("-eer") for m in measurements)
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             m.measure,
             f"{100 * m.value:.2f}" if only_eers else m.value_text,
@@ -83,7 +85,11 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     notes = _notes(measurements)
     if signatures:
         notes += [f"signature {m.signature}" for m in measurements]
-    header = ("measure", "EER %" if only_eers else "value", "FPR %", "FNR %", "gap", "decision")
+    header: tuple[str, ...] = ("measure", "EER %" if only_eers else "value", "FPR %", "FNR %", "gap", "decision")
+    events = [m for m in measurements if isinstance(m, EventMeasurement)]
+    if len(events) == len(measurements):  # they have no rates of time
+        header = ("measure", "value", "events", "proposals", "decision")
+        rows = [(m.measure, m.value_text, str(m.events), str(m.proposals), m.decision) for m in events]
     return Table(header, tuple(rows), tuple(notes))
 
 
@@ -103,7 +109,7 @@ def _notes(measurements: list[Measurement]) -> list[str]:
 
 def _read_off(measurements: list[Measurement]) -> str:
     rules = list(dict.fromkeys(m.eer_rule for m in measurements))
-    plain = len(rules) == 1 and not rules[0].startswith(("threshold", "all-"))
+    plain = len(rules) == 1 and not rules[0].startswith(("threshold", "all-", "proposals"))
     return f"EER rule {rules[0]}" if plain else f"read off: {', '.join(rules)}"
 
 
