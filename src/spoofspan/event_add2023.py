@@ -44,7 +44,8 @@ class Add2023Score:
 def add2023_score(references: References, predicted: Proposals | Scores, *, macro: bool = False) -> Add2023Score:
     """Return 0.3 * sentence accuracy + 0.7 * segment F1, which is pooled, or with ``macro`` a mean over utterances.
 
-    Utterances where nothing is spoofed and nothing predicted have no F1; they are left out of that mean.
+    Utterances without spoofed time have no F1 and are left out of that mean, as in ``range-f1-macro``: otherwise such
+    an utterance would count as 0 with the least error, and be left out without any.
 
     >>> references = References.from_ranges({"a": [(0.0, 1.0, "spoof")], "b": [(0.0, 1.0, "bonafide")]})
     >>> score = add2023_score(references, Proposals.from_ranges({"a": [(0.5, 1.0, 0.9)]}))
@@ -64,7 +65,7 @@ def add2023_score(references: References, predicted: Proposals | Scores, *, macr
     accuracy = Fraction(int(np.count_nonzero((spoofed > 0) == (called > 0))), len(references))
     left_out = 0
     if macro:
-        some = np.flatnonzero(spoofed + called)
+        some = np.flatnonzero(spoofed)
         left_out = len(references) - some.size
         f1 = sum_of_quotients(2 * both[some], (spoofed + called)[some]) / some.size
     else:

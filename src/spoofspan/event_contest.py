@@ -133,6 +133,7 @@ class Contest:
     def _only_first(self, n: int) -> Contest:
         """Keep the proposals of each file that AR@n takes."""
         counts = np.diff(self.offsets)
+        n = min(n, int(counts.max(initial=1)))  # more changes nothing
         limit = np.full(counts.size, n)
         if self.variant == "activitynet":
             here = self.where >= 0

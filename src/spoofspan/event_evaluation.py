@@ -15,7 +15,7 @@ import numpy as np
 
 from spoofspan.columns import positions
 from spoofspan.errors import NothingToMeasureError, UsageError
-from spoofspan.event_measurement import EventMeasurement, listing_hash, proposals_hash
+from spoofspan.event_measurement import EventMeasurement, counted, listing_hash, proposals_hash
 from spoofspan.event_proposals import Making, proposals_from_runs, refuse_smoothing_ranges
 from spoofspan.event_values import EventSide, check_parameters, event_value, variant_of
 from spoofspan.measures import Measure
@@ -120,10 +120,10 @@ class EventEvaluation:
             raise NothingToMeasureError("references and proposals have no utterance in common; check the ids", ())
         notes = []
         if missing := int(np.count_nonzero(known < 0)):
-            notes.append(f"{missing:,} utterances have no proposals: their events are missed")
+            notes.append(f"without proposals, so that their events are missed: {counted(missing, 'utterance')}")
         unknown = positions(proposals.utterances, references.utterances) < 0
         if rows := int(np.diff(proposals.offsets)[unknown].sum()):
-            notes.append(f"{rows:,} proposals are of utterances that the references lack")
+            notes.append(f"of utterances that the references lack: {counted(rows, 'proposal')}")
         spelled = {"snap": f"{references.snap}ns"}
         point = OperatingPoint(float("nan"), "spoof", 0, 0, 0, 0, unit="events")
         return Prepared(EventSide(references, proposals), rules, spelled, "proposals:given", point, notes=tuple(notes))

@@ -31,19 +31,26 @@ class EventMeasurement(Measurement):
     @property
     def decision(self) -> str:
         """How the proposals came about."""
-        given = self.threshold != self.threshold
-        return "proposals as given" if given else f"proposals: {super().decision}"
+        return "proposals as given" if math.isnan(self.threshold) else super().decision
 
     def __str__(self) -> str:
-        counts = f"{self.events:,} events, {self.proposals:,} {self.decision}".replace(
-            "proposals proposals", "proposals"
-        )
+        how = " as given" if math.isnan(self.threshold) else f": {self.decision}"
         first, *rest = super().__str__().splitlines()
-        return "\n".join([f"{first}   ({counts})", *rest])
+        counts = f"{counted(self.events, 'event')}, {counted(self.proposals, 'proposal')}"
+        return "\n".join([f"{first}   ({counts}{how})", *rest])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
         return super().to_dict() | {"events": self.events, "proposals": self.proposals, "parts": dict(self.parts)}
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number of things.
+
+    >>> counted(1, "event"), counted(2000, "event")
+    ('1 event', '2,000 events')
+    """
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def listing_hash(references: References) -> str:

@@ -61,7 +61,7 @@ def check_parameters(measure: Measure) -> None:
     parameters = dict(measure.parameters)
     if "iou" in parameters:
         exact_iou(parameters["iou"], variant_of(measure))
-    if "n" in parameters and not (parameters["n"] >= 1 and parameters["n"] == int(parameters["n"])):
+    if "n" in parameters and not (parameters["n"] >= 1 and float(parameters["n"]).is_integer()):
         raise UsageError(f"{measure}: n must be a whole number of proposals, 1 or more")
     if "tolerance" in parameters and not 0 <= parameters["tolerance"] < float("inf"):
         raise UsageError(f"{measure}: tolerance must be 0 or more seconds")
