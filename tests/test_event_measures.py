@@ -643,6 +643,7 @@ def test_without_events_there_is_no_number(tmp_path, capsys):
         (["--higher", "spoof"], 2, "--higher speaks of scores"),
         (["--stream"], 2, "--stream goes with scores"),
         (["--by", "kind"], 2, "leave them out"),
+        (["--per-utterance", "never.csv"], 2, "leave them out"),
         (["--smoothing", "4"], 2, "odd number of frames"),
         (["--fps", "0"], 2, "fps must be"),
         (["--scores-format", "parquet"], 3, "p.json"),

@@ -34,8 +34,8 @@ class Lines:
 
     events: Int64 | slice
     line: Int64  # of each event
-    starts: Matrix
-    ends: Matrix
+    starts: Int64
+    ends: Int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +61,14 @@ class Overlaps:
         groups = 0
         for lines in self._lines():
             groups += 1
-            scaled = (lines.ends - lines.starts) * num
-            mine = ((self.events.ends - self.events.starts)[lines.events] * num).astype(np.float64)[:, None]
+            mine = (self.events.ends - self.events.starts)[lines.events] * float(num)
             files, numbers = self._files[lines.events], np.arange(self.events.starts.size)[lines.events]
-            for here, common, spare in self._common(lines):
+            for here, common, lengths in self._common(lines):
                 common *= both
-                common -= np.take(scaled, lines.line[here], axis=0, out=spare, mode="clip")
-                hit = np.flatnonzero(common > mine[here] if strictly else common >= mine[here])
-                event, column = np.divmod(hit, lines.starts.shape[1])
+                lengths *= num
+                common -= lengths
+                enough = common > mine[here] if strictly else common >= mine[here]
+                event, column = np.divmod(np.flatnonzero(enough.T.ravel()), common.shape[0])
                 event += here.start
                 found.append(self._measured(numbers[event], self.offsets[files[event]] + column))
         pairs = joined(found)
@@ -112,47 +112,44 @@ class Overlaps:
     def _lines(self) -> Iterator[Lines]:
         counts = np.diff(self.offsets)
         if counts.size and counts[0] and (counts == counts[0]).all() and (self._files >= 0).all():
-            starts, ends = (column.reshape(counts.size, -1).astype(np.float64) for column in (self.starts, self.ends))
-            yield Lines(slice(None), self._files, starts, ends)
+            yield Lines(
+                slice(None), self._files, self.starts.reshape(counts.size, -1), self.ends.reshape(counts.size, -1)
+            )
             return
         of_events = np.where(self._files >= 0, counts[self._files], 0)
         for count in np.unique(of_events[of_events > 0]).tolist():
             events = np.flatnonzero(of_events == count)
             files, line = np.unique(self._files[events], return_inverse=True)
             rows = self.offsets[files][:, None] + np.arange(count)
-            starts, ends = self.starts[rows].astype(np.float64), self.ends[rows].astype(np.float64)
-            yield Lines(events, line, starts, ends)
+            yield Lines(events, line, self.starts[rows], self.ends[rows])
 
     def _common(self, lines: Lines) -> Iterator[tuple[slice, Matrix, Matrix]]:
-        """Yield blocks of events, the time that each has in common with its proposals, and room for as much."""
-        count = lines.starts.shape[1]
-        height = max(min(PAIRS_PER_BLOCK // count, lines.line.size), 1)
-        # the same memory for every block: asking for it anew takes longer than to compute with it
-        room = np.empty((2, height, count))
-        starts, ends = (
-            column[lines.events].astype(np.float64)[:, None] for column in (self.events.starts, self.events.ends)
-        )
+        """Yield blocks of events, the time that each has in common with its proposals, and how long these are.
+
+        A column of the matrices is an event, so that all of a row is worked on at once (measured: twice as fast).
+        """
+        height = max(PAIRS_PER_BLOCK // lines.starts.shape[1], 1)
+        starts, ends = (column[lines.events].astype(np.float64) for column in (self.events.starts, self.events.ends))
         for low in range(0, lines.line.size, height):
-            here = slice(low, min(low + height, lines.line.size))
-            line = lines.line[here]
-            common, spare = room[:, : line.size]
-            np.take(lines.ends, line, axis=0, out=common, mode="clip")
-            np.minimum(common, ends[here], out=common)
-            np.take(lines.starts, line, axis=0, out=spare, mode="clip")
-            np.maximum(spare, starts[here], out=spare)
-            common -= spare
-            yield here, common, spare
+            here = slice(low, low + height)
+            start, end = (
+                np.take(column, lines.line[here], axis=0).T.astype(np.float64, order="C")
+                for column in (lines.starts, lines.ends)
+            )
+            lengths = end - start
+            np.minimum(end, ends[here], out=end)
+            np.maximum(start, starts[here], out=start)
+            end -= start
+            yield here, end, lengths
 
     def _best(self, lines: Lines) -> Float64:
         """Return, per event, the largest time in common / sum of both lengths, which rises with the IoU."""
         best = np.empty(lines.line.size)
-        lengths = lines.ends - lines.starts
-        mine = (self.events.ends - self.events.starts)[lines.events].astype(np.float64)[:, None]
-        for here, common, spare in self._common(lines):
-            np.take(lengths, lines.line[here], axis=0, out=spare, mode="clip")
-            spare += mine[here]
-            common /= spare
-            np.max(common, axis=1, out=best[here])
+        mine = (self.events.ends - self.events.starts)[lines.events].astype(np.float64)
+        for here, common, lengths in self._common(lines):
+            lengths += mine[here]
+            common /= lengths
+            np.max(common, axis=0, out=best[here])
         return best
 
     def _measured(self, events: Int64, rows: Int64) -> tuple[Int64, Int64, Int64, Int64]:

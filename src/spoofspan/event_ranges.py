@@ -34,8 +34,10 @@ def spoof_ranges(references: References, *, unite: bool) -> Ranges:
 
     What the source rounded apart (by no more than ``snap``, with nothing between) touches.
     """
-    rows = np.flatnonzero(references.labels == SPOOF)
-    listed = Ranges(np.searchsorted(rows, references.offsets), references.starts[rows], references.ends[rows])
+    spoof = references.labels == SPOOF
+    rows = np.flatnonzero(spoof)
+    before = np.concatenate(([0], np.cumsum(spoof)))
+    listed = Ranges(before[references.offsets], references.starts[rows], references.ends[rows])
     if not unite:
         return listed
     neighbours = np.diff(rows) == 1
@@ -57,6 +59,8 @@ def united(ranges: Ranges, gap: int | Int64 = 0) -> tuple[Ranges, Int64]:
     """
     reach = _reach(ranges)
     joined = within_utterances(ranges.offsets, ranges.starts[1:] <= reach[:-1] + gap)
+    if not joined.any():
+        return ranges, np.arange(ranges.starts.size)
     heads = np.flatnonzero(np.concatenate(([True], ~joined)))[: ranges.starts.size]
     last = np.append(heads[1:], ranges.starts.size) - 1 if heads.size else heads
     return Ranges(np.searchsorted(heads, ranges.offsets), ranges.starts[heads], reach[last]), heads

@@ -135,11 +135,13 @@ def eval_(
         evaluation = corpus.evaluate(measure, how)
         first = next(iter(evaluation.measurements.values()))
         breakdowns = [corpus.break_down(one, metadata, first.measure, how) for one in by or ()]
+        by_utterance = None
+        if per_utterance is not None:
+            by_utterance = corpus.errors_by_utterance(first, {"convention": convention, **rules})
         with progress("signing"):
             text = render(evaluation, output.value, breakdowns)
         o.deliver(text, out, force)
-        if per_utterance is not None:
-            by_utterance = corpus.errors_by_utterance(first, {"convention": convention, **rules})
+        if by_utterance is not None:
             o.deliver(utterances_table(by_utterance).render("csv"), per_utterance, force)
 
 
