@@ -151,19 +151,20 @@ class Contest:
 
     def _most_confident(self, counts: Int64, limit: Int64) -> Flags:
         """Tell which proposals are among the ``limit`` first of their file; ``counts`` says how many it has."""
-        kept = np.repeat(counts <= limit, counts)
         tied = np.zeros(counts.size, bool)
         size = int(limit.max()) + 1
         alike = counts * size + limit  # files with the same of both
         everything = bool((alike == alike[0]).all())
         keys = alike[:1] if everything else np.unique(alike[counts > limit])
+        kept = np.empty(self.starts.size, bool) if everything else np.repeat(counts <= limit, counts)
         for count, most in (divmod(key, size) for key in keys.tolist()):
             files = np.flatnonzero(alike == count * size + most)
             rows = slice(None) if everything else (self.offsets[files][:, None] + np.arange(count)).ravel()
             lines = self.confidences[rows].reshape(-1, count)
-            chosen = lines >= np.sort(lines, axis=1)[:, count - most, None]
+            chosen = lines >= np.partition(lines, count - most, axis=1)[:, count - most, None]
             kept[rows] = chosen.ravel()
-            tied[files] = np.count_nonzero(chosen, axis=1) != most
+            if np.count_nonzero(chosen) > most * files.size:
+                tied[files] = np.count_nonzero(chosen, axis=1) > most
         if tied.any():
             places = places_in_file(self.offsets, *self._ties(slice(None)), -self.confidences, needed=tied)
             rows = rows_of(self.offsets, np.flatnonzero(tied))[0]

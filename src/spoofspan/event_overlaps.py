@@ -83,9 +83,10 @@ class Overlaps:
             best = self._best(lines)
             for iou in thresholds:
                 bound = float(iou / (1 + iou))
-                total += int(np.count_nonzero(best > bound + SURE))
-                near = np.flatnonzero(np.abs(best - bound) <= SURE)
-                if near.size:
+                sure, likely = (int(np.count_nonzero(best > limit)) for limit in (bound + SURE, bound - SURE))
+                total += sure
+                if likely > sure:
+                    near = np.flatnonzero(np.abs(best - bound) <= SURE)
                     some = self._only(np.arange(self.events.starts.size)[lines.events][near])
                     total += _events_in(some.reaching(iou, strictly=strictly))
         return total

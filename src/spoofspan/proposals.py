@@ -61,10 +61,11 @@ class Proposals:
         def place(row: int) -> str:
             return place_of(ids, self.offsets, row, "proposal")
 
-        bad = np.flatnonzero(np.isnan(self.confidences))
-        problems = Problems()
-        problems.extend((f"{place(int(row))}: the confidence is NaN" for row in bad), bad.size)
-        problems.raise_if_any("find out why the system gave no number there")
+        if self.confidences.size and np.isnan(self.confidences.min()):
+            bad = np.flatnonzero(np.isnan(self.confidences))
+            problems = Problems()
+            problems.extend((f"{place(int(row))}: the confidence is NaN" for row in bad), bad.size)
+            problems.raise_if_any("find out why the system gave no number there")
         check_ranges(self.starts, self.ends, place)
 
     def __len__(self) -> int:
