@@ -18,7 +18,7 @@ from spoofspan.errors import NothingToMeasureError, UsageError
 from spoofspan.event_measurement import EventMeasurement, counted, listing_hash, proposals_hash
 from spoofspan.event_proposals import Making, proposals_from_runs, refuse_smoothing_ranges
 from spoofspan.event_values import EventSide, check_parameters, event_value, variant_of
-from spoofspan.measures import Measure
+from spoofspan.measures import Measure, Measurement
 from spoofspan.nanoseconds import duration_ns
 from spoofspan.operating_point import OperatingPoint
 from spoofspan.overlaying import overlay_part, undecided_time
@@ -68,7 +68,7 @@ class EventEvaluation:
     threshold: float | None
     eer_rule: str | None
     # measures the range EER, for its operating point; needed only where no threshold is given
-    eer: Callable[[], Any]
+    eer: Callable[[], Measurement]
     inputs: Inputs | None = None  # whose hashes are shared, where the system gave scores
 
     def measured(self, measure: Measure) -> EventMeasurement:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from spoofspan.errors import UsageError
 from spoofspan.event_add2023 import add2023_score
-from spoofspan.event_contest import Contest, Variant, exact_iou
+from spoofspan.event_contest import VARIANTS, Contest, Variant, exact_iou
 from spoofspan.events import (
     AR_IOUS,
     EventScores,
-    avdeepfake1m_score,
     boundary_scores,
+    challenge_score,
     had_range_scores,
 )
 from spoofspan.measures import Measure
@@ -46,7 +46,7 @@ class EventSide:
 def variant_of(measure: Measure) -> Variant:
     """Whose rules a measure follows."""
     ending = measure.kind.name.rpartition("-")[2]
-    return ending if ending in ("avdeepfake1m", "activitynet") else "spoofspan"  # type: ignore[return-value]
+    return next((one for one in VARIANTS if one == ending), "spoofspan")
 
 
 def event_value(measure: Measure, side: EventSide) -> EventValue:
@@ -76,7 +76,7 @@ def _ar(measure: Measure, side: EventSide, contest: Contest) -> EventValue:
 
 
 def _challenge(measure: Measure, side: EventSide, contest: Contest) -> EventValue:
-    score = avdeepfake1m_score(side.references, side.proposals)
+    score = challenge_score(contest)
     parts = {f"ap@iou={iou:g}": value for iou, value in score.average_precisions.items()}
     return EventValue(score.value, parts | {f"ar@n={n}": value for n, value in score.average_recalls.items()})
 
@@ -97,8 +97,8 @@ def _had(measure: Measure, side: EventSide, contest: Contest) -> EventValue:
 
 def _one_of_three(measure: Measure, scores: EventScores, notes: tuple[str, ...] = ()) -> EventValue:
     name = measure.kind.name.rpartition("-")[2]
-    values = {one: float(getattr(scores, one)) for one in ("precision", "recall", "f1")}
-    counts = {one: float(getattr(scores, one)) for one in ("matched", "predicted", "expected")}
+    values = {one: getattr(scores, one) for one in ("precision", "recall", "f1")}
+    counts = {one: getattr(scores, one) for one in ("matched", "predicted", "expected")}
     return EventValue(values[name], counts | values, notes)
 
 

@@ -204,6 +204,11 @@ def avdeepfake1m_score(references: References, proposals: Proposals) -> AVDeepfa
     """
     contest = Contest.of(references, proposals, "avdeepfake1m")
     contest.refuse_nothing("the AV-Deepfake1M score")
+    return challenge_score(contest)
+
+
+def challenge_score(contest: Contest) -> AVDeepfake1MScore:
+    """As :func:`avdeepfake1m_score`, of a contest that is set up."""
     ap = {iou: contest.average_precision(exact_iou(iou)) for iou in CHALLENGE_IOUS}
     ar = {n: contest.average_recall(n, list(map(exact_iou, AR_IOUS))) for n in CHALLENGE_COUNTS}
     means = (sum(map(Fraction, values)) / len(values) for values in (ap.values(), ar.values()))
