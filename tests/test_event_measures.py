@@ -332,7 +332,7 @@ def test_every_option_of_making_does_what_it_says():
     assert recall(merge_gap=0.02) == (1, 1.0)  # [20, 100)
     assert recall(smoothing=3) == (1, 1.0)  # the frame of 0.8 has two low neighbours
     assert recall(min_duration=0.03) == (1, 0.0)
-    with pytest.raises(ss.UndefinedMeasureError, match="lower the threshold"):
+    with pytest.raises(ss.UndefinedMeasureError, match="move the threshold"):
         recall(min_duration=0.05)
 
 
@@ -613,7 +613,7 @@ def test_the_table_of_events_has_their_numbers(proposal_files, demo, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-m", "event-ap", "--threshold=-5"], "lower the threshold"),
+        (["-m", "event-ap", "--threshold=-5"], "move the threshold"),
         (["-m", "event-had-precision", "--threshold=-5"], "needs proposals"),
         (["-m", "add2023", "--min-duration", "100"], "needs proposals"),
         (["-m", "event-boundary-f1", "--min-duration", "100"], "needs proposals"),

@@ -227,7 +227,7 @@ def refuse_nothing(events: int, predicted: int, what: str) -> None:
         raise UndefinedMeasureError(f"{what} needs spoofed ranges, and the references have none; check their labels")
     if not predicted:
         raise UndefinedMeasureError(
-            f"{what} needs proposals, and there is none for these references; check the ids, or lower the threshold"
+            f"{what} needs proposals, and there is none for these references; check the ids, or move the threshold"
         )
 
 

@@ -160,7 +160,7 @@ def boundary_scores(references: References, predicted: Proposals | Scores, toler
             "check their labels"
         )
     if not found.size:
-        raise UndefinedMeasureError("boundary scores need a predicted boundary, and there is none; lower the threshold")
+        raise UndefinedMeasureError("boundary scores need a predicted boundary, and there is none; move the threshold")
     # Neighbours have one axis: [edge, edge] and [edge - tolerance, edge + tolerance] meet iff they are near enough.
     # Both in order, each expected one takes the earliest free predicted one, which is optimal for equal tolerances.
     points = Ranges(expected_offsets, 2 * expected, 2 * expected + 1)

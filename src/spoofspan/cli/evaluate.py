@@ -109,7 +109,7 @@ def eval_(
 
       spoofspan eval ref.rttm eval.score --by kind --by speaker --metadata protocol.txt
 
-      spoofspan eval metadata.json proposals.json -m event-ap@iou=0.5 -m event-ar@n=20
+      spoofspan eval metadata.json proposals.json -m event-ap@iou=0.5
     """
     from spoofspan.report.results import render, utterances_table
 
