@@ -135,17 +135,16 @@ def main() -> int:
         )
         return references, Proposals(tuple(corpus.utterances), *columns)
 
-    figures: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {
-        "AP@0.5": (lambda: loop_ap(files, 0.5), lambda: average_precision_at(*build(), 0.5)),
-        "AP@0.3 (events in each other's way)": (
-            lambda: loop_ap(files, 0.3),
-            lambda: average_precision_at(*build(), 0.3),
-        ),
-        "AR@10": (lambda: loop_ar(files, 10), lambda: average_recall_at(*build(), 10)),
-    }
+    def sides(
+        loop: Callable[[Files, float], float], package: Callable[..., float], parameter: float
+    ) -> list[Callable[[], float]]:
+        return [lambda: loop(files, parameter), lambda: package(*build(), parameter)]
+
+    figures = {f"AP@{iou}": sides(loop_ap, average_precision_at, iou) for iou in (0.3, 0.5, 0.95)}
+    figures |= {f"AR@{n}": sides(loop_ar, average_recall_at, n) for n in (10, 20, 50)}
     missed = False
-    for name, sides in figures.items():
-        (loop, package), (a, b) = best_times(list(sides), options.repetitions)
+    for name, both in figures.items():
+        (loop, package), (a, b) = best_times(both, options.repetitions)
         ratio = loop / package
         agree = abs(a - b) < 1e-9
         missed |= not agree or (options.scale >= 1 and ratio < BOUND)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from spoofspan.measure_kinds import KINDS
+from spoofspan.event_kinds import all_kinds
+from spoofspan.measures import Measure
 
 PAGE = Path(__file__).with_name("measures.md")
 BEGIN, END = "<!-- begin: made by make_measures.py -->", "<!-- end: made by make_measures.py -->"
@@ -18,10 +19,16 @@ def main(arguments: list[str]) -> None:
     _, _, after = rest.partition(END)
     lines = ["| name | formula | better | taken | reference |", "|---|---|---|---|---|"]
     taken = {"eer": "EER rule", "threshold": "at a threshold", "ranking": "over all", "cost": "over all"}
-    for kind in KINDS.values():
+    for kind in all_kinds():
         formula = kind.formula.replace("|", "\\|")
-        how = "scores at their word" if kind.declared else "with ASV scores" if kind.needs_asv else taken[kind.group]
-        lines.append(f"| `{kind.name}` | {formula} | {kind.direction} | {how} | {kind.reference} |")
+        how = "scores at their word" if kind.declared else taken.get(kind.group, "")
+        if kind.needs_asv:
+            how = "with ASV scores"
+        name = kind.name
+        if kind.group == "event":
+            name = str(Measure.parse(f"event-{kind.name}"))
+            how = "of proposals, by confidence" if kind.ranked else "of proposals"
+        lines.append(f"| `{name}` | {formula} | {kind.direction} | {how} | {kind.reference} |")
     table = "\n".join(lines)
     made = f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
     if "--check" not in arguments:

@@ -432,7 +432,7 @@ NONE = proposals_of({"a": []})
 def test_without_events_or_proposals_there_is_no_number(measure):
     with pytest.raises(ss.UndefinedMeasureError, match="check"):
         measure(references_of({"a": []}), SOME)
-    with pytest.raises(ss.UndefinedMeasureError, match="lower the threshold"):
+    with pytest.raises(ss.UndefinedMeasureError, match="move the threshold"):
         measure(references_of({"a": [(1, 10)]}), NONE)
 
 

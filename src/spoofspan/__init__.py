@@ -38,10 +38,13 @@ from spoofspan.signature import Signature
 from spoofspan.table import ResolutionTable, resolution_table
 
 if TYPE_CHECKING:
+    from spoofspan.event_measurement import EventMeasurement
+    from spoofspan.event_proposals import proposals_from_scores
     from spoofspan.formats.partialspoof_dataset import Dataset, read_dataset
     from spoofspan.formats.reading import read_references, read_scores
     from spoofspan.formats.sharding import sharded
     from spoofspan.given_utterances import evaluate_utterances
+    from spoofspan.proposals import Proposals, read_proposals
     from spoofspan.streaming import evaluate_shards
     from spoofspan.tandem import read_verification_scores
     from spoofspan.uncertainty import (
@@ -66,10 +69,12 @@ __all__ = [
     "EqualErrorRate",
     "ErrorCurve",
     "Evaluation",
+    "EventMeasurement",
     "Interval",
     "Measure",
     "Measurement",
     "OperatingPoint",
+    "Proposals",
     "References",
     "Resampling",
     "ResolutionTable",
@@ -99,8 +104,10 @@ __all__ = [
     "overlay",
     "point_eer",
     "point_mass",
+    "proposals_from_scores",
     "range_eer",
     "read_dataset",
+    "read_proposals",
     "read_references",
     "read_scores",
     "read_utterance_scores",
@@ -118,10 +125,14 @@ _LATER = {
         "uncertainty",
     ),
     "Dataset": "formats.partialspoof_dataset",
+    "EventMeasurement": "event_measurement",
+    "Proposals": "proposals",
     "UtteranceScores": "utterance_scores",
     "evaluate_shards": "streaming",
     "evaluate_utterances": "given_utterances",
+    "proposals_from_scores": "event_proposals",
     "read_dataset": "formats.partialspoof_dataset",
+    "read_proposals": "proposals",
     "read_references": "formats.reading",
     "read_scores": "formats.reading",
     "read_utterance_scores": "utterance_scores",

@@ -15,6 +15,8 @@ from spoofspan.breakdown import UtteranceErrors, errors_with
 from spoofspan.columns import offsets_of
 from spoofspan.curve import ErrorCurve, error_curve_of
 from spoofspan.errors import UndefinedMeasureError, UsageError
+from spoofspan.event_kinds import BASIS as EVENT
+from spoofspan.event_kinds import USUAL as USUAL_OF_EVENTS
 from spoofspan.labelling import label_references
 from spoofspan.mass import ScoreMass
 from spoofspan.measures import (
@@ -38,7 +40,9 @@ from spoofspan.valuing import ScoresAre
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from spoofspan.event_evaluation import EventEvaluation
     from spoofspan.given_utterances import GivenScores
+    from spoofspan.proposals import Proposals
     from spoofspan.rules import RuleArguments
     from spoofspan.tandem import VerificationScores
     from spoofspan.uncertainty.resampling import Resampling
@@ -297,7 +301,7 @@ class Evaluation:
 
 def evaluate(
     references: References,
-    scores: Scores,
+    scores: Scores | Proposals,
     measures: Sequence[str | Measure] = ("range-eer",),
     *,
     convention: str = "default",
@@ -307,6 +311,9 @@ def evaluate(
     utterance_scores: UtteranceScores | None = None,
     asv_scores: VerificationScores | None = None,
     on_undefined: OnUndefined | None = None,
+    smoothing: int | None = None,
+    min_duration: float = 0.0,
+    merge_gap: float = 0.0,
     confidence: float | None = None,
     resampling: Resampling | None = None,
     **rules: Unpack[RuleArguments],
@@ -318,8 +325,12 @@ def evaluate(
     error; with ``on_undefined`` it is left out, and that is called with the reason.
 
     With ``utterance_scores``, measures of utterances are of these, and not of the lowest score of each utterance.
-    ``asv_scores`` (:func:`spoofspan.tandem.read_verification_scores`) are for ``utterance-min-tdcf``. With
-    ``confidence`` (0.95) each value has an interval, by a bootstrap over utterances; ``resampling`` says otherwise
+    ``asv_scores`` (:func:`spoofspan.tandem.read_verification_scores`) are for ``utterance-min-tdcf``.
+
+    Event measures (``event-ap@iou=0.5``) also take proposals in the place of scores. Of scores, proposals are made at
+    the threshold; ``smoothing``, ``min_duration`` and ``merge_gap`` are those of ``proposals_from_scores``.
+
+    With ``confidence`` (0.95) each value has an interval, by a bootstrap over utterances; ``resampling`` says otherwise
     (``Resampling(clusters=...)``).
     """
     given = None
@@ -332,22 +343,45 @@ def evaluate(
 
         resampling = replace(resampling or Resampling(), confidence=confidence)
     results: dict[str, Measurement] = {}
-    inputs = Inputs(references, scores)
-    for measure in track(parse_measures(measures), "measuring"):
-        try:
-            result = _measure(
-                measure,
-                inputs,
-                convention,
-                eer_rule,
-                "raise",
-                rules,
-                threshold,
-                scores_are,
-                asv_scores,
-                given,
-                resampling,
+    wanted = parse_measures(measures)
+    inputs = Inputs(references, scores) if isinstance(scores, Scores) else None
+
+    def of_scores(measure: Measure) -> Measurement:
+        if inputs is None:
+            raise UsageError(
+                f"{measure} needs scores, and these are proposals; they have event measures: event-ap@iou=0.5"
             )
+        return _measure(
+            measure,
+            inputs,
+            convention,
+            eer_rule,
+            "raise",
+            rules,
+            threshold,
+            scores_are,
+            asv_scores,
+            given,
+            resampling,
+        )
+
+    events: EventEvaluation | None = None
+    if any(measure.basis == EVENT for measure in wanted):
+        from spoofspan.event_evaluation import EventEvaluation
+        from spoofspan.event_proposals import Making
+
+        if resampling is not None:
+            raise UsageError("event measures have no intervals yet; measure them without confidence= (--confidence)")
+        making = Making(smoothing, min_duration, merge_gap)
+        eer = partial(of_scores, Measure("range-eer"))
+        events = EventEvaluation(references, scores, making, convention, rules, threshold, eer_rule, eer, inputs)
+    elif smoothing is not None or min_duration or merge_gap:
+        raise UsageError(
+            "smoothing, min_duration and merge_gap are for event measures, and there is none: event-ap@iou=0.5"
+        )
+    for measure in track(wanted, "measuring"):
+        try:
+            result = events.measured(measure) if events and measure.basis == EVENT else of_scores(measure)
         except UndefinedMeasureError as error:
             if on_undefined is None:
                 raise
@@ -357,8 +391,10 @@ def evaluate(
     return Evaluation(results)
 
 
-def default_measures(scores: Scores, convention: str = "default") -> list[str]:
-    """What is measured if nothing is asked for: range EER, point EER at the hop, utterance EER."""
+def default_measures(scores: Scores | Proposals, convention: str = "default") -> list[str]:
+    """What is measured if nothing is asked for: the EER of ranges, points and utterances; AP and AR of proposals."""
+    if not isinstance(scores, Scores):
+        return list(USUAL_OF_EVENTS)
     return measures_for_hop(scores.hop, convention)
 
 

@@ -6,7 +6,7 @@
     proposals     [-----------)  [---)  [--------)
     pairs          0 - 0                 1 - 2
 
-IoU is compared exactly: ``intersection * denominator >= union * numerator``, never as a quotient of floats.
+IoU is compared exactly: ``intersection * denominator >= union * numerator``, never as a quotient of rounded floats.
 """
 
 from __future__ import annotations
@@ -53,10 +53,6 @@ class Pairs:
         crowded[utterances[often[self.proposals]]] = True
         return crowded[utterances]
 
-    def found(self) -> int:
-        """Count the events that are in a pair."""
-        return int(np.count_nonzero(np.diff(self.events))) + bool(self.events.size)
-
 
 def _reaches(intersections: Int64, unions: Int64, iou: Fraction, strictly: bool) -> Flags:
     num, den = iou.numerator, iou.denominator
@@ -92,6 +88,11 @@ def overlapping_pairs(events: Ranges, offsets: Int64, starts: Int64, ends: Int64
         row, common = rows[some], common[some]
         union = ends[row] - starts[row] + (events.ends[event] - events.starts[event]) - common
         found.append((event, row, common, union))
+    return joined(found)
+
+
+def joined(found: list[tuple[Int64, ...]]) -> Pairs:
+    """Make one of pairs that were found piece by piece."""
     if not found:
         nothing = np.zeros(0, np.int64)
         return Pairs(nothing, nothing, nothing, nothing)
@@ -114,24 +115,35 @@ def most_confident(pairs: Pairs, confidences: Float64) -> Int64:
     return taking
 
 
-def take_in_turns(takers: Int64, taken: Int64, turns: Int64) -> Int64:
-    """Let takers choose one by one: each takes the first of its wishes that is still free.
+def take_by_rank(takers: Int64, taken: Int64, ranks: Int64) -> Int64:
+    """Let takers choose one by one, the lowest rank first: each takes the first of its wishes that is still free.
 
-    Rows are wishes, those of a taker in a row and in order of preference. ``turns`` is the turn of the row's taker;
-    takers of one turn never wish for the same thing (they belong to different utterances), so a turn is one step for
-    the whole corpus. Returns the rows that came true.
+    Rows are wishes, those of a taker in a row and in order of preference; ``ranks`` is the rank of the row's taker, its
+    own in the whole corpus. Returns the rows that came true.
+
+    All choose at once: where several want the same, the lowest rank gets it, and whoever is turned down or driven out
+    goes on to the next wish. Nobody drives out the lowest rank of all, so it keeps its first wish; nobody but it drives
+    out the next one, and so on: the result is that of choosing one by one, in a few rounds.
     """
-    by_turn = np.argsort(turns, kind="stable")
-    bounds = np.flatnonzero(np.diff(turns[by_turn])) + 1
-    free = np.ones(int(taken.max()) + 1 if taken.size else 0, bool)
-    true: list[Int64] = []
-    for rows in np.split(by_turn, bounds):
-        possible = rows[free[taken[rows]]]
-        if possible.size:
-            chosen = possible[np.concatenate(([True], takers[possible][1:] != takers[possible][:-1]))]
-            free[taken[chosen]] = False
-            true.append(chosen)
-    return np.concatenate(true) if true else np.zeros(0, np.int64)
+    count = takers.size
+    if not count:
+        return np.zeros(0, np.int64)
+    starts_here = np.concatenate(([True], takers[1:] != takers[:-1]))
+    goes_on = np.append(~starts_here[1:], False)  # the next row is another wish of the same taker
+    nobody = np.iinfo(np.int64).max
+    best = np.full(int(taken.max()) + 1, nobody)
+    holder = np.full(best.size, -1)  # the row that has it
+    asking = np.flatnonzero(starts_here)
+    while asking.size:
+        wanted = taken[asking]
+        np.minimum.at(best, wanted, ranks[asking])
+        gets = ranks[asking] == best[wanted]
+        winners = asking[gets]
+        driven_out = holder[taken[winners]]
+        holder[taken[winners]] = winners
+        turned_down = np.concatenate((asking[~gets], driven_out[driven_out >= 0]))
+        asking = turned_down[goes_on[turned_down]] + 1
+    return holder[holder >= 0]
 
 
 def places_in_file(offsets: Int64, *keys: Int64 | Float64, needed: Flags) -> Int64:

@@ -14,17 +14,53 @@ by time, in spoof polarity (scores that are higher for bona fide are mirrored), 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from spoofspan.columns import Flags, place_of, utterance_of_rows, within_utterances
+from spoofspan.columns import Flags, blocks, offsets_of, place_of, utterance_of_rows, within_utterances
 from spoofspan.covering import score_times
 from spoofspan.errors import DataError, UsageError
 from spoofspan.event_ranges import Ranges, united
+from spoofspan.mass import ROWS_PER_BLOCK
 from spoofspan.nanoseconds import Float64, Int64, duration_ns
 from spoofspan.proposals import Proposals
 from spoofspan.references import References, durations_of
+from spoofspan.score_runs import RunBlock, ScoreRuns
 from spoofspan.scores import Scores
+
+
+@dataclass(frozen=True)
+class Making:
+    """How proposals are made of scores, beside the threshold; times in seconds."""
+
+    smoothing: int | None = None
+    min_duration: float = 0.0
+    merge_gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        frames = self.smoothing
+        if frames is not None and (
+            isinstance(frames, bool) or not isinstance(frames, int | np.integer) or frames < 1 or frames % 2 == 0
+        ):
+            raise UsageError(f"smoothing must be an odd number of frames, not {frames!r}")
+        for name in ("min_duration", "merge_gap"):
+            if duration_ns(getattr(self, name), name) < 0:
+                raise UsageError(f"{name} must be 0 or more seconds, not {getattr(self, name)!r}")
+
+    @property
+    def shortest(self) -> int:
+        """The shortest proposal, in ns."""
+        return duration_ns(self.min_duration, "min_duration")
+
+    @property
+    def widest(self) -> int:
+        """The widest gap that is bridged, in ns."""
+        return duration_ns(self.merge_gap, "merge_gap")
+
+    def __str__(self) -> str:
+        """The spelling of signatures."""
+        return f"smoothing:{self.smoothing or 1},min_duration:{self.shortest}ns,merge_gap:{self.widest}ns"
 
 
 def proposals_from_scores(
@@ -55,9 +91,7 @@ def proposals_from_scores(
     """
     if not isinstance(threshold, int | float | np.number) or np.isnan(threshold):
         raise UsageError(f"threshold must be a number in the polarity of the scores, not {threshold!r}")
-    shortest, widest = (
-        _not_negative(seconds, name) for seconds, name in ((min_duration, "min_duration"), (merge_gap, "merge_gap"))
-    )
+    making = Making(smoothing, min_duration, merge_gap)
     starts, ends = score_times(scores)
     _refuse_overlaps(scores, starts, ends)
     if durations is not None:
@@ -66,25 +100,79 @@ def proposals_from_scores(
     # in double precision, or a threshold would be rounded to the type of the scores
     towards_spoof = scores.values.astype(np.float64) * (1.0 if scores.higher == "spoof" else -1.0) + 0.0
     decided = towards_spoof > (threshold if scores.higher == "spoof" else -threshold)
-    if smoothing is not None:
-        decided = _median(decided, scores, smoothing)
+    if making.smoothing is not None:
+        refuse_smoothing_ranges(scores)
+        decided = _median(decided, scores.offsets, making.smoothing)
+    made = _joined(scores.utterances, scores.offsets, starts, ends, towards_spoof, decided, making)
+    return Proposals(scores.utterances, *made)
+
+
+def proposals_from_runs(
+    utterances: tuple[str, ...], runs: ScoreRuns, threshold: float, making: Making, *, everything: bool = False
+) -> Proposals:
+    """As :func:`proposals_from_scores`, of scores to which the rules have been applied.
+
+    With ``everything``, all scores are called spoof, whatever the threshold.
+    """
+    limit = threshold if runs.higher == "spoof" else -threshold
+    counts: list[Int64] = []
+    columns: list[tuple[Float64, Int64, Int64]] = []
+    rows = np.diff(runs.offsets)
+    for first, last in blocks(rows, np.zeros_like(rows), ROWS_PER_BLOCK, 1):
+        offsets, starts, ends, towards_spoof = _spans(runs.block(first, last))
+        decided = np.ones(starts.size, bool) if everything else towards_spoof > limit
+        if making.smoothing is not None:
+            decided = _median(decided, offsets, making.smoothing)
+        made = _joined(utterances[first:last], offsets, starts, ends, towards_spoof, decided, making)
+        counts.append(np.diff(made[0]))
+        columns.append(made[1:])
+    confidences, starts, ends = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return Proposals(utterances, offsets_of(np.concatenate(counts)), confidences, starts, ends)
+
+
+def _spans(block: RunBlock) -> tuple[Int64, Int64, Int64, Float64]:
+    """Return the runs that have time: offsets, starts, ends, and scores in spoof polarity."""
+    utterance = utterance_of_rows(block.offsets)
+    ends = block.ends(utterance, np.arange(utterance.size) - block.offsets[utterance])
+    lasting, odd, by = block.durations()
+    starts = ends - lasting
+    starts[odd] -= by
+    without = block.rows_without_time()
+    starts[without] = ends[without]
+    rows = np.flatnonzero(ends > starts)
+    return np.searchsorted(rows, block.offsets), starts[rows], ends[rows], 0.0 - block.values[rows].astype(np.float64)
+
+
+def refuse_smoothing_ranges(scores: Scores) -> None:
+    """Smoothing counts frames."""
+    if scores.hops is None or scores.window is not None:
+        raise UsageError(
+            "smoothing counts frames, and these scores are ranges, or windows that overlap; resample them first: "
+            "scores.resample()"
+        )
+
+
+def _joined(
+    utterances: tuple[str, ...],
+    offsets: Int64,
+    starts: Int64,
+    ends: Int64,
+    towards_spoof: Float64,
+    decided: Flags,
+    making: Making,
+) -> tuple[Int64, Float64, Int64, Int64]:
+    """Join what is decided spoof, bridge gaps, drop what is short, and give each its confidence."""
     rows = np.flatnonzero(decided & (ends > starts))
-    ranges, heads = united(Ranges(np.searchsorted(rows, scores.offsets), starts[rows], ends[rows]), widest)
+    ranges, heads = united(Ranges(np.searchsorted(rows, offsets), starts[rows], ends[rows]), making.widest)
     last = np.append(heads[1:], rows.size) - 1 if heads.size else heads
-    keep = np.flatnonzero(ranges.ends - ranges.starts >= shortest)
+    keep = np.flatnonzero(ranges.ends - ranges.starts >= making.shortest)
     confidences = _means(towards_spoof, ends - starts, rows[heads[keep]], rows[last[keep]])
     made = np.searchsorted(keep, ranges.offsets), confidences, ranges.starts[keep], ranges.ends[keep]
     bad = np.flatnonzero(np.isnan(confidences))
     if bad.size:
-        place = place_of(scores.utterances, made[0], int(bad[0]), "proposal")
+        place = place_of(utterances, made[0], int(bad[0]), "proposal")
         raise DataError(f"{place}: its scores are infinite both ways and have no mean; replace the infinite scores")
-    return Proposals(scores.utterances, *made)
-
-
-def _not_negative(seconds: float, name: str) -> int:
-    if (ns := duration_ns(seconds, name)) < 0:
-        raise UsageError(f"{name} must be 0 or more seconds, not {seconds!r}")
-    return ns
+    return made
 
 
 def _refuse_overlaps(scores: Scores, starts: Int64, ends: Int64) -> None:
@@ -97,16 +185,12 @@ def _refuse_overlaps(scores: Scores, starts: Int64, ends: Int64) -> None:
         )
 
 
-def _median(decided: Flags, scores: Scores, frames: int) -> Flags:
+def _median(decided: Flags, offsets: Int64, frames: int) -> Flags:
     """Filter decisions: the median of scores is beyond a threshold iff most of the scores are."""
-    if isinstance(frames, bool) or not isinstance(frames, int | np.integer) or frames < 1 or frames % 2 == 0:
-        raise UsageError(f"smoothing must be an odd number of frames, not {frames!r}")
-    if scores.hops is None:
-        raise UsageError("smoothing counts frames, and these scores are ranges; resample them first: scores.resample()")
     half = int(frames) // 2
     before = np.concatenate(([0], np.cumsum(decided)))
-    utterance = utterance_of_rows(scores.offsets)
-    first, last = scores.offsets[utterance], scores.offsets[utterance + 1] - 1
+    utterance = utterance_of_rows(offsets)
+    first, last = offsets[utterance], offsets[utterance + 1] - 1
     row = np.arange(decided.size)
     low, high = row - half, row + half
     spoof = before[np.minimum(high, last) + 1] - before[np.maximum(low, first)]

@@ -34,8 +34,10 @@ def spoof_ranges(references: References, *, unite: bool) -> Ranges:
 
     What the source rounded apart (by no more than ``snap``, with nothing between) touches.
     """
-    rows = np.flatnonzero(references.labels == SPOOF)
-    listed = Ranges(np.searchsorted(rows, references.offsets), references.starts[rows], references.ends[rows])
+    spoof = references.labels == SPOOF
+    rows = np.flatnonzero(spoof)
+    before = np.concatenate(([0], np.cumsum(spoof)))
+    listed = Ranges(before[references.offsets], references.starts[rows], references.ends[rows])
     if not unite:
         return listed
     neighbours = np.diff(rows) == 1
@@ -57,6 +59,8 @@ def united(ranges: Ranges, gap: int | Int64 = 0) -> tuple[Ranges, Int64]:
     """
     reach = _reach(ranges)
     joined = within_utterances(ranges.offsets, ranges.starts[1:] <= reach[:-1] + gap)
+    if not joined.any():
+        return ranges, np.arange(ranges.starts.size)
     heads = np.flatnonzero(np.concatenate(([True], ~joined)))[: ranges.starts.size]
     last = np.append(heads[1:], ranges.starts.size) - 1 if heads.size else heads
     return Ranges(np.searchsorted(heads, ranges.offsets), ranges.starts[heads], reach[last]), heads
@@ -75,12 +79,15 @@ def _reach(ranges: Ranges) -> Int64:
     return reach
 
 
-def inner_edges(ranges: Ranges, extents: Int64 | None) -> tuple[Int64, Int64]:
-    """Return the edges strictly inside (0, extent), in order, and their offsets."""
+def inner_edges(ranges: Ranges, extents: Int64 | None, snap: int = 0) -> tuple[Int64, Int64]:
+    """Return the edges strictly inside (0, extent), in order, and their offsets.
+
+    What misses 0 or the extent by no more than ``snap`` lies there: the source rounded it.
+    """
     edges = np.stack((ranges.starts, ranges.ends), axis=1).ravel()
     utterance = np.repeat(utterance_of_rows(ranges.offsets), 2)
-    inside = edges > 0
+    inside = edges > snap
     if extents is not None:
-        inside &= edges < extents[utterance]
+        inside &= edges < extents[utterance] - snap
     counts = np.bincount(utterance[inside], minlength=ranges.offsets.size - 1)
     return edges[inside], offsets_of(counts)

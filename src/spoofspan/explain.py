@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spoofspan.errors import UsageError, nearest_name
-from spoofspan.measure_kinds import KINDS, PAPER
+from spoofspan.event_kinds import ALIASES, EVENT_KINDS
+from spoofspan.measure_kinds import KINDS, PAPER, Kind
 from spoofspan.measures import Measure
 from spoofspan.rules import CHOICES, CONVENTIONS, Rules
 
@@ -88,7 +89,18 @@ def explain(subject: str) -> str:
     except UsageError:
         if name in KINDS:
             return _explain_measure(Measure.parse(f"{KINDS[name].bases[0]}-{name}"))
-    known = [*MEASURES, *KINDS, *RULES, *EER_RULES, *CONVENTIONS, "measures"]
+        if name in EVENT_KINDS:
+            return _explain_measure(Measure.parse(f"event-{name}"))
+    known = [
+        *MEASURES,
+        *KINDS,
+        *(f"event-{one}" for one in EVENT_KINDS),
+        *ALIASES,
+        *RULES,
+        *EER_RULES,
+        *CONVENTIONS,
+        "measures",
+    ]
     raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")
 
 
@@ -101,7 +113,12 @@ def _explain_measure(measure: Measure) -> str:
     kind = measure.kind
     if measure.family in MEASURES:
         return f"{measure} (measure)\n\n{MEASURES[measure.family]}"
-    counted = {"range": "durations (ns)", "point": "points of one resolution", "utterance": "utterances"}[measure.basis]
+    counted = {
+        "range": "durations (ns)",
+        "point": "points of one resolution",
+        "utterance": "utterances",
+        "event": "events: spoofed ranges of the references, against proposed ranges",
+    }[measure.basis]
     lines = [
         f"{measure} (measure): {kind.about}",
         "",
@@ -114,6 +131,13 @@ def _explain_measure(measure: Measure) -> str:
     if kind.group == "threshold":
         lines.append("Taken at --threshold, at that of --threshold-from, or at that of the EER;")
         lines.append(f"at the best threshold under a constraint: {measure.basis}-{kind.name}@fpr=0.01.")
+    if kind.averaged:
+        lines.append(f"{measure.basis}-{kind.name}-macro has the mean over utterances.")
+    if kind.group == "event":
+        lines.append(
+            "Of proposals as given, or made of scores at --threshold, at that of --threshold-from, or at that of"
+        )
+        lines.append("the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/events.md.")
     if kind.parameters:
         lines.append(f"Parameters: {', '.join(f'{name}={value:g}' for name, value in measure.parameters)}.")
     if kind.reference:
@@ -122,15 +146,21 @@ def _explain_measure(measure: Measure) -> str:
 
 
 def _list_measures() -> str:
-    width = max(map(len, KINDS))
-    rows = [f"  {kind.name:{width}}  {kind.formula}  ({kind.direction} is better)" for kind in KINDS.values()]
+    def rows(kinds: Mapping[str, Kind]) -> list[str]:
+        width = max(map(len, kinds))
+        return [f"  {kind.name:{width}}  {kind.formula}  ({kind.direction} is better)" for kind in kinds.values()]
+
     return "\n".join(
         [
             "A measure is <basis>-<name>: range-f1 (durations), point-f1@20ms (points), utterance-f1.",
             "range-f1-bonafide has bona fide as positive, range-f1-macro is the mean over utterances,",
             "range-fnr@fpr=0.01 is taken at the best threshold under a constraint.",
             "",
-            *rows,
+            *rows(KINDS),
+            "",
+            "Of events, that is spoofed ranges against proposed ones: event-ap@iou=0.5, event-ar@n=20, event-add2023.",
+            "",
+            *rows(EVENT_KINDS),
         ]
     )
 
@@ -151,7 +181,7 @@ def _explain_signature(signature: str) -> str:
     measure, eer_rule, *fields = comparable.split("|")
     lines = [
         "Numbers may be compared if this part of their signatures is the same:",
-        f"  measure {measure}, EER rule {eer_rule}",
+        f"  measure {measure}, {'read off: ' if ':' in eer_rule else 'EER rule '}{eer_rule}",
     ]
     for field in fields:
         name, _, value = field.partition(":")
@@ -159,6 +189,7 @@ def _explain_signature(signature: str) -> str:
             "rules": "version of the rules",
             "references": "hash of the references",
             "utterance-scores": "scores of whole utterances, not the lowest of each",
+            "listing": "hash of the spoof ranges as they are listed",
             "utterances": "number and hash of the utterances" if value.count(":") else "which utterances count",
         }.get(name)
         lines.append(f"  {name} = {value}" + (f"   ({about})" if about else ""))

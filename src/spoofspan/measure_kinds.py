@@ -1,7 +1,8 @@
 """What can be measured: every kind of measure with its formula, direction, parameters and reference.
 
-A measure is spelled ``<basis>-<name>``: the basis is ``range`` (durations), ``point`` (``@`` a resolution) or
-``utterance``. For what has a positive class that is spoof; ``-bonafide`` at the end of the name makes it bona fide.
+A measure is spelled ``<basis>-<name>``: the basis is ``range`` (durations), ``point`` (``@`` a resolution),
+``utterance`` or ``event`` (whose kinds are in :mod:`spoofspan.event_kinds`). For what has a positive class that is
+spoof; ``-bonafide`` at the end of the name makes it bona fide.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ DCF = {"p_spoof": 0.05, "cost_miss": 1.0, "cost_false_alarm": 10.0}
 TDCF = {"form": 2021.0, "p_spoof": 0.05, "p_nontarget": 0.0095, "cost_miss": 1.0}
 TDCF |= {"cost_false_alarm": 10.0, "cost_false_alarm_spoof": 10.0}
 
-Group = Literal["eer", "threshold", "ranking", "cost"]
+Group = Literal["eer", "threshold", "ranking", "cost", "event"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Kind:
     positive: bool = False  # has a positive class, which may be bona fide
     needs_asv: bool = False  # needs the scores of a speaker verification system
     declared: bool = False  # needs to know what the scores are: log-likelihood ratios or probabilities
+    ranked: bool = False  # needs confidences, which hard decisions have not
+    averaged: bool = False  # has a mean over utterances of its own (-macro)
     parameters: Mapping[str, float] = field(default_factory=dict)  # with what they are if nothing is said
     bases: tuple[str, ...] = BASES
 

@@ -1,7 +1,7 @@
 """Measures and measurements: a measure is a name with one spelling, a measurement a value with all that belongs to it.
 
-``range-eer``, ``point-eer@20ms``, ``range-f1``, ``range-fnr@fpr=0.01`` are canonical spellings; they are arguments,
-column titles and parts of signatures at once. :mod:`spoofspan.measure_kinds` lists what there is.
+``range-eer``, ``point-eer@20ms``, ``range-f1``, ``range-fnr@fpr=0.01``, ``event-ap@iou=0.5`` are canonical spellings;
+they are arguments, column titles and parts of signatures at once. :mod:`spoofspan.measure_kinds` lists what there is.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from spoofspan.bisection import Bisection, BisectionStep
 from spoofspan.errors import UsageError, nearest_name
+from spoofspan.event_kinds import ALIASES, BASIS, all_kinds, kinds_of
 from spoofspan.measure_kinds import KINDS, Kind
 from spoofspan.operating_point import OperatingPoint
 from spoofspan.rules import Rules, Touched
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from spoofspan.uncertainty.intervals import Interval
 
 EXAMPLES = (
-    *(f"{basis}-{kind.name}" for kind in KINDS.values() for basis in kind.bases if basis != "point"),
+    *(f"{basis}-{kind.name}" for kind in all_kinds() for basis in kind.bases if basis != "point"),
     *(f"point-{kind.name}@20ms" for kind in KINDS.values() if "point" in kind.bases),
 )
 _FAMILY = re.compile(
-    r"(?P<basis>range|point|utterance)-(?P<name>[a-z0-9-]+?)(?P<positive>-bonafide)?(?P<macro>-macro)?"
+    r"(?P<basis>range|point|utterance|event)-(?P<name>[a-z0-9-]+?)(?P<positive>-bonafide)?(?P<macro>-macro)?"
 )
 _RESOLUTION = re.compile(r"(?P<number>[0-9.]+)(?P<unit>ms|s)")
 # From this gap between FPR and FNR on, "equal" error rate is a bold name for their mean.
@@ -67,13 +68,18 @@ class Measure:
 
     @property
     def basis(self) -> str:
-        """What is counted: range (durations), point or utterance."""
+        """What is counted: range (durations), point, utterance or event."""
         return self._matched()["basis"]
 
     @property
     def kind(self) -> Kind:
         """What is made of it."""
-        return KINDS[self._matched()["name"]]
+        return kinds_of(self.basis)[self._matched()["name"]]
+
+    @property
+    def eer(self) -> Measure:
+        """The EER at whose threshold it is taken, if nothing else is said."""
+        return Measure(f"{'range' if self.basis == BASIS else self.basis}-eer", self.resolution)
 
     @property
     def positive(self) -> Literal["spoof", "bonafide"]:
@@ -87,7 +93,7 @@ class Measure:
 
     def _matched(self) -> re.Match[str]:
         match = _FAMILY.fullmatch(self.family)
-        if match is None or match["name"] not in KINDS:
+        if match is None or match["name"] not in kinds_of(match["basis"]):
             raise UsageError(_no_measure(self.family))
         return match
 
@@ -97,10 +103,11 @@ class Measure:
         if isinstance(spelling, Measure):
             return spelling
         family, *parts = str(spelling).strip().split("@")
+        family = ALIASES.get(family, family)
         match = _FAMILY.fullmatch(family)
-        if match is None or match["name"] not in KINDS or match["basis"] not in KINDS[match["name"]].bases:
+        kind = None if match is None else kinds_of(match["basis"]).get(match["name"])
+        if match is None or kind is None or match["basis"] not in kind.bases:
             raise UsageError(_no_measure(str(spelling)))
-        kind = KINDS[match["name"]]
         resolution: float | None = None
         given: tuple[str, str] | None = None
         parameters = dict(kind.parameters)
@@ -112,12 +119,12 @@ class Measure:
             else:
                 _set_parameters(spelling, part, parameters)
         if (match["basis"] == "point") != (resolution is not None):
-            raise UsageError(
-                f"no measure {spelling!r}: points have a resolution, and nothing else has: point-{kind.name}@20ms"
-            )
+            example = f"point-{kind.name if 'point' in kind.bases else 'eer'}@20ms"
+            raise UsageError(f"no measure {spelling!r}: points have a resolution, and nothing else has: {example}")
         if match["positive"] and not kind.positive:
             raise UsageError(f"no measure {spelling!r}: {kind.name} has no positive class; leave -bonafide out")
-        if match["macro"] and (kind.group != "threshold" or match["basis"] != "range" or given is not None):
+        at_threshold = kind.group == "threshold" and match["basis"] == "range" and given is None
+        if match["macro"] and not (at_threshold or kind.averaged):
             raise UsageError(
                 f"no measure {spelling!r}: a mean over utterances is taken of range measures at a threshold: "
                 "range-f1-macro"
@@ -197,7 +204,7 @@ def parse_measures(spellings: Sequence[str | Measure]) -> list[Measure]:
 def in_percent(measure: str) -> bool:
     """Whether a measure, by its spelling, is a share that is read in per cent."""
     name = _FAMILY.fullmatch(measure.partition("@")[0])
-    kind = KINDS.get(name["name"]) if name is not None else None
+    kind = kinds_of(name["basis"]).get(name["name"]) if name is not None else None
     return kind is None or kind.percent
 
 

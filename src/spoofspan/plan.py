@@ -160,6 +160,11 @@ def plan_measure(
     """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges."""
     if scores_are not in (None, "llr", "probability"):
         raise UsageError(f"scores_are={scores_are!r}: valid: 'llr', 'probability'")
+    if measure.kind.group == "event":
+        raise UsageError(
+            f"{measure} is measured by evaluate(references, proposals or scores) alone, with the corpus in memory "
+            "(eval --no-stream); not in shards, not with intervals"
+        )
     notes: tuple[str, ...] = ()
     if measure.kind.group != "threshold" or measure.given is not None:
         threshold = None

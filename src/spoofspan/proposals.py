@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spoofspan.columns import check_offsets, check_ranges, place_of, utterance_ids
+from spoofspan.columns import check_offsets, check_ranges, offsets_of, place_of, seconds_column, utterance_ids
 from spoofspan.errors import Problems, UsageError
-from spoofspan.formats.registry import ReadOptions
-from spoofspan.formats.sources import Where
-from spoofspan.nanoseconds import Float64, Int64
+from spoofspan.nanoseconds import Float64, Int64, times_ns
+
+if TYPE_CHECKING:
+    from spoofspan.formats.sources import Where
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,26 @@ class Proposals:
     starts: Int64
     ends: Int64
 
+    @classmethod
+    def from_ranges(cls, ranges: Mapping[str, Iterable[tuple[float, float, float]]]) -> Proposals:
+        """Build from a dict: utterance -> ``(start, end, confidence)``, times in seconds.
+
+        >>> Proposals.from_ranges({"u1": [(1.0, 2.0, 0.9), (0.0, 0.5, 0.2)], "u2": []})
+        Proposals(2 utterances, 2 proposals)
+        """
+        by_utterance = {utt: list(rows) for utt, rows in ranges.items()}
+        rows = [(utt, row) for utt, listed in by_utterance.items() for row in listed]
+        for utt, row in rows:
+            if len(row) != 3:
+                raise UsageError(f"utterance {utt!r}: a proposal is (start, end, confidence), not {row!r}")
+        offsets = offsets_of([len(listed) for listed in by_utterance.values()])
+        ids = tuple(by_utterance)
+        starts, ends = (
+            times_ns(seconds_column(rows, i, name), name, lambda row: place_of(ids, offsets, row, "proposal"))
+            for i, name in enumerate(("start", "end"))
+        )
+        return cls(ids, offsets, seconds_column(rows, 2, "confidence"), starts, ends)
+
     def __post_init__(self) -> None:
         ids = utterance_ids(self.utterances)
         object.__setattr__(self, "utterances", ids)
@@ -39,10 +61,11 @@ class Proposals:
         def place(row: int) -> str:
             return place_of(ids, self.offsets, row, "proposal")
 
-        bad = np.flatnonzero(np.isnan(self.confidences))
-        problems = Problems()
-        problems.extend((f"{place(int(row))}: the confidence is NaN" for row in bad), bad.size)
-        problems.raise_if_any("find out why the system gave no number there")
+        if self.confidences.size and np.isnan(self.confidences.min()):
+            bad = np.flatnonzero(np.isnan(self.confidences))
+            problems = Problems()
+            problems.extend((f"{place(int(row))}: the confidence is NaN" for row in bad), bad.size)
+            problems.raise_if_any("find out why the system gave no number there")
         check_ranges(self.starts, self.ends, place)
 
     def __len__(self) -> int:
@@ -61,5 +84,6 @@ def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) 
     """
     from spoofspan.formats.catalogue import PROPOSAL_FORMATS
     from spoofspan.formats.reading import read_with
+    from spoofspan.formats.registry import ReadOptions
 
     return read_with(PROPOSAL_FORMATS, where, "proposals", ReadOptions(fps=fps))

@@ -54,7 +54,7 @@ class Signature:
         return {"comparable": self.comparable, "input": self.input}
 
 
-class _Hash:
+class ContentHash:
     """Hashes columns of a corpus block by block; each column has its own stream, so blocks leave no trace."""
 
     def __init__(self, kind: str) -> None:
@@ -62,6 +62,7 @@ class _Hash:
         self._streams: dict[str, Any] = {}
 
     def add(self, column: str, data: bytes | npt.NDArray[Any]) -> None:
+        """Add to a column."""
         self._streams.setdefault(column, hashlib.sha256()).update(data)
 
     def add_texts(self, column: str, texts: Iterable[str]) -> None:
@@ -70,6 +71,7 @@ class _Hash:
         self.add(column, b"\0" + data if column in self._streams else data)
 
     def digest(self, leave_out: Collection[str] = ()) -> str:
+        """The hash of all columns, or of all but some."""
         whole = hashlib.sha256(self._kind.encode())
         for column in sorted(set(self._streams) - set(leave_out)):
             whole.update(column.encode() + b"\0" + self._streams[column].digest())
@@ -80,7 +82,7 @@ class UtterancesHash:
     """Hashes a set of utterance ids, given in pieces whose ids rise from piece to piece."""
 
     def __init__(self) -> None:
-        self._hashed = _Hash("utterances 1")
+        self._hashed = ContentHash("utterances 1")
         self.count = 0
 
     def add(self, utterances: Sequence[str]) -> None:
@@ -98,7 +100,7 @@ class ReferencesHash:
     """Hashes who is spoofed when: ids, durations, ranges with their labels and kinds; pieces as above."""
 
     def __init__(self) -> None:
-        self._hashed = _Hash("references 1")
+        self._hashed = ContentHash("references 1")
         self._any_kind = False
 
     def add(self, references: References) -> None:
@@ -128,7 +130,7 @@ class ScoresHash:
     """Hashes what a system said: ids and the piecewise-constant scores; pieces as above."""
 
     def __init__(self) -> None:
-        self._hashed = _Hash("scores 1")
+        self._hashed = ContentHash("scores 1")
         self._decisions = False
 
     def add(self, scores: Scores) -> None:
@@ -179,7 +181,7 @@ def scores_hash(scores: Scores) -> str:
 def utterance_scores_hash(scores: UtteranceScores) -> str:
     """Hash what a system said of whole utterances."""
     order = _sorted_order(scores.utterances)
-    hashed = _Hash("utterance scores 1")
+    hashed = ContentHash("utterance scores 1")
     hashed.add_texts("ids", (scores.utterances[i] for i in order))
     values = scores.values[order] if scores.higher == "bonafide" else -scores.values[order]
     hashed.add("scores", (values + 0.0).astype("<f8"))  # no negative zero
@@ -188,7 +190,7 @@ def utterance_scores_hash(scores: UtteranceScores) -> str:
 
 def labels_hash(labels: Mapping[str, str]) -> str:
     """Hash who is spoofed: a label of each utterance."""
-    hashed = _Hash("labels 1")
+    hashed = ContentHash("labels 1")
     hashed.add_texts("ids", sorted(labels))
     hashed.add_texts("labels", (labels[utt] for utt in sorted(labels)))
     return hashed.digest()
@@ -196,7 +198,7 @@ def labels_hash(labels: Mapping[str, str]) -> str:
 
 def verification_hash(scores: Mapping[str, Float64]) -> str:
     """Hash the scores of a verification system, by kind of trial and in any order."""
-    hashed = _Hash("verification scores 1")
+    hashed = ContentHash("verification scores 1")
     for kind, values in scores.items():
         hashed.add(kind, (np.sort(values) + 0.0).astype("<f8"))
     return hashed.digest()
@@ -204,7 +206,7 @@ def verification_hash(scores: Mapping[str, Float64]) -> str:
 
 def regions_hash(regions: Regions) -> str:
     """Hash the regions that count."""
-    hashed = _Hash("regions 1")
+    hashed = ContentHash("regions 1")
     for utt in sorted(regions):
         edges = sorted(tuple(duration_ns(t, "region") for t in region) for region in regions[utt])
         hashed.add("regions", f"{utt}\0{edges}\0".encode("utf-8", "surrogatepass"))
@@ -226,7 +228,7 @@ def _merged(offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any
     )
 
 
-def _add_runs(hashed: _Hash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> Rows:
+def _add_runs(hashed: ContentHash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> Rows:
     """Add where the stretches of equal content lie; return the first row of each."""
     first, last = _merged(offsets, starts, ends, content)
     before = offsets if isinstance(first, slice) else np.searchsorted(first, offsets)

@@ -32,14 +32,16 @@ def eer_rules() -> Iterable[str]:
 
 def measures() -> Iterable[str]:
     """The measures, at the resolutions of the paper."""
-    from spoofspan.measure_kinds import KINDS
+    from spoofspan.event_kinds import all_kinds
     from spoofspan.measures import Measure
     from spoofspan.table import PAPER_RESOLUTIONS
 
-    for kind in KINDS.values():
+    for kind in all_kinds():
         for basis in kind.bases:
             if basis == "point":
                 yield from (str(Measure(f"point-{kind.name}", resolution)) for resolution in PAPER_RESOLUTIONS)
+            elif basis == "event":
+                yield str(Measure.parse(f"event-{kind.name}"))
             else:
                 yield f"{basis}-{kind.name}"
 
@@ -63,6 +65,13 @@ def utterance_score_formats() -> Iterable[str]:
     from spoofspan.formats.catalogue import UTTERANCE_SCORE_FORMATS
 
     return UTTERANCE_SCORE_FORMATS.formats
+
+
+def system_formats() -> Iterable[str]:
+    """The formats of scores and of proposals."""
+    from spoofspan.formats.catalogue import PROPOSAL_FORMATS
+
+    return [*score_formats(), *PROPOSAL_FORMATS.formats]
 
 
 def formats() -> Iterable[str]:
@@ -93,4 +102,5 @@ def subjects() -> Iterable[str]:
     from spoofspan.explain import EER_RULES, MEASURES, RULES
     from spoofspan.rules import CONVENTIONS
 
-    return [*MEASURES, "measures", *RULES, *EER_RULES, *CONVENTIONS]
+    events = (name for name in measures() if name.startswith("event-"))
+    return [*MEASURES, *events, "measures", *RULES, *EER_RULES, *CONVENTIONS]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -13,6 +13,7 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.drawing import Drawing, takes_drawing
 from spoofspan.cli.inputs import Inputs, takes_inputs
+from spoofspan.cli.proposals import ProposalOptions, takes_proposals
 from spoofspan.cli.utterances import UtteranceInputs, UtterancesAlone, takes_utterance_scores
 from spoofspan.errors import DataError, UsageError
 from spoofspan.progress import progress
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         Evaluation,
         Measure,
         OperatingPoint,
+        Proposals,
         References,
         Scores,
         UndefinedMeasureError,
@@ -48,6 +50,7 @@ Metadata = Annotated[
 @takes_inputs
 @takes_drawing
 @takes_utterance_scores
+@takes_proposals
 @o.takes_rules
 def eval_(
     *,
@@ -57,7 +60,7 @@ def eval_(
         typer.Option(
             "--measure",
             "-m",
-            help="range-eer, point-eer@20ms, range-f1, range-fnr@fpr=0.01, ...; may be repeated.",
+            help="range-eer, point-eer@20ms, range-fnr@fpr=0.01, event-ap@iou=0.5, ...; may be repeated.",
             autocompletion=completion.among(completion.measures),
         ),
     ] = None,
@@ -73,6 +76,7 @@ def eval_(
     more: UtteranceInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
+    proposals: ProposalOptions,
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
@@ -130,6 +134,8 @@ def eval_(
       spoofspan eval ref.rttm eval.score --per-utterance errors.csv --own-eer
 
       spoofspan eval protocol.txt --utterance-scores cm_scores.tsv -m utterance-min-dcf
+
+      spoofspan eval metadata.json proposals.json -m event-ap@iou=0.5
     """
     from spoofspan.report.results import render
 
@@ -145,17 +151,18 @@ def eval_(
         corpus: _Corpus
         if more.alone(inputs):
             corpus = UtterancesAlone.read(inputs)
-        elif inputs.too_large() if stream is None else stream:
+        elif proposals.streams(inputs, stream):
             more.refuse_stream()
             corpus = _Shards(open_files.enter_context(inputs.sharded()))
         else:
-            corpus = _InMemory(*inputs.read())
+            corpus = _InMemory(*proposals.read(inputs))
         how = {
             "convention": convention,
             "eer_rule": eer_rule,
             "threshold": threshold,
             "scores_are": scores_are,
             **more.read(),
+            **proposals.arguments(),
             **rules,
         }
         metadata = metadata or inputs.protocol()
@@ -217,9 +224,7 @@ def threshold_in(path: Path, measures: list[str], *, given: bool = False) -> flo
 
     from spoofspan.measures import Measure
 
-    bases = {
-        str(replace(one, family=f"{one.basis}-eer", given=None, parameters=())) for one in map(Measure.parse, measures)
-    }
+    bases = {str(Measure.parse(one).eer) for one in measures}
     if len(bases) > 1:
         raise UsageError(
             f"--threshold-from: {' and '.join(sorted(bases))} have thresholds of their own; measure them apart"
@@ -257,7 +262,16 @@ class _Corpus(Protocol):
 @dataclass(frozen=True)
 class _InMemory:
     references: References
-    scores: Scores
+    system: Scores | Proposals
+
+    @property
+    def scores(self) -> Scores:
+        """The scores, which proposals are not."""
+        import spoofspan as ss
+
+        if isinstance(self.system, ss.Scores):
+            return self.system
+        raise UsageError("--by and --per-utterance need scores, and these are proposals; leave them out")
 
     @property
     def higher(self) -> Higher:
@@ -266,9 +280,9 @@ class _InMemory:
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
         import spoofspan as ss
 
-        usual = ss.default_measures(self.scores, arguments["convention"])
+        usual = ss.default_measures(self.system, arguments["convention"])
         arguments = arguments | {"on_undefined": _leaving_out(measures, usual)}
-        return ss.evaluate(self.references, self.scores, measures or usual, **arguments)
+        return ss.evaluate(self.references, self.system, measures or usual, **arguments)
 
     def errors_by_utterance(self, at: OperatingPoint, arguments: dict[str, Any]) -> UtteranceErrors:
         import spoofspan as ss

@@ -78,7 +78,9 @@ def takes(name: str, flags: Mapping[str, Any], build: Callable[..., Any]) -> Cal
 ReferencesPath = Annotated[
     str | None, typer.Argument(metavar="REFERENCES", help="Reference file, folder, glob or - (stdin).")
 ]
-ScoresPath = Annotated[str | None, typer.Argument(metavar="SCORES", help="Score file, folder, glob or - (stdin).")]
+ScoresPath = Annotated[
+    str | None, typer.Argument(metavar="SCORES", help="Score (or proposal) file, folder, glob or - (stdin).")
+]
 DatasetSpec = Annotated[
     str | None,
     _words("--dataset", "References of a database by its folder: partialspoof:FOLDER:SET.", "partialspoof:"),
@@ -95,7 +97,7 @@ ReferenceFormat = Annotated[
     str | None, _option("--reference-format", "Format, if not recognised.", among(completion.reference_formats))
 ]
 ScoresFormat = Annotated[
-    str | None, _option("--scores-format", "Format, if not recognised.", among(completion.score_formats))
+    str | None, _option("--scores-format", "Format, if not recognised.", among(completion.system_formats))
 ]
 Durations = Annotated[str | None, _option("--durations", "reco2dur file: <utt> <seconds>.")]
 Hop = Annotated[float | None, _option("--hop", "Spacing of the scores, and of label arrays, in seconds.")]

@@ -70,10 +70,12 @@ def finite(value: Any) -> Any:
 
 def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
+    from spoofspan.event_measurement import EventMeasurement
+
     measurements = list(evaluation.measurements.values())
     only_eers = all(m.measure.partition("@")[0].endswith("-eer") for m in measurements)
     intervals = [m.interval for m in measurements if m.interval is not None]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             m.measure,
             f"{100 * m.value:.2f}" if only_eers else m.value_text,
@@ -89,7 +91,19 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     if signatures:
         notes += [f"signature {m.signature}" for m in measurements]
     between = interval_header(intervals[0]) if intervals else ()
-    header = ("measure", "EER %" if only_eers else "value", *between, "FPR %", "FNR %", "gap", "decision")
+    header: tuple[str, ...] = (
+        "measure",
+        "EER %" if only_eers else "value",
+        *between,
+        "FPR %",
+        "FNR %",
+        "gap",
+        "decision",
+    )
+    events = [m for m in measurements if isinstance(m, EventMeasurement)]
+    if len(events) == len(measurements):  # they have no rates of time
+        header = ("measure", "value", "events", "proposals", "decision")
+        rows = [(m.measure, m.value_text, str(m.events), str(m.proposals), m.decision) for m in events]
     return Table(header, tuple(rows), tuple(notes))
 
 
@@ -126,7 +140,7 @@ def _notes(measurements: list[Measurement]) -> list[str]:
 
 def _read_off(measurements: list[Measurement]) -> str:
     rules = list(dict.fromkeys(m.eer_rule for m in measurements))
-    plain = len(rules) == 1 and not rules[0].startswith(("threshold", "all-"))
+    plain = len(rules) == 1 and not rules[0].startswith(("threshold", "all-", "proposals"))
     return f"EER rule {rules[0]}" if plain else f"read off: {', '.join(rules)}"
 
 
