@@ -50,7 +50,7 @@ class Inputs:
         if self.dataset is not None:
             return self._read_dataset(self.dataset, wanted)
         references = self._read_references(self._files(wanted)[0])
-        return references, None if self.scores is None else self._read_scores(self.scores)
+        return references, None if self.scores is None else self.read_scores(self.scores)
 
     def _files(self, wanted: bool = True) -> tuple[str, str | None]:
         """The files that were typed; said before a large one is read, if one is missing."""
@@ -118,7 +118,8 @@ class Inputs:
             return self.reference_hop
         return None if re.search(FILE_NAME, Path(str(self.references)).name) else self.hop
 
-    def _read_scores(self, where: str) -> Scores:
+    def read_scores(self, where: str) -> Scores:
+        """Read scores from a file, as both sides were described."""
         from spoofspan import read_scores
 
         return read_scores(
@@ -134,15 +135,7 @@ class Inputs:
     def _read_dataset(self, spec: str, wanted: bool) -> tuple[References, Scores | None]:
         from spoofspan import read_dataset
 
-        unused = {
-            "--reference-format": self.reference_format,
-            "--reference-hop": self.reference_hop,
-            "--durations": self.durations,
-            "--split": self.split,
-        }
-        given = [flag for flag, value in unused.items() if value is not None]
-        if given:
-            raise UsageError(f"{given[0]} does not go with --dataset, whose folder has it; leave it out")
+        self.refuse_what_a_dataset_has()
         if self.references is not None and self.scores is not None:
             raise UsageError(
                 f"--dataset has the references: give SCORES alone, not {self.references!r} and {self.scores!r}"
@@ -154,15 +147,27 @@ class Inputs:
             return dataset.references, None
         return dataset.references, self._scores_of(dataset, where)
 
+    def refuse_what_a_dataset_has(self) -> None:
+        """Refuse what the folder of a database says."""
+        unused = {
+            "--reference-format": self.reference_format,
+            "--reference-hop": self.reference_hop,
+            "--durations": self.durations,
+            "--split": self.split,
+        }
+        given = [flag for flag, value in unused.items() if value is not None]
+        if given:
+            raise UsageError(f"{given[0]} does not go with --dataset, whose folder has it; leave it out")
+
     def _scores_of(self, dataset: Dataset, where: str | None) -> Scores | None:
         """The scores of a file, or the pickle of the hop asked for among those in a folder or in the database."""
         if where is not None and not Path(where).expanduser().is_dir():
-            return self._read_scores(where)
+            return self.read_scores(where)
         chosen = dataset.scores_path(self.hop, where)
         if chosen is None:
-            return None if where is None else self._read_scores(where)
+            return None if where is None else self.read_scores(where)
         typer.echo(f"  scores: {chosen}", err=True)
-        return self._read_scores(str(chosen))
+        return self.read_scores(str(chosen))
 
 
 def _looks_like_scores(where: str) -> bool:
@@ -182,22 +187,19 @@ def _looks_like_scores(where: str) -> bool:
     return any(one.recognises(head) for one in SCORE_FORMATS.formats.values())
 
 
-takes_inputs = o.takes(
-    "inputs",
-    {
-        "references": o.ReferencesPath,
-        "scores": o.ScoresPath,
-        "dataset": o.DatasetSpec,
-        "reference_source": o.ReferenceSource,
-        "reference_format": o.ReferenceFormat,
-        "scores_format": o.ScoresFormat,
-        "durations": o.Durations,
-        "hop": o.Hop,
-        "reference_hop": o.ReferenceHop,
-        "higher": o.HigherOption,
-        "column": o.Column,
-        "label2id": o.LabelIds,
-        "split": o.Split,
-    },
-    Inputs,
-)
+FLAGS = {
+    "references": o.ReferencesPath,
+    "scores": o.ScoresPath,
+    "dataset": o.DatasetSpec,
+    "reference_source": o.ReferenceSource,
+    "reference_format": o.ReferenceFormat,
+    "scores_format": o.ScoresFormat,
+    "durations": o.Durations,
+    "hop": o.Hop,
+    "reference_hop": o.ReferenceHop,
+    "higher": o.HigherOption,
+    "column": o.Column,
+    "label2id": o.LabelIds,
+    "split": o.Split,
+}
+takes_inputs = o.takes("inputs", FLAGS, Inputs)
