@@ -72,7 +72,7 @@ class Cell:
             "measure": next(iter(self.measurements.values())).measure,
             "value": self.value,
             "standard_deviation": self.standard_deviation,
-            "seeds": [{"name": name, **m.to_dict()} for name, m in self.measurements.items()],
+            "seeds": [{"name": name, "measurement": m.to_dict()} for name, m in self.measurements.items()],
         }
 
 

@@ -56,9 +56,9 @@ def table(
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
-    """Measure systems at several resolutions, as in the paper's Tables 3 and 4.
+    """Measure systems at several resolutions.
 
-    One row per training resolution or system; range EER, point EERs, the floor of the hop; means over seeds; several
+    The paper's Tables 3 and 4: one row per training resolution or system; range EER, point EERs, the floor of the hop; means over seeds; several
     sets side by side. SCORES are files, a folder, or patterns with {resolution}, {seed}, {system} and {set} in them.
 
     For example:

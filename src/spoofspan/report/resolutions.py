@@ -147,7 +147,7 @@ def _text(tables: Mapping[str, ResolutionTable], look: Look) -> str:
     else:
         blocks = [[set_title(name), *_block(table, look, heads=True)] for name, table in tables.items()]
         lines = [line for block in blocks for line in (*block, "")][:-1]
-    below = [line for note in notes(tables) for line in wrapped(note)]
+    below = [line for note in notes(tables, look) for line in wrapped(note)]
     return "\n".join([*lines, "", *below]) + "\n"
 
 
@@ -211,7 +211,7 @@ def _flat(tables: Mapping[str, ResolutionTable], look: Look, spelling: str) -> T
     for number, head in enumerate(heads[1:]):
         cells = (_cells(table.rows[number], look, marks=marks) for table in tables.values())
         rows.append((*head, *(cell.strip() for part in cells for cell in part)))
-    return Table((*heads[0], *columns), tuple(rows), tuple(notes(tables)) if marks else ())
+    return Table((*heads[0], *columns), tuple(rows), tuple(notes(tables, look)) if marks else ())
 
 
 # ---------------------------------------------------------------- below the table
@@ -225,12 +225,14 @@ NII_SOURCES = (
 )
 
 
-def notes(tables: Mapping[str, ResolutionTable]) -> list[str]:
+def notes(tables: Mapping[str, ResolutionTable], look: Look | None = None) -> list[str]:
     """The lines below a table."""
-    return [*captions(tables), *details(tables)]
+    return [*captions(tables, look), *details(tables)]
 
 
-def captions(tables: Mapping[str, ResolutionTable], mark: str = f"{NATIVE} the row's own resolution.") -> list[str]:
+def captions(
+    tables: Mapping[str, ResolutionTable], look: Look | None = None, mark: str = f"{NATIVE} the row's own resolution."
+) -> list[str]:
     """What a reader of the numbers must know."""
     first = next(iter(tables.values()))
     lines = ["EER in %." if all(row.seeds == ("",) for row in first.rows) else f"EER in %, {_seeds(tables)}."]
@@ -239,7 +241,7 @@ def captions(tables: Mapping[str, ResolutionTable], mark: str = f"{NATIVE} the r
     easier = "; ".join(_coarser(first))
     if easier:
         lines.append(f"{EASIER}: {easier}.")
-    if any(row.floor is not None for row in first.rows):
+    if (look is None or look.floor) and any(row.floor is not None for row in first.rows):
         lines.append(FLOOR)
     if first.label_sources != "one":
         lines.append(NII_SOURCES)

@@ -13,6 +13,7 @@ from spoofspan.report.tables import latex_text, printable
 from spoofspan.table import ResolutionRow, ResolutionTable
 
 NEEDS = r"% needs \usepackage{booktabs,graphicx}"
+FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"  # shrinks, never grows
 TITLE = r"Range-based and point-based EER (\%)"
 ITALICS = "Italics: the row's own resolution."
 
@@ -22,18 +23,19 @@ def latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
     first = next(iter(tables.values()))
     heads = 1 if by_hop(first) else 2
     group = (2 if look.floor else 1) + len(first.resolutions)
-    said = captions(tables, ITALICS)
+    said = captions(tables, look, ITALICS)
+    kind = "table" if len(tables) == 1 else "table*"  # over one column of paper, or over both
     caption = " ".join([TITLE + latex_text(said[0].removeprefix("EER in %")), *map(latex_text, said[1:])])
     lines = [
         *(f"% {printable(line)}" for line in details(tables)),
         NEEDS,
-        r"\begin{table*}[t]",
+        rf"\begin{{{kind}}}[t]",
         rf"\caption{{{caption}}}",
         r"\label{tab:resolutions}",
         r"\renewcommand\arraystretch{1.1}",
         r"\centering",
         r"\scriptsize",
-        r"\resizebox{\linewidth}{!}{%",
+        FIT,
         rf"\begin{{tabular}}{{{'r' if heads == 1 else 'lr'}{'c' * (group * len(tables))}}}",
         r"\toprule",
         *_head(tables, look, heads, group),
@@ -41,7 +43,7 @@ def latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
         *_body(tables, look),
         r"\bottomrule",
         r"\end{tabular}}",
-        r"\end{table*}",
+        rf"\end{{{kind}}}",
     ]
     return "\n".join(lines) + "\n"
 
