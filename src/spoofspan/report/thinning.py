@@ -16,8 +16,9 @@ import numpy.typing as npt
 from spoofspan.nanoseconds import Float64, Int64
 
 TOLERANCE = 0.0005  # 0.05 points: how far a rate may be from the exact one
-# The bound is shared: cells take a fifth (in both directions), lines the rest.
-CELL_SHARE, LINE_SHARE = 0.2, 0.7
+CELL_SHARE = 0.2  # of the bound is for cells, the rest for lines
+VISIBLE = 0.01  # normal deviates: less cannot be seen on a DET plot, whose axes are some 4 of them long
+CELL = 0.0002  # normal deviates
 EXTREME = 1e-6  # on normal-deviate axes, rates closer to 0 or 1 than this are drawn there
 
 _NORMAL = NormalDist()
@@ -41,24 +42,21 @@ def rates_of(deviate: npt.ArrayLike) -> Float64:
 
 
 def thin_det(false_positive_rates: Float64, false_negative_rates: Float64, tolerance: float = TOLERANCE) -> Int64:
-    """Which points of a DET curve to keep, so that lines between them on normal-deviate axes show all others.
-
-    A rate changes by at most 0.3989 times as much as its deviate (the peak of the normal density), so what is near in
-    deviates is near in rates.
-    """
-    in_deviates = tolerance * (2 * np.pi) ** 0.5
+    """Which points of a DET curve to keep, so that lines between them on normal-deviate axes show all others."""
     edge = _NORMAL.inv_cdf(1 - EXTREME)
-    cell = CELL_SHARE * in_deviates
-    edges = rates_of(np.arange(-edge, edge + cell, cell))
+    edges = rates_of(np.arange(-edge, edge + CELL, CELL))
     columns = (false_positive_rates, false_negative_rates)
     kept = _cells(*(np.searchsorted(edges, column).astype(np.int64) for column in columns))
     x, y = (deviates(column[kept]) for column in columns)
-    return kept[_peucker(x, y, LINE_SHARE * in_deviates, _distances)]
+    # A rate changes by the density times as much as its deviate; within VISIBLE, densities differ by 5 % at most.
+    density = np.exp(-(np.minimum(np.abs(x), np.abs(y)) ** 2) / 2) / (2 * np.pi) ** 0.5
+    bound = np.minimum(VISIBLE, 0.95 * tolerance / density) - 2**0.5 * CELL
+    return kept[_peucker(x, y, bound, _distances)]
 
 
 def thin_function(x: Float64, y: Float64, tolerance: float = TOLERANCE) -> Int64:
     """Which points of a function (x rises, y is monotone, jumps have two points) to keep, so that y is near."""
-    return _peucker(x, y, tolerance, _heights)
+    return _peucker(x, y, np.full(x.size, tolerance), _heights)
 
 
 def steps(*columns: Float64, tolerance: float = TOLERANCE) -> Int64:
@@ -78,7 +76,7 @@ def _cells(*cells: Int64) -> Int64:
     return np.flatnonzero(keep)
 
 
-def _peucker(x: Float64, y: Float64, tolerance: float, distances: Distances) -> Int64:
+def _peucker(x: Float64, y: Float64, bound: Float64, distances: Distances) -> Int64:
     keep = np.zeros(x.size, bool)
     keep[[0, -1]] = True
     waiting = [(0, x.size - 1)]
@@ -86,9 +84,10 @@ def _peucker(x: Float64, y: Float64, tolerance: float, distances: Distances) -> 
         first, last = waiting.pop()
         if last - first < 2:
             continue
-        away = distances(x[first : last + 1], y[first : last + 1])
+        here = slice(first, last + 1)
+        away = distances(x[here], y[here]) / bound[here]
         worst = int(away.argmax())
-        if away[worst] > tolerance:
+        if away[worst] > 1:
             keep[first + worst] = True
             waiting += [(first, first + worst), (first + worst, last)]
     return np.flatnonzero(keep)
