@@ -175,7 +175,7 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
                 label="coarser than the hop: easier",
             )
         axes.set_xscale("log", base=2)
-        every = 1 if is_wide(width) else 2  # labels that would touch each other are left out
+        every = 1 if is_wide(width) or in_ms.size < 6 else 2  # labels that would touch each other are left out
         axes.set_xticks(in_ms, [f"{one:g}" if i % every == 0 else "" for i, one in enumerate(in_ms)])
         axes.minorticks_off()
         axes.set_xlim(in_ms[0] / 1.25, in_ms[-1] * 1.25)

@@ -167,8 +167,8 @@ def draw_measurement(data: MeasurementData, *, width: str | float = "column") ->
     ):
         _bars(below, stretches, row, looks)
     for axes, title in (
-        (above, f"(a) point-based at {spaced(points.resolution)}: {_counted(points)}"),
-        (below, f"(b) range-based: {_lasted(ranges)}"),
+        (above, f"(a) points of {spaced(points.resolution)}: {_counted(points)}"),
+        (below, f"(b) ranges: {_lasted(ranges)}"),
     ):
         _rows(axes, ["reference", "decision", "result"], ranges.duration)
         axes.set_title(title, loc="left")
@@ -204,7 +204,7 @@ def _decisions(points: PointsData) -> list[str]:
 
 def _counted(points: PointsData) -> str:
     spoof, bona_fide = points.labels.count("spoof"), points.labels.count("bonafide")
-    return f"FP {points.count('false_positive')} of {bona_fide}, FN {points.count('false_negative')} of {spoof} points"
+    return f"FP {points.count('false_positive')} of {bona_fide}, FN {points.count('false_negative')} of {spoof}"
 
 
 def _lasted(ranges: TimelineData) -> str:
