@@ -210,6 +210,12 @@ def test_the_readme_shows_what_is_printed(arguments):
     assert readme[place : place + len(shown)] == shown
 
 
+def test_the_page_on_tables_shows_what_is_printed(table):
+    page = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    printed = str(table)
+    assert printed[: printed.index("60 utterances")] in page
+
+
 def test_the_quickstart_runs():
     example = ROOT / "examples" / "quickstart.py"
     result = subprocess.run([sys.executable, example], capture_output=True, check=True, text=True)

@@ -354,3 +354,32 @@ def test_a_table_draws_its_heat_map(folder, tmp_path):
     done = CliRunner().invoke(app, [str(one) for one in typed])
     assert done.exit_code == 0, (done.output, done.exception)
     assert imread(out).shape[1] == pytest.approx(80 / 25.4 * 300, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("frames", "higher"),
+    [
+        ([0.9, 0.8, 0.2, 0.1], "bonafide"),
+        ([0.9, 0.8, 0.2, 0.1], "spoof"),
+        ([0.5, 0.5, 0.5, 0.5], "spoof"),
+        ([np.inf, 0.5, 0.5, -np.inf], "bonafide"),
+        ([1e300, 1.0, -1.0, -1e300], "bonafide"),
+    ],
+    ids=["perfect", "reversed", "one score", "infinite", "huge"],
+)
+def test_odd_systems_can_be_drawn(frames, higher):
+    from spoofspan.report import figure_data as data
+    from spoofspan.report import figures, timeline_figures
+    from spoofspan.report.timeline_data import timeline_data
+
+    references = ss.References.from_ranges({"u": [(0.0, 0.04, "bonafide"), (0.04, 0.08, "spoof")]})
+    scores = ss.Scores.from_frames({"u": frames}, hop=0.02, higher=higher)
+    system = data.system_curve(references, scores)
+    drawn = [
+        figures.draw_det([data.det_data(system)]),
+        figures.draw_threshold([data.threshold_data(system)]),
+        figures.draw_scores([data.score_data(system)]),
+        timeline_figures.draw_timeline(timeline_data(references, scores, "u", 0.5)),
+    ]
+    for figure in drawn:
+        figure.savefig(io.BytesIO(), format="png", dpi=30)

@@ -74,17 +74,23 @@ def plot(
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
-    r"""Draw a figure of one system or several.
+    """Draw a figure of one system or several.
 
-    \b
-    det          FNR over FPR on normal-deviate axes, with the EER and (--confidence) its interval
-    threshold    FPR and FNR over the threshold
-    scores       scores of both classes, weighted by duration
-    resolution   point EER over resolution, against the range EER and the floor
-    boundary     how much of the error lies near a true boundary
-    timeline     one utterance: reference, scores, decision, errors
-    measurement  one utterance counted in points and measured in ranges
-    resampling   one utterance at finer and at coarser resolutions
+    det: FNR over FPR on normal-deviate axes, with the EER and (--confidence) its interval.
+
+    threshold: FPR and FNR over the threshold.
+
+    scores: scores of both classes, weighted by duration.
+
+    resolution: point EER over resolution, against the range EER and the floor.
+
+    boundary: how much of the error lies near a true boundary.
+
+    timeline: one utterance, its reference, scores, decision and errors.
+
+    measurement: one utterance counted in points and measured in ranges.
+
+    resampling: one utterance at finer and at coarser resolutions.
 
     SCORES are as in 'spoofspan table'; NAME=FILE names a system in the figure.
 

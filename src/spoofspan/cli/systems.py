@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ScoresPaths = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="SCORES...",
+        metavar="SCORES",
         help="Score files, folders, or patterns such as 'unit{resolution}.score' (see docs/tables.md).",
     ),
 ]
