@@ -291,7 +291,7 @@ ONE = ["--utterance", cases.UTTERANCE]
         ("det", ["{}/unit0.16.score"], ["--resolution", "160"]),
         ("threshold", ["{}"], ["--width", "page"]),
         ("scores", ["{}/unit0.16.score"], ["--width", "100"]),
-        ("resolution", ["{}/unit{{resolution}}.score"], ["--resolutions", "160,320"]),
+        ("resolution", ["ours={}/unit{{resolution}}.score"], ["--resolutions", "160,320"]),
         ("boundary", ["a={}/unit0.16.score", "b={}/unit0.32.score"], []),
         ("timeline", ["{}/unit0.16.score"], [*ONE, "--audio", "{}/a.wav"]),
         ("measurement", ["{}/unit0.16.score"], [*ONE, "--resolution", "80", "--threshold", "0.1"]),

@@ -159,6 +159,20 @@ def test_a_row_has_the_floor_of_its_hop(table, corpus):
         assert row.floor.exact_value == ss.best_possible(corpus.references, row.hop).exact_value
 
 
+def test_the_floor_is_that_of_the_utterances_measured():
+    references, _ = small()
+    ranges = {
+        utt: [(0.0, 0.33, "bonafide"), (0.33, 0.5, "spoof"), (0.5, 0.8, "bonafide")] for utt in references.utterances
+    }
+    both = ss.References.from_ranges(
+        {**ranges, "v": [(0.0, 0.017, "spoof"), (0.017, 0.8, "bonafide")]},
+        durations=dict.fromkeys((*references.utterances, "v"), 0.8),
+    )
+    found = ss.resolution_table(both, {0.02: small()[1]}, FEW, partial=True)[0.02].floor
+    assert found.value == ss.best_possible(references, 0.02).value
+    assert found.value != ss.best_possible(both, 0.02).value
+
+
 def test_own_and_coarser_resolutions_are_known(table):
     assert [table[0.02].is_native(one) for one in table.resolutions] == [False, True, False]
     assert [table[0.02].is_coarser(one) for one in table.resolutions] == [False, False, True]

@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from spoofspan.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.evaluate import best_possible, evaluate
 from spoofspan.measures import Measure, Measurement, milliseconds
@@ -229,6 +231,7 @@ class _Rows:
             if not seeds:
                 raise UsageError(f"{name}: there are no scores of any seed")
             measured: dict[str, dict[str, Measurement]] = {}
+            scored: tuple[str, ...] = ()
             for seed in seeds:
                 scores = seeds[seed]
                 place = f"{name}, {seed}" if seed else name
@@ -241,8 +244,10 @@ class _Rows:
                     hop = scores.hop if hop is None else hop
                 with progress(f"measuring {place}"):
                     measured[seed] = self._measure(scores, hop, place)
+                scored = scores.utterances
+                del scores  # before the next ones are read
             if hop is not None and hop not in floors:
-                floors[hop] = self._floor(hop)
+                floors[hop] = self._floor(hop, scored)
             yield ResolutionRow(
                 name,
                 hop,
@@ -254,10 +259,16 @@ class _Rows:
                 None if hop is None else floors[hop],
             )
 
-    def _floor(self, hop: float) -> Measurement:
+    def _floor(self, hop: float, scored: Sequence[str]) -> Measurement:
+        """The floor of a hop, on the utterances that the systems were measured on."""
+        references = self.references
+        if self.arguments.get("partial"):
+            wanted = set(scored)
+            rows = [i for i, utterance in enumerate(references.utterances) if utterance in wanted]
+            references = references.take(np.array(rows, np.int64))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # a perfect system has few distinct scores
-            return signed(best_possible(self.references, hop, **self.arguments))
+            return signed(best_possible(references, hop, **self.arguments))
 
     def _measure(self, scores: Scores, hop: float | None, place: str) -> dict[str, Measurement]:
         """Every measure of one system, signed, so that the scores need not be kept."""

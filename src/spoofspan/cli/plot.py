@@ -19,7 +19,7 @@ from spoofspan.errors import UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from spoofspan import Measurement, References, Scores
+    from spoofspan import Dataset, Measurement, References, Scores
     from spoofspan.formats.systems import SystemFile
 
 
@@ -132,20 +132,20 @@ def plot(
         audio,
         {} if width is None else {"width": width},
     )
-    save(asked.drawn(*named(systems)), out, force)
+    save(asked.drawn(systems), out, force)
 
 
-def named(systems: Systems) -> tuple[Systems, dict[str, str]]:
-    """Take the names off the words for scores: ``ours=a.score``; returns them by path."""
-    names: dict[str, str] = {}
-    words = []
-    for word in systems.words:
+def files_of(systems: Systems, dataset: Dataset | None) -> list[SystemFile]:
+    """The score files; a name typed before them, as in ``ours=a.score``, is that of their system."""
+    files: list[SystemFile] = []
+    for word in systems.words or ("",):
         match = re.fullmatch(r"([^=/\\{}*]+)=(.+)", word)
-        if match is not None and not Path(word).exists():
-            names[str(Path(match[2]).expanduser())] = match[1]
-            word = match[2]
-        words.append(word)
-    return Systems(systems.typed, tuple(words)), names
+        if match is None or Path(word).exists():
+            files += Systems(systems.typed, (word,) if word else ()).files(dataset)
+        else:
+            found = Systems(systems.typed, (match[2],)).files(dataset)
+            files += [replace(one, system=match[1]) for one in found]
+    return files
 
 
 def _refuse_unused(kind: Kind, flags: dict[str, tuple[Any, tuple[Kind, ...]]]) -> None:
@@ -170,19 +170,17 @@ class _Asked:
     audio: Path | None
     size: dict[str, Any]
 
-    def drawn(self, systems: Systems, names: dict[str, str]) -> Figure:
+    def drawn(self, systems: Systems) -> Figure:
         """Read, measure, draw."""
         references, dataset = systems.read()
-        files = systems.files(dataset)
+        files = files_of(systems, dataset)
         if self.kind is Kind.resolution:
-            return self._resolution(
-                references, systems, [replace(one, system=names.get(one.path, one.system)) for one in files]
-            )
+            return self._resolution(references, systems, files)
         if self.kind in OF_ONE_UTTERANCE:
             if len(files) != 1:
                 raise UsageError(f"{self.kind.value} shows one system; give one file of scores, not {len(files)}")
             return self._one_utterance(references, systems.scores(files[0]))
-        labels = [names.get(one.path, Path(one.path).name if len(files) > 1 else "") for one in files]
+        labels = [one.system or (Path(one.path).name if len(files) > 1 else "") for one in files]
         read: list[Callable[[], Scores]] = [lambda one=one: systems.scores(one) for one in files]  # type: ignore[misc]
         if self.kind is Kind.boundary:
             from spoofspan.report.figure_data import boundary_data
@@ -190,7 +188,7 @@ class _Asked:
 
             return draw_boundary(
                 [
-                    boundary_data(references, scores(), name, **self.rules)
+                    boundary_data(references, scores(), name, eer_rule=self.eer_rule, **self.rules)
                     for name, scores in zip(labels, read, strict=True)
                 ],
                 **self.size,

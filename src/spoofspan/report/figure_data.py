@@ -292,9 +292,12 @@ def boundary_data(
     name: str = "",
     *,
     distances: Sequence[float] = DISTANCES,
-    **arguments: Unpack[RuleArguments],
+    convention: str = "default",
+    eer_rule: str | None = None,
+    **rules: Unpack[RuleArguments],
 ) -> BoundaryData:
     """Error by distance from the nearest true boundary, at the threshold of the range EER."""
+    arguments: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, **rules}
     found = by_boundary(references, scores, distances=distances, **arguments)
     eer = range_eer(references, scores, **arguments)
     whole = (eer.point.bona_fide + eer.point.spoof) / 1e9

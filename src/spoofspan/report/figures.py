@@ -127,7 +127,7 @@ def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "co
 def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") -> Figure:
     """Scores of both classes, a panel for each system; shares of a class's time in equal bins."""
     _some(systems)
-    figure = new_figure(width, 50 * len(systems))
+    figure = new_figure(width, 52 * len(systems))
     panels = figure.subplots(len(systems), 1, squeeze=False)[:, 0]
     for axes, data in zip(panels, systems, strict=True):
         axes.stairs(100 * data.bona_fide, data.edges, fill=True, color=BLUE, alpha=0.25)
@@ -137,14 +137,13 @@ def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") 
         if np.isfinite(data.threshold):
             axes.axvline(data.threshold, color=BLACK, linewidth=0.8, linestyle=":", label="EER threshold")
         axes.set_ylabel(f"% of the class's {data.unit}")
+        axes.set_xlabel(f"score (higher for {'bona fide' if data.higher == 'bonafide' else 'spoof'})")
         axes.set_xlim(data.edges[0], data.edges[-1])
         axes.set_ylim(bottom=0)
         if data.name:
             axes.set_title(data.name, loc="left")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, handlelength=1.8, columnspacing=1.2)
-    better = "bona fide" if systems[-1].higher == "bonafide" else "spoof"
-    panels[-1].set_xlabel(f"score (higher for {better})")
     return figure
 
 
