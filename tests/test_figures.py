@@ -320,6 +320,7 @@ def test_every_figure_can_be_drawn_from_files(folder, tmp_path, kind, scores, fl
         ("timeline", ["{}/unit0.16.score", "--utterance", "x"], "no utterance 'x'"),
         ("det", ["{}/unit0.16.score", "--width", "wide"], "no width 'wide'"),
         ("det", [], "give REFERENCES and SCORES"),
+        ("det", ["{}/unit0.16.score", "--resolution", "20,40"], "points of one resolution"),
     ],
 )
 def test_what_is_typed_wrong_is_answered(folder, tmp_path, kind, arguments, said):

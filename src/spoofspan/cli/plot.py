@@ -200,9 +200,15 @@ class _Asked:
         from spoofspan.report import figures
         from spoofspan.uncertainty import bootstrap
 
-        points = None if self.resolution is None else resolutions_in(self.resolution, "--resolution")[0]
+        ways: dict[Kind, tuple[Callable[[data.SystemCurve], Any], Callable[..., Figure]]] = {
+            Kind.det: (data.det_data, figures.draw_det),
+            Kind.threshold: (data.threshold_data, figures.draw_threshold),
+            Kind.scores: (data.score_data, figures.draw_scores),
+        }
+        reduce, draw = ways[self.kind]
+        points = None if self.resolution is None else _one_resolution(self.resolution)
         how = {"eer_rule": self.eer_rule, **self.rules}
-        curves = []
+        reduced = []
         for name, read_scores in zip(names, read, strict=True):
             scores = read_scores()
             curve = data.system_curve(references, scores, name, resolution=points, **how)
@@ -210,13 +216,9 @@ class _Asked:
                 interval = bootstrap(
                     references, scores, curve.eer.measure, confidence=self.confidence, replicates=self.replicates, **how
                 )
-                curve = data.SystemCurve(name, curve.curve, curve.eer, interval)
-            curves.append(curve)
-        if self.kind is Kind.det:
-            return figures.draw_det(list(map(data.det_data, curves)), **self.size)
-        if self.kind is Kind.threshold:
-            return figures.draw_threshold(list(map(data.threshold_data, curves)), **self.size)
-        return figures.draw_scores(list(map(data.score_data, curves)), **self.size)
+                curve = replace(curve, interval=interval)
+            reduced.append(reduce(curve))  # a whole curve of 12 million scores is not kept
+        return draw(reduced, **self.size)
 
     def _resolution(self, references: References, systems: Systems, files: list[SystemFile]) -> Figure:
         from spoofspan.report.figure_data import resolution_data
@@ -247,13 +249,20 @@ class _Asked:
                 data.timeline_data(*place, threshold, samples=samples, sample_rate=rate, **self.rules), **self.size
             )
         if self.kind is Kind.measurement:
-            points = scores.hop if self.resolution is None else resolutions_in(self.resolution, "--resolution")[0]
+            points = scores.hop if self.resolution is None else _one_resolution(self.resolution)
             if points is None:
                 raise UsageError("measurement: these scores are ranges; give the --resolution of the points in ms")
             return figures.draw_measurement(data.measurement_data(*place, points, threshold, **self.rules), **self.size)
         hop = scores.hop or 0.0
         levels = [hop / 2, 2 * hop] if self.resolutions is None else resolutions_in(self.resolutions, "--resolutions")
         return figures.draw_resampling(data.resampling_data(*place, levels, threshold, **self.rules), **self.size)
+
+
+def _one_resolution(text: str) -> float:
+    found = resolutions_in(text, "--resolution")
+    if len(found) > 1:
+        raise UsageError(f"--resolution {text}: one figure shows points of one resolution; give one")
+    return found[0]
 
 
 def read_wave(path: Path) -> tuple[Any, float]:
