@@ -119,7 +119,7 @@ def test_measured_coarser_than_the_hop_looks_better_and_says_so(table):
         for resolution, measured in row.point_eers.items():
             if resolution > row.hop:
                 assert measured.value < native
-                assert "easier task" in measured.notes[0]
+                assert "easier task" in measured.measurement.notes[0]
 
 
 def test_measured_finer_than_the_hop_coarse_branches_look_like_their_range_eer(table):
@@ -134,7 +134,7 @@ def test_measured_finer_than_the_hop_coarse_branches_look_like_their_range_eer(t
 
 def test_demo_prints_the_numbers_of_the_library(table):
     printed = output_of("demo")
-    measured = table.rows[0].range_eer
+    measured = table.rows[0].range_eer.measurement
     rates = (measured.value, measured.false_positive_rate, measured.false_negative_rate, measured.gap)
     row = ["range-eer", *(f"{100 * rate:.2f}" for rate in rates), *measured.decision.split()]
     assert row in [line.split() for line in printed.splitlines()]
@@ -169,7 +169,7 @@ def test_the_lines_for_own_data_run(capsys):
 def test_demo_as_json_has_the_same_numbers(table):
     content = json.loads(output_of("demo", "--format", "json"))
     assert content["table"] == json.loads(json.dumps(table.to_dict()))
-    assert content["range_eer"] == json.loads(json.dumps(table.rows[0].range_eer.to_dict()))
+    assert content["range_eer"] == json.loads(json.dumps(table.rows[0].range_eer.measurement.to_dict()))
     assert content["corpus"]["utterances"] == 60
 
 
@@ -204,10 +204,16 @@ def test_conventions_as_json_are_those_of_the_library():
 def test_the_readme_shows_what_is_printed(arguments):
     readme = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     lines = [line.rstrip() for line in output_of(*arguments).splitlines()]
-    ruled = max(i for i, line in enumerate(lines) if line == "-" * 80)
+    ruled = max(i for i, line in enumerate(lines) if line and not line.strip("-"))
     shown = lines[ruled - 1 : ruled + 7]
     place = readme.index(shown[0])
     assert readme[place : place + len(shown)] == shown
+
+
+def test_the_page_on_tables_shows_what_is_printed(table):
+    page = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    printed = str(table)
+    assert printed[: printed.index("60 utterances")] in page
 
 
 def test_the_quickstart_runs():
@@ -232,7 +238,7 @@ def test_the_written_files_give_the_numbers_that_the_demo_prints(table, tmp_path
     out = tmp_path / "new" / "demo"
     output_of("demo", "--out", str(out), "--format", "json")
     for row in table.rows:
-        expected = [row.range_eer, row.point_eers[row.hop]]
+        expected = [row.range_eer.measurement, row.point_eers[row.hop].measurement]
         measures = [argument for m in expected for argument in ("-m", m.measure)]
         for scores in (f"unit{row.hop:g}.score", f"scores_{1000 * row.hop:g}ms.parquet"):
             inputs = [str(out / "references.rttm"), str(out / scores), "--durations", str(out / "reco2dur")]

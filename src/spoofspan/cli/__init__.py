@@ -18,7 +18,9 @@ from spoofspan.cli.demo import demo
 from spoofspan.cli.evaluate import eval_
 from spoofspan.cli.explain import explain
 from spoofspan.cli.files import check, convert, diff_references
+from spoofspan.cli.plot import plot
 from spoofspan.cli.report import report
+from spoofspan.cli.table import table
 
 app = typer.Typer(
     name="spoofspan",
@@ -32,6 +34,8 @@ app.command("eval")(eval_)
 app.command()(compare)
 app.command()(report)
 app.command()(check)
+app.command()(table)
+app.command()(plot)
 app.command()(convert)
 app.command()(diff_references)
 app.command()(explain)

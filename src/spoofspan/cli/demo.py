@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 NARROWEST, WIDEST = 80, 100
 SHOWN = (0.02, 0.16)  # branches on the page
-SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
 
 MEANING = (
     "Range and point. The range EER weighs every error by how long it lasts. The point EER cuts time into points and "
@@ -139,11 +138,10 @@ def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
         f"{_percent(finest.false_negative_rate)} of the spoofed time is called bona fide (FNR).",
     )
     _heading(console, "EER in %, by branch (rows) and by how it is measured (columns)")
-    console.print(_resolution_grid(table))
-    console.print("  * the branch's own resolution. Right of it: coarser, an easier task.", highlight=False)
+    _print_table(console, table)
     _heading(console, "What the numbers mean")
     for sentence in MEANING:
-        _say(console, sentence.format(**_examples(table)))
+        _say(console, sentence.format(**_examples(table, hop, max(corpus.systems))))
         console.print()
     console.print("Signature of the range EER", style="bold")
     _say(
@@ -155,6 +153,7 @@ def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
     _verbatim(console, finest.signature.input)
     _heading(console, "The same with your own files, or in Python")
     _verbatim(console, "spoofspan eval ref.rttm unit0.02.score --durations reco2dur")
+    _verbatim(console, "spoofspan table ref.rttm 'unit{resolution}.score' --durations reco2dur")
     _verbatim(console, "spoofspan demo --out demo            (writes such files, to look at and to try)")
     _verbatim(console, "spoofspan demo --report demo.html    (a page that shows where the system errs)")
     console.print()
@@ -193,38 +192,24 @@ def _print_evaluation(console: Console, evaluation: Evaluation) -> None:
     console.print(results_table(evaluation, signatures=False).render("text"), end="", soft_wrap=True)
 
 
-def _resolution_grid(table: ResolutionTable) -> Table:
-    from rich.text import Text
+def _print_table(console: Console, table: ResolutionTable) -> None:
+    """As 'spoofspan table' prints it, without the signature, which follows below."""
+    from spoofspan.report.resolutions import captions, render, wrapped
 
-    grid = _grid()
-    grid.add_column("hop", justify="right")
-    grid.add_column("floor ", justify="right")
-    grid.add_column("range ", justify="right", style="bold")
-    for resolution in table.resolutions:
-        grid.add_column(f"{_ms(resolution)} ", justify="right")
-    for row in table.rows:
-        cells = []
-        for resolution, measured in row.point_eers.items():
-            if resolution * SAME < row.hop:
-                cells.append(Text(f"{100 * measured.value:.2f} "))
-            elif resolution > row.hop * SAME:
-                cells.append(Text(f"{100 * measured.value:.2f} ", style="dim"))
-            else:
-                cells.append(Text(f"{100 * measured.value:.2f}*", style="bold"))
-        grid.add_row(_ms(row.hop), f"{100 * row.floor.value:.2f} ", f"{100 * row.range_eer.value:.2f} ", *cells)
-    return grid
+    lines = render({"": table}, "text").split("\n")
+    for line in (*lines[: lines.index("")], *(part for note in captions({"": table}) for part in wrapped(note))):
+        console.print(line, soft_wrap=True)
 
 
-def _examples(table: ResolutionTable) -> dict[str, str]:
+def _examples(table: ResolutionTable, finest: float, coarsest: float) -> dict[str, str]:
     """The cells that the explanation quotes."""
-    first, last = table.rows[0], table.rows[-1]
     return {
-        "finest": _ms(first.hop),
-        "coarsest": _ms(last.hop),
-        "native_point": _percent(first.point_eers[first.hop].value),
-        "native_range": _percent(first.range_eer.value),
-        "coarsest_point": _percent(last.point_eers[last.hop].value),
-        "coarsest_range": _percent(last.range_eer.value),
+        "finest": _ms(finest),
+        "coarsest": _ms(coarsest),
+        "native_point": _percent(table[finest].point_eers[finest].value),
+        "native_range": _percent(table[finest].range_eer.value),
+        "coarsest_point": _percent(table[coarsest].point_eers[coarsest].value),
+        "coarsest_range": _percent(table[coarsest].range_eer.value),
     }
 
 

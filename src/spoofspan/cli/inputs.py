@@ -54,7 +54,7 @@ class Inputs:
         if self.dataset is not None:
             return self._read_dataset(wanted)
         references = self.references_from(self._files(wanted)[0])
-        return references, None if self.scores is None else self._read_scores(self.scores)
+        return references, None if self.scores is None else self.read_scores(self.scores)
 
     def _files(self, wanted: bool = True) -> tuple[str, str | None]:
         """The files that were typed; said before a large one is read, if one is missing."""
@@ -76,7 +76,7 @@ class Inputs:
             least = "two systems" if fewest == 2 else "one system"
             raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {len(files)}")
         references, _ = told.read_known()
-        return references, {name: told._read_scores(where) for name, where in files.items()}
+        return references, {name: told.read_scores(where) for name, where in files.items()}
 
     def too_large(self) -> bool:
         """Whether both sides would not fit into memory, as far as the sizes of the files tell."""
@@ -140,7 +140,8 @@ class Inputs:
             return self.reference_hop
         return None if re.search(FILE_NAME, Path(str(self.references)).name) else self.hop
 
-    def _read_scores(self, where: str) -> Scores:
+    def read_scores(self, where: str) -> Scores:
+        """Read scores from a file, as both sides were described."""
         from spoofspan import DataError, read_scores
 
         try:
@@ -172,15 +173,7 @@ class Inputs:
         return None if found is None else str(found)
 
     def _read_dataset(self, wanted: bool) -> tuple[References, Scores | None]:
-        unused = {
-            "--reference-format": self.reference_format,
-            "--reference-hop": self.reference_hop,
-            "--durations": self.durations,
-            "--split": self.split,
-        }
-        given = [flag for flag, value in unused.items() if value is not None]
-        if given:
-            raise UsageError(f"{given[0]} does not go with --dataset, whose folder has it; leave it out")
+        self.refuse_what_a_dataset_has()
         if self.references is not None and self.scores is not None:
             raise UsageError(
                 f"--dataset has the references: give SCORES alone, not {self.references!r} and {self.scores!r}"
@@ -192,15 +185,27 @@ class Inputs:
             return dataset.references, None
         return dataset.references, self._scores_of(dataset, where)
 
+    def refuse_what_a_dataset_has(self) -> None:
+        """Refuse what the folder of a database says."""
+        unused = {
+            "--reference-format": self.reference_format,
+            "--reference-hop": self.reference_hop,
+            "--durations": self.durations,
+            "--split": self.split,
+        }
+        given = [flag for flag, value in unused.items() if value is not None]
+        if given:
+            raise UsageError(f"{given[0]} does not go with --dataset, whose folder has it; leave it out")
+
     def _scores_of(self, dataset: Dataset, where: str | None) -> Scores | None:
         """The scores of a file, or the pickle of the hop asked for among those in a folder or in the database."""
         if where is not None and not Path(where).expanduser().is_dir():
-            return self._read_scores(where)
+            return self.read_scores(where)
         chosen = dataset.scores_path(self.hop, where)
         if chosen is None:
-            return None if where is None else self._read_scores(where)
+            return None if where is None else self.read_scores(where)
         typer.echo(f"  scores: {chosen}", err=True)
-        return self._read_scores(str(chosen))
+        return self.read_scores(str(chosen))
 
 
 def named_files(words: Sequence[str]) -> dict[str, str]:
@@ -262,6 +267,7 @@ _ABOUT_FILES = {
     "label2id": o.LabelIds,
     "split": o.Split,
 }
-takes_inputs = o.takes("inputs", {"references": o.ReferencesPath, "scores": o.ScoresPath, **_ABOUT_FILES}, Inputs)
+FLAGS = {"references": o.ReferencesPath, "scores": o.ScoresPath, **_ABOUT_FILES}
+takes_inputs = o.takes("inputs", FLAGS, Inputs)
 # the references are the first word, unless a database has them
 takes_inputs_of_systems = o.takes("inputs", _ABOUT_FILES, Inputs)

@@ -68,6 +68,15 @@ def printable(text: str) -> str:
     )
 
 
+def latex_text(text: str) -> str:
+    r"""Make text harmless in LaTeX.
+
+    >>> print(latex_text("50 % of a_b"))
+    50 \% of a\_b
+    """
+    return printable(text).translate(_LATEX)
+
+
 def harmless_cell(text: str) -> str:
     """Keep a spreadsheet from running a cell as a formula; numbers stay numbers.
 
@@ -124,9 +133,7 @@ def _markdown(table: Table) -> str:
 
 def _latex(table: Table) -> str:
     numeric = _numeric_columns(table)
-    rows = [
-        " & ".join(printable(cell).translate(_LATEX) for cell in row) + r" \\" for row in (table.columns, *table.rows)
-    ]
+    rows = [" & ".join(map(latex_text, row)) + r" \\" for row in (table.columns, *table.rows)]
     notes = [f"% {printable(note)}" for note in table.notes if note]
     return (
         "\n".join(

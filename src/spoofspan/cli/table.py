@@ -1,0 +1,155 @@
+"""``spoofspan table``: the paper's Tables 3 and 4 for any set of systems."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spoofspan.cli import options as o
+from spoofspan.cli.completion import among
+from spoofspan.cli.systems import Systems, takes_systems
+from spoofspan.errors import UsageError
+
+if TYPE_CHECKING:
+    from spoofspan import References, ResolutionTable
+
+
+@takes_systems
+@o.takes_rules
+def table(
+    *,
+    systems: Systems,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A set to put in the place of {set} in all paths; may be repeated (dev, eval)."),
+    ] = None,
+    resolutions: Annotated[
+        str | None, typer.Option("--resolutions", help="Of the points, in ms: 10,20,40 (default: the paper's).")
+    ] = None,
+    label_sources: Annotated[
+        str,
+        typer.Option(
+            "--label-sources",
+            help="one, or nii-2023: ranges and segment label arrays mixed, as the published scripts do.",
+            autocompletion=among(lambda: ("one", "nii-2023")),
+        ),
+    ] = "one",
+    segment_labels: Annotated[
+        str | None,
+        typer.Option("--segment-labels", help="For nii-2023 without --dataset: 'dev_seglab_{resolution}.npy'."),
+    ] = None,
+    floor: Annotated[bool, typer.Option("--floor/--no-floor", help="With the floor of each hop, or without.")] = True,
+    decimals: Annotated[int, typer.Option("--decimals", min=0, max=6, help="Digits after the point.")] = 2,
+    heatmap: Annotated[
+        Path | None, typer.Option("--heatmap", help="Also draw the table, to this .png, .svg or .pdf file.")
+    ] = None,
+    convention: o.Convention = "default",
+    eer_rule: o.EerRule = None,
+    output: o.OutputFormat = o.Output.text,
+    out: o.Out = None,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+    rules: dict[str, Any],
+) -> None:
+    """Measure systems at several resolutions.
+
+    The paper's Tables 3 and 4: one row per training resolution or system; range EER, point EERs, the floor of the hop;
+    means over seeds; several sets side by side. SCORES are files, a folder, or patterns with {resolution}, {seed},
+    {system} and {set} in them.
+
+    For example:
+
+      spoofspan table ref.rttm 'unit{resolution}.score' --durations reco2dur
+
+      spoofspan table ref.rttm '{system}/unit0.02.score' --durations reco2dur --format latex
+
+      spoofspan table '{set}.rttm' '{set}/{seed}/unit{resolution}.score' --set dev --set eval
+
+      spoofspan table --dataset 'partialspoof:database:{set}' results --set dev --set eval --heatmap table.pdf
+    """
+    from spoofspan.report.resolutions import Look, check_alike, render
+
+    o.must_be_free(out, heatmap, force=force)
+    if heatmap is not None:
+        from spoofspan.report.drawing import must_be_drawable
+
+        must_be_drawable(heatmap)
+    if not sets and systems.names_sets():
+        raise UsageError("{set} stands for the name of a set: give --set, for example --set dev --set eval")
+    if sets and len(sets) > 1 and not systems.names_sets():
+        raise UsageError("several sets need {set} in REFERENCES or --dataset, where their names are filled in")
+    measured = partial(
+        _measured,
+        resolutions=None if resolutions is None else resolutions_in(resolutions, "--resolutions"),
+        label_sources=label_sources,
+        segment_labels=segment_labels,
+        arguments={"convention": convention, "eer_rule": eer_rule, **rules},
+    )
+    tables = {name: measured(systems.of_set(name or None), name) for name in sets or [""]}
+    check_alike(tables)
+    width = shutil.get_terminal_size().columns if out is None and sys.stdout.isatty() else None
+    o.deliver(render(tables, output.value, Look(decimals, floor, width)), out, force)
+    if heatmap is not None:
+        from spoofspan.report.drawing import save
+        from spoofspan.report.heatmap import draw_heatmap
+
+        save(draw_heatmap(tables, decimals=decimals), heatmap, force)
+
+
+def _measured(
+    systems: Systems,
+    subset: str,
+    *,
+    resolutions: list[float] | None,
+    label_sources: str,
+    segment_labels: str | None,
+    arguments: dict[str, Any],
+) -> ResolutionTable:
+    """Measure one set."""
+    from spoofspan.formats.systems import Lazily, fill_in_set, matching
+    from spoofspan.table import PAPER_RESOLUTIONS, resolution_table
+
+    references, dataset = systems.read()
+    files = systems.files(dataset)
+    labels: Lazily[float, References] | None = None
+    if label_sources == "nii-2023":
+        hops = dict.fromkeys(one.resolution for one in files if one.resolution is not None)
+        if segment_labels is not None:
+            arrays = {one.resolution: one.path for one in matching(fill_in_set(segment_labels, subset))}
+            labels = Lazily([hop for hop in hops if hop in arrays], lambda hop: systems.labels(arrays[hop]))
+        elif dataset is not None:
+            labels = Lazily(hops, systems.segment_labels)
+        else:
+            raise UsageError(
+                "--label-sources nii-2023 needs --dataset, or --segment-labels 'dev_seglab_{resolution}.npy'"
+            )
+    elif segment_labels is not None:
+        raise UsageError("--segment-labels goes with --label-sources nii-2023")
+    return resolution_table(
+        references,
+        systems.rows(files),
+        PAPER_RESOLUTIONS if resolutions is None else resolutions,
+        label_sources=label_sources,  # type: ignore[arg-type] # checked there
+        segment_labels=labels,
+        **arguments,
+    )
+
+
+def resolutions_in(text: str, flag: str) -> list[float]:
+    """Resolutions (seconds) as they are typed: in ms, or with a unit, as in measures."""
+    from spoofspan.measures import Measure
+
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    spelled = [word if word.endswith("s") else f"{word}ms" for word in words]
+    try:
+        found = [float(Measure.parse(f"point-eer@{one}").resolution or 0) for one in spelled]
+    except UsageError:
+        found = []
+    if not found:
+        raise UsageError(f"{flag} {text}: write milliseconds, with commas between them: 10,20,40")
+    return found

@@ -1,0 +1,290 @@
+"""Resolution tables as text, Markdown, LaTeX, CSV, HTML or JSON: one set, or several side by side.
+
+The row's own resolution is marked (``*``, in LaTeX italics, as in the paper). What is printed below names the cells
+that are measured coarser than the hop, the rules, and whether labels come from two sources.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any
+
+from spoofspan.errors import UsageError
+from spoofspan.measures import milliseconds
+from spoofspan.report.results import finite
+from spoofspan.report.tables import Table, printable
+from spoofspan.table import Cell, ResolutionRow, ResolutionTable
+
+SET_NAMES = {"train": "Training set", "dev": "Development set", "eval": "Evaluation set"}
+NATIVE = "*"
+BETWEEN = "   "  # two sets side by side
+TEXT_WIDTH = 80  # of the lines below a table
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a table is written."""
+
+    decimals: int = 2
+    floor: bool = True
+    width: int | None = None  # characters of a terminal; sets that do not fit side by side go below each other
+
+
+def render(tables: Mapping[str, ResolutionTable], spelling: str, look: Look | None = None) -> str:
+    """Write tables of several sets, by the name of the set (empty for a single one without a name)."""
+    check_alike(tables)
+    chosen = Look() if look is None else look
+    if spelling == "json":
+        return json.dumps(tables_dict(tables), indent=2, ensure_ascii=False) + "\n"
+    if spelling == "text":
+        return _text(tables, chosen)
+    if spelling == "latex":
+        from spoofspan.report.resolutions_latex import latex
+
+        return latex(tables, chosen)
+    return _flat(tables, chosen, spelling).render(spelling)
+
+
+def check_alike(tables: Mapping[str, ResolutionTable]) -> None:
+    """Refuse sets that do not have the same rows, columns and rules."""
+    if not tables:
+        raise UsageError("give at least one table")
+    (one, first), *others = tables.items()
+    for two, other in others:
+        if other.resolutions != first.resolutions or other.label_sources != first.label_sources:
+            raise UsageError(f"the tables of {one!r} and {two!r} have different columns, so they do not go together")
+        names = [[row.name for row in table.rows] for table in (first, other)]
+        if names[0] != names[1]:
+            apart = [name for name in dict.fromkeys(names[0] + names[1]) if (name in names[0]) != (name in names[1])]
+            raise UsageError(
+                f"the sets {one!r} and {two!r} have different systems"
+                + (f" ({', '.join(apart)} only in one of them)" if apart else ", or in another order")
+            )
+        for row, row_of_other in zip(first.rows, other.rows, strict=True):
+            for (column, a), (_, b) in zip(row.cells, row_of_other.cells, strict=True):
+                if _rules_of(a) != _rules_of(b):
+                    raise UsageError(f"{row.name}, {column}: {one!r} and {two!r} are measured under different rules")
+
+
+def _rules_of(cell: Cell) -> str:
+    """Measure and rules, without the references and their utterances."""
+    return next(iter(cell.measurements.values())).signature.comparable.rsplit("|", 2)[0]
+
+
+def tables_dict(tables: Mapping[str, ResolutionTable]) -> dict[str, Any]:
+    """Tables as plain data, in the shape of ``docs/schema/table.json``."""
+    from spoofspan import __version__
+
+    first = next(iter(tables.values()))
+    return {
+        "spoofspan": __version__,
+        "resolutions": list(first.resolutions),
+        "label_sources": first.label_sources,
+        "sets": [{"name": name, "rows": finite(table.to_dict()["rows"])} for name, table in tables.items()],
+        "notes": notes(tables),
+    }
+
+
+# ---------------------------------------------------------------- cells
+
+
+def percent(value: float, decimals: int) -> str:
+    """A rate in per cent, without the sign."""
+    return f"{100 * value:.{decimals}f}"
+
+
+def set_title(name: str) -> str:
+    """What stands above a set.
+
+    >>> set_title("dev"), set_title("LlamaPartialSpoof")
+    ('Development set', 'LlamaPartialSpoof')
+    """
+    return SET_NAMES.get(name, name)
+
+
+def by_hop(table: ResolutionTable) -> bool:
+    """Whether the rows are named by nothing but their hop."""
+    return all(row.hop is not None and row.name == milliseconds(row.hop) for row in table.rows)
+
+
+def spaced(seconds: float | None) -> str:
+    """A hop or a resolution to be read.
+
+    >>> spaced(0.02)
+    '20 ms'
+    """
+    return "" if seconds is None else f"{milliseconds(seconds).removesuffix('ms')} ms"
+
+
+def row_heads(table: ResolutionTable) -> list[tuple[str, ...]]:
+    """What stands before the numbers: the head, then one entry a row."""
+    if by_hop(table):
+        return [("hop",), *((spaced(row.hop),) for row in table.rows)]
+    return [("system", "hop"), *((row.name, spaced(row.hop)) for row in table.rows)]
+
+
+def _cells(row: ResolutionRow, look: Look, *, marks: bool) -> list[str]:
+    room = " " if marks else ""
+    values = [] if not look.floor else ["" if row.floor is None else percent(row.floor.value, look.decimals) + room]
+    values.append(percent(row.range_eer.value, look.decimals) + room)
+    for resolution, cell in row.point_eers.items():
+        mark = NATIVE if marks and row.is_native(resolution) else room
+        values.append(percent(cell.value, look.decimals) + mark)
+    return values
+
+
+# ---------------------------------------------------------------- text
+
+
+def _text(tables: Mapping[str, ResolutionTable], look: Look) -> str:
+    beside = _beside(tables, look)
+    if look.width is None or max(map(len, beside)) <= look.width or len(tables) == 1:
+        lines = beside
+    else:
+        blocks = [[set_title(name), *_block(table, look, heads=True)] for name, table in tables.items()]
+        lines = [line for block in blocks for line in (*block, "")][:-1]
+    below = [line for note in notes(tables, look) for line in wrapped(note)]
+    return "\n".join([*lines, "", *below]) + "\n"
+
+
+def wrapped(note: str) -> list[str]:
+    """Break a line below a table; a signature stays whole, to be copied."""
+    if note.startswith("signature"):
+        return [note]
+    return textwrap.wrap(note, TEXT_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def _beside(tables: Mapping[str, ResolutionTable], look: Look) -> list[str]:
+    """All sets in one block of lines."""
+    blocks = []
+    for number, (name, table) in enumerate(tables.items()):
+        lines = _block(table, look, heads=not number)
+        if any(tables):
+            indent = 0 if number else max(map(len, (row[0] for row in row_heads(table)))) + 2
+            lines = [" " * indent + set_title(name), *lines]
+        width = max(map(len, lines))
+        blocks.append([line.ljust(width) for line in lines])
+    return [BETWEEN.join(parts).rstrip() for parts in zip_longest(*blocks, fillvalue="")]
+
+
+def _block(table: ResolutionTable, look: Look, *, heads: bool) -> list[str]:
+    before = row_heads(table) if heads else [()] * (1 + len(table.rows))
+    numbers = [[f"{one} " for one in _columns(table, look)], *(_cells(row, look, marks=True) for row in table.rows)]
+    texts = [[printable(cell) for cell in head] for head in before]
+    lines = [
+        "  ".join(_padded(texts, i)) + ("  " if heads else "") + " ".join(_padded(numbers, i))
+        for i in range(len(numbers))
+    ]
+    lines = [line.rstrip() for line in lines]
+    return [lines[0], "-" * max(map(len, lines)), *lines[1:]]
+
+
+def _padded(rows: list[list[str]], number: int) -> list[str]:
+    """One of the rows, its cells as wide as their columns: names begin, numbers and hops end below each other."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        cell.ljust(width) if rows[0][i] == "system" else cell.rjust(width)
+        for i, (cell, width) in enumerate(zip(rows[number], widths, strict=True))
+    ]
+
+
+def _columns(table: ResolutionTable, look: Look) -> list[str]:
+    return [*(["floor"] if look.floor else []), "range", *map(spaced, table.resolutions)]
+
+
+# ---------------------------------------------------------------- Markdown, CSV, HTML
+
+
+def _flat(tables: Mapping[str, ResolutionTable], look: Look, spelling: str) -> Table:
+    """One header line; the name of the set stands in every column."""
+    first = next(iter(tables.values()))
+    marks = spelling != "csv"
+    if not marks:
+        look = replace(look, decimals=max(look.decimals, 6))
+    columns = [f"{name} {column}".strip() for name, table in tables.items() for column in _columns(table, look)]
+    heads = row_heads(first)
+    rows = []
+    for number, head in enumerate(heads[1:]):
+        cells = (_cells(table.rows[number], look, marks=marks) for table in tables.values())
+        rows.append((*head, *(cell.strip() for part in cells for cell in part)))
+    return Table((*heads[0], *columns), tuple(rows), tuple(notes(tables, look)) if marks else ())
+
+
+# ---------------------------------------------------------------- below the table
+
+EASIER = "Coarser than the hop (an easier task, not a better system)"
+FLOOR = "Floor: the range EER of a perfect system that must give one score per hop."
+NII_SOURCES = (
+    "Label sources nii-2023: the range EER and points finer than the hop are measured against the ranges (RTTM), "
+    "points at the hop or coarser against the segment label array of the hop, as in the published scripts. Numbers "
+    "from different sources may not be compared, not even within a column."
+)
+
+
+def notes(tables: Mapping[str, ResolutionTable], look: Look | None = None) -> list[str]:
+    """The lines below a table."""
+    return [*captions(tables, look), *details(tables)]
+
+
+def captions(
+    tables: Mapping[str, ResolutionTable], look: Look | None = None, mark: str = f"{NATIVE} the row's own resolution."
+) -> list[str]:
+    """What a reader of the numbers must know."""
+    first = next(iter(tables.values()))
+    lines = ["EER in %." if all(row.seeds == ("",) for row in first.rows) else f"EER in %, {_seeds(tables)}."]
+    if any(row.is_native(one) for row in first.rows for one in first.resolutions):
+        lines[0] += f" {mark}"
+    easier = "; ".join(_coarser(first))
+    if easier:
+        lines.append(f"{EASIER}: {easier}.")
+    if (look is None or look.floor) and any(row.floor is not None for row in first.rows):
+        lines.append(FLOOR)
+    if first.label_sources != "one":
+        lines.append(NII_SOURCES)
+    return lines
+
+
+def _seeds(tables: Mapping[str, ResolutionTable]) -> str:
+    counts = {(f"{name} {row.name}".strip(), len(row.seeds)) for name, table in tables.items() for row in table.rows}
+    different = {count for _, count in counts}
+    if len(different) == 1:
+        count = different.pop()
+        return f"means over {count} seeds" if count > 1 else "one seed each"
+    return f"means over seeds ({', '.join(f'{name}: {count}' for name, count in sorted(counts))})"
+
+
+def _coarser(table: ResolutionTable) -> Iterator[str]:
+    """Which cells are coarser than the hop of their row, by hop."""
+    rising = list(table.resolutions) == sorted(table.resolutions)
+    for hop, row in sorted({row.hop: row for row in table.rows if row.hop is not None}.items()):
+        found = [milliseconds(one) for one in table.resolutions if row.is_coarser(one)]
+        if found:
+            some = f"{found[0]} to {found[-1]}" if rising and len(found) > 2 else " and ".join(found)
+            yield f"{milliseconds(hop)} at {some}"
+
+
+def details(tables: Mapping[str, ResolutionTable]) -> Iterator[str]:
+    """Rules, what they touched, and the comparable part of the range EER's signature."""
+    for name, table in tables.items():
+        of_set = f"{set_title(name)}: " if name else ""
+        first = table.rows[0].range_eer.measurements[table.rows[0].seeds[0]]
+        yield f"{of_set}{first.utterances:,} utterances, convention {first.convention}, EER rule {first.eer_rule}."
+        everything = [m for row in table.rows for _, cell in row.cells for m in cell.measurements.values()]
+        for rule in dict.fromkeys(rule for m in everything for rule in m.touched):
+            entries = [m.touched[rule] for m in everything if rule in m.touched]
+            least, most = (f(entry.seconds for entry in entries) for f in (min, max))
+            values = " or ".join(dict.fromkeys(entry.value for entry in entries))
+            utterances = max(entry.utterances for entry in entries)
+            span = f"{most:.3f} s" if least == most else f"{least:.3f} to {most:.3f} s"
+            yield f"{of_set}{rule}={values}: {span} in {'up to ' if least != most else ''}{utterances:,} utterances."
+    for name, table in tables.items():
+        yield f"signature of the range EER{f' ({name})' if name else ''} {_comparable(table)}"
+
+
+def _comparable(table: ResolutionTable) -> str:
+    cell = table.rows[0].range_eer
+    return next(iter(cell.measurements.values())).signature.comparable
