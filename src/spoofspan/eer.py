@@ -23,7 +23,7 @@ from spoofspan.operating_point import OperatingPoint
 from spoofspan.scores import Values
 
 EER_RULES = ("nearest", "interpolated", "convex-hull")
-_BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d+)\)")
+_BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d{1,15})\)")  # doubles count so many buckets
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _bucketed(mass: ScoreMass, rule: str) -> EqualErrorRate:
         low, high = -2.0 * most, 2.0 * most
     else:
         low, high = float(match[1]), float(match[2])
-    if not low < high or not buckets or not np.isfinite([low, high]).all():
+    if not 0.0 < high - low < np.inf or not buckets:
         raise UsageError(f"eer_rule={rule!r}: needs lo < hi, finite, and at least one bucket")
     coarse = replace(mass, parts=tuple(BucketedPart(part, low, high, buckets) for part in mass.parts))
     found = crossing(coarse)

@@ -101,7 +101,8 @@ class Bins:
             for sums, column in zip(self._sums, (block.bona_fide, block.spoof), strict=True):
                 if bona_fide + spoof < 2**53 and bins.size > BINS // 16:
                     # bincount sums doubles, which is exact up to here, and faster than add.at for many scores
-                    sums += np.bincount(bins, weights=column, minlength=BINS).astype(np.int64)
+                    # (of signed integers: NumPy before 2 refuses to count 64 unsigned bits)
+                    sums += np.bincount(bins.astype(np.int64), weights=column, minlength=BINS).astype(np.int64)
                 else:
                     np.add.at(sums, bins, column)
 

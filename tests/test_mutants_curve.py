@@ -1,0 +1,346 @@
+"""Claims about the curve and the EER that mutation testing found unguarded (see tests/mutation/README.md)."""
+
+import dataclasses
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from random_corpora import random_case
+from small_corpora import MS, THREE, THREE_SCORES, TWO, TWO_SCORES, frames_of, references_of
+from test_exactness import build
+
+import spoofspan as ss
+import spoofspan.crossing
+from spoofspan.covering import score_times
+from spoofspan.crossing import crossing
+from spoofspan.curve import error_curve_of
+from spoofspan.operating_point import OperatingPoint
+
+pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+
+
+# ---------------------------------------------------------------- the guess
+
+
+def test_a_wrong_guess_changes_nothing(monkeypatch):
+    """Brackets beside the crossing, on it, and around it; FPR and FNR may be equal at a threshold, or not."""
+    rng = np.random.default_rng(5)
+    corpora = [(TWO, TWO_SCORES)]
+    for _ in range(6):
+        edges = np.sort(rng.choice(np.arange(1, 12), 3, replace=False)) * 10
+        labels = [(int(edge), "bsbs"[i]) for i, edge in enumerate([*edges, 120])]
+        corpora.append((references_of(labels), frames_of(rng.permutation(6))))
+    for references, scores in corpora:
+        mass = ss.overlay(references, scores)
+        expected = crossing(mass, guess=False)
+        distinct = sorted(set(mass.scores.tolist()))
+        for i, low in enumerate(distinct):
+            for top in distinct[i:]:
+                monkeypatch.setattr(spoofspan.crossing, "_bracket", lambda sample, low=low, top=top: (low, top))
+                assert crossing(mass) == expected
+
+
+def test_a_guess_of_equal_rates_below_the_bracket_is_wrong(monkeypatch):
+    """FPR = FNR = 1/2 at 2.0; a bracket that starts there does not hold the crossing."""
+    mass = ss.overlay(references_of([(40, "b"), (80, "s")]), frames_of([0.0, 3.0, 1.0, 2.0]))
+    expected = crossing(mass, guess=False)
+    assert (expected.before.threshold, expected.after.threshold) == (1.0, 2.0)
+    assert expected.after.gap == 0.0
+    monkeypatch.setattr(spoofspan.crossing, "_bracket", lambda sample: (2.0, 3.0))
+    assert crossing(mass) == expected
+
+
+def test_a_guess_that_gathers_too_much_is_given_up(monkeypatch):
+    values = np.random.default_rng(1).normal(size=4000)
+    labels = [(40_000, "b"), (80_000, "s")]
+    mass = ss.overlay(references_of(labels), frames_of(values))
+    expected = crossing(mass, guess=False)
+    monkeypatch.setattr(spoofspan.crossing, "_bracket", lambda sample: (values.min(), values.max()))
+    monkeypatch.setattr(spoofspan.crossing, "SAMPLE", 10)
+    monkeypatch.setattr(spoofspan.crossing, "_step_inside", None)  # would be called if it were not given up
+    assert crossing(mass) == expected
+
+
+def test_without_a_guess_the_crossing_is_the_same():
+    for seed in range(41_000, 41_060):
+        case = random_case(random.Random(seed))
+        try:
+            references, scores = build(case)
+            mass = ss.overlay(references, scores, **case.rules)
+            expected = crossing(mass)
+        except ss.SpoofspanError:
+            continue
+        assert crossing(mass, guess=False) == expected
+
+
+def normal_corpus(higher):
+    """100 utterances of 1 to 4 s, two fifths of them spoofed; two normal distributions, two deviations apart."""
+    rng = np.random.default_rng(8)
+    labels, frames = [], []
+    for _ in range(100):
+        count = int(rng.integers(50, 200))
+        edge = int(count * rng.uniform(0.2, 0.9))
+        labels.append([(20 * edge - 7, "s"), (20 * count, "b")] if rng.random() < 0.4 else [(20 * count, "b")])
+        spoofed = (np.arange(count) < edge) & (len(labels[-1]) == 2)
+        frames.append((rng.normal(size=count) - 2 * spoofed) * (1 if higher == "bonafide" else -1))
+    return references_of(*labels), frames_of(*frames, higher=higher)
+
+
+@pytest.mark.parametrize("higher", ["bonafide", "spoof"])
+@pytest.mark.parametrize("kind", ["frames", "ranges", "weighted", "bucketed", "two parts"])
+@pytest.mark.parametrize("resolution", [None, 0.02, 0.01, 0.07, 1 / 30])
+def test_the_guess_is_near_enough_for_one_pass(monkeypatch, higher, kind, resolution):
+    """A sample of a tenth suggests a bracket that holds the crossing and few other scores."""
+    references, scores = normal_corpus(higher)
+    if kind == "ranges":
+        starts, ends = score_times(scores)
+        scores = ss.Scores.from_columns(
+            scores.utterances, scores.offsets, scores.values, starts=starts, ends=ends, higher=higher
+        )
+    for label in ["any"] if resolution is None else ["any", "majority", "rounded"]:
+        mass = ss.overlay(references, scores)
+        if resolution is not None:
+            mass = ss.point_mass(references, scores, resolution, label=label)
+        if kind == "weighted":
+            mass = mass.reweight([(7 * i) % 5 for i in range(100)])
+        if kind == "two parts":
+            mass = mass.select(mass.utterances[:9]) + mass.select(mass.utterances[9:])
+        if kind == "bucketed":
+            mass = dataclasses.replace(mass, parts=(spoofspan.eer.BucketedPart(mass.parts[0], -9.0, 9.0, 10**5),))
+        expected = crossing(mass, guess=False)
+        rows = sum(block.scores.size for block in mass.blocks())
+        with monkeypatch.context() as patch:
+            patch.setattr(spoofspan.crossing, "SAMPLE", rows // 10)
+            low, top = spoofspan.crossing._bracket(mass.sample(rows // 10))
+            inside = sum(int(((block.scores >= low) & (block.scores <= top)).sum()) for block in mass.blocks())
+            assert inside < rows // 4
+            patch.setattr(spoofspan.crossing, "find_step", None)  # would be called if the guess were wrong
+            assert crossing(mass) == expected
+
+
+# ---------------------------------------------------------------- operating points
+
+
+def test_the_four_cells_add_up_to_both_classes():
+    point = OperatingPoint(0.25, "bonafide", 1 * MS, 2 * MS, 10 * MS, 20 * MS, 3 * MS, 4 * MS)
+    assert (point.true_positive, point.true_negative) == (14 * MS, 6 * MS)
+    assert point.seconds() == {
+        "true_positive": 0.014,
+        "false_negative": 0.002,
+        "false_positive": 0.001,
+        "true_negative": 0.006,
+        "unanswered": 0.007,
+    }
+    assert (point.false_positive_rate, point.false_negative_rate, point.gap) == (0.1, 0.1, 0.0)
+    assert OperatingPoint(0.25, "bonafide", 1, 2, 10, 10).gap == 0.1
+    with pytest.raises(ss.UsageError, match="points, not time"):
+        dataclasses.replace(point, unit="points").seconds()
+
+
+def test_an_operating_point_on_its_own_has_answers_for_all_time():
+    point = OperatingPoint(0.25, "spoof", 1, 2, 10, 10)
+    assert (point.unanswered_bona_fide, point.unanswered_spoof) == (0, 0)
+    assert (point.unit, point.everything) == ("ns", False)
+    assert point.decision == "spoof iff score > 0.25"
+    assert dataclasses.replace(point, everything=True).decision == "everything is called spoof"
+
+
+def test_rates_without_a_class_are_nan():
+    point = OperatingPoint(0.25, "bonafide", 0, 2, 0, 10)
+    assert math.isnan(point.false_positive_rate)
+    assert point.false_negative_rate == 0.2
+    assert math.isnan(point.gap)
+    other = OperatingPoint(0.25, "bonafide", 1, 0, 10, 0)
+    assert other.false_positive_rate == 0.1
+    assert math.isnan(other.false_negative_rate)
+    assert math.isnan(other.gap)
+
+
+def test_unanswered_time_is_in_the_denominators_and_in_no_cell():
+    point = ss.range_eer(THREE, THREE_SCORES, slack=0.0, uncovered="unanswered").point
+    assert (point.unanswered_bona_fide, point.unanswered_spoof) == (10 * MS, 30 * MS)
+    assert (point.bona_fide, point.spoof) == (170 * MS, 100 * MS)
+    for uncovered in ("bonafide", "spoof"):
+        point = ss.range_eer(THREE, THREE_SCORES, slack=0.0, uncovered=uncovered).point
+        assert (point.unanswered_bona_fide, point.unanswered_spoof) == (0, 0)
+        assert (point.bona_fide, point.spoof) == (170 * MS, 100 * MS)
+
+
+def test_an_undefined_rate_says_which_class_is_missing_and_of_what():
+    only = references_of([(100, "b")])
+    scores = frames_of([0.1] * 5)
+    with pytest.raises(ss.UndefinedMeasureError, match="no spoofed time"):
+        ss.range_eer(only, scores)
+    with pytest.raises(ss.UndefinedMeasureError, match="no spoofed time"):
+        ss.error_curve(only, scores)
+    with pytest.raises(ss.UndefinedMeasureError, match="no spoofed point"):
+        ss.point_eer(only, scores, 0.02)
+    with pytest.raises(ss.UndefinedMeasureError, match="no bona fide time"):
+        ss.range_eer(references_of([(100, "s")]), scores)
+    with pytest.raises(ss.UndefinedMeasureError, match="lies under any score"):
+        ss.range_eer(references_of([(50, "b"), (100, "s")]), frames_of([]), uncovered="unanswered")
+
+
+def test_rates_that_never_cross_have_no_interpolated_value():
+    """Uncovered are 100 of 120 ms bona fide and 60 of 80 ms spoof."""
+    references = references_of([(20, "b"), (100, "s"), (200, "b")])
+    scores = frames_of([0.9, 0.1])
+    above = ss.range_eer(references, scores, slack=0.0, uncovered="spoof")
+    assert above.neighbours == (None, above.point)
+    assert (above.threshold, above.exact_value) == (0.1, Fraction(5, 6) / 2 + Fraction(1, 4) / 2)
+    below = ss.range_eer(references, scores, slack=0.0, uncovered="bonafide")
+    assert below.neighbours == (below.point, None)
+    assert (below.threshold, below.exact_value) == (math.inf, Fraction(1, 6) / 2 + Fraction(3, 4) / 2)
+    even = references_of([(20, "b"), (60, "s"), (80, "b")])  # FPR = FNR = 1/2 at the lowest score already
+    measured = ss.range_eer(even, scores, slack=0.0, uncovered="spoof", eer_rule="interpolated")
+    assert (measured.neighbours, measured.value) == ((None, measured.point), 0.5)
+    for uncovered in ("spoof", "bonafide"):
+        for rule in ("interpolated", "convex-hull"):
+            with pytest.raises(ss.UndefinedMeasureError, match="never cross"):
+                ss.range_eer(references, scores, slack=0.0, uncovered=uncovered, eer_rule=rule)
+
+
+# ---------------------------------------------------------------- the curve
+
+
+@pytest.mark.parametrize(("higher", "sign"), [("bonafide", 1), ("spoof", -1)])
+def test_the_curve_has_every_score_and_then_everything(higher, sign):
+    scores = frames_of([sign * value for value in (0.9, 0.3, 0.5, -0.1, 0.2)], higher=higher)
+    curve = ss.error_curve(references_of([(50, "b"), (90, "s")]), scores)
+    assert curve.thresholds.tolist() == [sign * value for value in (-0.1, 0.2, 0.3, 0.5, 0.9, math.inf)]
+    assert len(curve) == 6
+    assert repr(curve) == "ErrorCurve(6 thresholds)"
+    assert [curve.point(i).false_positive for i in range(6)] == [0, 0, 0, 20 * MS, 30 * MS, 50 * MS]
+    assert [curve.point(i).false_negative for i in range(6)] == [40 * MS, 20 * MS, 10 * MS, 10 * MS, 0, 0]
+    assert curve.false_positive_rates.tolist() == [0.0, 0.0, 0.0, 0.4, 0.6, 1.0]
+    assert curve.false_negative_rates.tolist() == [1.0, 0.5, 0.25, 0.25, 0.0, 0.0]
+    assert [curve.point(i).everything for i in range(6)] == [False] * 5 + [True]
+    assert curve.point(-1) == curve.point(5)
+    assert [curve.point(i).threshold for i in range(6)] == curve.thresholds.tolist()
+    assert curve.point(-2) == curve.point(4)
+
+
+@pytest.mark.parametrize(("higher", "sign"), [("bonafide", 1), ("spoof", -1)])
+def test_at_any_threshold_scores_beyond_it_are_called_spoof(higher, sign):
+    scores = frames_of([sign * value for value in (0.9, 0.3, 0.5, -0.1, 0.2)], higher=higher)
+    curve = ss.error_curve(references_of([(50, "b"), (90, "s")]), scores)
+    for threshold, called in ((-9, 0), (-0.1, 0), (0.0, 1), (0.2, 1), (0.25, 2), (0.9, 4), (0.95, 5), (math.inf, 5)):
+        point = curve.at(sign * threshold)
+        assert point == dataclasses.replace(curve.point(called), threshold=sign * threshold, everything=False)
+    with pytest.raises(ss.UsageError, match="NaN"):
+        curve.at(math.nan)
+
+
+@pytest.mark.parametrize(("higher", "sign"), [("bonafide", 1), ("spoof", -1)])
+def test_the_largest_scores_are_told_apart(higher, sign):
+    curve = ss.error_curve(
+        references_of([(20, "b"), (40, "s")]), frames_of([sign * 1.7e308, sign * 1.6e308], higher=higher)
+    )
+    assert curve.at(sign * 1.6e308) == curve.point(0)
+    assert curve.at(sign * 1.7e308) == curve.point(1)
+
+
+def test_thresholds_have_no_negative_zero():
+    for higher in ("bonafide", "spoof"):
+        for zero in (0.0, -0.0):
+            curve = ss.error_curve(references_of([(20, "b"), (40, "s")]), frames_of([zero, 1.0], higher=higher))
+            assert not np.signbit(curve.thresholds[curve.thresholds == 0.0]).any()
+            assert not any(math.copysign(1, curve.point(i).threshold) < 0 for i in range(2) if not curve.thresholds[i])
+
+
+def naive_hull(curve):
+    """Where the lower hull meets the diagonal: the lowest of all segments between two points."""
+    points = [curve.point(i) for i in range(len(curve))]
+    rates = [(p.exact_false_positive_rate, p.exact_false_negative_rate) for p in points]
+    best = []
+    for x1, y1 in rates:
+        for x2, y2 in rates:
+            if x1 < y1 and x2 >= y2:
+                along = (y1 - x1) / ((y1 - x1) + (x2 - y2))
+                best.append(x1 + along * (x2 - x1))
+    return min(best)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_hull_is_the_lowest_segment_between_any_two_points(seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 40))
+    edges = np.sort(rng.choice(np.arange(1, 20 * count), 6, replace=False))
+    labels = [(int(edge), "bs"[i % 2]) for i, edge in enumerate(edges)] + [(20 * count, "b")]
+    scores = frames_of(np.round(rng.normal(size=count), int(rng.integers(0, 3))))
+    mass = ss.overlay(references_of(labels), scores)
+    assert ss.equal_error_rate(mass, "convex-hull").value == naive_hull(error_curve_of(mass))
+
+
+def test_the_hull_may_have_a_corner_of_equal_rates():
+    scores = frames_of([0, 1, 1, 1, 0, 0, 0, 1])
+    mass = ss.overlay(references_of([(80, "b"), (160, "s")]), scores)
+    assert ss.equal_error_rate(mass, "convex-hull").value == Fraction(1, 4)
+
+
+# ---------------------------------------------------------------- buckets
+
+
+@pytest.mark.parametrize(("higher", "sign"), [("bonafide", 1), ("spoof", -1)])
+def test_thresholds_of_buckets_are_their_edges(higher, sign):
+    """Spoof scores -0.9 ... 0.1 in four buckets from -1 to 1; the tools call a bucket spoof as a whole."""
+    scores = frames_of([sign * value for value in (0.9, 0.3, 0.7, -0.1, 0.2)], higher=higher)
+    measured = ss.range_eer(references_of([(50, "b"), (90, "s")]), scores, eer_rule="bucketed(-1, 1, 4)")
+    assert measured.eer_rule == "bucketed(-1,1,4)"
+    # buckets: 0.9 and 0.7 -> 0; 0.3 and 0.2 -> 1; -0.1 -> 2; everything below 0.5 is called spoof, or below 0.0
+    assert [point.threshold for point in measured.neighbours] == [sign * 0.0, sign * 0.5]
+    assert measured.threshold == sign * 0.5
+    assert (measured.false_positive_rate, measured.false_negative_rate) == (0.4, 0.25)
+    assert measured.value == 0.325
+
+
+def test_a_bucket_threshold_that_calls_everything_spoof_is_infinite():
+    references = references_of([(20, "b"), (40, "s")])
+    scores = frames_of([0.5, 0.5])
+    measured = ss.range_eer(references, scores, eer_rule="bucketed(2max,10)")
+    assert measured.threshold == math.inf
+    assert measured.point.everything
+    assert measured.neighbours[1].everything
+    assert measured.neighbours[0].threshold == 0.4  # bucket 2 of 10 from -1 to 1 ends at -0.4 in spoof polarity
+
+
+def test_buckets_whose_rates_never_cross_have_one_neighbour():
+    references = references_of([(20, "b"), (100, "s"), (200, "b")])
+    rules = {"slack": 0.0, "eer_rule": "bucketed(-1,1,4)"}
+    above = ss.range_eer(references, frames_of([0.9, 0.1]), uncovered="spoof", **rules)
+    assert above.neighbours == (None, above.point)
+    assert above.threshold == 0.0  # 0.1 becomes bucket 1 of 4, which ends at 0 in spoof polarity
+    below = ss.range_eer(references, frames_of([0.9, 0.1]), uncovered="bonafide", **rules)
+    assert below.neighbours == (below.point, None)
+    assert below.threshold == math.inf
+
+
+@pytest.mark.parametrize(
+    "rule", ["bucketed(1,1,4)", "bucketed(2,1,4)", "bucketed(-1,1,0)", "bucketed(-inf,1,4)", "bucketed(-1,inf,4)"]
+)
+def test_buckets_need_a_finite_range_and_a_number(rule):
+    with pytest.raises(ss.UsageError, match="lo < hi"):
+        ss.range_eer(TWO, TWO_SCORES, eer_rule=rule)
+
+
+@pytest.mark.parametrize(
+    "rule", ["bucketed(1,1)", "bucketed", "near", "bucketed(2max,x)", "bucketed(a,1,4)", "bucketed(-1,b,4)"]
+)
+def test_unknown_eer_rules_are_refused(rule):
+    with pytest.raises(ss.UsageError, match="valid"):
+        ss.equal_error_rate(ss.overlay(TWO, TWO_SCORES), rule)
+
+
+def test_scores_must_fit_into_the_buckets_edges_included():
+    references = references_of([(20, "b"), (40, "s"), (60, "b")])
+    scores = frames_of([0.5, -0.25, 0.0])
+    fits = ss.range_eer(references, scores, eer_rule="bucketed(-0.5,0.25,3)")
+    assert fits.value == 0.0
+    for rule in ("bucketed(-0.49,0.25,3)", "bucketed(-0.5,0.24,3)"):
+        with pytest.raises(ss.UsageError, match="do not fit"):
+            ss.range_eer(references, scores, eer_rule=rule)
+    # scores without counted time may lie anywhere
+    ignored = references_of([(20, "b"), (40, "s"), (60, "n")])
+    assert ss.range_eer(ignored, frames_of([0.5, 0, 9]), eer_rule="bucketed(-1,1,4)", nonspeech="ignore").value == 0
