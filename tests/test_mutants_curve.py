@@ -318,7 +318,16 @@ def test_buckets_whose_rates_never_cross_have_one_neighbour():
 
 
 @pytest.mark.parametrize(
-    "rule", ["bucketed(1,1,4)", "bucketed(2,1,4)", "bucketed(-1,1,0)", "bucketed(-inf,1,4)", "bucketed(-1,inf,4)"]
+    "rule",
+    [
+        "bucketed(1,1,4)",
+        "bucketed(2,1,4)",
+        "bucketed(-1,1,0)",
+        "bucketed(-inf,1,4)",
+        "bucketed(-1,inf,4)",
+        "bucketed(nan,1,4)",
+        "bucketed(-1e308,1e308,4)",  # both are finite, their distance is not
+    ],
 )
 def test_buckets_need_a_finite_range_and_a_number(rule):
     with pytest.raises(ss.UsageError, match="lo < hi"):
@@ -326,7 +335,16 @@ def test_buckets_need_a_finite_range_and_a_number(rule):
 
 
 @pytest.mark.parametrize(
-    "rule", ["bucketed(1,1)", "bucketed", "near", "bucketed(2max,x)", "bucketed(a,1,4)", "bucketed(-1,b,4)"]
+    "rule",
+    [
+        "bucketed(1,1)",
+        "bucketed",
+        "near",
+        "bucketed(2max,x)",
+        "bucketed(a,1,4)",
+        "bucketed(-1,b,4)",
+        "bucketed(-1,1,10000000000000000)",  # doubles do not count so far
+    ],
 )
 def test_unknown_eer_rules_are_refused(rule):
     with pytest.raises(ss.UsageError, match="valid"):

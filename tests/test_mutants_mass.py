@@ -189,6 +189,20 @@ def test_a_weight_that_could_overflow_is_refused():
         one.reweight([2**62])
 
 
+def test_the_longest_utterance_limits_all_weights():
+    """2**20 ns, or 2**18 points, and one of the shortest."""
+    long, short = 2**20, 4
+    references = ss.References.from_columns(["u", "v"], [long, short], [0, 1, 2], [0, 0], [long, short], [False, True])
+    scores = ss.Scores.from_columns(
+        ["u", "v"], [0, 1, 2], [0.0, 1.0], starts=[0, 0], ends=[long, short], higher="bonafide"
+    )
+    for mass, limit in ((ss.overlay(references, scores), 2**42), (ss.point_mass(references, scores, 4e-9), 2**44)):
+        for weights in ([limit, 1], [1, limit]):
+            with pytest.raises(ss.UsageError, match="too large for the longest utterance"):
+                mass.reweight(weights)
+        assert totals(mass.reweight([limit - 1, 0])).all_bona_fide == 2**62 - 2**62 // limit
+
+
 def test_weighted_totals_beyond_int64_are_exact():
     references = references_of(*[[(20, "b"), (40, "s")]] * 9)
     scores = frames_of(*[[0.5, 0.25]] * 9)

@@ -30,6 +30,20 @@ def test_uncovered_time_is_an_error_that_names_the_utterance():
                 measure(THREE, scores, slack=0.0, uncovered=uncovered)
 
 
+def test_what_each_side_decided_is_reported():
+    """30 ms between the ranges; the last of three frames sticks out by 10 ms."""
+    references = ss.References.from_ranges({"u": [(0.0, 0.01, "bonafide"), (0.04, 0.05, "spoof")]}, {"u": 0.05})
+    scores = ss.Scores.from_frames({"u": [0.9, 0.5, 0.1]}, hop=0.02, higher="bonafide")
+    for measured in (
+        ss.range_eer(references, scores, gaps="ignore"),
+        ss.point_eer(references, scores, 0.02, gaps="ignore"),
+    ):
+        assert measured.touched == {
+            "gaps": Touched("gaps", "ignore", 30 * MS, 1),
+            "last_frame": Touched("last_frame", "use", 10 * MS, 1),
+        }
+
+
 def test_time_without_a_score_over_ignored_time_is_no_error():
     references = references_of([(50, "b"), (90, "s"), (200, "n")])
     mass = ss.overlay(references, frames_of([0.9, 0.3, 0.5, -0.1, 0.2]), slack=0.0, nonspeech="ignore")

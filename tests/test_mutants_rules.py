@@ -58,6 +58,9 @@ def test_times_must_not_be_negative(name):
     for wrong in (-1e-9, -1.0):
         with pytest.raises(ss.UsageError, match="must not be negative"):
             ss.Rules(**{name: wrong})
+    for wrong in (math.nan, math.inf, 10**400, "long"):
+        with pytest.raises(ss.UsageError, match=f"{name} must be"):
+            ss.Rules(**{name: wrong})
 
 
 def test_snap_and_slack_may_be_left_to_the_data_but_not_the_collar():
@@ -83,7 +86,7 @@ def test_label_is_a_name_or_a_fraction():
     assert ss.Rules(label=0.3).spelled("point")["label"] == "3/10"
     for label in ("any", "majority", "rounded"):
         assert ss.Rules(label=label).spelled("point")["label"] == label
-    for wrong in (0, -0.1, 1.1, "half", None, math.nan):
+    for wrong in (0, -0.1, 1.1, "half", None, math.nan, math.inf, 10**400):
         with pytest.raises(ss.UsageError, match="label="):
             ss.Rules(label=wrong)
 

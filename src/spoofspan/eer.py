@@ -78,7 +78,8 @@ def _bucketed(mass: ScoreMass, rule: str) -> EqualErrorRate:
         raise UsageError(f"no such rule: {rule}")
     buckets = int(match[3])
     if match[1] is None:
-        most = float(np.abs(mass.scores.astype(np.float64)).max(initial=0.0))
+        # block by block: all scores together may not fit into memory
+        most = max(float(np.abs(block.scores[block.counted]).max(initial=0.0)) for block in mass.blocks())
         low, high = -2.0 * most, 2.0 * most
     else:
         low, high = float(match[1]), float(match[2])

@@ -133,8 +133,8 @@ def find_step(
     ``first_pass`` sees every block once, before ``reached`` is asked for the first time.
     """
     width = 8 * mass.dtype.itemsize
-    prefix, below = 0, (0, 0)
-    at = (0, 0)
+    prefix = 0
+    below = at = (0, 0)
     following: int | None = None
     for level in range(width // BITS_PER_PASS):
         shift = width - BITS_PER_PASS * (level + 1)

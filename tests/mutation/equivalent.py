@@ -22,6 +22,7 @@ class Equivalent(NamedTuple):
 
 GUESS = "speed only: a guess at the bracket of the crossing, which the sums then prove or refute"
 ROOM = "speed only: from the limit on Python integers are used; int64 would do up to 2**63"
+COUNTED = "speed only: from how many scores on bincount is used; add.at sums the same integers"
 CORNERS = "speed only: more points are kept for the hull, which drops them itself"
 BENEATH = "speed only: the other end of the same axis-parallel step is on the hull instead"
 ONE_SIDED = "false positives do not depend on the spoof called, nor false negatives on the bona fide called"
@@ -37,6 +38,23 @@ EQUIVALENT = (
     Equivalent("crossing", "_bracket", None, None, GUESS),
     Equivalent("crossing", None, "SAMPLE = ", None, GUESS),
     Equivalent("*", None, "ROWS_PER_BLOCK = ", None, "speed only: the size of a block"),
+    Equivalent("histogram", None, "ROWS_COUNTED = ", None, "speed only: how many scores are counted at once"),
+    Equivalent("histogram", "Bins.add", "self._rows >= ROWS", "self._rows > ROWS", "speed only: as ROWS_COUNTED"),
+    Equivalent(
+        "histogram",
+        "Bins.__init__",
+        "self._rows = self._amount = 0",
+        None,
+        "speed only: one row more to wait for; and without keys there is nothing to count for an amount",
+    ),
+    Equivalent("histogram", "Bins.__init__", "self._held = 0", None, ROOM),
+    Equivalent("histogram", "Bins._make_room", ">= 2 ** 62", "> 2 ** 62", ROOM),
+    Equivalent("histogram", "Bins._make_room", ">= 2 ** 62", ">= 2 ** 63", ROOM),
+    Equivalent("histogram", "Bins._make_room", "self._held) = (np.zeros((2, BINS), np.int64), 0)", ", 1)", ROOM),
+    Equivalent("histogram", "Bins.add", "< 2 ** 53", "<= 2 ** 53", "doubles hold all integers up to 2**53 itself"),
+    Equivalent("histogram", "Bins.add", "bins.size > BINS // 16", "bins.size >= ", COUNTED),
+    Equivalent("histogram", "Bins.add", "bins.size > BINS // 16", "bins.size > BINS * 16", COUNTED),
+    Equivalent("histogram", "Bins.add", "bins.size > BINS // 16", "bins.size > BINS // 17", COUNTED),
     Equivalent("*", None, "copy=False", "copy=True", "speed only: a copy of the same values"),
     Equivalent("*", None, "strict=True", "strict=False", "a guard: both sides are equally long by construction"),
     Equivalent(

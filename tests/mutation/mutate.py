@@ -5,7 +5,7 @@
 Each mutant is one small change of the syntax tree of a module. It runs in a copy of the repository, under a time limit:
 
 1. random corpora against the brute force, in one process without pytest;
-2. if it survives, the quick tests and the doctests of the module;
+2. if it survives, the doctests of the file and the tests made for its module;
 3. if it still survives, the other tests;
 4. and then more random corpora.
 
@@ -51,8 +51,8 @@ MODULES = {
     "rules": ("rules",),
 }
 COPIED = ("src", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGELOG.md", "pyproject.toml")
-# those that are named after the mutated file come first
-QUICK_TESTS = tuple(sorted(file.name for file in (REPOSITORY / "tests").glob("test_mutants_*.py")))
+MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
+MADE_TESTS["mass"] += ("test_mutants_overlaying.py",)
 OTHER_TESTS = (
     "test_golden.py",
     "test_errors.py",
@@ -423,9 +423,10 @@ class Bench:
         pytest = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"]
         bare = ["-p", "no:hypothesispytest"]
         yield "corpora", lambda: self.run(0, self.seconds["corpora"])
-        quick = sorted(QUICK_TESTS, key=lambda name: name != f"test_mutants_{module}.py")
-        yield "tests", lambda: self.run([*pytest, *bare, doctests, *self.tests(quick)], self.seconds["tests"])
-        others = self.tests(OTHER_TESTS)
+        made = next(MADE_TESTS[name] for name, files in MODULES.items() if module in files)
+        yield "tests", lambda: self.run([*pytest, *bare, doctests, *self.tests(made)], self.seconds["tests"])
+        rest = [test for tests in MADE_TESTS.values() for test in tests if test not in made]
+        others = self.tests([*rest, *OTHER_TESTS])
         if others:
             yield "other tests", lambda: self.run([*pytest, *others], self.seconds["other tests"])
         yield "more corpora", lambda: self.run(1, self.seconds["more corpora"])
