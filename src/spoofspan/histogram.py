@@ -139,7 +139,7 @@ def find_step(
     for level in range(width // BITS_PER_PASS):
         shift = width - BITS_PER_PASS * (level + 1)
         seen = (lambda block: None) if level else first_pass
-        order = raw_bins(level, negative=bool(prefix >> (BITS_PER_PASS * level - 1)) if level else False)
+        order = raw_bins(level, negative=level > 0 and bool(prefix >> (BITS_PER_PASS * level - 1)))
         columns = _count(mass, prefix, level, shift, seen).totals()[:, order]
         # scores without counted time leave their bins empty
         filled = np.flatnonzero((columns[0] != 0) | (columns[1] != 0))

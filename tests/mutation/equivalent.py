@@ -48,6 +48,20 @@ EQUIVALENT = (
         "speed only: one row more to wait for; and without keys there is nothing to count for an amount",
     ),
     Equivalent("histogram", "Bins.__init__", "self._held = 0", None, ROOM),
+    Equivalent(
+        "histogram", "Bins._count", "self._rows = ([], 0)", "self._rows = ([], 1)", "speed only: as ROWS_COUNTED"
+    ),
+    Equivalent(
+        "histogram", "find_step", "filled[place:place + 2]", "place + 3]", "the first two are used, and no other"
+    ),
+    Equivalent(
+        "histogram",
+        "find_step",
+        "if len(bits) > 1",
+        "if len(bits) > 2",
+        "speed only: next_score() finds the same score in one more pass",
+    ),
+    Equivalent("histogram", "first_reached", "sums[0].size", "sums[1].size", "both columns are equally long"),
     Equivalent("histogram", "Bins._make_room", ">= 2 ** 62", "> 2 ** 62", ROOM),
     Equivalent("histogram", "Bins._make_room", ">= 2 ** 62", ">= 2 ** 63", ROOM),
     Equivalent("histogram", "Bins._make_room", "self._held) = (np.zeros((2, BINS), np.int64), 0)", ", 1)", ROOM),
