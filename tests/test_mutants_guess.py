@@ -11,6 +11,7 @@ from test_exactness import build
 
 import spoofspan as ss
 import spoofspan.crossing
+import spoofspan.eer
 from spoofspan.covering import score_times
 from spoofspan.crossing import crossing
 
@@ -33,6 +34,23 @@ def test_a_wrong_guess_changes_nothing(monkeypatch):
             for top in distinct[i:]:
                 monkeypatch.setattr(spoofspan.crossing, "_bracket", lambda sample, low=low, top=top: (low, top))
                 assert crossing(mass) == expected
+
+
+def test_ties_beyond_int64_at_the_ends_of_a_bracket_are_exact(monkeypatch):
+    """Under 0.25 and 0.75 lie 2**60 ns, under 0.5 lie 9 * 2**60 of each class."""
+    long = 2**60
+    ids = [f"u{i:02}" for i in range(20)]
+    offsets = np.arange(21)
+    references = ss.References.from_columns(ids, [long] * 20, offsets, [0] * 20, [long] * 20, offsets[:20] % 2 == 1)
+    values = [0.75, *[0.5] * 18, 0.25]
+    scores = ss.Scores.from_columns(ids, offsets, values, starts=[0] * 20, ends=[long] * 20, higher="bonafide")
+    mass = ss.overlay(references, scores)
+    for low, top in ((0.25, 0.25), (0.25, 0.5), (0.25, 0.75), (0.5, 0.5), (0.5, 0.75)):
+        monkeypatch.setattr(spoofspan.crossing, "_bracket", lambda sample, ends=(low, top): ends)
+        found = crossing(mass)
+        assert (found.before.threshold, found.after.threshold) == (0.5, 0.75)
+        assert (found.before.false_positive, found.before.false_negative) == (0, 9 * long)
+        assert (found.after.false_positive, found.after.false_negative) == (9 * long, 0)
 
 
 def test_a_guess_of_equal_rates_below_the_bracket_is_wrong(monkeypatch):
@@ -81,9 +99,11 @@ def normal_corpus(higher):
     return references_of(*labels), frames_of(*frames, higher=higher)
 
 
-@pytest.mark.parametrize("higher", ["bonafide", "spoof"])
 @pytest.mark.parametrize("kind", ["frames", "ranges", "weighted", "bucketed", "two parts"])
-@pytest.mark.parametrize("resolution", [None, 0.02, 0.01, 0.07, 1 / 30])
+@pytest.mark.parametrize(
+    ("resolution", "higher"),
+    [(None, "bonafide"), (None, "spoof"), (0.02, "bonafide"), (0.01, "spoof"), (0.07, "bonafide"), (1 / 30, "spoof")],
+)
 def test_the_guess_is_near_enough_for_one_pass(monkeypatch, higher, kind, resolution):
     """A sample of a tenth suggests a bracket that holds the crossing and few other scores."""
     references, scores = normal_corpus(higher)

@@ -53,7 +53,8 @@ MODULES = {
 COPIED = ("src", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGELOG.md", "pyproject.toml")
 MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
 MADE_TESTS["mass"] += ("test_mutants_overlaying.py",)
-MADE_TESTS["curve"] += ("test_mutants_guess.py",)
+for sampled in ("mass", "curve", "points"):
+    MADE_TESTS[sampled] += ("test_mutants_guess.py",)
 OTHER_TESTS = (
     "test_golden.py",
     "test_errors.py",
@@ -426,7 +427,7 @@ class Bench:
         yield "corpora", lambda: self.run(0, self.seconds["corpora"])
         made = next(MADE_TESTS[name] for name, files in MODULES.items() if module in files)
         yield "tests", lambda: self.run([*pytest, *bare, doctests, *self.tests(made)], self.seconds["tests"])
-        rest = [test for tests in MADE_TESTS.values() for test in tests if test not in made]
+        rest = sorted({test for tests in MADE_TESTS.values() for test in tests if test not in made})
         others = self.tests([*rest, *OTHER_TESTS])
         if others:
             yield "other tests", lambda: self.run([*pytest, *others], self.seconds["other tests"])
