@@ -215,7 +215,41 @@ def test_the_hull_may_have_a_corner_of_equal_rates():
     assert ss.equal_error_rate(mass, "convex-hull").value == Fraction(1, 4)
 
 
+def test_the_hull_meets_the_diagonal_where_the_curve_begins_on_it():
+    # uncovered time called spoof: all of the bona fide time, so FPR = FNR = 1 before any score is called spoof
+    references = ss.References.from_ranges({"u1": [(0.0, 0.02, "spoof"), (0.02, 0.04, "bonafide")]})
+    scores = ss.Scores.from_ranges({"u1": [(0.0, 0.02, 0.5)]}, higher="bonafide")
+    rules = {"uncovered": "spoof", "slack": 0.0}
+    assert error_curve_of(ss.overlay(references, scores, **rules)).hull_crossing() == Fraction(1)
+    assert ss.range_eer(references, scores, eer_rule="convex-hull", **rules).exact_value == Fraction(1)
+
+
+def test_the_hull_of_rates_that_never_cross_meets_no_diagonal():
+    """Uncovered are 100 of 120 ms bona fide and 60 of 80 ms spoof: FPR > FNR from the first threshold on."""
+    references = references_of([(20, "b"), (100, "s"), (200, "b")])
+    mass = ss.overlay(references, frames_of([0.9, 0.1]), slack=0.0, uncovered="spoof")
+    with pytest.raises(ss.UndefinedMeasureError, match="never cross"):
+        error_curve_of(mass).hull_crossing()
+
+
+def test_the_hull_may_meet_the_diagonal_where_the_curve_ends():
+    """No bona fide time lies under a score, so FPR = 0 always, and FNR falls to 0 at the end."""
+    references = references_of([(40, "s"), (60, "b")])
+    mass = ss.overlay(references, frames_of([0.9, 0.1]), slack=0.0, uncovered="unanswered")
+    for rule in ("nearest", "interpolated", "convex-hull"):
+        assert ss.equal_error_rate(mass, rule).value == 0
+
+
 # ---------------------------------------------------------------- buckets
+
+
+def test_a_bucketed_threshold_is_never_negative_zero():
+    references = ss.References.from_ranges({"u1": [(0.0, 0.02, "spoof"), (0.02, 0.04, "bonafide")]})
+    for higher in ("bonafide", "spoof"):
+        for values in ([-0.5, 0.5], [0.5, -0.5], [-0.25, 0.25], [0.0, 0.5], [-0.5, 0.0]):
+            scores = ss.Scores.from_frames({"u1": values}, hop=0.02, higher=higher)
+            threshold = ss.range_eer(references, scores, eer_rule="bucketed(-1,1,2)").threshold
+            assert threshold != 0 or math.copysign(1, threshold) == 1
 
 
 @pytest.mark.parametrize(("higher", "sign"), [("bonafide", 1), ("spoof", -1)])
