@@ -55,6 +55,8 @@ def test_operating_points_and_sums_cannot_be_changed():
     ):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(thing, dataclasses.fields(thing)[0].name, None)
+    # arrays have no single truth, so curves are equal only to themselves
+    assert error_curve_of(mass) != error_curve_of(mass)
 
 
 @pytest.mark.parametrize(("higher", "sign"), [("bonafide", 1), ("spoof", -1)])
@@ -318,6 +320,18 @@ def test_buckets_need_a_finite_range_and_a_number(rule):
 def test_unknown_eer_rules_are_refused(rule):
     with pytest.raises(ss.UsageError, match="valid"):
         ss.equal_error_rate(ss.overlay(TWO, TWO_SCORES), rule)
+
+
+def test_the_largest_score_of_all_blocks_sets_the_buckets(monkeypatch):
+    """Twice the 2.0 of the middle one of three utterances; -3.0 lies over ignored time."""
+    monkeypatch.setattr(spoofspan.overlaying, "ROWS_PER_BLOCK", 1)
+    references = references_of([(20, "b"), (40, "s")], [(20, "b"), (40, "s")], [(20, "n"), (40, "s")])
+    for sign, higher in ((1, "bonafide"), (-1, "spoof")):
+        scores = frames_of([0.5 * sign, 0.25 * sign], [-0.1, -2.0], [-3.0, 0.1], higher=higher)
+        mass = ss.overlay(references, scores, nonspeech="ignore")
+        expected = ss.equal_error_rate(mass, "bucketed(-4,4,64)")
+        assert ss.equal_error_rate(mass, "bucketed(2max,64)") == expected
+        assert expected != ss.equal_error_rate(mass, "bucketed(-6,6,64)")
 
 
 def test_scores_must_fit_into_the_buckets_edges_included():

@@ -52,7 +52,8 @@ MODULES = {
 }
 COPIED = ("src", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGELOG.md", "pyproject.toml")
 MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
-MADE_TESTS["mass"] += ("test_mutants_overlaying.py",)
+MADE_TESTS["mass"] += ("test_mutants_overlaying.py", "test_mutants_large.py")
+MADE_TESTS["curve"] += ("test_mutants_large.py",)
 for sampled in ("mass", "curve", "points"):
     MADE_TESTS[sampled] += ("test_mutants_guess.py",)
 OTHER_TESTS = (
