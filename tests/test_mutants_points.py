@@ -1,5 +1,6 @@
 """Claims about points that mutation testing found unguarded (see tests/mutation/README.md)."""
 
+import dataclasses
 import math
 from fractions import Fraction
 
@@ -21,6 +22,42 @@ def test_a_resolution_must_be_positive(resolution):
         ss.point_eer(TWO, TWO_SCORES, resolution)
     with pytest.raises(ss.UsageError, match="must be positive"):
         TWO_SCORES.resample(resolution)
+
+
+def test_points_and_their_grid_cannot_be_changed():
+    for resolution in (0.02, 1 / 30):
+        part = ss.point_mass(TWO, TWO_SCORES, resolution).parts[0]
+        for thing in (part, part.grid, part.grid.runs()):
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                setattr(thing, dataclasses.fields(thing)[0].name, None)
+            # arrays have no single truth, so these are equal only to themselves
+            assert thing != dataclasses.replace(thing)
+
+
+def test_a_block_of_points_counts_from_its_own_first():
+    """Points of a thirtieth of a second in 0.1, 0.05, 0.2 and 0.1 s."""
+    block = Grid.over(np.array([100, 50, 200, 100]) * MS, 1 / 30, "use").runs().block(1, 3)
+    assert block.offsets.tolist() == [0, 2, 8]
+    ends = [33333333, 50 * MS, 33333333, 66666667, 100 * MS, 133333333, 166666667, 200 * MS]
+    assert block.ends(np.repeat([0, 1], [2, 6]), np.array([0, 1, 0, 1, 2, 3, 4, 5])).tolist() == ends
+    assert block.values.size == 8
+
+
+@pytest.mark.parametrize(
+    ("edge", "end", "last_point", "expected"),
+    [
+        (46, 50, "use", {0.9: (1, 0), 0.8: (1, 0), 0.7: (1, 0)}),  # 6 of the last 10 ms are bona fide
+        (45, 50, "use", {0.9: (1, 0), 0.8: (1, 0), 0.7: (0, 1)}),
+        (32, 49, "round", {0.9: (1, 0), 0.8: (1, 0)}),  # 12 of 20 ms; the last point is dropped
+        (30, 49, "round", {0.9: (1, 0), 0.8: (0, 1)}),
+    ],
+)
+def test_the_majority_of_a_last_point_is_that_of_its_own_time(edge, end, last_point, expected):
+    references = references_of([(edge, "b"), (end, "s")])
+    scores = frames_of([0.9, 0.8, 0.7])
+    for resolution in (0.02, 0.02 + 1e-12):  # as whole nanoseconds, and not
+        mass = ss.point_mass(references, scores, resolution, label="majority", last_point=last_point)
+        assert content(mass) == expected
 
 
 def test_a_last_point_of_half_its_length_is_rounded_up():

@@ -116,6 +116,15 @@ EQUIVALENT = (
         "curve", "_rates", "whole < 2 ** 53", "whole <= 2 ** 53", "doubles hold all integers up to 2**53 itself"
     ),
     Equivalent("eer", "_bucketed", "match[1] is None", "match[2] is None", "both groups are missing, or none"),
+    Equivalent(
+        "points",
+        "PointOverlay.labelled_points",
+        "rows = np.maximum(",
+        "rows = np.minimum(",
+        "speed only: the size of a block",
+    ),
+    Equivalent("points", None, "FEW_STEPS = ", None, "speed only: both ways find the lowest score"),
+    Equivalent("points", "_no_values", "np.float16(0)", "np.float16(1)", "nobody looks at the values of a grid"),
     Equivalent("resample", "resample", "rows = np.maximum(", "rows = np.minimum(", "speed only: the size of a block"),
     Equivalent("points", "_lowest", "for step in range(1", "+ 2)", "speed only: one more look at the last row"),
     Equivalent("rules", "RuleArguments", "total=False", "total=True", "for type checkers alone"),

@@ -54,6 +54,7 @@ COPIED = ("src", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGE
 MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
 MADE_TESTS["mass"] += ("test_mutants_overlaying.py", "test_mutants_large.py")
 MADE_TESTS["curve"] += ("test_mutants_large.py",)
+MADE_TESTS["points"] += ("test_mutants_mass.py", "test_mutants_large.py")
 for sampled in ("mass", "curve", "points"):
     MADE_TESTS[sampled] += ("test_mutants_guess.py",)
 OTHER_TESTS = (
@@ -543,7 +544,8 @@ def run_all(args: argparse.Namespace, mutants: list[Mutant], where: Path) -> lis
         else:
             bench = benches.get()
             try:
-                survived, what = bench.survives(mutant.module, mutant.source, args.stages)
+                stages = args.stages if entry is None or args.run_equivalent else min(args.stages, 2)
+                survived, what = bench.survives(mutant.module, mutant.source, stages)
             finally:
                 benches.put(bench)
             state = "killed" if not survived else "survived" if entry is None else "equivalent"
