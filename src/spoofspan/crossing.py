@@ -182,7 +182,7 @@ def _step_inside(
         np.concatenate((bona_fide, amounts[:, 0])),
         np.concatenate((spoof, amounts[:, 1])),
     )
-    sums = [cumulated(column) for column in columns]
+    sums = [np.cumsum(column) for column in columns]
     start = (below[0], below[1])
     place = first_reached(start, sums, lambda bona_fide, spoof: whole.difference(bona_fide, spoof) >= 0)
     if place is None:
@@ -197,13 +197,11 @@ def _step_inside(
     )
 
 
-def cumulated(column: Int64) -> npt.NDArray[Any]:
-    """Cumulative sums, in Python integers where int64 could overflow."""
-    return np.cumsum(column if float(column.sum(dtype=np.float64)) < 2**62 else column.astype(object))
+def sum_ties(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, list[npt.NDArray[Any]]]:
+    """Sort by score and add up equal scores; scores without counted time go.
 
-
-def sum_ties(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, list[Int64]]:
-    """Sort by score and add up equal scores; scores without counted time go."""
+    The sums are Python integers where int64 could overflow when they are cumulated.
+    """
     counted = (bona_fide > 0) | (spoof > 0)
     if not counted.all():
         scores, bona_fide, spoof = scores[counted], bona_fide[counted], spoof[counted]

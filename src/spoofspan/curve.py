@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.crossing import cumulated, meet_diagonal, sum_ties
+from spoofspan.crossing import meet_diagonal, sum_ties
 from spoofspan.errors import UndefinedMeasureError, UsageError
 from spoofspan.mass import ScoreMass
 from spoofspan.nanoseconds import Float64
@@ -93,7 +93,7 @@ def error_curve_of(mass: ScoreMass) -> ErrorCurve:
     pieces = [(block.scores, block.bona_fide, block.spoof) for block in mass.blocks()]
     scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*pieces, strict=True))
     distinct, columns = sum_ties(scores, bona_fide, spoof)
-    called = [np.concatenate(([0], cumulated(column))) for column in columns]
+    called = [np.concatenate(([0], np.cumsum(column))) for column in columns]
     errors = [sums.errors(0, 0)[0] + called[0], sums.errors(0, 0)[1] - called[1]]
     sign = 1.0 if sums.higher == "bonafide" else -1.0
     return ErrorCurve(

@@ -23,7 +23,7 @@ from spoofspan.operating_point import OperatingPoint
 from spoofspan.scores import Values
 
 EER_RULES = ("nearest", "interpolated", "convex-hull")
-_BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d+)\)")
+_BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d{1,15})\)")  # doubles count so many buckets
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,12 @@ def _bucketed(mass: ScoreMass, rule: str) -> EqualErrorRate:
         raise UsageError(f"no such rule: {rule}")
     buckets = int(match[3])
     if match[1] is None:
-        most = float(np.abs(mass.scores.astype(np.float64)).max(initial=0.0))
+        # block by block: all scores together may not fit into memory
+        most = max(float(np.abs(block.scores[block.counted]).max(initial=0.0)) for block in mass.blocks())
         low, high = -2.0 * most, 2.0 * most
     else:
         low, high = float(match[1]), float(match[2])
-    if not low < high or not buckets or not np.isfinite([low, high]).all():
+    if not 0.0 < high - low < np.inf or not buckets:
         raise UsageError(f"eer_rule={rule!r}: needs lo < hi, finite, and at least one bucket")
     coarse = replace(mass, parts=tuple(BucketedPart(part, low, high, buckets) for part in mass.parts))
     found = crossing(coarse)

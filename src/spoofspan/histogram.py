@@ -101,7 +101,8 @@ class Bins:
             for sums, column in zip(self._sums, (block.bona_fide, block.spoof), strict=True):
                 if bona_fide + spoof < 2**53 and bins.size > BINS // 16:
                     # bincount sums doubles, which is exact up to here, and faster than add.at for many scores
-                    sums += np.bincount(bins, weights=column, minlength=BINS).astype(np.int64)
+                    # (of signed integers: NumPy before 2 refuses to count 64 unsigned bits)
+                    sums += np.bincount(bins.astype(np.int64), weights=column, minlength=BINS).astype(np.int64)
                 else:
                     np.add.at(sums, bins, column)
 
@@ -132,13 +133,13 @@ def find_step(
     ``first_pass`` sees every block once, before ``reached`` is asked for the first time.
     """
     width = 8 * mass.dtype.itemsize
-    prefix, below = 0, (0, 0)
-    at = (0, 0)
+    prefix = 0
+    below = at = (0, 0)
     following: int | None = None
     for level in range(width // BITS_PER_PASS):
         shift = width - BITS_PER_PASS * (level + 1)
         seen = (lambda block: None) if level else first_pass
-        order = raw_bins(level, negative=bool(prefix >> (BITS_PER_PASS * level - 1)) if level else False)
+        order = raw_bins(level, negative=level > 0 and bool(prefix >> (BITS_PER_PASS * level - 1)))
         columns = _count(mass, prefix, level, shift, seen).totals()[:, order]
         # scores without counted time leave their bins empty
         filled = np.flatnonzero((columns[0] != 0) | (columns[1] != 0))

@@ -254,7 +254,7 @@ class ScoreMass:
         array = np.asarray(weights)
         if array.dtype.kind not in "iu" or array.shape != (len(utterances),) or (array < 0).any():
             raise UsageError("weights must be whole numbers from 0 on, one per utterance")
-        if array.size and int(array.max()) >= NS_PER_BLOCK:
+        if int(array.max()) >= NS_PER_BLOCK:
             raise UsageError(f"a weight of {int(array.max())} is too large")
         parts, done = [], 0
         for part in self.parts:
@@ -266,7 +266,7 @@ class ScoreMass:
 
 def combine_weights(old: Int64 | None, new: Int64, heaviest: int) -> Int64:
     """Multiply weights; refuse those with which one utterance alone could overflow."""
-    largest = int(new.max(initial=0)) * (1 if old is None else int(old.max(initial=0)))
+    largest = int(new.max()) * (1 if old is None else int(old.max()))
     if largest * max(heaviest, 1) >= NS_PER_BLOCK:
         raise UsageError(f"a weight of {largest} is too large for the longest utterance")
     return new if old is None else old * new

@@ -31,7 +31,7 @@ def duration_ns(seconds: float, name: str) -> int:
     """
     try:
         value = float(seconds)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UsageError(f"{name} must be a number of seconds, not {seconds!r}") from None
     if not np.isfinite(value) or abs(value) * 1e9 > LONGEST:
         raise UsageError(f"{name} must be a finite number of seconds, not {seconds!r}")

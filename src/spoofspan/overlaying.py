@@ -29,7 +29,7 @@ from spoofspan.nanoseconds import Int64, seconds_text
 from spoofspan.pairing import drop_bona_fide_con, pair
 from spoofspan.references import BONA_FIDE, SPOOF, References
 from spoofspan.rules import Rules, Touched, note_touched
-from spoofspan.score_runs import RunBlock, ScoreRuns, bona_fide_polarity
+from spoofspan.score_runs import RunBlock, RunBlocks, ScoreRuns, bona_fide_polarity
 from spoofspan.scores import Scores
 
 
@@ -65,7 +65,7 @@ class Overlay:
 
     def weigh(self, weights: Int64) -> Overlay:
         """Count each utterance so many times."""
-        longest = int(self.labelling.extents.max(initial=0))
+        longest = int(self.labelling.extents.max())
         return replace(self, weights=combine_weights(self.weights, weights, longest))
 
     def blocks(self) -> Iterator[MassBlock]:
@@ -108,7 +108,7 @@ class Overlay:
         return bona_fide_polarity(scores, self.runs.higher), (label == BONA_FIDE) * weight, (label == SPOOF) * weight
 
 
-def lay_over(labelling: Labelling, runs: ScoreRuns, first: int, last: int) -> tuple[RunBlock, MassBlock]:
+def lay_over(labelling: Labelling, runs: RunBlocks, first: int, last: int) -> tuple[RunBlock, MassBlock]:
     """Return the score runs of utterances first to last - 1, and the time of both classes under each."""
     block = runs.block(first, last)
     here = slice(int(labelling.offsets[first]), int(labelling.offsets[last]))
@@ -236,6 +236,5 @@ def undecided_time(labelling: Labelling, runs: ScoreRuns, rules: Rules, touched:
             "check hop and durations, or state what that time counts as with uncovered='hold' (needs at least one "
             "score), 'bonafide', 'spoof', 'ignore' or 'unanswered'"
         )
-    if rules.uncovered != "hold":
-        note_touched(touched, "uncovered", rules.uncovered, undecided)
+    note_touched(touched, "uncovered", rules.uncovered, undecided)
     return bona_fide, spoof

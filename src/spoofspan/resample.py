@@ -52,13 +52,13 @@ def resample(scores: Scores, resolution: float, durations: Mapping[str, float] |
 
 
 def _last_ends(scores: Scores) -> Int64:
-    """Where the last score of each utterance ends (0 without scores)."""
+    """Where the last score of each utterance ends, not before 0; without scores it does not matter."""
     last = np.zeros(len(scores), np.int64)
     if scores.hops is not None and scores.origins is not None and scores.window is None:
         last = scores.origins + grid_edges(np.diff(scores.offsets), scores.hops)
     else:
         np.maximum.at(last, utterance_of_rows(scores.offsets), score_times(scores)[1])
-    return np.where(np.diff(scores.offsets) > 0, np.maximum(last, 0), 0)
+    return np.maximum(last, 0)
 
 
 def _refuse_holes(scores: Scores, grid: Grid, first: int, missing: npt.NDArray[np.intp]) -> None:

@@ -116,7 +116,7 @@ class Rules:
         try:
             # repr, so that 0.3 means three tenths and not the double next to it
             share = Fraction(repr(float(self.label)))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             share = Fraction(0)
         if not 0 < share <= 1:
             raise UsageError(

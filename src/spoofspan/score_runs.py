@@ -23,7 +23,15 @@ from spoofspan.nanoseconds import Int64
 from spoofspan.scores import Higher, Values
 
 
-class ScoreRuns(Protocol):
+class RunBlocks(Protocol):
+    """What it takes to be laid over a labelling."""
+
+    def block(self, first: int, last: int) -> RunBlock:
+        """Return the runs of utterances first to last - 1."""
+        ...
+
+
+class ScoreRuns(RunBlocks, Protocol):
     """What :mod:`spoofspan.mass` and :mod:`spoofspan.points` need of score runs."""
 
     @property
@@ -39,10 +47,6 @@ class ScoreRuns(Protocol):
     @property
     def higher(self) -> Higher:
         """What high scores mean."""
-        ...
-
-    def block(self, first: int, last: int) -> RunBlock:
-        """Return the runs of utterances first to last - 1."""
         ...
 
     def take(self, chosen: Int64) -> ScoreRuns:

@@ -14,14 +14,19 @@ class Equivalent(NamedTuple):
     after: str | None
     reason: str
 
+    @property
+    def is_whole_function(self) -> bool:
+        """Whether it is about a function that only guesses: its mutants are run, and equivalent if they survive."""
+        return self.before is None and self.after is None
+
 
 GUESS = "speed only: a guess at the bracket of the crossing, which the sums then prove or refute"
 ROOM = "speed only: from the limit on Python integers are used; int64 would do up to 2**63"
+COUNTED = "speed only: from how many scores on bincount is used; add.at sums the same integers"
 CORNERS = "speed only: more points are kept for the hull, which drops them itself"
 BENEATH = "speed only: the other end of the same axis-parallel step is on the hull instead"
 ONE_SIDED = "false positives do not depend on the spoof called, nor false negatives on the bona fide called"
 LAST_ENDS = "speed only: the other branch finds the same ends by listing every frame"
-NO_RUNS = "unneeded: without runs inside the extent there are no frames, whatever the extent"
 
 EQUIVALENT = (
     Equivalent("mass", "ScoreMass.sample", None, None, GUESS),
@@ -30,10 +35,40 @@ EQUIVALENT = (
     Equivalent("points", "PointOverlay.sample.time_of", None, None, GUESS),
     Equivalent("points", "_Signed", None, None, GUESS),
     Equivalent("points", "_Signed.__getitem__", None, None, GUESS),
-    Equivalent("eer", "BucketedPart.sample", None, None, GUESS),
     Equivalent("crossing", "_bracket", None, None, GUESS),
     Equivalent("crossing", None, "SAMPLE = ", None, GUESS),
     Equivalent("*", None, "ROWS_PER_BLOCK = ", None, "speed only: the size of a block"),
+    Equivalent("histogram", None, "ROWS_COUNTED = ", None, "speed only: how many scores are counted at once"),
+    Equivalent("histogram", "Bins.add", "self._rows >= ROWS", "self._rows > ROWS", "speed only: as ROWS_COUNTED"),
+    Equivalent(
+        "histogram",
+        "Bins.__init__",
+        "self._rows = self._amount = 0",
+        None,
+        "speed only: one row more to wait for; and without keys there is nothing to count for an amount",
+    ),
+    Equivalent("histogram", "Bins.__init__", "self._held = 0", None, ROOM),
+    Equivalent(
+        "histogram", "Bins._count", "self._rows = ([], 0)", "self._rows = ([], 1)", "speed only: as ROWS_COUNTED"
+    ),
+    Equivalent(
+        "histogram", "find_step", "filled[place:place + 2]", "place + 3]", "the first two are used, and no other"
+    ),
+    Equivalent(
+        "histogram",
+        "find_step",
+        "if len(bits) > 1",
+        "if len(bits) > 2",
+        "speed only: next_score() finds the same score in one more pass",
+    ),
+    Equivalent("histogram", "first_reached", "sums[0].size", "sums[1].size", "both columns are equally long"),
+    Equivalent("histogram", "Bins._make_room", ">= 2 ** 62", "> 2 ** 62", ROOM),
+    Equivalent("histogram", "Bins._make_room", ">= 2 ** 62", ">= 2 ** 63", ROOM),
+    Equivalent("histogram", "Bins._make_room", "self._held) = (np.zeros((2, BINS), np.int64), 0)", ", 1)", ROOM),
+    Equivalent("histogram", "Bins.add", "< 2 ** 53", "<= 2 ** 53", "doubles hold all integers up to 2**53 itself"),
+    Equivalent("histogram", "Bins.add", "bins.size > BINS // 16", "bins.size >= ", COUNTED),
+    Equivalent("histogram", "Bins.add", "bins.size > BINS // 16", "bins.size > BINS * 16", COUNTED),
+    Equivalent("histogram", "Bins.add", "bins.size > BINS // 16", "bins.size > BINS // 17", COUNTED),
     Equivalent("*", None, "copy=False", "copy=True", "speed only: a copy of the same values"),
     Equivalent("*", None, "strict=True", "strict=False", "a guard: both sides are equally long by construction"),
     Equivalent(
@@ -43,7 +78,6 @@ EQUIVALENT = (
     Equivalent(
         "overlaying", "undecided_time", "covered() < ", "covered() <= ", "speed only: covered utterances miss nothing"
     ),
-    Equivalent("overlaying", "Overlay.weigh", "initial=0", "initial=1", "no extent is below 1 ns"),
     Equivalent("crossing", "_from_guess", "gathered > max(", None, "speed only: when to give up a guess"),
     Equivalent(
         "crossing", "crossing", "crossing(mass: ScoreMass, *, guess: bool=True)", None, "speed only: whether to guess"
@@ -64,24 +98,11 @@ EQUIVALENT = (
     Equivalent("crossing", "_step_inside", "< 2 ** 62", "< 2 ** 63", ROOM),
     Equivalent("crossing", "sum_ties", "< 2 ** 62", "<= 2 ** 62", ROOM),
     Equivalent("crossing", "sum_ties", "< 2 ** 62", "< 2 ** 63", ROOM),
-    Equivalent(
-        "crossing", "cumulated", "2 ** 62", None, "unneeded: sum_ties has made Python integers of large sums already"
-    ),
-    Equivalent(
-        "overlaying", "undecided_time", "!= 'hold'", "!= '?'", "unneeded: under 'hold' undecided time is an error above"
-    ),
     Equivalent("curve", "ErrorCurve", "field(repr=False)", None, "unneeded: the class has a __repr__ of its own"),
     Equivalent("curve", "_corners", "rises_x, rises_y", "x[1:] >= x[:-1]", CORNERS),
     Equivalent("curve", "_corners", "rises_x, rises_y", "x[1:] > x[:1]", CORNERS),
     Equivalent("curve", "_corners", "rises_x, rises_y", "y[1:] >= y[:-1]", CORNERS),
     Equivalent("curve", "_corners", "rises_x, rises_y", "y[1:] > y[:1]", CORNERS),
-    Equivalent(
-        "curve",
-        "ErrorCurve.hull_crossing",
-        "rates[0][0] < rates[0][1]",
-        "rates[0][0] <= rates[0][1]",
-        "where the first corner has equal rates, equal_error_rate() does not ask for the hull",
-    ),
     Equivalent("curve", "_corners", "keep[1:-1]", "~rises_x[1:] & (~rises_y[:-1]", CORNERS),
     Equivalent("curve", "_corners", "keep[1:-1]", "~(rises_x[:-1] & ~rises_x[1:] |", BENEATH),
     Equivalent("curve", "_corners", "keep[1:-1]", "~(~rises_x[:1] & ~rises_x[1:] |", BENEATH),
@@ -97,50 +118,18 @@ EQUIVALENT = (
     Equivalent("eer", "_bucketed", "match[1] is None", "match[2] is None", "both groups are missing, or none"),
     Equivalent(
         "points",
-        "Grid.over",
-        "counts > 0",
-        "counts >= 0",
-        "unneeded: every utterance has time, so every one has a point",
+        "PointOverlay.labelled_points",
+        "rows = np.maximum(",
+        "rows = np.minimum(",
+        "speed only: the size of a block",
     ),
-    Equivalent("points", "Grid.runs", "initial=0", "max(initial=1)", "no extent is below 1 ns"),
-    Equivalent("points", "Grid._no_values", None, None, "nobody looks at the values of a grid"),
-    Equivalent("points", "_GridRuns.take", None, None, "never called: only the blocks of a grid are used"),
-    Equivalent("points", "_GridRuns.spans", None, None, "never called: only the blocks of a grid are used"),
-    Equivalent("points", "_GridRuns.covered", None, None, "never called: only the blocks of a grid are used"),
-    Equivalent("points", "_GridRuns.cover", None, None, "never called: only the blocks of a grid are used"),
-    Equivalent(
-        "points", "PointOverlay.weigh", "initial=0", "max(initial=1)", "without any point there is nothing to weigh"
-    ),
-    Equivalent(
-        "points", "PointOverlay.blocks", "rows = np.maximum(", "rows = np.minimum(", "speed only: the size of a block"
-    ),
+    Equivalent("points", None, "FEW_STEPS = ", None, "speed only: both ways find the lowest score"),
+    Equivalent("points", "_no_values", "np.float16(0)", "np.float16(1)", "nobody looks at the values of a grid"),
     Equivalent("resample", "resample", "rows = np.maximum(", "rows = np.minimum(", "speed only: the size of a block"),
-    Equivalent(
-        "points", "_rows_under", "probe = np.where(", "first, 1)", "unneeded: only places with rows are looked up"
-    ),
-    Equivalent("points", "_lowest", "for step in range(1", "initial=1)", "speed only: one more look at the last row"),
     Equivalent("points", "_lowest", "for step in range(1", "+ 2)", "speed only: one more look at the last row"),
-    Equivalent("points", "_rows_from_table", "max(initial=0)", "max(initial=1)", "speed only: a longer table"),
-    Equivalent(
-        "points", "_rows_from_table", "block.used > 0", "block.used > 1", "speed only: the slow way finds the same rows"
-    ),
-    Equivalent(
-        "points",
-        "_rows_from_table",
-        "block.used > 0",
-        "block.used >= 0",
-        "unneeded: without runs the end is not the extent",
-    ),
     Equivalent("rules", "RuleArguments", "total=False", "total=True", "for type checkers alone"),
     Equivalent(
         "points", "_rounded_labels", "prepend=0", "prepend=1", "the first count is overwritten in the next line but one"
-    ),
-    Equivalent(
-        "points",
-        "_rows_from_table",
-        "block.hops == block.hops[0]",
-        "block.hops != block.hops[0]",
-        "speed only: the slow way finds the same rows",
     ),
     Equivalent("points", "_lowest", "(last - first)", "(last + first)", "speed only: more looks at the last row"),
     Equivalent("resample", "resample", "empty = np.zeros(0", None, "only the extents of this labelling are used"),
@@ -154,9 +143,6 @@ EQUIVALENT = (
     ),
     Equivalent("resample", "_last_ends", "if scores.hops is not None and", "if scores.hops is None and", LAST_ENDS),
     Equivalent("resample", "_last_ends", "scores.origins is not None and", "scores.origins is None and", LAST_ENDS),
-    Equivalent("resample", "_last_ends", "np.diff(scores.offsets) > 0", "np.diff(scores.offsets) >= 0", NO_RUNS),
-    Equivalent("resample", "_last_ends", "np.maximum(last, 0), 0)", "np.maximum(last, 1), 0)", NO_RUNS),
-    Equivalent("resample", "_last_ends", "np.maximum(last, 0), 0)", "np.maximum(last, 0), 1)", NO_RUNS),
     Equivalent(
         "mass",
         "ScoreMass.reweight",
@@ -164,5 +150,4 @@ EQUIVALENT = (
         "> NS_PER_BLOCK",
         "combine_weights() refuses this weight as well",
     ),
-    Equivalent("mass", "combine_weights", "initial=0", "initial=1", "weights of 0 and of 1 overflow nothing"),
 )

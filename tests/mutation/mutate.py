@@ -1,11 +1,11 @@
 """Mutation testing of the measuring core, with nothing but the standard library.
 
-    python tests/mutation/mutate.py [--modules mass curve points rules] [--sample N --seed S] [--jobs 2] [--json FILE]
+    python tests/mutation/mutate.py [--modules mass histogram curve points rules] [--sample N --seed S] [--json FILE]
 
 Each mutant is one small change of the syntax tree of a module. It runs in a copy of the repository, under a time limit:
 
 1. random corpora against the brute force, in one process without pytest;
-2. if it survives, the quick tests and the doctests of the module;
+2. if it survives, the doctests of the file and the tests made for its module;
 3. if it still survives, the other tests;
 4. and then more random corpora.
 
@@ -30,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -39,18 +39,24 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from equivalent import EQUIVALENT
+from equivalent import EQUIVALENT, Equivalent
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # what is asked for by name, and the files over which it is spread
 MODULES = {
     "mass": ("mass", "overlaying", "pairing"),
+    "histogram": ("histogram",),
     "curve": ("operating_point", "crossing", "curve", "eer"),
     "points": ("points", "resample"),
     "rules": ("rules",),
 }
 COPIED = ("src", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGELOG.md", "pyproject.toml")
-QUICK_TESTS = ("test_mutants.py",)
+MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
+MADE_TESTS["mass"] += ("test_mutants_overlaying.py", "test_mutants_large.py")
+MADE_TESTS["curve"] += ("test_mutants_large.py",)
+MADE_TESTS["points"] += ("test_mutants_mass.py", "test_mutants_large.py")
+for sampled in ("mass", "curve", "points"):
+    MADE_TESTS[sampled] += ("test_mutants_guess.py",)
 OTHER_TESTS = (
     "test_golden.py",
     "test_errors.py",
@@ -61,7 +67,9 @@ OTHER_TESTS = (
 )
 NEVER = "?"  # no choice is spelled like this
 FIRST_SEEDS, MORE_SEEDS = range(60), range(60, 900)
-SECONDS = {"corpora": 60, "tests": 120, "other tests": 600, "more corpora": 300}
+# a mutant that takes longer hangs; or, on a slow machine, so many times as long as the unchanged code
+SECONDS = {"corpora": 30, "tests": 60, "other tests": 300, "more corpora": 150}
+TIMES_AS_LONG = 5
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Mutants
@@ -284,17 +292,28 @@ def shown(before: str, after: str) -> tuple[str, str]:
     return one[left : same + 60], two[left : same + 60]
 
 
-def reason(mutant: Mutant) -> str | None:
-    """Why a mutant cannot change any result, if the list says so."""
-    for entry in EQUIVALENT:
-        if (
-            entry.module in (mutant.module, "*")
-            and (entry.function in (None, mutant.function))
-            and (entry.before is None or entry.before in mutant.before)
-            and (entry.after is None or entry.after in mutant.after)
-        ):
-            return entry.reason
-    return None
+def is_meant(entry: Equivalent, mutant: Mutant) -> bool:
+    """Whether an entry of the list describes a mutant."""
+    return (
+        entry.module in (mutant.module, "*")
+        and entry.function in (None, mutant.function)
+        and (entry.before is None or entry.before in mutant.before)
+        and (entry.after is None or entry.after in mutant.after)
+    )
+
+
+def entry_for(mutant: Mutant) -> Equivalent | None:
+    """The first entry of the list that describes a mutant."""
+    return next((entry for entry in EQUIVALENT if is_meant(entry, mutant)), None)
+
+
+def stale_entries(mutants: list[Mutant]) -> list[Equivalent]:
+    """Entries of the list that describe none of all these mutants any more; they must go."""
+    files = {mutant.module for mutant in mutants}
+    known = {file for module in MODULES.values() for file in module}
+    asked = [entry for entry in EQUIVALENT if entry.module in files or (entry.module == "*" and files == known)]
+    unknown = [entry for entry in EQUIVALENT if entry.module not in {*known, "*"}]
+    return unknown + [entry for entry in asked if not any(is_meant(entry, mutant) for mutant in mutants)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -364,6 +383,7 @@ class Bench:
         shutil.copytree(snapshot, where)
         compileall.compile_dir(where, quiet=1)
         self.output = where / "output.txt"
+        self.seconds = dict(SECONDS)
         self.server: subprocess.Popen[str] | None = None
 
     @property
@@ -398,7 +418,7 @@ class Bench:
         if self.server is not None:
             self.server.communicate()
 
-    def tests(self, names: tuple[str, ...]) -> list[str]:
+    def tests(self, names: Iterable[str]) -> list[str]:
         """Those of these test files that exist."""
         return [str(test) for test in (self.where / "tests" / name for name in names) if test.exists()]
 
@@ -406,19 +426,34 @@ class Bench:
         doctests = str(self.where / "src" / "spoofspan" / f"{module}.py")
         pytest = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"]
         bare = ["-p", "no:hypothesispytest"]
-        yield "corpora", lambda: self.run(0, SECONDS["corpora"])
-        yield "tests", lambda: self.run([*pytest, *bare, doctests, *self.tests(QUICK_TESTS)], SECONDS["tests"])
-        others = self.tests(OTHER_TESTS)
+        yield "corpora", lambda: self.run(0, self.seconds["corpora"])
+        made = next(MADE_TESTS[name] for name, files in MODULES.items() if module in files)
+        yield "tests", lambda: self.run([*pytest, *bare, doctests, *self.tests(made)], self.seconds["tests"])
+        rest = sorted({test for tests in MADE_TESTS.values() for test in tests if test not in made})
+        others = self.tests([*rest, *OTHER_TESTS])
         if others:
-            yield "other tests", lambda: self.run([*pytest, *others], SECONDS["other tests"])
-        yield "more corpora", lambda: self.run(1, SECONDS["more corpora"])
+            yield "other tests", lambda: self.run([*pytest, *others], self.seconds["other tests"])
+        yield "more corpora", lambda: self.run(1, self.seconds["more corpora"])
 
-    def survives(self, module: str, source: str | None, stages: int) -> tuple[bool, str]:
+    def check_unchanged(self, module: str, stages: int) -> dict[str, float]:
+        """Run the stages without any mutation; return the time limits that follow from how long they take."""
+        limits = {}
+        for stage, run in islice(self.stages(module), stages):
+            self.seconds[stage] = 3600.0
+            start = time.monotonic()
+            passed, what = run()
+            if not passed:
+                raise SystemExit(f"the tests fail without any mutation: {stage}: {what}")
+            limits[stage] = max(SECONDS[stage], TIMES_AS_LONG * (time.monotonic() - start))
+            say(f"unchanged: {stage} pass in {time.monotonic() - start:.0f} s")
+        return limits
+
+    def survives(self, module: str, source: str, stages: int) -> tuple[bool, str]:
         """Run the first stages; whether all pass, and what failed."""
         file = self.where / "src" / "spoofspan" / f"{module}.py"
         original = file.read_text(encoding="utf-8")
         self._forget(file)
-        file.write_text(original if source is None else source, encoding="utf-8")
+        file.write_text(source, encoding="utf-8")
         try:
             for stage, run in islice(self.stages(module), stages):
                 passed, what = run()
@@ -464,22 +499,23 @@ def take_snapshot(where: Path) -> None:
             shutil.copy(source, where / name)
 
 
-def chosen_mutants(args: argparse.Namespace, snapshot: Path) -> list[Mutant]:
-    """All mutants of each module, or a sample of each."""
-    chosen = []
+def chosen_mutants(args: argparse.Namespace, snapshot: Path) -> tuple[list[Mutant], list[Equivalent]]:
+    """All mutants of each module, or a sample of each; and the entries of the list that have gone stale."""
+    chosen, everything = [], []
     for module in args.modules:
         mutants = []
         for name in MODULES[module]:
             file = snapshot / "src" / "spoofspan" / f"{name}.py"
             if file.exists():
                 mutants += mutants_of(name, file.read_text(encoding="utf-8"))
+        everything += mutants
         if args.grep:
             mutants = [mutant for mutant in mutants if args.grep in str(mutant)]
         if args.sample and args.sample < len(mutants):
             picked = sorted(random.Random(args.seed).sample(range(len(mutants)), args.sample))
             mutants = [mutants[i] for i in picked]
         chosen += mutants
-    return chosen
+    return chosen, stale_entries(everything)
 
 
 def run_all(args: argparse.Namespace, mutants: list[Mutant], where: Path) -> list[Outcome]:
@@ -490,31 +526,30 @@ def run_all(args: argparse.Namespace, mutants: list[Mutant], where: Path) -> lis
         benches.put(Bench(where / "snapshot", where / f"copy{job}", corpora))
     bench = benches.get()
     bench.write_corpora()
-    start = time.monotonic()
-    ok, what = bench.survives(mutants[0].module, None, args.stages)
-    say(f"unchanged: {'passes' if ok else what} ({time.monotonic() - start:.0f} s)")
-    if not ok:
-        raise SystemExit("the tests fail without any mutation")
+    limits = bench.check_unchanged(mutants[0].module, args.stages)
     benches.put(bench)
+    for bench in benches.queue:
+        bench.seconds.update(limits)
     start, done = time.monotonic(), 0
     known = {row["digest"]: row for row in (json.loads(args.resume.read_text()) if args.resume else [])}
     written: list[dict[str, object]] = []
 
     def run(mutant: Mutant) -> Outcome:
         nonlocal done
-        why = reason(mutant)
-        if why is not None and not args.run_equivalent:
-            outcome = Outcome(mutant, "equivalent", why)
+        entry = entry_for(mutant)
+        if entry is not None and not entry.is_whole_function and not args.run_equivalent:
+            outcome = Outcome(mutant, "equivalent", entry.reason)
         elif known.get(mutant.digest, {}).get("state") == "killed":
             outcome = Outcome(mutant, "killed", known[mutant.digest]["why"])
         else:
             bench = benches.get()
             try:
-                survived, what = bench.survives(mutant.module, mutant.source, args.stages)
+                stages = args.stages if entry is None or args.run_equivalent else min(args.stages, 2)
+                survived, what = bench.survives(mutant.module, mutant.source, stages)
             finally:
                 benches.put(bench)
-            state = "killed" if not survived else "survived" if why is None else "equivalent"
-            outcome = Outcome(mutant, state, why if survived and why else what)
+            state = "killed" if not survived else "survived" if entry is None else "equivalent"
+            outcome = Outcome(mutant, state, entry.reason if survived and entry else what)
         done += 1
         written.append(outcome.row())
         if args.json:
@@ -542,8 +577,9 @@ def rows_of(name: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(name, files), *(((f"  {file}.py", (file,)) for file in files) if len(files) > 1 else ())]
 
 
-def report(outcomes: list[Outcome], modules: list[str]) -> bool:
-    """Print the table, the equivalent mutants and the survivors; whether every module reaches 95 %."""
+def report(outcomes: list[Outcome], modules: list[str], stale: list[Equivalent]) -> bool:
+    """Print the table, the equivalent mutants and the survivors; whether every module reaches 95 %, and no entry of
+    the list of equivalent mutants is stale."""
     grouped: dict[str, list[str]] = {}
     for outcome in outcomes:
         if outcome.state == "equivalent":
@@ -552,12 +588,22 @@ def report(outcomes: list[Outcome], modules: list[str]) -> bool:
         print(f"\nequivalent ({len(mutants)}): {why}")
         for mutant in mutants:
             print(f"  {mutant}")
+    killed = [(outcome, entry_for(outcome.mutant)) for outcome in outcomes if outcome.state == "killed"]
+    refuted = [outcome for outcome, entry in killed if entry is not None and not entry.is_whole_function]
+    if refuted:
+        print(f"\nlisted as equivalent, but killed: {len(refuted)}")
+        for outcome in refuted:
+            print(f"  {outcome.mutant}   [{outcome.why}]")
+    if stale:
+        print(f"\nentries of equivalent.py that describe no mutant: {len(stale)}; remove them")
+        for entry in stale:
+            print(f"  {entry}")
     survivors = [outcome for outcome in outcomes if outcome.state == "survived"]
     print(f"\nsurvivors: {len(survivors)}")
     for outcome in survivors:
         print(f"  {outcome.mutant}")
     print(f"\n{'module':<19}{'mutants':>9}{'killed':>9}{'survived':>10}{'equivalent':>12}{'killed of the rest':>20}")
-    enough = True
+    enough = not stale
     for module, files in [row for name in modules for row in rows_of(name)]:
         states = [outcome.state for outcome in outcomes if outcome.mutant.module in files]
         killed, survived, equivalent = (states.count(state) for state in ("killed", "survived", "equivalent"))
@@ -587,16 +633,20 @@ def main() -> None:
     if args.write:
         return write_corpora(args.write[0], int(args.write[1]), int(args.write[2]))
     if args.list:
-        for mutant in chosen_mutants(args, REPOSITORY):
-            print(mutant, f"   [{reason(mutant)}]" if reason(mutant) else "")
+        mutants, stale = chosen_mutants(args, REPOSITORY)
+        for mutant in mutants:
+            entry = entry_for(mutant)
+            print(mutant, f"   [{entry.reason}]" if entry else "")
+        for entry in stale:
+            print(f"describes no mutant: {entry}")
         return None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as where:
         snapshot = Path(where) / "snapshot"
         snapshot.mkdir()
         take_snapshot(snapshot)
-        mutants = chosen_mutants(args, snapshot)
+        mutants, stale = chosen_mutants(args, snapshot)
         outcomes = run_all(args, mutants, Path(where))
-    return sys.exit(0 if report(outcomes, args.modules) else 1)
+    return sys.exit(0 if report(outcomes, args.modules, stale) else 1)
 
 
 if __name__ == "__main__":
