@@ -160,6 +160,7 @@ def test_what_is_refused(files, tmp_path, more, said):
     assert not out.exists()
 
 
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # few utterances: a wide gap
 @pytest.mark.parametrize("more", [[], ["--conventions"]])
 def test_the_demo_makes_a_page(tmp_path, more):
     out = tmp_path / "demo.html"

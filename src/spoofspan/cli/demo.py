@@ -154,8 +154,8 @@ def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
     _heading(console, "The same with your own files, or in Python")
     _verbatim(console, "spoofspan eval ref.rttm unit0.02.score --durations reco2dur")
     _verbatim(console, "spoofspan table ref.rttm 'unit{resolution}.score' --durations reco2dur")
-    _verbatim(console, "spoofspan demo --out demo            (writes such files, to look at and to try)")
-    _verbatim(console, "spoofspan demo --report demo.html    (a page that shows where the system errs)")
+    _verbatim(console, "spoofspan demo --out demo            (writes such files, to try things on)")
+    _verbatim(console, "spoofspan demo --report demo.html    (a page: where the system errs)")
     console.print()
     for line in OWN_DATA.splitlines():
         _verbatim(console, line)
