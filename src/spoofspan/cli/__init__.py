@@ -13,6 +13,7 @@ from typing import Annotated, TextIO
 import typer
 
 from spoofspan import SpoofspanError, SpoofspanWarning, __version__, progress
+from spoofspan.cli.corpus import app as corpus
 from spoofspan.cli.demo import demo
 from spoofspan.cli.evaluate import eval_
 from spoofspan.cli.explain import explain
@@ -32,6 +33,7 @@ app.command()(convert)
 app.command()(diff_references)
 app.command()(explain)
 app.command()(demo)
+app.add_typer(corpus, name="corpus")
 
 
 def _print_version(wanted: bool) -> None:
