@@ -63,7 +63,7 @@ def build(
     ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same bytes.")] = 1,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes; one per core by default.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Throw away a corpus of other settings that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Throw away another corpus that is there.")] = False,
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:

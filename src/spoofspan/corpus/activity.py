@@ -24,12 +24,12 @@ from spoofspan.corpus.frames import RATE, Float64
 from spoofspan.corpus.level import Span
 
 FRAME = RATE // 100
-WINDOW = 400
+WINDOW = 240  # samples: longer ones would stretch a click beyond 30 ms
 SHORTEST_RUN = 3  # frames
 RANGE_DB = 30.0
 OVER_FLOOR_DB = 8.0
 UNLIKE_DB = 6.0
-BANDS = 16
+BAND_EDGES = np.linspace(1, WINDOW // 2, 16, endpoint=False).astype(np.int64)
 
 Bool = npt.NDArray[np.bool_]
 
@@ -59,7 +59,7 @@ def find_speech(sound: Float64) -> list[Span]:
     padded = np.pad(sound, (WINDOW - FRAME) // 2 + 1)
     cut = np.lib.stride_tricks.sliding_window_view(padded, WINDOW)[::FRAME][:frames]
     spectrum = np.abs(np.fft.rfft(cut * np.hanning(WINDOW))) ** 2
-    bands = 10 * np.log10(np.add.reduceat(spectrum, np.linspace(1, 200, BANDS, endpoint=False).astype(int), 1) + 1e-12)
+    bands = 10 * np.log10(np.add.reduceat(spectrum, BAND_EDGES, axis=1) + 1e-12)
     energy = 10 * np.log10(spectrum.sum(axis=1) + 1e-12)
     highest = np.percentile(energy, 95)
     floor = min(np.percentile(energy, 10), highest - RANGE_DB)
@@ -77,7 +77,7 @@ def find_speech(sound: Float64) -> list[Span]:
 
 def _without_short_runs(flags: Bool, value: bool) -> Bool:
     """Flip runs of ``value`` that are shorter than 30 ms."""
-    kept = flags.copy()
+    kept: Bool = flags.copy()
     for start, end in _runs(flags == value):
         if end - start < SHORTEST_RUN:
             kept[start:end] = not value

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from spoofspan import __version__
-from spoofspan.corpus.builtin import built_in_settings, write_voices
 from spoofspan.corpus.audio import wav_bytes
+from spoofspan.corpus.builtin import built_in_settings, write_voices
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, sound_digest, write_json, write_set
 from spoofspan.corpus.making import Material, make_utterance
@@ -35,7 +35,7 @@ from spoofspan.corpus.settings import (
 )
 from spoofspan.corpus.sources import Recording, Recordings, find_recordings
 from spoofspan.corpus.survey import Surveyed, look_at
-from spoofspan.errors import DataError, UsageError
+from spoofspan.errors import UsageError
 from spoofspan.formats.writing import write_atomically
 
 BUILT_IN = "built-in voices and vocoders"
@@ -101,6 +101,8 @@ def _prepare(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any]
         about.unlink(missing_ok=True)
         for name in (DATABASE, SOURCES, WORK):
             shutil.rmtree(out / name, ignore_errors=True)
+    for leftover in out.rglob(".*.part"):  # of a build that was killed
+        leftover.unlink()
     try:
         note.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -9,13 +9,14 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from spoofspan.corpus.activity import find_speech
 from spoofspan.corpus.audio import wav_bytes
+from spoofspan.corpus.frames import Float64
 from spoofspan.corpus.level import gain_to
 from spoofspan.corpus.parallel import do_all, in_batches
 from spoofspan.corpus.settings import BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
@@ -43,7 +44,8 @@ class Sentence:
     @property
     def name(self) -> str:
         """Its path in the source folder."""
-        return f"{self.attack or BONA_FIDE}/{speaker_name(self.speaker)}/{speaker_name(self.speaker)}_{self.number:03d}.wav"
+        speaker = speaker_name(self.speaker)
+        return f"{self.attack or BONA_FIDE}/{speaker}/{speaker}_{self.number:03d}.wav"
 
 
 def speaker_name(number: int) -> str:
@@ -53,8 +55,6 @@ def speaker_name(number: int) -> str:
 
 def built_in_settings(settings: Settings) -> Settings:
     """Fill in how many utterances and speakers there are, and which attack is unseen, where nothing was said."""
-    from dataclasses import replace
-
     utterances = {name: (settings.utterances or BUILT_IN_UTTERANCES).get(name, 0) for name in SETS}
     speakers = settings.speakers or {
         name: max(2, round(count * BUILT_IN_SPEAKERS[name] / BUILT_IN_UTTERANCES[name])) if count else 0
@@ -105,7 +105,7 @@ def _write(task: tuple[Path, Sequence[Sentence]]) -> None:
         write_atomically(folder / one.name, [wav_bytes(say(one))], force=True)
 
 
-def say(one: Sentence) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def say(one: Sentence) -> Float64:
     """Make a recording, levelled."""
     voice = draw_voice(np.random.default_rng([one.seed, 1, one.speaker]))
     rng = np.random.default_rng([one.seed, 2, one.speaker, one.number])

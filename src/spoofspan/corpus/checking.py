@@ -1,4 +1,4 @@
-"""Checking a corpus: is it what its files say?
+"""Checking that a corpus is what its files say.
 
 - every utterance of the list has a sound file of the stated length, and no sound file is left over;
 - labels cover every utterance from 0 to its end, and all RTTM files, the segment labels and the protocol agree;
@@ -23,10 +23,20 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.corpus.frames import RATE
-from spoofspan.corpus.layout import ABOUT, RESOLUTIONS, TICK, WORK, SetFiles, read_provenance, references_of, sound_digest
+from spoofspan.corpus.layout import (
+    ABOUT,
+    RESOLUTIONS,
+    TICK,
+    WORK,
+    SetFiles,
+    read_provenance,
+    references_of,
+    sound_digest,
+)
 from spoofspan.corpus.provenance import Provenance, labelled_ranges
 from spoofspan.corpus.settings import SETS, Settings
 from spoofspan.errors import DataError, Problems, SpoofspanError, UsageError
+from spoofspan.formats.durations import read_durations
 from spoofspan.formats.partialspoof_dataset import Dataset, read_dataset
 from spoofspan.formats.reading import read_references
 from spoofspan.labelling import label_references
@@ -144,17 +154,15 @@ def _check_sounds(files: SetFiles, references: References, found: _Findings) -> 
 
 def _check_other_ranges(files: SetFiles, references: References, snap: float | None, found: _Findings) -> None:
     """Compare every RTTM file with the one that is read by default; they differ in what they can say."""
-    durations = dict(zip(references.utterances, (references.durations / 1e9).tolist(), strict=True))  # type: ignore[operator]
+    durations = read_durations(references)
     for path in sorted(files.data.glob("rttm_*")):
         other = read_references(path, durations=durations, format="rttm", snap=snap)
         difference = diff_references(references, other)
-        bona_fide, spoof, nonspeech, unlabelled = range(4)
+        bona_fide, nonspeech, unlabelled = 0, 2, 3  # of NAMES in reference_difference
         allowed = {(nonspeech, one) for one in range(4)} | {(one, nonspeech) for one in range(4)}
         if path.name.endswith("_spoof"):
             allowed.add((bona_fide, unlabelled))
-        wrong = sum(
-            difference.time[i][j] for i in range(4) for j in range(4) if i != j and (i, j) not in allowed
-        )
+        wrong = sum(difference.time[i][j] for i in range(4) for j in range(4) if i != j and (i, j) not in allowed)
         if wrong:
             found.problems.add(f"{path}: {wrong / 1e9:.6f} s are labelled differently from the default RTTM")
         found.count("RTTM files", 1)
@@ -169,7 +177,7 @@ def _check_segments(files: SetFiles, references: References, found: _Findings) -
             path = files.segments(resolution, suffix)
             if not path.is_file():
                 continue
-            labels = read_references(path, durations=references_durations(references), format=form, hop=resolution)
+            labels = read_references(path, durations=read_durations(references), format=form, hop=resolution)
             found.count("files of segment labels", 1)
             if set(labels.utterances) != set(expected):
                 found.problems.add(f"{path}: its utterances are not those of {files.list}")
@@ -177,12 +185,6 @@ def _check_segments(files: SetFiles, references: References, found: _Findings) -
             for utterance, is_spoof in segments_of(labels, resolution):
                 if not np.array_equal(is_spoof, expected[utterance]):
                     found.problems.add(f"{path}: utterance {utterance!r}: the labels are not those of the RTTM")
-
-
-def references_durations(references: References) -> dict[str, float]:
-    """Durations in seconds."""
-    durations = durations_of(references, references.utterances) / 1e9
-    return dict(zip(references.utterances, durations.tolist(), strict=True))
 
 
 def segments_of(references: References, resolution: float) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
@@ -234,7 +236,7 @@ def _not_covering(one: Provenance) -> str | None:
         return "its stretches do not reach from the first sample to the last"
     if len(one.joints) != len(one.origins) - 1:
         return f"{len(one.origins)} stretches with {len(one.joints)} joints between them"
-    for left, right, joint in zip(one.origins, one.origins[1:], one.joints, strict=True):
+    for left, right, joint in zip(one.origins[:-1], one.origins[1:], one.joints, strict=True):
         if (joint.start, joint.end) != (right.start, left.end) or joint.start >= joint.end:
             return f"the joint at sample {joint.start} is not where its stretches overlap"
     return None
@@ -247,7 +249,7 @@ def _check_across(datasets: Mapping[str, Dataset], about: Mapping[str, Any] | No
     """Compare the sets with each other."""
     held_out = set(about["held_out_attacks"]) if about is not None else set()
     seen: dict[tuple[str, str], str] = {}
-    speakers = set()
+    speakers: set[str] = set()
     for subset, dataset in datasets.items():
         if dataset.protocol is None:
             found.problems.add(f"{subset}: there is no protocol, so speakers are not known")

@@ -22,7 +22,7 @@ RATE = 16_000  # samples per second, of everything in a corpus
 STEP = 80  # samples per frame: 5 ms
 SIZE = 1024  # samples that a response may last: 64 ms
 DELAY = 256  # samples of it that lie before the pulse (a glottal pulse rises before it breaks off)
-FREQUENCIES: Float64 = np.fft.rfftfreq(SIZE, 1 / RATE)
+FREQUENCIES: Float64 = np.linspace(0.0, RATE / 2, SIZE // 2 + 1)
 
 
 def frames_in(samples: int) -> int:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,8 @@ from spoofspan.formats import segment_labels as official
 from spoofspan.formats.durations import reco2dur_lines
 from spoofspan.formats.writing import write_atomically
 from spoofspan.nanoseconds import SECOND
-from spoofspan.references import LABELS, NONSPEECH, SPOOF, References
 from spoofspan.references import BONA_FIDE as BONA_FIDE_CODE
+from spoofspan.references import LABELS, NONSPEECH, SPOOF, References
 
 DATABASE, SOURCES, ABOUT, WORK = "database", "sources", "corpus.json", ".work"
 RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
@@ -149,8 +149,6 @@ def references_of(made: Sequence[Provenance], ranges: dict[str, list[LabelledRan
 
 
 def _without_kinds(references: References) -> References:
-    from dataclasses import replace
-
     return replace(references, kinds=None, kind_names=())
 
 

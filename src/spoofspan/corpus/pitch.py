@@ -11,7 +11,8 @@ from spoofspan.corpus.frames import RATE, STEP, Float64, frames_in
 
 LOWEST, HIGHEST = 65.0, 400.0  # Hz
 WINDOW = 640  # samples: 40 ms
-VOICED = 0.45  # correlation from which a frame counts as voiced
+LISTENED_TO = 1000.0  # Hz
+VOICED = 0.5  # correlation from which a frame counts as voiced
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ def find_pitch(sound: Float64) -> Pitch:
     padded[WINDOW // 2 : WINDOW // 2 + sound.size] = sound
     cut = np.lib.stride_tricks.sliding_window_view(padded, WINDOW)[::STEP] * np.hanning(WINDOW)
     power = np.abs(np.fft.rfft(cut, 2 * WINDOW)) ** 2
+    power /= 1 + (np.fft.rfftfreq(2 * WINDOW, 1 / RATE) / LISTENED_TO) ** 4  # high partials need exact periods
     correlation = np.fft.irfft(power)
     own = np.hanning(WINDOW)
     window = np.fft.irfft(np.abs(np.fft.rfft(own, 2 * WINDOW)) ** 2)
@@ -37,7 +39,8 @@ def find_pitch(sound: Float64) -> Pitch:
     ratio = correlation[:, lags] / np.maximum(energy, 1e-20) * (window[0] / window[lags])
     peak = ratio.max(axis=1)
     # a multiple of the period correlates as well: the shortest lag that is nearly as good is meant
-    local = (ratio[:, 1:-1] >= ratio[:, :-2]) & (ratio[:, 1:-1] >= ratio[:, 2:]) & (ratio[:, 1:-1] > 0.9 * peak[:, None])
+    inner = ratio[:, 1:-1]
+    local = (inner >= ratio[:, :-2]) & (inner >= ratio[:, 2:]) & (inner > 0.9 * peak[:, None])
     first = np.where(local.any(axis=1), local.argmax(axis=1) + 1, ratio.argmax(axis=1))
     loud = energy[:, 0] > 1e-4 * np.percentile(energy, 95)
     voiced = (peak > VOICED) & loud

@@ -107,8 +107,9 @@ def deal_speakers(recordings: Sequence[Recording], settings: Settings) -> dict[s
         shares = [max(1, round(SPEAKER_SHARES[subset] * len(free))) for subset in SETS[1:]]
         counts = dict(zip(SETS, [max(len(free) - sum(shares), 1), *shares], strict=True))
     if sum(counts.values()) > len(free):
+        wanted = ", ".join(f"{count} in {name}" for name, count in counts.items())
         raise DataError(
-            f"{len(free)} speakers are not enough for {', '.join(f'{count} in {name}' for name, count in counts.items())}; "
+            f"{len(free)} speakers are not enough for {wanted}; "
             "say how many each set gets (--speakers train=2,dev=1,eval=1)"
         )
     for subset in SETS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def labelled_ranges(one: Provenance, *, joints: str, nonspeech: str) -> list[Lab
     codes = np.full(one.samples, -1, np.int16)
     for origin in one.origins:
         codes[origin.start : origin.end] = _code(names, origin.attack)
-    for joint, left, right in zip(one.joints, one.origins, one.origins[1:], strict=False):
+    for joint, left, right in zip(one.joints, one.origins[:-1], one.origins[1:], strict=True):
         middle = (joint.start + joint.end) // 2
         codes[joint.start : middle] = _code(names, left.attack)
         codes[middle : joint.end] = _code(names, right.attack)
@@ -97,7 +98,7 @@ def labelled_ranges(one: Provenance, *, joints: str, nonspeech: str) -> list[Lab
             silent[start:end] = False
         codes[silent] = names.index(nonspeech)
     if joints == "spoof":
-        for joint, left, right in zip(one.joints, one.origins, one.origins[1:], strict=False):
+        for joint, left, right in zip(one.joints, one.origins[:-1], one.origins[1:], strict=True):
             attack = right.attack if left.attack is None else left.attack
             if attack is not None:
                 codes[joint.start : joint.end] = _code(names, attack)
@@ -110,9 +111,7 @@ def _code(names: list[str], attack: str | None) -> int:
 
 def _runs(codes: npt.NDArray[np.int16], names: list[str]) -> list[LabelledRange]:
     edges = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), codes.size]
-    return [
-        LabelledRange(start, end, names[codes[start]]) for start, end in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    return [LabelledRange(start, end, names[codes[start]]) for start, end in pairwise(edges)]
 
 
 def segment_labels(ranges: list[LabelledRange], samples: int, segment: int) -> npt.NDArray[np.bool_]:

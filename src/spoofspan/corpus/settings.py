@@ -62,7 +62,7 @@ class Settings:
             raise UsageError(f"level={self.level}: must be between -60 and -10 dBov")
         if self.donors < 1:
             raise UsageError(f"donors={self.donors}: must be at least 1")
-        if not (0.001 <= self.overlap and 0 <= self.search):
+        if self.overlap < 0.001 or self.search < 0:
             raise UsageError(f"overlap={self.overlap}, search={self.search}: must be at least 0.001 and 0 seconds")
         if self.overlap + 2 * self.search > self.shortest_pause:
             raise UsageError(

@@ -59,10 +59,11 @@ def find_recordings(source: Path) -> Recordings:
     else:
         raise UsageError(f"there is no {str(source)!r}; give a folder of speech or a CSV file")
     if not found:
-        raise DataError(f"{source}: there are no recordings; files are {BONA_FIDE}/SPEAKER/*.wav and ATTACK/SPEAKER/*.wav")
-    for needed, there in (("bona fide", None), ("spoofed", True)):
-        if not any((one.attack is not None) == bool(there) for one in found):
-            raise DataError(f"{source}: there are no {needed} recordings; a partially spoofed corpus needs both classes")
+        places = f"{BONA_FIDE}/SPEAKER/*.wav and ATTACK/SPEAKER/*.wav"
+        raise DataError(f"{source}: there are no recordings; they are looked for in {places}")
+    for needed, spoofed in (("bona fide", False), ("spoofed", True)):
+        if not any((one.attack is not None) == spoofed for one in found):
+            raise DataError(f"{source}: there are no {needed} recordings; a partially spoofed corpus needs both")
     return _named(found)
 
 

@@ -72,7 +72,8 @@ def _through_mel(magnitudes: Float64) -> Float64:
     position = (mel - centres[0]) / (centres[1] - centres[0])
     low = np.minimum(position.astype(np.int64), MEL_BANDS - 2)
     part = position - low
-    return np.sqrt(bands[:, low] * (1 - part) + bands[:, low + 1] * part)
+    told: Float64 = np.sqrt(bands[:, low] * (1 - part) + bands[:, low + 1] * part)
+    return told
 
 
 def linear_prediction(sound: Float64, rng: np.random.Generator) -> Float64:
@@ -104,7 +105,8 @@ def _all_pole(sound: Float64) -> Complex128:
         reflection = -past / error
         coefficients[:, : order + 1] += reflection[:, None] * coefficients[:, order::-1][:, : order + 1]
         error *= 1 - reflection**2
-    return np.sqrt(error)[:, None] / np.fft.rfft(coefficients, SIZE)
+    envelope: Complex128 = np.sqrt(error)[:, None] / np.fft.rfft(coefficients, SIZE)
+    return envelope
 
 
 def _cut(sound: Float64, size: int) -> Float64:

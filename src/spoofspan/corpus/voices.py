@@ -96,7 +96,8 @@ def _tract(voice: Voice, tracks: Tracks) -> Complex128:
     dip = 1 / resonator(np.full(1, 900.0 * voice.tract), np.full(1, 150.0))[0]
     wide = resonator(np.full(1, 900.0 * voice.tract), np.full(1, 600.0))[0]
     nose = tracks.nasal[:, None]
-    return response * (1 - nose + nose * dip * wide)
+    with_nose: Complex128 = response * (1 - nose + nose * dip * wide)
+    return with_nose
 
 
 def _voiced(
