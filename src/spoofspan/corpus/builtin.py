@@ -19,6 +19,7 @@ from spoofspan.corpus.audio import wav_bytes
 from spoofspan.corpus.frames import Float64
 from spoofspan.corpus.level import gain_to
 from spoofspan.corpus.parallel import do_all, in_batches
+from spoofspan.corpus.plan import check_held_out
 from spoofspan.corpus.settings import BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
 from spoofspan.corpus.sources import BONA_FIDE
 from spoofspan.corpus.vocoders import UNSEEN, VOCODERS
@@ -60,7 +61,7 @@ def built_in_settings(settings: Settings) -> Settings:
         name: max(2, round(count * BUILT_IN_SPEAKERS[name] / BUILT_IN_UTTERANCES[name])) if count else 0
         for name, count in utterances.items()
     }
-    held_out = (UNSEEN,) if settings.held_out is None else settings.held_out
+    held_out = check_held_out((UNSEEN,) if settings.held_out is None else settings.held_out, list(VOCODERS))
     return replace(settings, utterances=utterances, speakers=speakers, held_out=held_out)
 
 

@@ -86,12 +86,17 @@ def held_out_attacks(recordings: Sequence[Recording], settings: Settings) -> tup
     known = sorted({one.attack for one in recordings if one.attack is not None})
     if settings.held_out is None:
         return tuple(known[-1:]) if len(known) > 1 else ()
-    for name in settings.held_out:
+    return check_held_out(settings.held_out, known)
+
+
+def check_held_out(names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Refuse attacks that are not there, and to hold out all."""
+    for name in names:
         if name not in known:
             raise UsageError(f"held_out={name!r}: there is no such attack, {nearest_name(name, known)}")
-    if len(set(settings.held_out)) == len(known):
+    if len(set(names)) == len(known):
         raise UsageError("all attacks are held out; training needs at least one")
-    return tuple(sorted(set(settings.held_out)))
+    return tuple(sorted(set(names)))
 
 
 def deal_speakers(recordings: Sequence[Recording], settings: Settings) -> dict[str, str]:

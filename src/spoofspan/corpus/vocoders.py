@@ -3,11 +3,14 @@
 =======  ==================  =======================================================================================
 attack   vocoder             what is lost
 =======  ==================  =======================================================================================
-``A01``  Griffin-Lim         phases, and what 80 mel bands do not tell
+``A01``  Griffin-Lim         phases, and what 48 mel bands do not tell
 ``A02``  linear prediction   everything but an all-pole envelope, the pitch and whether a frame is voiced
-``A03``  harmonics + noise   jitter and shimmer; below 4 kHz voiced frames have harmonics only, above noise only
+``A03``  harmonics + noise   jitter and shimmer; below 2.5 kHz voiced frames have harmonics only, above noise only
 ``A04``  phase vocoder       how the phases of neighbouring partials belong together; by default unseen in training
 =======  ==================  =======================================================================================
+
+The two parametric ones take part of their noise from a short table that repeats, as small codecs do. None of them
+changes levels or the long-term spectrum much: the traces are in the fine structure.
 """
 
 from __future__ import annotations
@@ -32,12 +35,14 @@ from spoofspan.corpus.frames import (
 from spoofspan.corpus.pitch import Pitch, find_pitch
 from spoofspan.corpus.spectra import HOP, WINDOW, analyse, resynthesise
 
-MEL_BANDS = 80
-ITERATIONS = 24
+MEL_BANDS = 48
+ITERATIONS = 10
 MOMENTUM = 0.99
-ORDER = 20  # of linear prediction
-HARMONICS_UP_TO = 4000.0  # Hz
-STRETCH = 1.25
+ORDER = 16  # of linear prediction
+HARMONICS_UP_TO = 2500.0  # Hz
+TABLE = (130, 260)  # samples of noise that repeat: the length is drawn
+REPEATED = 0.7  # amplitude of that noise; the rest of the power is fresh
+STRETCH = 1.5
 
 Vocoder = Callable[[Float64, np.random.Generator], Float64]
 
@@ -56,7 +61,7 @@ def griffin_lim(sound: Float64, rng: np.random.Generator) -> Float64:
 
 
 def _through_mel(magnitudes: Float64) -> Float64:
-    """Magnitudes as 80 mel bands tell them: the power of a band is spread evenly, and bands blend into each other."""
+    """Magnitudes as the mel bands tell them: the power of a band is spread evenly, and bands blend into each other."""
     hertz = np.fft.rfftfreq(WINDOW, 1 / RATE)
     mel = 2595 * np.log10(1 + hertz / 700)
     centres = np.linspace(mel[0], mel[-1], MEL_BANDS)
@@ -85,7 +90,7 @@ def linear_prediction(sound: Float64, rng: np.random.Generator) -> Float64:
     loud = np.sqrt(RATE / pitch.hertz[rows]) * pitch.voiced[rows]
     pulses = add_pulses(times, loud, envelope[rows], sound.size)
     unvoiced = smoothed((~pitch.voiced).astype(np.float64), 3)
-    return pulses + add_noise(rng.standard_normal(sound.size), envelope * unvoiced[:, None])
+    return pulses + add_noise(_table_noise(sound.size, rng), envelope * unvoiced[:, None])
 
 
 def _all_pole(sound: Float64) -> Complex128:
@@ -109,6 +114,15 @@ def _all_pole(sound: Float64) -> Complex128:
     return envelope
 
 
+def _table_noise(samples: int, rng: np.random.Generator) -> Float64:
+    """White noise of power 1, much of it from a table that repeats."""
+    table = rng.standard_normal(int(rng.integers(*TABLE)))
+    table /= np.sqrt(np.mean(table**2))
+    fresh = rng.standard_normal(samples)
+    noise: Float64 = REPEATED * np.resize(table, samples) + np.sqrt(1 - REPEATED**2) * fresh
+    return noise
+
+
 def _cut(sound: Float64, size: int) -> Float64:
     """Windows around each frame of 5 ms."""
     frames = frames_in(sound.size)
@@ -126,7 +140,7 @@ def _pulse_times(pitch: Pitch, samples: int) -> Float64:
 
 
 def harmonics_and_noise(sound: Float64, rng: np.random.Generator) -> Float64:
-    """Harmonics with smooth amplitudes and locked phases, noise above 4 kHz and in unvoiced frames."""
+    """Harmonics with smooth amplitudes and locked phases, noise above and in unvoiced frames."""
     pitch = find_pitch(sound)
     window = np.hanning(480)
     magnitudes = np.abs(np.fft.rfft(_cut(sound, 480) * window, SIZE)) / np.sqrt(np.sum(window**2))
@@ -145,11 +159,11 @@ def harmonics_and_noise(sound: Float64, rng: np.random.Generator) -> Float64:
         harmonic += at_samples(amplitude, sound.size) * np.cos(number * phase + 0.05 * number**2)
     noisy = 1 - voiced[:, None] * (FREQUENCIES < HARMONICS_UP_TO)[None, :]
     envelope = np.sqrt(smoothed((magnitudes**2).T, 9).T)
-    return harmonic + add_noise(rng.standard_normal(sound.size), envelope * noisy)
+    return harmonic + add_noise(_table_noise(sound.size, rng), envelope * noisy)
 
 
 def phase_vocoder(sound: Float64, rng: np.random.Generator) -> Float64:
-    """Slower and faster again by a quarter, each partial with a phase of its own (Flanagan and Golden, 1966)."""
+    """Slower and faster again by half, each partial with a phase of its own (Flanagan and Golden, 1966)."""
     slow = _stretched(sound, STRETCH)
     back = _stretched(slow, sound.size / slow.size)
     return back[: sound.size]

@@ -25,6 +25,7 @@ from spoofspan.corpus.frames import (
 from spoofspan.corpus.phones import Tracks, say_something
 
 UPPER_FORMANTS = (3500.0, 4500.0, 5500.0, 6500.0, 7500.0)
+HIGHEST_FORMANT = 7200.0
 BANDWIDTHS = (70.0, 90.0, 140.0, 220.0, 300.0, 380.0, 450.0, 500.0)
 BREATH, INHALING = 0.016, 0.02  # amplitudes, the voice is 1
 ROOM_SECONDS = 0.2
@@ -66,7 +67,7 @@ def draw_voice(rng: np.random.Generator) -> Voice:
         shimmer=float(rng.uniform(0.03, 0.09)),
         rate=float(rng.uniform(0.85, 1.2)),
         liveliness=float(rng.uniform(0.7, 1.3)),
-        noise=float(10 ** (rng.uniform(-50.0, -36.0) / 20)),
+        noise=float(10 ** (rng.uniform(-58.0, -42.0) / 20)),
         noise_tilt=float(rng.uniform(0.2, 1.0)),
         room=_draw_room(rng),
     )
@@ -86,9 +87,11 @@ def speak(voice: Voice, rng: np.random.Generator) -> Float64:
 def _tract(voice: Voice, tracks: Tracks) -> Complex128:
     """The response of the vocal tract in each frame."""
     factor = voice.tract * voice.formants
-    upper = np.minimum(np.array(UPPER_FORMANTS) * factor[3:], 7800.0)
+    upper = np.array(UPPER_FORMANTS) * factor[3:]
+    heard = upper < HIGHEST_FORMANT  # near 8 kHz a pole would meet its mirror image
+    widths = np.array(BANDWIDTHS[3:]) * voice.bandwidth
     # the upper formants stay where they are
-    response = resonator(upper, np.array(BANDWIDTHS[3:]) * voice.bandwidth).prod(axis=0)[None, :]
+    response = resonator(upper[heard], widths[heard]).prod(axis=0)[None, :]
     for number in range(3):
         width = BANDWIDTHS[number] * voice.bandwidth * (1 + tracks.nasal * (1.5 if number else 0.5))
         response = response * resonator(tracks.formants[:, number] * factor[number], width)
