@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,7 +47,8 @@ def about(corpus):
 
 
 def of_all_sets(corpus):
-    return [(SetFiles(corpus, subset), one) for subset in SETS for one in read_provenance(SetFiles(corpus, subset).provenance)]
+    sets = [SetFiles(corpus, subset) for subset in SETS]
+    return [(files, one) for files in sets for one in read_provenance(files.provenance)]
 
 
 def contents(folder):
@@ -156,7 +158,7 @@ def test_joints_are_cut_in_pauses(corpus):
 
 def test_joints_were_aligned_where_the_two_sides_are_most_alike(corpus):
     """Brute force over all lags, from the recordings."""
-    files, one = next((files, one) for files, one in of_all_sets(corpus) if len(one.joints) > 1)
+    one = next(one for _, one in of_all_sets(corpus) if len(one.joints) > 1)
     for left, right, joint in zip(one.origins[:-1], one.origins[1:], one.joints, strict=True):
         sounds = [read_sound(corpus / "sources" / origin.recording) for origin in (left, right)]
         size = joint.end - joint.start
@@ -241,7 +243,7 @@ def test_labels_cover_every_utterance_and_agree_with_a_count_in_fractions(corpus
             ranges = rows.pop(one.utterance)
             assert ranges[0][0] == 0
             assert ranges[-1][1] == one.samples
-            assert all(left[1] == right[0] for left, right in zip(ranges[:-1], ranges[1:], strict=True))
+            assert all(left[1] == right[0] for left, right in pairwise(ranges))
             spoof = np.zeros(one.samples, bool)
             for origin in one.origins:  # any sample that a spoofed recording sounds in
                 spoof[origin.start : origin.end] |= origin.attack is not None

@@ -37,7 +37,7 @@ def speech(tmp_path_factory):
 @pytest.fixture(scope="module")
 def built(speech, tmp_path_factory):
     folder = tmp_path_factory.mktemp("built") / "corpus"
-    build(folder, speech, Settings(speakers={"train": 2, "dev": 1, "eval": 1}, official_labels=True))
+    build(folder, speech, Settings(speakers={"train": 2, "dev": 1, "eval": 1}))
     return folder
 
 
@@ -265,7 +265,7 @@ def test_a_segment_with_another_label_is_found(corpus, suffix, resolution):
     path = folder / f"dev_seglab_{resolution}{suffix}"
     if suffix == ".npz":
         np.savez(path, **labels)
-    else:
+    else:  # the official form, beside the other
         path.write_bytes(b"".join(segment_labels.write_labels({utt: one == 1 for utt, one in labels.items()})))
     said = problems(corpus)
     assert f"{path}: utterance {utterance!r}: the labels are not those of the RTTM" in said

@@ -13,6 +13,7 @@ policies on provenance. Folders of the same layout from elsewhere are checked as
 from __future__ import annotations
 
 import json
+import warnings
 import wave
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,7 +36,7 @@ from spoofspan.corpus.layout import (
 )
 from spoofspan.corpus.provenance import Provenance, labelled_ranges
 from spoofspan.corpus.settings import SETS, Settings
-from spoofspan.errors import DataError, Problems, SpoofspanError, UsageError
+from spoofspan.errors import DataError, Problems, SpoofspanError, SpoofspanWarning, UsageError
 from spoofspan.formats.durations import read_durations
 from spoofspan.formats.partialspoof_dataset import Dataset, read_dataset
 from spoofspan.formats.reading import read_references
@@ -79,6 +80,13 @@ class _Findings:
         self.looked_at[what] = self.looked_at.get(what, 0) + number
 
 
+@dataclass(frozen=True)
+class _About:
+    settings: Settings
+    held_out: set[str]
+    digests: Mapping[str, str]  # of the sound files of each set
+
+
 def check_corpus(folder: str | Path) -> CorpusCheck:
     """Check all sets of a corpus."""
     top = Path(folder).expanduser()
@@ -89,19 +97,38 @@ def check_corpus(folder: str | Path) -> CorpusCheck:
     found = _Findings()
     if (top / WORK).is_dir():
         found.problems.add(f"{top}: the corpus is not finished; give the command that builds it once more")
-    about = json.loads((top / ABOUT).read_text(encoding="utf-8")) if (top / ABOUT).is_file() else None
+    about = _read_about(top / ABOUT)
     datasets = {}
     for files in sets:
         with progress(f"checking {files.subset}"):
-            try:
-                datasets[files.subset] = _check_set(files, about, found)
-            except SpoofspanError as error:
-                found.problems.add(f"{files.subset}: {error}")
+            # what a reader only warns about is a problem here
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always", SpoofspanWarning)
+                try:
+                    datasets[files.subset] = _check_set(files, about, found)
+                except SpoofspanError as error:
+                    found.problems.add(f"{files.subset}: {error}")
+            found.problems.add(*(f"{files.subset}: {one.message}" for one in warned))
     _check_across(datasets, about, found)
     return CorpusCheck(found.looked_at, tuple(found.problems.found), found.problems.total)
 
 
-def _check_set(files: SetFiles, about: Mapping[str, Any] | None, found: _Findings) -> Dataset:
+def _read_about(path: Path) -> _About | None:
+    """What corpus.json says of what is checked; None without one."""
+    if not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return _About(
+            Settings.from_dict(content["settings"]),
+            set(content["held_out_attacks"]),
+            {subset: one["sound_sha256"] for subset, one in content["sets"].items()},
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); build the corpus again") from None
+
+
+def _check_set(files: SetFiles, about: _About | None, found: _Findings) -> Dataset:
     # our own times are exact; others' are rounded to milliseconds
     snap = 0.0 if about is not None else None
     dataset = read_dataset(f"partialspoof:{files.folder}:{files.subset}", snap=snap)
@@ -113,8 +140,8 @@ def _check_set(files: SetFiles, about: Mapping[str, Any] | None, found: _Finding
     _check_other_ranges(files, references, snap, found)
     _check_segments(files, references, found)
     if about is not None:
-        _check_provenance(files, references, Settings.from_dict(about["settings"]), found)
-        noted = about["sets"][files.subset]["sound_sha256"]
+        _check_provenance(files, references, about.settings, found)
+        noted = about.digests.get(files.subset)
         there = all(files.sound(utterance).is_file() for utterance in references.utterances)
         if there and noted != sound_digest(files, references.utterances):
             found.problems.add(f"{files.sounds}: sound files were changed since the corpus was built")
@@ -245,9 +272,9 @@ def _not_covering(one: Provenance) -> str | None:
 # ---------------------------------------------------------------- sets
 
 
-def _check_across(datasets: Mapping[str, Dataset], about: Mapping[str, Any] | None, found: _Findings) -> None:
+def _check_across(datasets: Mapping[str, Dataset], about: _About | None, found: _Findings) -> None:
     """Compare the sets with each other."""
-    held_out = set(about["held_out_attacks"]) if about is not None else set()
+    held_out = about.held_out if about is not None else set()
     seen: dict[tuple[str, str], str] = {}
     speakers: set[str] = set()
     for subset, dataset in datasets.items():

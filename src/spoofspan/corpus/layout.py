@@ -39,6 +39,7 @@ from spoofspan.corpus.provenance import (
     segment_labels,
 )
 from spoofspan.corpus.settings import Settings
+from spoofspan.errors import DataError
 from spoofspan.formats import arrays, rttm
 from spoofspan.formats import segment_labels as official
 from spoofspan.formats.durations import reco2dur_lines
@@ -161,9 +162,12 @@ def _protocol_line(one: Provenance) -> bytes:
 
 def read_provenance(path: Path) -> Iterator[Provenance]:
     """Read what was written about the origin of utterances."""
-    with path.open(encoding="utf-8") as stream:
-        for line in stream:
-            yield Provenance.from_dict(json.loads(line))
+    try:
+        with path.open(encoding="utf-8") as stream:
+            for line in stream:
+                yield Provenance.from_dict(json.loads(line))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); build the corpus again") from None
 
 
 def sound_digest(files: SetFiles, utterances: Iterable[str]) -> str:
