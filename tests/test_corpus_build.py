@@ -314,14 +314,14 @@ def test_a_build_that_was_killed_goes_on_and_ends_with_the_same_bytes(corpus, tm
     out = tmp_path / "killed"
     arguments = ["--utterances", "train=8,dev=4,eval=10", "--speakers", "train=2,dev=1,eval=2", "--official-labels"]
     command = [sys.executable, "-c", "from spoofspan.cli import main; main()", "corpus", "build", str(out), *arguments]
-    process = subprocess.Popen([*command, "--jobs", "1"], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([*command, "--jobs", "2"], stdout=subprocess.PIPE)
     try:
         deadline = time.monotonic() + 60
         while len(list(out.rglob("*.wav"))) < 10 and time.monotonic() < deadline:
             time.sleep(0.01)
     finally:
         os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        process.communicate(timeout=60)  # ends when the last worker is gone: they have the same stdout
     assert not (out / "corpus.json").exists()
     (out / "sources/bonafide/.x.wav.0123456789abcdef.part").write_bytes(b"half")  # what a kill may leave behind
     early = {path: path.stat().st_mtime_ns for path in out.rglob("*.wav")}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
@@ -43,13 +45,30 @@ def do_all(
                 advance(amount(task))
                 yield result
             return
-        pool = ProcessPoolExecutor(min(jobs, len(tasks)), multiprocessing.get_context("spawn"))
+        spawn = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(min(jobs, len(tasks)), spawn, initializer=_end_with_parent)
         try:
             for task, result in zip(tasks, pool.map(work, tasks), strict=True):
                 advance(amount(task))
                 yield result
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Let this worker end when the process that started it is killed; it would wait for work forever.
+
+    An interruption from the keyboard reaches all processes; the one that started this one deals with it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, name="end with parent", daemon=True).start()
 
 
 def in_batches(items: Sequence[Task], size: int) -> list[Sequence[Task]]:

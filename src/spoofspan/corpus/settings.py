@@ -20,8 +20,8 @@ NONSPEECH_POLICIES = {
     "bonafide": "non-speech is bona fide wherever it came from (joints are decided first)",
 }
 BUILDER_VERSION = 1  # raised when the same settings give other bytes
-BUILT_IN_UTTERANCES = {"train": 400, "dev": 100, "eval": 200}
-BUILT_IN_SPEAKERS = {"train": 24, "dev": 8, "eval": 12}
+BUILT_IN_UTTERANCES = {"train": 480, "dev": 100, "eval": 200}
+BUILT_IN_SPEAKERS = {"train": 48, "dev": 10, "eval": 16}
 SPEAKER_SHARES = {"train": 0.5, "dev": 0.2, "eval": 0.3}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from spoofspan.corpus.frames import Complex128, Float64
 
-WINDOW, HOP = 512, 128  # 32 and 8 ms
+WINDOW, HOP = 1024, 256  # 64 and 16 ms
 
 
 def _window(size: int) -> Float64:

@@ -3,9 +3,9 @@
 =======  ==================  =======================================================================================
 attack   vocoder             what is lost
 =======  ==================  =======================================================================================
-``A01``  Griffin-Lim         phases, and what 48 mel bands do not tell
+``A01``  Griffin-Lim         phases, and what 40 mel bands do not tell
 ``A02``  linear prediction   everything but an all-pole envelope, the pitch and whether a frame is voiced
-``A03``  harmonics + noise   jitter and shimmer; below 2.5 kHz voiced frames have harmonics only, above noise only
+``A03``  harmonics + noise   jitter and shimmer; below 2 kHz voiced frames have harmonics only, above noise only
 ``A04``  phase vocoder       how the phases of neighbouring partials belong together; by default unseen in training
 =======  ==================  =======================================================================================
 
@@ -35,11 +35,13 @@ from spoofspan.corpus.frames import (
 from spoofspan.corpus.pitch import Pitch, find_pitch
 from spoofspan.corpus.spectra import HOP, WINDOW, analyse, resynthesise
 
-MEL_BANDS = 48
+MEL_BANDS = 40
 ITERATIONS = 10
 MOMENTUM = 0.99
 ORDER = 16  # of linear prediction
-HARMONICS_UP_TO = 2500.0  # Hz
+HARMONICS_UP_TO = 2000.0  # Hz
+NOISE_BANDS = np.arange(0, FREQUENCIES.size - 1, 32)  # bins where bands of 500 Hz begin
+HELD = 4  # frames
 TABLE = (130, 260)  # samples of noise that repeat: the length is drawn
 REPEATED = 0.7  # amplitude of that noise; the rest of the power is fresh
 STRETCH = 1.5
@@ -158,8 +160,16 @@ def harmonics_and_noise(sound: Float64, rng: np.random.Generator) -> Float64:
         amplitude *= 2 * np.sqrt(np.sum(window**2)) / np.sum(window) * voiced * (frequency < HARMONICS_UP_TO)
         harmonic += at_samples(amplitude, sound.size) * np.cos(number * phase + 0.05 * number**2)
     noisy = 1 - voiced[:, None] * (FREQUENCIES < HARMONICS_UP_TO)[None, :]
-    envelope = np.sqrt(smoothed((magnitudes**2).T, 9).T)
-    return harmonic + add_noise(_table_noise(sound.size, rng), envelope * noisy)
+    return harmonic + add_noise(_table_noise(sound.size, rng), _coarse(magnitudes) * noisy)
+
+
+def _coarse(magnitudes: Float64) -> Float64:
+    """Magnitudes as a small codec sends them: one number per band, every 20 ms."""
+    bands = np.add.reduceat(magnitudes**2, NOISE_BANDS, axis=1)
+    widths = np.diff(NOISE_BANDS, append=FREQUENCIES.size)
+    sent = (bands / widths)[np.arange(len(bands)) // HELD * HELD]
+    told: Float64 = np.sqrt(np.repeat(sent, widths, axis=1))
+    return told
 
 
 def phase_vocoder(sound: Float64, rng: np.random.Generator) -> Float64:
