@@ -183,8 +183,8 @@ def _corpus_table(out: Path, about: dict[str, Any]) -> Table:
         "speakers",
         "utterances",
         "bona fide",
-        "spoof in bona fide",
-        "bona fide in spoof",
+        "into bona fide",
+        "into spoof",
         "minutes",
         "spoof %",
         "attacks",
@@ -197,6 +197,6 @@ def _corpus_table(out: Path, about: dict[str, Any]) -> Table:
         f"non-speech: {next(iter(about['policies']['nonspeech'].values()))}",
         "",
         f"spoofspan corpus check {out}",
-        f"spoofspan eval --dataset partialspoof:{out}:{next(iter(about['sets']))} SCORES",
+        f"spoofspan eval --dataset partialspoof:{out}:{list(about['sets'])[-1]} SCORES",
     ]
     return Table(header, rows, tuple(notes))

@@ -133,6 +133,8 @@ def _plan_set(
     wanted = None if settings.utterances is None else settings.utterances.get(subset, 0)
     if wanted == 0:
         return []
+    plain = None if wanted is None else round(wanted * settings.bonafide_share)
+    partial = math.inf if wanted is None or plain is None else wanted - plain
     as_they_are = _in_turns(bona_fide, stream(settings, subset, "bona fide"))
     directions = [
         _in_turns(
@@ -143,12 +145,11 @@ def _plan_set(
     ]
     plans = [
         UtterancePlan(f"BONA_{LETTERS[subset]}_{number:07d}", subset, one.speaker, one.name, ())
-        for number, one in enumerate(as_they_are[: _share(wanted, settings)], 1)
+        for number, one in enumerate(as_they_are[:plain], 1)
     ]
-    partial = None if wanted is None else wanted - _share(wanted, settings)  # type: ignore[operator]
     made = 0
     for carrier in _alternately(*directions):
-        if partial is not None and made >= partial:
+        if made >= partial:
             break
         utterance = f"CON_{LETTERS[subset]}_{made + 1:07d}"
         chosen = _substitutions(carrier, usable, units, settings, stream(settings, utterance))
@@ -161,10 +162,6 @@ def _plan_set(
             f"({len(as_they_are)} bona fide recordings, {made} with substitutions); ask for fewer (--utterances)"
         )
     return plans
-
-
-def _share(wanted: int | None, settings: Settings) -> int | None:
-    return None if wanted is None else round(wanted * settings.bonafide_share)
 
 
 def _in_turns(recordings: Sequence[Recording], rng: np.random.Generator) -> list[Recording]:
