@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import spoofspan as ss
 from spoofspan.cli import app
 from spoofspan.corpus import building
-from spoofspan.corpus.audio import FULL_SCALE, read_sound
+from spoofspan.corpus.audio import FULL_SCALE, read_sound, wav_bytes
 from spoofspan.corpus.building import build
 from spoofspan.corpus.checking import check_corpus
 from spoofspan.corpus.frames import RATE
@@ -378,6 +378,29 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     with pytest.raises(ss.UsageError, match="is a file"):
         build(tmp_path / "thesis.tex", settings=SETTINGS)
+
+
+def test_a_source_is_never_thrown_away(corpus, tmp_path):
+    with pytest.raises(ss.UsageError, match="inside of"):
+        build(corpus, corpus / "sources" / "list.csv", SETTINGS, force=True)
+    with pytest.raises(ss.UsageError, match="there is no"):
+        build(tmp_path / "new", tmp_path / "nowhere", SETTINGS)
+    assert not (tmp_path / "new").exists()
+    assert check_corpus(corpus).passed
+
+
+def test_recordings_that_changed_meanwhile_are_used_as_they_are_now(corpus, tmp_path, monkeypatch):
+    speech = shutil.copytree(corpus / "sources", tmp_path / "speech")
+    settings = Settings(utterances={"dev": 4}, held_out=())
+    monkeypatch.setattr(building, "write_set", lambda *_: 1 / 0)  # after everything was made
+    with pytest.raises(ZeroDivisionError):
+        build(tmp_path / "parts", speech / "list.csv", settings)
+    monkeypatch.undo()
+    for path in speech.rglob("*.wav"):
+        path.write_bytes(wav_bytes(read_sound(path)[::-1]))
+    for name in ("parts", "whole"):
+        build(tmp_path / name, speech / "list.csv", settings)
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
 
 def test_more_utterances_than_the_recordings_give_are_refused(corpus, tmp_path):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,8 @@ def build(
     chosen = settings or Settings()
     if source is None:
         chosen = built_in_settings(chosen)
+    else:
+        _check_source(Path(source).expanduser(), out)
     identity = {
         "builder": BUILDER_VERSION,
         "source": BUILT_IN if source is None else str(Path(source).expanduser().resolve()),
@@ -82,17 +84,26 @@ def build(
     return about
 
 
+def _check_source(source: Path, out: Path) -> None:
+    """Refuse a source that is not there, or that --force would throw away."""
+    if not source.exists():
+        raise UsageError(f"there is no {str(source)!r}; give a folder of speech or a CSV file")
+    if out.resolve() in (source.resolve(), *source.resolve().parents):
+        raise UsageError(f"the source {str(source)!r} is inside of {str(out)!r}; build the corpus in another folder")
+
+
 def _prepare(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any] | None:
     """Make the folder ready; what corpus.json says if everything is there already."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"{str(out)!r} is a file; give the name of a folder")
     about, note = out / ABOUT, out / WORK / NOTE
     if about.is_file() and not force:
-        known = json.loads(about.read_text(encoding="utf-8"))
+        known = _read_json(about)
         if all(known.get(key) == identity[key] for key in identity):
+            shutil.rmtree(out / WORK, ignore_errors=True)
             return dict(known)
         raise UsageError(f"{str(out)!r} has a corpus of other settings; choose another folder, or give --force")
-    if note.is_file() and not force and json.loads(note.read_text(encoding="utf-8")) != identity:
+    if note.is_file() and not force and _read_json(note) != identity:
         raise UsageError(f"{str(out)!r} has a corpus that was begun with other settings; repeat them, or give --force")
     ours = about.is_file() or note.is_file()
     if out.is_dir() and any(out.iterdir()) and not ours:
@@ -109,6 +120,13 @@ def _prepare(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any]
         raise UsageError(f"{str(out)!r} cannot be made ({error.strerror or error})") from None
     write_json(note, identity)
     return None
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot be read ({error}); choose another folder, or give --force") from None
 
 
 # ---------------------------------------------------------------- looking
@@ -171,12 +189,12 @@ def _needed(plans: Sequence[UtterancePlan], material: Material) -> Material:
 
 def _make_batch(batch: _Batch) -> list[Provenance]:
     """Make some utterances; the note of a batch is written when all its sound files are."""
-    note = batch.out / WORK / "made" / f"{batch.plans[0].utterance}.jsonl"
+    survey = batch.material.survey
+    # the name tells plans and recordings: where either has changed since, all is made anew
+    same = fingerprint([[asdict(one) for one in batch.plans], [survey[name].to_dict() for name in sorted(survey)]])
+    note = batch.out / WORK / "made" / f"{same}.jsonl"
     if note.is_file():
-        lines = note.read_text(encoding="utf-8").splitlines()
-        known = [Provenance.from_dict(json.loads(line)) for line in lines]
-        if [one.utterance for one in known] == [one.utterance for one in batch.plans]:
-            return known
+        return [Provenance.from_dict(json.loads(line)) for line in note.read_text(encoding="utf-8").splitlines()]
     made = []
     for plan in batch.plans:
         one = make_utterance(plan, batch.material, batch.settings)
