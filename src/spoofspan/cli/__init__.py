@@ -14,6 +14,7 @@ import typer
 
 from spoofspan import SpoofspanError, SpoofspanWarning, __version__, progress
 from spoofspan.cli.compare import compare
+from spoofspan.cli.corpus import app as corpus
 from spoofspan.cli.demo import demo
 from spoofspan.cli.evaluate import eval_
 from spoofspan.cli.explain import explain
@@ -40,6 +41,7 @@ app.command()(convert)
 app.command()(diff_references)
 app.command()(explain)
 app.command()(demo)
+app.add_typer(corpus, name="corpus")
 
 
 def _print_version(wanted: bool) -> None:

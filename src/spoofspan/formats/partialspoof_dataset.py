@@ -7,7 +7,7 @@ The official layout; FOLDER is ``database`` or the folder around it::
       eval/con_data/rttm_2cls_0sil[_spoof]            ranges; the _spoof file lists spoofs only
       eval/con_data/reco2dur                          durations
       protocols/PartialSpoof_LA_cm_protocols/PartialSpoof.LA.cm.eval.trl.txt
-      segment_labels/eval_seglab_{0.01,...,0.64}.npy  labels at each resolution
+      segment_labels/eval_seglab_{0.01,...,0.64}.npy  labels at each resolution; or .npz, without pickles
     anywhere, or in a folder of results:
       eval_score_ali_{2,...,64}_{date}.pkl            scores; the number is the hop in units of 10 ms
 
@@ -39,7 +39,9 @@ from spoofspan.references import SPOOF, References
 from spoofspan.scores import Scores
 
 NAME = "partialspoof"
-RTTM_NAMES = ("rttm_2cls_0sil", "rttm_2cls_0sil_spoof")  # the first that is there is the default
+# The first that is there is the default. Corpora of `spoofspan corpus build` have one that names the attacks as well.
+RTTM_NAMES = ("rttm_attacks", "rttm_2cls_0sil", "rttm_2cls_0sil_spoof")
+SEGMENT_FILE = re.compile(r"_seglab_([0-9]+(?:\.[0-9]+)?)\.(npy|npz)")
 SEGMENT_LABELS = "segment_labels"
 AUDIO_FOLDERS = ("con_wav",)  # a hundred thousand files that nobody needs to look through
 DEEPEST = 6  # folders below the one that is searched
@@ -160,7 +162,7 @@ PROTOCOL = _Part(
 DURATIONS = _Part("durations", ("{set}/con_data/reco2dur", "{set}/reco2dur"), "reco2dur", False)
 RTTM = _Part("RTTM", ("{set}/con_data/rttm_*", "{set}/rttm_*"), r"rttm_\w+|.*\.rttm", False)
 SEGMENTS = _Part(
-    "segment labels", ("segment_labels/{set}_seglab_*.npy",), r"{set}_seglab_[0-9]+(?:\.[0-9]+)?\.npy", True
+    "segment labels", ("segment_labels/{set}_seglab_*.np[yz]",), r"{set}_seglab_[0-9]+(?:\.[0-9]+)?\.np[yz]", True
 )
 
 
@@ -210,7 +212,7 @@ class _Folder:
 
     def other_sets(self) -> list[str]:
         """The sets that have some file here."""
-        name = re.compile(r"PartialSpoof\.LA\.cm\.(\w+)\.tr[ln]\.txt|(\w+)_seglab_.*\.npy|(train|dev|eval)\.lst")
+        name = re.compile(r"PartialSpoof\.LA\.cm\.(\w+)\.tr[ln]\.txt|(\w+)_seglab_.*\.np[yz]|(train|dev|eval)\.lst")
         matches = filter(None, (name.fullmatch(path.name) for path in self._everything))
         return sorted({next(filter(None, match.groups())) for match in matches})
 
@@ -258,7 +260,7 @@ def _segments(found: _Folder) -> dict[str, Path]:
     """Files of segment labels by their resolution, spelled 20ms, finest first."""
     resolutions: dict[float, Path] = {}
     for path in found.all_of(SEGMENTS):
-        match = re.search(r"_seglab_([0-9]+(?:\.[0-9]+)?)\.npy", path.name)
+        match = SEGMENT_FILE.search(path.name)
         if match is not None:
             resolutions.setdefault(float(match[1]), path)
     return {milliseconds(one): path for one, path in sorted(resolutions.items())}
@@ -288,7 +290,8 @@ def _read(spec: str, found: _Folder, source: str | None, snap: float | None) -> 
             f"  list: {found.sought(LIST)}\n  protocol: {found.sought(PROTOCOL)}"
         )
     labels, durations = _choose_labels(found, source), found.one_of(DURATIONS)
-    is_rttm = not re.search(r"_seglab_.*\.npy", labels.name)
+    segments = SEGMENT_FILE.search(labels.name)
+    is_rttm = segments is None
     if is_rttm and durations is None:
         raise DataError(f"{spec}: there is no reco2dur of the set {found.subset!r}; {found.sought(DURATIONS)}")
     said = None if protocol is None else read_protocol(protocol)
@@ -296,7 +299,9 @@ def _read(spec: str, found: _Folder, source: str | None, snap: float | None) -> 
     known = None if durations is None else read_durations(durations)
     if known is not None:
         _check_durations(utterances, known, durations)
-    references = read_references(labels, durations=known, format="rttm" if is_rttm else "segment-labels", snap=snap)
+    form = "rttm" if segments is None else {"npy": "segment-labels", "npz": "npz"}[segments[2]]
+    hop = None if segments is None else float(segments[1])
+    references = read_references(labels, durations=known, format=form, hop=hop, snap=snap)
     references = _of_the_set(references, utterances, labels, listed or protocol)
     _check_ranges(references, labels, said, must_have=not is_rttm)
     files = {"labels": labels, "durations": durations, "list": listed, "protocol": protocol}

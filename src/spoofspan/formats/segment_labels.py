@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 from numpy.lib import format as npy
 
 from spoofspan.formats.arrays import label_arrays, recognises_npy_object, references_from_arrays, stated_resolution
@@ -34,7 +35,12 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
 
 def write(references: References, resolution: float = RESOLUTION) -> Iterator[bytes]:
     """Write the official layout; the file name must state the resolution, and kinds and durations are not in it."""
-    labels = {utterance: np.where(bona_fide, "1", "0") for utterance, bona_fide in label_arrays(references, resolution)}
+    return write_labels(dict(label_arrays(references, resolution)))
+
+
+def write_labels(bona_fide: Mapping[str, npt.NDArray[np.bool_]]) -> Iterator[bytes]:
+    """Write segments that are labelled already, True for bona fide."""
+    labels = {utterance: np.where(flags, "1", "0") for utterance, flags in bona_fide.items()}
     header = io.BytesIO()
     npy.write_array_header_1_0(header, {"descr": "|O", "fortran_order": False, "shape": ()})
     yield header.getvalue()

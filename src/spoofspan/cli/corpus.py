@@ -1,0 +1,202 @@
+"""``spoofspan corpus build`` and ``corpus check``: partially spoofed corpora, and whether they are what they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spoofspan.cli import options as o
+from spoofspan.cli.completion import among
+from spoofspan.errors import UsageError
+
+if TYPE_CHECKING:
+    from spoofspan.report.tables import Table
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build and check partially spoofed corpora.")
+
+
+@app.command()
+def build(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to build the corpus in.")],
+    source: Annotated[
+        Path | None,
+        typer.Option("--source", help="Folder of speech, or a CSV list of it; without it, built-in voices."),
+    ] = None,
+    utterances: Annotated[
+        str | None, typer.Option("--utterances", help="How many in each set, such as train=400,dev=100,eval=200.")
+    ] = None,
+    speakers: Annotated[
+        str | None, typer.Option("--speakers", help="How many in each set, such as train=24,dev=8,eval=12.")
+    ] = None,
+    bonafide_share: Annotated[
+        float, typer.Option("--bonafide-share", help="Share of utterances that are left as they are.")
+    ] = 0.3,
+    held_out: Annotated[
+        list[str] | None,
+        typer.Option("--held-out", help="Attack for the evaluation only; may be repeated. none: no attack."),
+    ] = None,
+    joints: Annotated[
+        str,
+        typer.Option(
+            "--joints",
+            help="Label of joints: spoof (if either side is), or middle (it changes there).",
+            autocompletion=among(lambda: ("spoof", "middle")),
+        ),
+    ] = "spoof",
+    nonspeech: Annotated[
+        str,
+        typer.Option(
+            "--nonspeech",
+            help="Label of non-speech: origin (that of its recording), or bonafide.",
+            autocompletion=among(lambda: ("origin", "bonafide")),
+        ),
+    ] = "origin",
+    level: Annotated[float, typer.Option("--level", help="Level of speech in dBov.")] = -26.0,
+    shortest_pause: Annotated[float, typer.Option("--shortest-pause", help="Pauses to cut in, in seconds.")] = 0.06,
+    overlap: Annotated[float, typer.Option("--overlap", help="Length of a joint in seconds.")] = 0.02,
+    search: Annotated[float, typer.Option("--search", help="How far a joint may be moved, in seconds.")] = 0.01,
+    official_labels: Annotated[
+        bool, typer.Option("--official-labels", help="Also write segment labels as PartialSpoof does (pickles).")
+    ] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Same seed, same bytes.")] = 1,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes; one per core by default.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Throw away another corpus that is there.")] = False,
+    output: o.OutputFormat = o.Output.text,
+    quiet: o.Quiet = False,
+) -> None:
+    """Build a partially spoofed corpus.
+
+    Of bona fide and spoofed recordings by the same speakers, or of built-in voices and vocoders. A build that was
+    interrupted goes on where it stopped.
+
+    For example:
+
+      spoofspan corpus build my-corpus
+
+      spoofspan corpus build my-corpus --source speech --held-out A07
+    """
+    from spoofspan.corpus.building import build as build_corpus
+    from spoofspan.corpus.settings import Settings
+
+    settings = Settings(
+        seed=seed,
+        utterances=_per_set("--utterances", utterances),
+        speakers=_per_set("--speakers", speakers),
+        bonafide_share=bonafide_share,
+        held_out=_held_out(held_out),
+        level=level,
+        shortest_pause=shortest_pause,
+        overlap=overlap,
+        search=search,
+        joints=joints,
+        nonspeech=nonspeech,
+        official_labels=official_labels,
+    )
+    about = build_corpus(out, source, settings, jobs=jobs, force=force)
+    if output is o.Output.json:
+        typer.echo(json.dumps(about, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(_corpus_table(out, about).render(output.value), nl=False)
+
+
+@app.command()
+def check(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a corpus.")],
+    output: o.OutputFormat = o.Output.text,
+    quiet: o.Quiet = False,
+) -> None:
+    """Check that a corpus is consistent.
+
+    Sound files, durations, ranges, segment labels, protocols, provenance and splits must all say the same. Exits with 3
+    if they do not.
+
+    For example:
+
+      spoofspan corpus check my-corpus
+    """
+    from spoofspan.corpus.checking import check_corpus
+    from spoofspan.report.tables import Table
+
+    found = check_corpus(folder)
+    if output is o.Output.json:
+        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        rows = tuple((what, f"{number:,}") for what, number in found.looked_at.items())
+        more = found.total_problems - len(found.problems)
+        verdict = "passed: everything agrees" if found.passed else f"{found.total_problems:,} problems:"
+        rest = (f"... and {more:,} more",) if more else ()
+        lines = (line for problem in found.problems for line in problem.splitlines())
+        table = Table(("looked at", "number"), rows, ("", verdict, *lines, *rest))
+        typer.echo(table.render(output.value), nl=False)
+    if not found.passed:
+        raise typer.Exit(3)
+
+
+def _per_set(flag: str, typed: str | None) -> dict[str, int] | None:
+    """Read train=400,dev=100,eval=200."""
+    if typed is None:
+        return None
+    counts: dict[str, int] = {}
+    for part in typed.split(","):
+        name, _, number = part.strip().partition("=")
+        if not number.isdecimal() or name in counts:
+            raise UsageError(f"{flag} {typed}: write it as train=400,dev=100,eval=200")
+        counts[name] = int(number)
+    return counts
+
+
+def _held_out(typed: list[str] | None) -> tuple[str, ...] | None:
+    if not typed:
+        return None
+    if "none" in typed:
+        if len(typed) > 1:
+            raise UsageError("--held-out none goes with no other attack")
+        return ()
+    return tuple(typed)
+
+
+def _corpus_table(out: Path, about: dict[str, Any]) -> Table:
+    """One row per set."""
+    from spoofspan.report.tables import Table
+
+    held_out = about["held_out_attacks"]
+    rows = tuple(
+        (
+            subset,
+            str(len(one["speakers"])),
+            f"{one['utterances']:,}",
+            f"{one['bona_fide_utterances']:,}",
+            f"{one['spoof_in_bona_fide']:,}",
+            f"{one['bona_fide_in_spoof']:,}",
+            f"{one['seconds'] / 60:.1f}",
+            f"{100 * one['spoof_seconds'] / one['seconds']:.1f}",
+            " ".join(f"{attack}{'*' * (attack in held_out)}" for attack in one["spoof_seconds_by_attack"]),
+        )
+        for subset, one in about["sets"].items()
+    )
+    names = (f"{new} = {name}" for new, name in about["attacks"].items() if new != name)
+    header = (
+        "set",
+        "speakers",
+        "utterances",
+        "bona fide",
+        "into bona fide",
+        "into spoof",
+        "minutes",
+        "spoof %",
+        "attacks",
+    )
+    notes = [
+        "",
+        *([f"* held out: {', '.join(held_out)} in eval only"] if held_out else []),
+        *names,
+        f"joints: {next(iter(about['policies']['joints'].values()))}",
+        f"non-speech: {next(iter(about['policies']['nonspeech'].values()))}",
+        "",
+        f"spoofspan corpus check {out}",
+        f"spoofspan eval --dataset partialspoof:{out}:{list(about['sets'])[-1]} SCORES",
+    ]
+    return Table(header, rows, tuple(notes))

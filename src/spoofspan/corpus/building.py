@@ -1,0 +1,261 @@
+"""Building a corpus: look, plan, make, label; every step can be taken up again where it stopped.
+
+Sound files, and notes on what was done, appear whole or not at all, and what is there already is not made again. Since
+every utterance depends on the seed and its own name only, a build that was interrupted ends with the same bytes.
+``corpus.json`` is written last: a folder that has it is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spoofspan import __version__
+from spoofspan.corpus.audio import wav_bytes
+from spoofspan.corpus.builtin import built_in_settings, write_voices
+from spoofspan.corpus.frames import RATE
+from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, sound_digest, write_json, write_set
+from spoofspan.corpus.making import Material, make_utterance
+from spoofspan.corpus.parallel import check_jobs, do_all, in_batches
+from spoofspan.corpus.plan import Plan, UtterancePlan, make_plan
+from spoofspan.corpus.provenance import BONA_FIDE, Provenance, labelled_ranges
+from spoofspan.corpus.settings import (
+    BUILDER_VERSION,
+    JOINT_POLICIES,
+    NONSPEECH_POLICIES,
+    SETS,
+    Settings,
+    fingerprint,
+)
+from spoofspan.corpus.sources import Recording, Recordings, find_recordings
+from spoofspan.corpus.survey import Surveyed, look_at
+from spoofspan.errors import UsageError
+from spoofspan.formats.writing import write_atomically
+
+BUILT_IN = "built-in voices and vocoders"
+BATCH = 24
+NOTE = "build.json"
+
+
+def build(
+    folder: str | Path,
+    source: str | Path | None = None,
+    settings: Settings | None = None,
+    *,
+    jobs: int | None = 1,
+    force: bool = False,
+) -> dict[str, Any]:
+    """Build a corpus in a folder, of a source of recordings or of built-in ones; return what corpus.json says.
+
+    ``jobs`` is the number of processes (None: one per core). ``force`` throws a corpus of other settings away.
+    """
+    out, workers = Path(folder).expanduser(), check_jobs(jobs)
+    chosen = settings or Settings()
+    if source is None:
+        chosen = built_in_settings(chosen)
+    else:
+        _check_source(Path(source).expanduser(), out)
+    identity = {
+        "builder": BUILDER_VERSION,
+        "source": BUILT_IN if source is None else str(Path(source).expanduser().resolve()),
+        "settings": chosen.to_dict(),
+    }
+    finished = _prepare(out, identity, force)
+    if finished is not None:
+        return finished
+    listed = write_voices(out / SOURCES, chosen, workers) if source is None else Path(source).expanduser()
+    recordings = find_recordings(listed)
+    survey = _survey(out, recordings.items, chosen, workers)
+    plan = make_plan(recordings.items, survey, chosen)
+    made = _make(out, plan, Material({one.name: one for one in recordings.items}, survey), chosen, workers)
+    for subset in SETS:
+        of_set = [one for one in made if one.subset == subset]
+        if of_set:
+            write_set(SetFiles(out, subset), of_set, chosen)
+    about = _about(out, identity, chosen, recordings, plan, made)
+    write_json(out / ABOUT, about)
+    shutil.rmtree(out / WORK)
+    return about
+
+
+def _check_source(source: Path, out: Path) -> None:
+    """Refuse a source that is not there, or that --force would throw away."""
+    if not source.exists():
+        raise UsageError(f"there is no {str(source)!r}; give a folder of speech or a CSV file")
+    if out.resolve() in (source.resolve(), *source.resolve().parents):
+        raise UsageError(f"the source {str(source)!r} is inside of {str(out)!r}; build the corpus in another folder")
+
+
+def _prepare(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any] | None:
+    """Make the folder ready; what corpus.json says if everything is there already."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{str(out)!r} is a file; give the name of a folder")
+    about, note = out / ABOUT, out / WORK / NOTE
+    if about.is_file() and not force:
+        known = _read_json(about)
+        if all(known.get(key) == identity[key] for key in identity):
+            shutil.rmtree(out / WORK, ignore_errors=True)
+            return dict(known)
+        raise UsageError(f"{str(out)!r} has a corpus of other settings; choose another folder, or give --force")
+    if note.is_file() and not force and _read_json(note) != identity:
+        raise UsageError(f"{str(out)!r} has a corpus that was begun with other settings; repeat them, or give --force")
+    ours = about.is_file() or note.is_file()
+    if out.is_dir() and any(out.iterdir()) and not ours:
+        raise UsageError(f"the folder {str(out)!r} is not empty, and no corpus; choose another")
+    if force and ours:
+        about.unlink(missing_ok=True)
+        for name in (DATABASE, SOURCES, WORK):
+            shutil.rmtree(out / name, ignore_errors=True)
+    for leftover in out.rglob(".*.part"):  # of a build that was killed
+        leftover.unlink()
+    try:
+        note.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{str(out)!r} cannot be made ({error.strerror or error})") from None
+    write_json(note, identity)
+    return None
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot be read ({error}); choose another folder, or give --force") from None
+
+
+# ---------------------------------------------------------------- looking
+
+
+def _survey(out: Path, recordings: Sequence[Recording], settings: Settings, jobs: int) -> dict[str, Surveyed]:
+    """Look at all recordings, batch by batch; batches that were looked at are not looked at again."""
+    folder = out / WORK / "survey"
+    folder.mkdir(exist_ok=True)
+    batches = [(folder, batch, settings.level) for batch in in_batches(recordings, BATCH)]
+    found: dict[str, Surveyed] = {}
+    for batch in do_all(_look, batches, jobs, "looking at recordings", lambda task: len(task[1])):
+        found.update((one.name, one) for one in batch)
+    return found
+
+
+def _look(task: tuple[Path, Sequence[Recording], float]) -> list[Surveyed]:
+    folder, batch, level = task
+    same = fingerprint([[one.name, one.path.stat().st_size, one.path.stat().st_mtime_ns] for one in batch])
+    path = folder / f"{same}.json"
+    if path.is_file():
+        return [Surveyed.from_dict(one) for one in json.loads(path.read_text(encoding="utf-8"))]
+    found = look_at(batch, level)
+    write_atomically(path, [json.dumps([one.to_dict() for one in found]).encode()], force=True)
+    return found
+
+
+# ---------------------------------------------------------------- making
+
+
+@dataclass(frozen=True)
+class _Batch:
+    out: Path
+    plans: Sequence[UtterancePlan]
+    material: Material
+    settings: Settings
+
+
+def _make(out: Path, plan: Plan, material: Material, settings: Settings, jobs: int) -> list[Provenance]:
+    """Make all utterances; return where they come from, in the order of the plan."""
+    (out / WORK / "made").mkdir(exist_ok=True)
+    for subset in {one.subset for one in plan.utterances}:
+        SetFiles(out, subset).make_folders()
+    # utterances of a speaker share recordings, so they are made by one worker
+    by_speaker = sorted(plan.utterances, key=lambda one: (one.subset, one.speaker, one.utterance))
+    batches = [_Batch(out, batch, _needed(batch, material), settings) for batch in in_batches(by_speaker, BATCH)]
+    made: dict[str, Provenance] = {}
+    for rows in do_all(_make_batch, batches, jobs, "making utterances", lambda batch: len(batch.plans)):
+        made.update((one.utterance, one) for one in rows)
+    return [made[one.utterance] for one in plan.utterances]
+
+
+def _needed(plans: Sequence[UtterancePlan], material: Material) -> Material:
+    """The material of some utterances: workers need not be told about all."""
+    names = {name for plan in plans for name in (plan.carrier, *(one.donor for one in plan.substitutions))}
+    return Material(
+        {name: material.recordings[name] for name in names}, {name: material.survey[name] for name in names}
+    )
+
+
+def _make_batch(batch: _Batch) -> list[Provenance]:
+    """Make some utterances; the note of a batch is written when all its sound files are."""
+    survey = batch.material.survey
+    # the name tells plans and recordings: where either has changed since, all is made anew
+    same = fingerprint([[asdict(one) for one in batch.plans], [survey[name].to_dict() for name in sorted(survey)]])
+    note = batch.out / WORK / "made" / f"{same}.jsonl"
+    if note.is_file():
+        return [Provenance.from_dict(json.loads(line)) for line in note.read_text(encoding="utf-8").splitlines()]
+    made = []
+    for plan in batch.plans:
+        one = make_utterance(plan, batch.material, batch.settings)
+        path = SetFiles(batch.out, plan.subset).sound(plan.utterance)
+        write_atomically(path, [wav_bytes(one.sound)], force=True)
+        made.append(one.provenance)
+    write_atomically(note, [(json.dumps(one.to_dict()) + "\n").encode() for one in made], force=True)
+    return made
+
+
+# ---------------------------------------------------------------- telling
+
+
+def _about(
+    out: Path,
+    identity: Mapping[str, Any],
+    settings: Settings,
+    recordings: Recordings,
+    plan: Plan,
+    made: Sequence[Provenance],
+) -> dict[str, Any]:
+    """What corpus.json says."""
+    return {
+        "spoofspan": __version__,
+        "numpy": np.__version__,
+        **identity,
+        "sample_rate": RATE,
+        "policies": {
+            "joints": {settings.joints: JOINT_POLICIES[settings.joints]},
+            "nonspeech": {settings.nonspeech: NONSPEECH_POLICIES[settings.nonspeech]},
+        },
+        "attacks": recordings.attacks,
+        "held_out_attacks": list(plan.held_out),
+        "recordings": len(recordings.items),
+        "sets": {
+            subset: _about_set(out, subset, [one for one in made if one.subset == subset], settings)
+            for subset in SETS
+            if any(one.subset == subset for one in made)
+        },
+    }
+
+
+def _about_set(out: Path, subset: str, made: Sequence[Provenance], settings: Settings) -> dict[str, Any]:
+    spoof: dict[str, int] = {}
+    for one in made:
+        for row in labelled_ranges(one, joints=settings.joints, nonspeech=settings.nonspeech):
+            if row.label != BONA_FIDE:
+                spoof[row.label] = spoof.get(row.label, 0) + row.end - row.start
+    bona_fide = [one for one in made if not one.attacks]
+    by_attack = {attack: sum(one.attacks == [attack] for one in made) for attack in sorted(spoof)}
+    attack_of = {origin.recording: origin.attack for one in made for origin in one.origins}
+    return {
+        "speakers": sorted({one.speaker for one in made}),
+        "utterances": len(made),
+        "bona_fide_utterances": len(bona_fide),
+        "spoof_in_bona_fide": sum(attack_of[one.carrier] is None for one in made if one.attacks),
+        "bona_fide_in_spoof": sum(attack_of[one.carrier] is not None for one in made if one.attacks),
+        "utterances_by_attack": by_attack,
+        "seconds": sum(one.samples for one in made) / RATE,
+        "spoof_seconds": sum(spoof.values()) / RATE,
+        "spoof_seconds_by_attack": {attack: spoof[attack] / RATE for attack in sorted(spoof)},
+        "joints": sum(len(one.joints) for one in made),
+        "sound_sha256": sound_digest(SetFiles(out, subset), (one.utterance for one in made)),
+    }

@@ -1,0 +1,183 @@
+"""The files of a corpus: the folders of the PartialSpoof database, with what they do not have beside them.
+
+::
+
+    OUT/corpus.json                              settings, policies, counts, digests; written last
+    OUT/sources/                                 the built-in recordings, if it was made of them
+    OUT/database/
+      train/train.lst                            utterances
+      train/con_wav/<utterance>.wav              16 bit, 16 kHz, one channel
+      train/con_data/rttm_attacks                ranges: bonafide, or the attack (A01); what read_dataset reads
+      train/con_data/rttm_2cls_0sil              the same ranges: bonafide or spoof
+      train/con_data/rttm_2cls_0sil_spoof        the spoofed ones only
+      train/con_data/rttm_3cls                   bonafide, attack or nonspeech, by voice activity
+      train/con_data/reco2dur                    durations
+      train/con_data/provenance.jsonl            where every sample comes from
+      protocols/PartialSpoof_LA_cm_protocols/PartialSpoof.LA.cm.train.trl.txt
+      segment_labels/train_seglab_0.01.npz       labels at 10, 20, ..., 640 ms; .npy as well if asked for
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spoofspan.columns import offsets_of
+from spoofspan.corpus.frames import RATE
+from spoofspan.corpus.provenance import (
+    BONA_FIDE,
+    NO_SPEECH,
+    LabelledRange,
+    Provenance,
+    labelled_ranges,
+    segment_labels,
+)
+from spoofspan.corpus.settings import Settings
+from spoofspan.errors import DataError
+from spoofspan.formats import arrays, rttm
+from spoofspan.formats import segment_labels as official
+from spoofspan.formats.durations import reco2dur_lines
+from spoofspan.formats.writing import write_atomically
+from spoofspan.nanoseconds import SECOND
+from spoofspan.references import BONA_FIDE as BONA_FIDE_CODE
+from spoofspan.references import LABELS, NONSPEECH, SPOOF, References
+
+DATABASE, SOURCES, ABOUT, WORK = "database", "sources", "corpus.json", ".work"
+RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
+TICK = SECOND // RATE  # ns per sample, without a remainder
+
+
+@dataclass(frozen=True)
+class SetFiles:
+    """Where the files of one set are."""
+
+    folder: Path  # of the whole corpus
+    subset: str
+
+    @property
+    def top(self) -> Path:
+        """The folder of the set."""
+        return self.folder / DATABASE / self.subset
+
+    @property
+    def list(self) -> Path:
+        """The utterances."""
+        return self.top / f"{self.subset}.lst"
+
+    @property
+    def data(self) -> Path:
+        """Ranges, durations, provenance."""
+        return self.top / "con_data"
+
+    @property
+    def provenance(self) -> Path:
+        """Where every sample comes from."""
+        return self.data / "provenance.jsonl"
+
+    @property
+    def sounds(self) -> Path:
+        """The folder of the sound files."""
+        return self.top / "con_wav"
+
+    def sound(self, utterance: str) -> Path:
+        """One sound file."""
+        return self.sounds / f"{utterance}.wav"
+
+    @property
+    def protocol(self) -> Path:
+        """Speakers, attacks and labels of whole utterances."""
+        folder = self.folder / DATABASE / "protocols" / "PartialSpoof_LA_cm_protocols"
+        return folder / f"PartialSpoof.LA.cm.{self.subset}.trl.txt"
+
+    def segments(self, resolution: float, suffix: str) -> Path:
+        """Labels at a resolution (seconds)."""
+        return self.folder / DATABASE / "segment_labels" / f"{self.subset}_seglab_{resolution:g}{suffix}"
+
+    def make_folders(self) -> None:
+        """Create what is not there."""
+        for folder in (self.sounds, self.data, self.protocol.parent, self.segments(0.01, "").parent):
+            folder.mkdir(parents=True, exist_ok=True)
+
+
+def write_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) -> None:
+    """Write everything but the sound, in the order of the utterances."""
+    ranges = {one.utterance: labelled_ranges(one, joints=settings.joints, nonspeech=settings.nonspeech) for one in made}
+    shown = {one.utterance: labelled_ranges(one, joints=settings.joints, nonspeech=NO_SPEECH) for one in made}
+    attacks, spoken = references_of(made, ranges), references_of(made, shown)
+    two_classes = list(rttm.write(_without_kinds(attacks)))
+    contents: dict[Path, Iterable[bytes]] = {
+        files.list: (f"{one.utterance}\n".encode() for one in made),
+        files.protocol: map(_protocol_line, made),
+        files.data / "rttm_attacks": rttm.write(attacks),
+        files.data / "rttm_2cls_0sil": two_classes,
+        files.data / "rttm_2cls_0sil_spoof": (line for line in two_classes if b" spoof " in line),
+        files.data / "rttm_3cls": rttm.write(spoken),
+        files.data / "reco2dur": reco2dur_lines(attacks),
+        files.provenance: ((json.dumps(one.to_dict(), ensure_ascii=False) + "\n").encode() for one in made),
+    }
+    for resolution in RESOLUTIONS:
+        labels = {
+            one.utterance: segment_labels(ranges[one.utterance], one.samples, round(resolution * RATE)) for one in made
+        }
+        contents[files.segments(resolution, ".npz")] = arrays.write_npz(
+            (utterance, bona_fide.astype(np.uint8)) for utterance, bona_fide in labels.items()
+        )
+        if settings.official_labels:
+            contents[files.segments(resolution, ".npy")] = official.write_labels(labels)
+    for path, chunks in contents.items():
+        write_atomically(path, chunks, force=True)
+
+
+def references_of(made: Sequence[Provenance], ranges: dict[str, list[LabelledRange]]) -> References:
+    """Labelled ranges as references."""
+    rows = [row for one in made for row in ranges[one.utterance]]
+    words = {BONA_FIDE: BONA_FIDE_CODE, NO_SPEECH: NONSPEECH}
+    return References.from_columns(
+        [one.utterance for one in made],
+        np.array([one.samples for one in made], np.int64) * TICK,
+        offsets_of([len(ranges[one.utterance]) for one in made]),
+        np.array([row.start for row in rows], np.int64) * TICK,
+        np.array([row.end for row in rows], np.int64) * TICK,
+        labels=np.array([words.get(row.label, SPOOF) for row in rows], np.int8),
+        kinds=[None if row.label in LABELS else row.label for row in rows],
+    )
+
+
+def _without_kinds(references: References) -> References:
+    return replace(references, kinds=None, kind_names=())
+
+
+def _protocol_line(one: Provenance) -> bytes:
+    """The attack of an utterance, CON if there are several."""
+    attacks = one.attacks
+    attack = "-" if not attacks else attacks[0] if len(attacks) == 1 else "CON"
+    return f"{one.speaker} {one.utterance} - {attack} {'spoof' if attacks else 'bonafide'}\n".encode()
+
+
+def read_provenance(path: Path) -> Iterator[Provenance]:
+    """Read what was written about the origin of utterances."""
+    try:
+        with path.open(encoding="utf-8") as stream:
+            for line in stream:
+                yield Provenance.from_dict(json.loads(line))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); build the corpus again") from None
+
+
+def sound_digest(files: SetFiles, utterances: Iterable[str]) -> str:
+    """One number for all sound files of a set."""
+    total = hashlib.sha256()
+    for utterance in utterances:
+        total.update(f"{utterance} {hashlib.sha256(files.sound(utterance).read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write plain data for people and programs."""
+    write_atomically(path, [(json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()], force=True)

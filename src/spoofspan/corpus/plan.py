@@ -1,0 +1,242 @@
+"""Which utterance gets what: decided from the survey alone, before any sound is made.
+
+Speakers are dealt to the sets first, so none is heard in two. Then, in each set, some bona fide recordings are left as
+they are, and *carriers* of both classes get some of their units replaced by units of the other class by the same
+speaker: for each one the shortest that is at least as long, from last to first. An utterance has one attack.
+
+Every draw has a stream of its own, made of the seed and of what is drawn for: the number of workers, the order of work
+and other utterances do not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from spoofspan.corpus.activity import Unit
+from spoofspan.corpus.settings import SETS, SPEAKER_SHARES, Settings
+from spoofspan.corpus.sources import Recording
+from spoofspan.corpus.survey import Surveyed
+from spoofspan.errors import DataError, UsageError, nearest_name
+
+FEWEST_UNITS = 2  # of a carrier: one is replaced, one stays
+LETTERS = {"train": "T", "dev": "D", "eval": "E"}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """Unit ``unit`` of the carrier is replaced by unit ``donor_unit`` of the recording ``donor``."""
+
+    unit: int
+    donor: str
+    donor_unit: int
+
+
+@dataclass(frozen=True)
+class UtterancePlan:
+    """One utterance; without substitutions it is the carrier as it is."""
+
+    utterance: str
+    subset: str
+    speaker: str
+    carrier: str
+    substitutions: tuple[Substitution, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All utterances, and the choices behind them."""
+
+    utterances: tuple[UtterancePlan, ...]
+    set_of_speaker: Mapping[str, str]
+    held_out: tuple[str, ...]
+
+
+def stream(settings: Settings, *what: str | int) -> np.random.Generator:
+    """The random numbers of one purpose."""
+    words = "/".join(map(str, what)).encode()
+    return np.random.default_rng([settings.seed, *words])
+
+
+def make_plan(recordings: Sequence[Recording], survey: Mapping[str, Surveyed], settings: Settings) -> Plan:
+    """Plan a corpus."""
+    held_out = held_out_attacks(recordings, settings)
+    set_of = deal_speakers(recordings, settings)
+    utterances: list[UtterancePlan] = []
+    for subset in SETS:
+        usable = [
+            one
+            for one in recordings
+            if set_of.get(one.speaker) == subset and (subset == "eval" or one.attack not in held_out)
+        ]
+        utterances += _plan_set(subset, usable, survey, settings)
+    if not utterances:
+        raise DataError("nothing can be built of these recordings: none has two stretches of speech with a pause")
+    return Plan(tuple(utterances), set_of, held_out)
+
+
+def held_out_attacks(recordings: Sequence[Recording], settings: Settings) -> tuple[str, ...]:
+    """The attacks that only evaluation sees."""
+    known = sorted({one.attack for one in recordings if one.attack is not None})
+    if settings.held_out is None:
+        return tuple(known[-1:]) if len(known) > 1 else ()
+    return check_held_out(settings.held_out, known)
+
+
+def check_held_out(names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Refuse attacks that are not there, and to hold out all."""
+    for name in names:
+        if name not in known:
+            raise UsageError(f"held_out={name!r}: there is no such attack, {nearest_name(name, known)}")
+    if len(set(names)) == len(known):
+        raise UsageError("all attacks are held out; training needs at least one")
+    return tuple(sorted(set(names)))
+
+
+def deal_speakers(recordings: Sequence[Recording], settings: Settings) -> dict[str, str]:
+    """The set of each speaker: as a list says, or drawn."""
+    stated = {one.speaker: one.subset for one in recordings if one.subset is not None}
+    free = sorted({one.speaker for one in recordings} - set(stated))
+    free = [free[i] for i in stream(settings, "speakers").permutation(len(free))]
+    dealt = {speaker: subset for speaker, subset in stated.items() if subset is not None}
+    if not free:
+        return dealt
+    counts = settings.speakers
+    if counts is None:
+        shares = [max(1, round(SPEAKER_SHARES[subset] * len(free))) for subset in SETS[1:]]
+        counts = dict(zip(SETS, [max(len(free) - sum(shares), 1), *shares], strict=True))
+    if sum(counts.values()) > len(free):
+        wanted = ", ".join(f"{count} in {name}" for name, count in counts.items())
+        raise DataError(
+            f"{len(free)} speakers are not enough for {wanted}; "
+            "say how many each set gets (--speakers train=2,dev=1,eval=1)"
+        )
+    for subset in SETS:
+        for _ in range(counts.get(subset, 0)):
+            dealt[free.pop()] = subset
+    return dealt
+
+
+def _plan_set(
+    subset: str, usable: Sequence[Recording], survey: Mapping[str, Surveyed], settings: Settings
+) -> list[UtterancePlan]:
+    """Bona fide utterances first, then partially spoofed ones of both directions in turns."""
+    units = {one.name: survey[one.name].units(settings.shortest_pause) for one in usable}
+    bona_fide = [one for one in usable if one.attack is None]
+    carriers = [one for one in usable if len(units[one.name]) >= FEWEST_UNITS]
+    wanted = None if settings.utterances is None else settings.utterances.get(subset, 0)
+    if wanted == 0:
+        return []
+    plain = None if wanted is None else round(wanted * settings.bonafide_share)
+    partial = math.inf if wanted is None or plain is None else wanted - plain
+    as_they_are = _in_turns(bona_fide, stream(settings, subset, "bona fide"))
+    directions = [
+        _in_turns(
+            [one for one in carriers if (one.attack is None) == is_bona_fide],
+            stream(settings, subset, "into bona fide" if is_bona_fide else "into spoof"),
+        )
+        for is_bona_fide in (True, False)
+    ]
+    plans = [
+        UtterancePlan(f"BONA_{LETTERS[subset]}_{number:07d}", subset, one.speaker, one.name, ())
+        for number, one in enumerate(as_they_are[:plain], 1)
+    ]
+    made = 0
+    for carrier in _alternately(*directions):
+        if made >= partial:
+            break
+        utterance = f"CON_{LETTERS[subset]}_{made + 1:07d}"
+        chosen = _substitutions(carrier, usable, units, settings, stream(settings, utterance))
+        if chosen:
+            plans.append(UtterancePlan(utterance, subset, carrier.speaker, carrier.name, chosen))
+            made += 1
+    if wanted is not None and len(plans) < wanted:
+        raise DataError(
+            f"the recordings give {len(plans)} utterances of the set {subset!r}, not {wanted} "
+            f"({len(as_they_are)} bona fide recordings, {made} with substitutions); ask for fewer (--utterances)"
+        )
+    return plans
+
+
+def _in_turns(recordings: Sequence[Recording], rng: np.random.Generator) -> list[Recording]:
+    """Shuffle recordings so that speakers take turns, and so do the attacks of each."""
+    shuffled = [recordings[i] for i in rng.permutation(len(recordings))]
+    seen: dict[tuple[str, str | None], int] = {}
+    turns = []
+    for place, one in enumerate(shuffled):
+        key = (one.speaker, one.attack)
+        seen[key] = seen.get(key, 0) + 1
+        turns.append((seen[key], place))
+    return [shuffled[place] for _, place in sorted(turns)]
+
+
+def _alternately(first: Sequence[T], second: Sequence[T]) -> list[T]:
+    """Take from two lists in turns; what is left of the longer one comes last.
+
+    >>> _alternately([1, 2, 3], [7])
+    [1, 7, 2, 3]
+    """
+    both = min(len(first), len(second))
+    mixed = [item for pair in zip(first[:both], second[:both], strict=True) for item in pair]
+    return [*mixed, *first[both:], *second[both:]]
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    recording: str
+    number: int
+    unit: Unit
+
+
+def _substitutions(
+    carrier: Recording,
+    usable: Sequence[Recording],
+    units: Mapping[str, Sequence[Unit]],
+    settings: Settings,
+    rng: np.random.Generator,
+) -> tuple[Substitution, ...]:
+    """Choose units of the carrier and what takes their place; those without a fitting candidate stay."""
+    pool = _pool(carrier, usable, rng)
+    few = [pool[i] for i in rng.permutation(len(pool))[: settings.donors]]
+    own = units[carrier.name]
+    count = int(rng.integers(1, len(own)))
+    chosen = sorted(rng.permutation(len(own))[:count].tolist(), reverse=True)
+    used: set[tuple[str, int]] = set()
+    found = []
+    for number in chosen:
+        best = _shortest(own[number], few, units, used) or _shortest(own[number], pool, units, used)
+        if best is not None:
+            used.add((best.recording, best.number))
+            found.append(Substitution(number, best.recording, best.number))
+    return tuple(found[::-1])
+
+
+def _pool(carrier: Recording, usable: Sequence[Recording], rng: np.random.Generator) -> list[Recording]:
+    """Recordings of the other class by the same speaker; spoofed ones of one attack."""
+    others = [
+        one for one in usable if one.speaker == carrier.speaker and (one.attack is None) != (carrier.attack is None)
+    ]
+    if carrier.attack is None and others:
+        attacks = sorted({one.attack for one in others if one.attack is not None})
+        attack = attacks[int(rng.integers(len(attacks)))]
+        others = [one for one in others if one.attack == attack]
+    return others
+
+
+def _shortest(
+    replaced: Unit, donors: Sequence[Recording], units: Mapping[str, Sequence[Unit]], used: set[tuple[str, int]]
+) -> _Candidate | None:
+    """The shortest unit that is at least as long as the one replaced, and can be joined where that one is."""
+    best, length = None, math.inf
+    for donor in donors:
+        for number, unit in enumerate(units[donor.name]):
+            joins = (not replaced.room_in or unit.room_in) and (not replaced.room_out or unit.room_out)
+            if replaced.length <= unit.length < length and joins and (donor.name, number) not in used:
+                best, length = _Candidate(donor.name, number, unit), unit.length
+    return best

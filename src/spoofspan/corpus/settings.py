@@ -1,0 +1,92 @@
+"""What a corpus is made of: all that decides its bytes, but for the recordings themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from spoofspan.errors import UsageError, nearest_name
+
+SETS = ("train", "dev", "eval")
+JOINT_POLICIES = {
+    "spoof": "a joint is spoof over its whole overlap if either side is",
+    "middle": "the label changes in the middle of the overlap",
+}
+NONSPEECH_POLICIES = {
+    "origin": "non-speech has the class of the recording it came from",
+    "bonafide": "non-speech is bona fide wherever it came from (joints are decided first)",
+}
+BUILDER_VERSION = 1  # raised when the same settings give other bytes
+BUILT_IN_UTTERANCES = {"train": 480, "dev": 100, "eval": 200}
+BUILT_IN_SPEAKERS = {"train": 48, "dev": 10, "eval": 16}
+SPEAKER_SHARES = {"train": 0.5, "dev": 0.2, "eval": 0.3}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every choice; times in seconds."""
+
+    seed: int = 1
+    utterances: Mapping[str, int] | None = None  # per set; None: as many as the recordings give
+    speakers: Mapping[str, int] | None = None  # per set; None: by SPEAKER_SHARES
+    bonafide_share: float = 0.3  # of the utterances that are left as they are, where ``utterances`` says how many
+    held_out: tuple[str, ...] | None = None  # attacks for eval only; None: the last by name, if there are several
+    donors: int = 4  # recordings of the other class that an utterance may take from
+    level: float = -26.0  # dBov
+    shortest_pause: float = 0.06
+    overlap: float = 0.02
+    search: float = 0.01
+    joints: str = "spoof"
+    nonspeech: str = "origin"
+    official_labels: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        for name, policies in (("joints", JOINT_POLICIES), ("nonspeech", NONSPEECH_POLICIES)):
+            if getattr(self, name) not in policies:
+                raise UsageError(f"{name}={getattr(self, name)!r}: {nearest_name(getattr(self, name), policies)}")
+        for name in ("utterances", "speakers"):
+            for subset, count in (getattr(self, name) or {}).items():
+                if subset not in SETS:
+                    raise UsageError(f"{name}: no set is called {subset!r}: {nearest_name(subset, SETS)}")
+                if count < 0:
+                    raise UsageError(f"{name}: {subset}={count} is less than none")
+        if self.seed < 0:
+            raise UsageError(f"seed={self.seed}: must not be negative")
+        if not 0 <= self.bonafide_share <= 1:
+            raise UsageError(f"bonafide_share={self.bonafide_share}: must be between 0 and 1")
+        if not -60 <= self.level <= -10:
+            raise UsageError(f"level={self.level}: must be between -60 and -10 dBov")
+        if self.donors < 1:
+            raise UsageError(f"donors={self.donors}: must be at least 1")
+        if self.overlap < 0.001 or self.search < 0:
+            raise UsageError(f"overlap={self.overlap}, search={self.search}: must be at least 0.001 and 0 seconds")
+        if self.overlap + 2 * self.search > self.shortest_pause:
+            raise UsageError(
+                f"a joint of {self.overlap} s that moves by {self.search} s needs pauses of "
+                f"{self.overlap + 2 * self.search:g} s; shortest_pause is {self.shortest_pause} s"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        plain = asdict(self)
+        plain["held_out"] = None if self.held_out is None else list(self.held_out)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Settings:
+        """Read what :meth:`to_dict` wrote; names it does not know are left out."""
+        known = {field.name for field in fields(cls)}
+        given = {name: value for name, value in plain.items() if name in known}
+        if given.get("held_out") is not None:
+            given["held_out"] = tuple(given["held_out"])
+        return cls(**given)
+
+
+def fingerprint(content: Any) -> str:
+    """A short name for plain data: equal data have equal names."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
