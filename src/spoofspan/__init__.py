@@ -38,6 +38,7 @@ from spoofspan.signature import Signature
 from spoofspan.table import ResolutionTable, resolution_table
 
 if TYPE_CHECKING:
+    from spoofspan.eer_state import EerBracket, EerState
     from spoofspan.formats.partialspoof_dataset import Dataset, read_dataset
     from spoofspan.formats.reading import read_references, read_scores
     from spoofspan.formats.sharding import sharded
@@ -50,6 +51,8 @@ __all__ = [
     "BisectionMeasurement",
     "DataError",
     "Dataset",
+    "EerBracket",
+    "EerState",
     "EqualErrorRate",
     "ErrorCurve",
     "Evaluation",
@@ -91,6 +94,8 @@ __all__ = [
 # The many formats take longer to load than all the rest; who measures arrays, or asks for help, does not wait for them.
 _LATER = {
     "Dataset": "formats.partialspoof_dataset",
+    "EerBracket": "eer_state",
+    "EerState": "eer_state",
     "evaluate_shards": "streaming",
     "read_dataset": "formats.partialspoof_dataset",
     "read_references": "formats.reading",
