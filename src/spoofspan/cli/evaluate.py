@@ -81,6 +81,14 @@ def eval_(
             help="Keep little in memory, with temporary files on disk. Files too large for the memory do so anyway.",
         ),
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", help="Measure in so many processes, with temporary files on disk."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", help="Measure Parquet files on the workers of this Dask scheduler: tcp://..."),
+    ] = None,
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
@@ -99,6 +107,8 @@ def eval_(
 
       spoofspan eval labels.parquet scores.parquet --stream
 
+      spoofspan eval "labels/*.parquet" "scores/*.parquet" --scheduler tcp://head:8786
+
       spoofspan eval dev.rttm dev.score --format json --out dev.json
 
       spoofspan eval ref.rttm eval.score -m range-f1 --threshold-from dev.json
@@ -114,8 +124,10 @@ def eval_(
         threshold = threshold_in(threshold_from, measure or [])
     with ExitStack() as open_files:
         corpus: _Corpus
-        if inputs.too_large() if stream is None else stream:
-            corpus = _Shards(open_files.enter_context(inputs.sharded()))
+        if scheduler is not None:
+            corpus = _Shards(open_files.enter_context(inputs.on_cluster(scheduler)))
+        elif jobs not in (None, 1) or (inputs.too_large() if stream is None else stream):
+            corpus = _Shards(open_files.enter_context(inputs.sharded(jobs)))
         else:
             corpus = _InMemory(*inputs.read())
         how = {
@@ -223,7 +235,10 @@ class _Shards:
         return utterance_errors_of_shards(self.shards, at.threshold, everything=at.point.everything, **arguments)
 
     def break_down(self, by: str, metadata: str | None, measure: str, arguments: dict[str, Any]) -> Breakdown:
-        raise UsageError("--by needs the corpus in memory; leave --stream out, or select the utterances beforehand")
+        raise UsageError(
+            "--by needs the corpus in memory; leave --stream, --jobs and --scheduler out, or select the utterances "
+            "beforehand"
+        )
 
 
 def _leaving_out(asked_for: list[str] | None, usual: list[str]) -> OnUndefined | None:
