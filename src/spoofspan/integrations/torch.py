@@ -25,9 +25,8 @@ import numpy as np
 from spoofspan.eer_state import EerBracket, EerState
 from spoofspan.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.histogram import BINS, CARRIED_BITS, Amounts
-from spoofspan.integrations.naming import flat_name
 from spoofspan.integrations.rows import batch_references, rows_of
-from spoofspan.measures import Measure
+from spoofspan.measures import Measure, flat_name
 from spoofspan.plan import Undefined, plan_measure
 from spoofspan.references import Range, References
 from spoofspan.scores import Higher
