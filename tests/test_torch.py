@@ -161,6 +161,26 @@ def test_reset_forward_and_collections(corpus):
     assert both.compute()["range_eer"].item() == expected["range_eer"]
 
 
+def test_metrics_that_look_alike_at_first_stay_apart():
+    """The first batch has no gap, so both states are equal after it; a collection must not take them for one."""
+    rules = ("bonafide", "spoof")
+    both = torchmetrics.MetricCollection(
+        {gaps: RangeEER(0.02, higher="bonafide", exact=True, bracket=False, gaps=gaps) for gaps in rules}
+    )
+    scores = {"u1": np.float32([0.9, 0.8, -0.4, 0.1]), "u2": np.float32([0.7, -0.6, 0.3, 0.2])}
+    ranges = {
+        "u1": [(0.0, 0.04, "bonafide"), (0.04, 0.08, "spoof")],
+        "u2": [(0.02, 0.04, "spoof"), (0.06, 0.08, "bonafide")],
+    }
+    for utt, values in scores.items():
+        both.update(torch.from_numpy(values)[None], [4], [ranges[utt]])
+    references = ss.References.from_ranges(ranges)
+    frames = ss.Scores.from_frames(scores, hop=0.02, higher="bonafide")
+    for gaps in rules:
+        expected = measured(lambda gaps=gaps: ss.range_eer(references, frames, gaps=gaps))
+        assert both.compute()[gaps].item() == expected.value
+
+
 def test_half_precision_scores_count_as_they_are(corpus):
     references, scores = corpus
     metric = RangeEER(0.02, higher="bonafide", exact=True)
@@ -327,6 +347,9 @@ for batch in loader:
     if chosen.size:
         for metric in metrics:
             metric.update(*padded(scores, chosen), references.take(chosen))
+metrics.append(RangeEER(0.02, higher="bonafide", exact=True))
+if dist.get_rank() == 0:  # the other process sees no batch at all
+    metrics[-1].update(*padded(scores, range(33)), references)
 for metric in metrics:
     print(" ".join(value.item().hex() for value in metric.compute().values()), flush=True)
 dist.destroy_process_group()
@@ -338,7 +361,7 @@ def test_two_processes_have_the_bits_of_one(corpus):
     environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     running = [
         subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(HERE), address, str(rank)],
+            [sys.executable, "-W", "ignore", "-c", WORKER, str(HERE), address, str(rank)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -351,7 +374,7 @@ def test_two_processes_have_the_bits_of_one(corpus):
     references, scores = corpus
     bounds = ss.EerState.of(ss.overlay(references, scores)).bracket()
     value, points = ss.range_eer(references, scores).value, ss.point_eer(references, scores, 0.04).value
-    expected = [[value] * 3, [bounds.midpoint, bounds.low, bounds.high], [points] * 3]
+    expected = [[value] * 3, [bounds.midpoint, bounds.low, bounds.high], [points] * 3, [value] * 3]
     for out, _ in said:
         assert [[float.fromhex(one) for one in line.split()] for line in out.splitlines()] == expected
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.errors import UndefinedMeasureError
-from spoofspan.histogram import Histogram, Step, fill, first_reached, next_score
+from spoofspan.histogram import Histogram, Step, fill, find_inside, first_reached, next_score
 from spoofspan.mass import Columns, ScoreMass
 from spoofspan.nanoseconds import Int64
 from spoofspan.operating_point import OperatingPoint, RunningTotals, Totals
@@ -82,9 +82,7 @@ def crossing(mass: ScoreMass, *, guess: bool = True) -> Crossing:
     histogram = fill(Histogram(mass.dtype), mass)
     sums = Totals(mass.higher, mass.unit, mass.uncovered, *histogram.sums(), *histogram.undecided)
     sums.check()
-    while not histogram.is_last and (place := histogram.find(sums.crossed)) is not None:
-        histogram = fill(Histogram(mass.dtype, place), mass)
-    return crossing_at(sums, histogram.step(sums.crossed))
+    return crossing_at(sums, find_inside(histogram, mass, sums.crossed))
 
 
 def crossing_at(sums: Totals, step: Step | None) -> Crossing:

@@ -111,7 +111,8 @@ class Bins:
             for sums, column in zip(self._sums, (block.bona_fide, block.spoof), strict=True):
                 if bona_fide + spoof < 2**53 and bins.size > BINS // 16:
                     # bincount sums doubles, which is exact up to here, and faster than add.at for many scores
-                    sums += np.bincount(bins, weights=column, minlength=BINS).astype(np.int64)
+                    # (of signed integers: NumPy before 2 refuses to count 64 unsigned bits)
+                    sums += np.bincount(bins.astype(np.int64), weights=column, minlength=BINS).astype(np.int64)
                 else:
                     np.add.at(sums, bins, column)
 
@@ -296,7 +297,7 @@ class Histogram:
     def find(self, reached: Reached) -> Place | None:
         """Find the bin in which ``reached`` becomes true, as the place where the next pass looks; None: in none."""
         level, prefix, below = self.place.level, self.place.prefix, self.place.below
-        order = raw_bins(level, negative=bool(prefix >> (BITS_PER_PASS * level - 1)) if level else False)
+        order = raw_bins(level, negative=level > 0 and bool(prefix >> (BITS_PER_PASS * level - 1)))
         # scores without counted time leave their bins empty
         filled, columns = self.bins.filled(order)
         sums = [np.cumsum(column) for column in columns]
@@ -342,6 +343,18 @@ def fill(histogram: Histogram, mass: ScoreMass) -> Histogram:
         for block in part.blocks():
             histogram.add(replace(block, scores=block.scores.astype(histogram.dtype, copy=False)))
     return histogram
+
+
+def find_step(mass: ScoreMass, reached: Reached) -> Step | None:
+    """Find the lowest score at whose inclusion ``reached`` becomes true; None if it never does."""
+    return find_inside(fill(Histogram(mass.dtype), mass), mass, reached)
+
+
+def find_inside(histogram: Histogram, mass: ScoreMass, reached: Reached) -> Step | None:
+    """The same after the first pass: as many more as there are bits left."""
+    while not histogram.is_last and (place := histogram.find(reached)) is not None:
+        histogram = fill(Histogram(histogram.dtype, place), mass)
+    return histogram.step(reached)
 
 
 def next_score(mass: ScoreMass, score: float) -> float | None:

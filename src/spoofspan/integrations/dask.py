@@ -40,8 +40,8 @@ from spoofspan.streaming import Shard, evaluate_shards
 
 try:
     from dask.distributed import Client, KilledWorker, as_completed
-except ModuleNotFoundError as error:
-    raise UsageError(f"{error.name} is not installed; pip install 'spoofspan[dask]'") from error
+except ImportError as error:  # dask alone is not enough
+    raise UsageError("dask.distributed is not installed; pip install 'spoofspan[dask]'") from error
 
 if TYPE_CHECKING:
     from dask.distributed import Future
@@ -86,6 +86,8 @@ def connected_corpus(
     address: str, references: Where | Sequence[Where], scores: Where | Sequence[Where], **how: Any
 ) -> Iterator[DaskShards]:
     """As :func:`on_cluster`, given the address of a scheduler."""
+    for where in (references, scores):  # a mistyped name is said before anybody waits
+        _pieces(where)
     with connected(address) as client, on_cluster(client, references, scores, **how) as corpus:
         yield corpus
 

@@ -18,6 +18,7 @@ A ``DistributedSampler`` repeats samples so that all processes get equally many:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -86,6 +87,9 @@ class _EER(Metric):  # type: ignore[misc]
         self.add_state("carries", torch.zeros(2, BINS, dtype=torch.int32), dist_reduce_fx="sum")
         self.add_state("undecided", torch.zeros(2, dtype=torch.int64), dist_reduce_fx="sum")
         self.add_state("not_numbers", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        # a MetricCollection updates only one of several metrics whose states have the same names and look alike so far
+        settings = repr((str(self._plan.measure), self._plan.rules, hop, higher, dtype))
+        self.add_state(f"settings_{sha256(settings.encode()).hexdigest()[:16]}", torch.zeros(()), dist_reduce_fx="sum")
         if exact:
             for name in ("kept_scores", "kept_bona_fide", "kept_spoof"):
                 self.add_state(name, [], dist_reduce_fx="cat")
@@ -162,6 +166,14 @@ class _EER(Metric):  # type: ignore[misc]
         if long or self._update_count % UPDATES_WITHOUT_CARRY == 1:
             self.carries += (self.bins >> LOW_BITS).to(torch.int32)
             self.bins &= (1 << LOW_BITS) - 1
+
+    def sync(self, *arguments: Any, **how: Any) -> None:
+        """Gather the states of all processes; one that has seen no batch has nothing to give, but takes part."""
+        if self.exact and not self.kept_scores:
+            kinds = {"scores": BITS[self.dtype_name][0], "bona_fide": torch.int64, "spoof": torch.int64}
+            for name, kind in kinds.items():
+                getattr(self, f"kept_{name}").append(torch.zeros(0, dtype=kind, device=self.bins.device))
+        super().sync(*arguments, **how)
 
     # ---------------------------------------------------------------- numbers out
 
