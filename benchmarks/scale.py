@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from corpus import Corpus, generate
-from run import Figure, Setting, _python, options, run
+from run import Figure, Setting, _python, _status_bytes, options, run
 
 FRAMES = 10**9
 ROWS = 1 << 18  # of a block, as a mass has them
@@ -75,11 +75,9 @@ def size(setting: Setting) -> Iterator[Figure]:
     state = ss.EerState.of(mass)
     yield Figure("the state in memory", state.nbytes / 1e6, "MB", 2)
     yield Figure("the state as bytes", len(state.to_bytes()) / 1e6, "MB", 2)
-    bits = np.arange(2**16, dtype=np.uint32) << 16
-    scores = bits.view(np.float32)[~np.isnan(bits.view(np.float32))]
     full = ss.EerState(higher="bonafide")
-    for _ in range(3):  # past 2**63 ns, every bin filled
-        full.add(scores, np.full(scores.size, 2**61), np.full(scores.size, 2**61))
+    for _ in range(5):  # past 2**63 ns, every bin filled
+        full.add_bins(np.full((2, 2**16), 2**61))
     yield Figure("a state with every bin filled past 2**63 ns, as bytes", len(full.to_bytes()) / 1e6, "MB", 2)
 
 
@@ -128,8 +126,6 @@ class Endless:
 
 def print_endless(frames: int, scale: float) -> None:
     """Run the state over so many frames; print peak memory after a tenth and at the end, CPU times, and the result."""
-    import resource
-
     import spoofspan as ss
 
     endless = Endless(generate(scale), frames)
@@ -146,10 +142,11 @@ def print_endless(frames: int, scale: float) -> None:
             state.update(mass)
             seen += endless.corpus.values.size
             if not peaks and seen >= frames / 10:
-                peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+                peaks.append(_status_bytes("VmHWM"))
             print(f"{seen:,} frames", file=sys.stderr, flush=True)
         cpu.append(time.process_time() - began)
-    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    # not ru_maxrss: a new process inherits that of the one that started it
+    peaks.append(_status_bytes("VmHWM"))
     found = state.equal_error_rate()
     before, after = found.neighbours
     # the proof: at both neighbouring thresholds, errors counted directly from the masses are those of the state
@@ -174,7 +171,7 @@ def print_endless(frames: int, scale: float) -> None:
 
 def endless(setting: Setting) -> Iterator[Figure]:
     done = json.loads(_python(f"import scale; scale.print_endless({setting.frames}, {min(setting.scale, 0.5)})"))
-    note = f"{done['frames']:,} frames, {done['ns'] / 3.6e12:,.0f} h, {done['peaks'][-1] / 1024:,.0f} MB"
+    note = f"{done['frames']:,} frames, {done['ns'] / 3.6e12:,.0f} h, {done['peaks'][-1] / 1e6:,.0f} MB"
     yield Figure("peak of memory at the end", done["peaks"][1] / done["peaks"][0], "after a tenth", 1.05, note=note)
     names = ("first pass, overlay included", "second pass, overlay included")
     for name, seconds in zip(names, done["cpu"], strict=False):

@@ -18,6 +18,7 @@ from spoofspan.formats import parquet
 from spoofspan.formats.tables import table_from_references, table_from_scores
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed: pip install 'spoofspan[dask]'")
+dask = pytest.importorskip("dask")
 pq = pytest.importorskip("pyarrow.parquet")
 
 from spoofspan.integrations import dask as cluster_of  # noqa: E402
@@ -36,6 +37,8 @@ pytestmark = [
 def cluster():
     with (
         warnings.catch_warnings(),
+        # one task may be under way on more than the usual three workers that are killed here
+        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="ERROR"
         ) as made,
@@ -171,11 +174,9 @@ def test_a_lost_worker_changes_no_bit(client, corpus, tmp_path, small_pieces, mo
                     advance(amount)
                     done += 1
                     if done == 2:  # the others are under way
-                        workers = client.scheduler_info(n_workers=-1)["workers"].values()
-                        victim = next(iter(workers))["name"]
-                        pid = client.run(os.getpid)
-                        os.kill(list(pid.values())[len(stages) % len(pid)], signal.SIGKILL)
-                        stages.append((what, victim))
+                        processes = list(client.run(os.getpid, on_error="ignore").values())
+                        os.kill(processes[len(stages) % len(processes)], signal.SIGKILL)
+                        stages.append(what)
 
                 yield killing
 
@@ -184,11 +185,8 @@ def test_a_lost_worker_changes_no_bit(client, corpus, tmp_path, small_pieces, mo
     monkeypatch.setattr(cluster_of, "progress", deadly)
     found = cluster_of.evaluate(*files, ["range-eer"], client=client, partitions=6)
     assert found.to_dict() == whole
-    names = [what for what, _ in stages]
-    assert "reading on the workers" in names
-    assert "preparing" in names
-    assert "measuring range-eer, pass 1" in names
-    assert "measuring range-eer, pass 2" in names
+    expected = ["reading on the workers", "preparing", "measuring range-eer, pass 1", "measuring range-eer, pass 2"]
+    assert set(expected) <= set(stages)
 
 
 def test_without_a_signature_nothing_is_fetched(client, corpus, tmp_path, monkeypatch):

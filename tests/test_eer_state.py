@@ -164,17 +164,26 @@ def test_any_total_is_exact(total):
 
 
 def test_a_full_state_is_at_most_2_mb():
-    bits = np.arange(2**16, dtype=np.uint32) << 16
-    scores = bits.view(np.float32)[~np.isnan(bits.view(np.float32))]
-    amounts = np.full(scores.size, 2**61)
+    sums = np.full((2, 2**16), 2**61)
     state = ss.EerState(higher="bonafide")
-    for _ in range(3):
-        state.add(scores, amounts, amounts)
+    for _ in range(5):
+        state.add_bins(sums)
     assert state.nbytes <= 2_000_000
     assert len(state.to_bytes()) <= 2_000_000
     again = ss.EerState.from_bytes(state.to_bytes())
     assert again.totals() == state.totals()
-    assert again.totals().bona_fide == 3 * 2**61 * scores.size
+    assert again.totals().bona_fide == 5 * 2**61 * 2**16
+
+
+def test_one_array_may_hold_more_than_an_int64():
+    rng = random.Random(8)
+    entries = [
+        (rng.choice([-1.0, 0.5, 2.0]), 2**62 - rng.randrange(1, 9), 2**62 - rng.randrange(1, 9)) for _ in range(9)
+    ]
+    states = in_passes(ss.EerState(higher="bonafide"), lambda one: one.add(*zip(*entries, strict=True)))
+    found = states[-1].equal_error_rate()
+    assert (found.value, found.point.threshold) == by_hand(entries)
+    assert found.point.spoof == sum(entry[2] for entry in entries) > 2**65
 
 
 def test_sums_beyond_all_carries_are_refused():

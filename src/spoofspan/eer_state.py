@@ -27,7 +27,8 @@ from spoofspan.crossing import Crossing, crossing_at
 from spoofspan.eer import EqualErrorRate, eer_at
 from spoofspan.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.histogram import BITS_PER_PASS, Amounts, Bins, Histogram, Place, fill, score_of_bits
-from spoofspan.mass import MassBlock, ScoreMass
+from spoofspan.mass import NS_PER_BLOCK, MassBlock, ScoreMass
+from spoofspan.nanoseconds import Int64
 from spoofspan.operating_point import Totals
 from spoofspan.references import BONA_FIDE
 from spoofspan.scores import Higher, Values
@@ -146,16 +147,24 @@ class EerState:
                 raise UsageError("amounts must be whole numbers from 0 on, below 2**62")
         if np.isnan(values).any():
             raise DataError(f"score {int(np.flatnonzero(np.isnan(values))[0])} is NaN; find out why there is no number")
-        block = amounts_block(
-            values.astype(self.dtype, copy=False) * self.dtype.type(1 if self.higher == "bonafide" else -1),
-            amounts[0].astype(np.int64),
-            amounts[1].astype(np.int64),
+        sign = self.dtype.type(1 if self.higher == "bonafide" else -1)
+        self._add(
+            values.astype(self.dtype, copy=False) * sign, amounts[0].astype(np.int64), amounts[1].astype(np.int64)
         )
-        self._histogram.add(block)
         self._histogram.undecided = (
             self._histogram.undecided[0] + int(undecided[0]),
             self._histogram.undecided[1] + int(undecided[1]),
         )
+
+    def _add(self, scores: Values, bona_fide: Int64, spoof: Int64) -> None:
+        """Count columns in bona fide polarity; in halves, as long as their sums could overflow."""
+        total = float(bona_fide.sum(dtype=np.float64) + spoof.sum(dtype=np.float64))
+        if total >= NS_PER_BLOCK and scores.size > 1:
+            half = scores.size // 2
+            self._add(scores[:half], bona_fide[:half], spoof[:half])
+            self._add(scores[half:], bona_fide[half:], spoof[half:])
+        else:
+            self._histogram.add(amounts_block(scores, bona_fide, spoof))
 
     def add_bins(
         self,
@@ -394,7 +403,7 @@ class EerState:
         return f"EerState({self.dtype}, pass {self.passes}, {now})"
 
 
-def amounts_block(scores: Values, bona_fide: npt.NDArray[np.int64], spoof: npt.NDArray[np.int64]) -> MassBlock:
+def amounts_block(scores: Values, bona_fide: Int64, spoof: Int64) -> MassBlock:
     """A block of a mass from its columns."""
     mixed = np.flatnonzero(spoof)
     return MassBlock(
