@@ -456,7 +456,7 @@ def random_case(rng: random.Random) -> Case:
 def both_classes(rng, labelled):
     """Most corpora have both classes."""
     named = {label for ranges in labelled.values() for _, _, label in ranges}
-    for label in {"bonafide", "spoof"} - named:
+    for label in sorted({"bonafide", "spoof"} - named):
         u = rng.choice(list(labelled))
         if labelled[u] and chance(rng, 0.9):
             i = rng.randrange(len(labelled[u]))

@@ -38,6 +38,7 @@ from spoofspan.signature import Signature
 from spoofspan.table import ResolutionTable, resolution_table
 
 if TYPE_CHECKING:
+    from spoofspan.eer_state import EerBracket, EerState
     from spoofspan.event_measurement import EventMeasurement
     from spoofspan.event_proposals import proposals_from_scores
     from spoofspan.formats.partialspoof_dataset import Dataset, read_dataset
@@ -66,6 +67,8 @@ __all__ = [
     "Comparison",
     "DataError",
     "Dataset",
+    "EerBracket",
+    "EerState",
     "EqualErrorRate",
     "ErrorCurve",
     "Evaluation",
@@ -128,6 +131,8 @@ _LATER = {
     "EventMeasurement": "event_measurement",
     "Proposals": "proposals",
     "UtteranceScores": "utterance_scores",
+    "EerBracket": "eer_state",
+    "EerState": "eer_state",
     "evaluate_shards": "streaming",
     "evaluate_utterances": "given_utterances",
     "proposals_from_scores": "event_proposals",

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.errors import UndefinedMeasureError
-from spoofspan.histogram import Step, find_step, first_reached, next_score
+from spoofspan.histogram import Histogram, Step, fill, find_inside, first_reached, next_score
 from spoofspan.mass import Columns, ScoreMass
 from spoofspan.nanoseconds import Int64
 from spoofspan.operating_point import OperatingPoint, RunningTotals, Totals
@@ -74,36 +74,27 @@ def crossing(mass: ScoreMass, *, guess: bool = True) -> Crossing:
 
     A sample of the scores suggests a narrow bracket; one pass sums what lies below it and gathers what lies inside. If
     the sums prove the bracket right, the answer is found by sorting the little inside (1.7 times faster than the
-    histograms); if not, or with ``guess=False``, :func:`spoofspan.histogram.find_step` finds it for certain.
+    histograms); if not, or with ``guess=False``, the histograms find it for certain.
     """
     found = _from_guess(mass) if guess else None
-    if found is None:
-        running = RunningTotals(mass)
+    if found is not None:
+        return crossing_at(*found)
+    histogram = fill(Histogram(mass.dtype), mass)
+    sums = Totals(mass.higher, mass.unit, mass.uncovered, *histogram.sums(), *histogram.undecided)
+    sums.check()
+    return crossing_at(sums, find_inside(histogram, mass, sums.crossed))
 
-        def crossed(bona_fide: int, spoof: int) -> bool:
-            return running.totals().difference(bona_fide, spoof) >= 0
 
-        # the first pass of the histograms sums the mass as well
-        step = find_step(mass, crossed, running.add)
-        sums = running.totals()
-        sums.check()
-    else:
-        sums, step = found
-    if sums.difference(0, 0) >= 0:
-        lowest = _require(find_step(mass, lambda bona_fide, spoof: True))
-        return Crossing(None, sums.point(lowest.score, 0, 0))
+def crossing_at(sums: Totals, step: Step | None) -> Crossing:
+    """The crossing, given the first score at whose inclusion FPR >= FNR; None if there is no such score."""
     if step is None:
         return Crossing(sums.point(None, sums.bona_fide, sums.spoof), None)
+    if sums.crossed(0, 0):
+        return Crossing(None, sums.point(step.score, 0, 0))
     return Crossing(
         sums.point(step.score, step.bona_fide_below, step.spoof_below),
         sums.point(step.next_score, step.bona_fide_below + step.bona_fide_at, step.spoof_below + step.spoof_at),
     )
-
-
-def _require(step: Step | None) -> Step:
-    if step is None:
-        raise UndefinedMeasureError("no score has any counted time")
-    return step
 
 
 def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
@@ -130,7 +121,7 @@ def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
             return None  # a bad guess; better to count than to gather everything
     whole = sums.totals()
     whole.check()
-    if whole.difference(below[0], below[1]) >= 0:
+    if whole.crossed(below[0], below[1]):
         return None
     step = _step_inside(whole, below, tied, inside)
     if step is not None and step.next_score is None:
@@ -184,7 +175,7 @@ def _step_inside(
     )
     sums = [np.cumsum(column) for column in columns]
     start = (below[0], below[1])
-    place = first_reached(start, sums, lambda bona_fide, spoof: whole.difference(bona_fide, spoof) >= 0)
+    place = first_reached(start, sums, whole.crossed)
     if place is None:
         return None
     return Step(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.crossing import crossing
+from spoofspan.crossing import Crossing, crossing
 from spoofspan.curve import error_curve_of
 from spoofspan.errors import UsageError
 from spoofspan.mass import Columns, MassBlock, MassPart, ScoreMass
@@ -62,14 +62,18 @@ def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:
     if rule.startswith("bucketed"):
         return _bucketed(mass, rule)
     found = crossing(mass)
-    nearest = found.nearest
-    if rule == "nearest":
-        value = (nearest.exact_false_positive_rate + nearest.exact_false_negative_rate) / 2
-    elif rule == "interpolated" or found.before is None:
-        value = found.interpolated
+    if rule != "convex-hull" or found.before is None:
+        value = eer_at(found, rule)
     else:
         value = error_curve_of(mass).hull_crossing()
-    return EqualErrorRate(value, nearest, (found.before, found.after))
+    return EqualErrorRate(value, found.nearest, (found.before, found.after))
+
+
+def eer_at(found: Crossing, rule: str) -> Fraction:
+    """The value at a crossing: the mean of both rates at the nearest point, or where the line meets FPR = FNR."""
+    if rule != "nearest":
+        return found.interpolated
+    return (found.nearest.exact_false_positive_rate + found.nearest.exact_false_negative_rate) / 2
 
 
 def _bucketed(mass: ScoreMass, rule: str) -> EqualErrorRate:

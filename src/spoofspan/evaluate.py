@@ -23,6 +23,7 @@ from spoofspan.measures import (
     BisectionMeasurement,
     Measure,
     Measurement,
+    flat_name,
     milliseconds,
     parse_measures,
 )
@@ -297,6 +298,19 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
         return {"measurements": [m.to_dict() for m in self.measurements.values()]}
+
+    def to_flat_dict(self) -> dict[str, float]:
+        """Numbers by plain names, for a logger of experiments (MLflow, W&B, TensorBoard): ``log_metrics(flat)``.
+
+        The values, and the thresholds they were taken at. What they may be compared with stands in the signatures:
+        log these too, as tags or parameters.
+        """
+        flat: dict[str, float] = {}
+        for name, one in self.measurements.items():
+            flat[flat_name(name)] = one.value
+            if one.threshold == one.threshold:  # a value over all thresholds has none
+                flat[f"{flat_name(name)}_threshold"] = one.threshold
+        return flat
 
 
 def evaluate(

@@ -375,6 +375,15 @@ class BisectionMeasurement(Measurement):
         return self.bisection.bracketed
 
 
+def flat_name(measure: str) -> str:
+    """Spell a measure as a plain word, which every logger takes as the name of a number.
+
+    >>> flat_name("point-eer@20ms"), flat_name("range-fnr@fpr=0.01")
+    ('point_eer_20ms', 'range_fnr_fpr_0_01')
+    """
+    return re.sub(r"[^0-9A-Za-z]+", "_", measure).strip("_")
+
+
 def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[str, ...]:
     """Reasons to look twice at an EER."""
     found = []

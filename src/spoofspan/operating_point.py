@@ -145,6 +145,10 @@ class Totals:
         false_positive, false_negative = self.errors(bona_fide_called, spoof_called)
         return false_positive * self.all_spoof - false_negative * self.all_bona_fide
 
+    def crossed(self, bona_fide_called: int, spoof_called: int) -> bool:
+        """Whether FPR >= FNR if this much of the scored amounts is called spoof."""
+        return self.difference(bona_fide_called, spoof_called) >= 0
+
     def point(self, tau: float | None, bona_fide_called: int, spoof_called: int) -> OperatingPoint:
         """The operating point of tau (in bona fide polarity; None calls everything spoof)."""
         false_positive, false_negative = self.errors(bona_fide_called, spoof_called)

@@ -2,7 +2,9 @@
 
 A sharded corpus can be iterated again and again; each time it yields pairs of References and Scores, every utterance
 in one of them. Masses add, so the mass of a corpus is that of its shards one after the other, and a measure takes one
-pass to prepare and two to four passes to find the crossing (:mod:`spoofspan.histogram`).
+pass to prepare and one to four passes to find the crossing (:mod:`spoofspan.histogram`).
+
+A corpus may work on its shards elsewhere (:class:`WorksElsewhere`): in several processes, on a cluster.
 """
 
 from __future__ import annotations
@@ -11,13 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from uuid import uuid4
 
 import numpy as np
 
 from spoofspan.breakdown import UtteranceErrors, errors_at_threshold, errors_with
 from spoofspan.errors import NothingToMeasureError, Problems, UndefinedMeasureError, UsageError
 from spoofspan.evaluate import Evaluation, measures_for_hop
+from spoofspan.histogram import Histogram, fill
 from spoofspan.mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures import Measure, Measurement, parse_measures
 from spoofspan.nanoseconds import Int64
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 
 # References or scores are None where a shard has utterances on one side only.
 Shard = tuple[References | None, Scores | None]
+T = TypeVar("T")
 
 
 class ShardedCorpus(Protocol):
@@ -64,6 +69,19 @@ class ShardedCorpus(Protocol):
     def __iter__(self) -> Iterator[Shard]: ...
 
 
+@runtime_checkable
+class WorksElsewhere(Protocol):
+    """A sharded corpus whose shards are worked on elsewhere. What is sent there and back is pickled."""
+
+    def each(self, work: Callable[[Shard], T], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, T]]:
+        """What came of every shard, in their order, with the shard itself if it is to be ``fetched``."""
+        ...
+
+    def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
+        """What came of all shards, merged in any order and grouping."""
+        ...
+
+
 def evaluate_shards(
     corpus: ShardedCorpus,
     measures: Sequence[str | Measure] | None = None,
@@ -74,9 +92,14 @@ def evaluate_shards(
     scores_are: ScoresAre | None = None,
     asv_scores: VerificationScores | None = None,
     on_undefined: OnUndefined | None = None,
+    signed: bool = True,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
-    """Measure a corpus in shards, as :func:`spoofspan.evaluate` does one in memory."""
+    """Measure a corpus in shards, as :func:`spoofspan.evaluate` does one in memory.
+
+    The hashes of a signature go through all shards in order. Where shards are elsewhere, ``signed=False`` does without
+    them: nothing is fetched, and a signature is comparable to no other.
+    """
     wanted = measures if measures is not None else measures_for_hop(corpus.hop, convention)
     plans = [
         plan_measure(one, corpus.hop, convention, eer_rule, rules, threshold, scores_are, asv_scores)
@@ -85,16 +108,17 @@ def evaluate_shards(
     prepared = [_Prepared(plan) for plan in plans]
     references_hash, scores_hash = ReferencesHash(), ScoresHash()
     unpaired = _Unpaired()
-    for references, scores in _watched(corpus, "hashing"):
+    for shard, looks in _each(corpus, partial(_look, plans), "preparing", signed):
+        references, scores = shard or (None, None)
         if references is not None:
             references_hash.add(references)
         if scores is not None:
             scores_hash.add(scores)
-        unpaired.add(references, scores)
-        if references is not None and scores is not None:
-            for one in prepared:
-                one.add(references, scores)
-    hashes = references_hash.digest(), scores_hash.digest()
+        unpaired.add(looks)
+        for one, look in zip(prepared, looks.plans, strict=False):
+            one.add(look)
+    # no two unsigned numbers are comparable
+    hashes = (references_hash.digest(), scores_hash.digest()) if signed else (f"unsigned-{uuid4().hex[:8]}",) * 2
     results: dict[str, Measurement] = {}
     for one in prepared:
         try:
@@ -148,6 +172,54 @@ def _watched(corpus: ShardedCorpus, what: str) -> Iterator[Shard]:
             advance(1)
 
 
+def _each(
+    corpus: ShardedCorpus, work: Callable[[Shard], T], what: str, fetched: bool
+) -> Iterator[tuple[Shard | None, T]]:
+    if isinstance(corpus, WorksElsewhere):
+        yield from corpus.each(work, what, fetched=fetched)
+        return
+    for shard in _watched(corpus, what):
+        yield shard, work(shard)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What a plan finds in one shard: the used utterances, what rules touched, the mass without its parts."""
+
+    utterances: tuple[str, ...] = ()
+    touched: tuple[Touched, ...] = ()
+    mass: ScoreMass | None = None
+    dtype: np.dtype[Any] | None = None
+    nothing: str = ""  # why there is nothing to measure
+
+
+@dataclass(frozen=True)
+class _Looks:
+    """What all plans find in one shard; none where it has one side only, whose utterances are listed."""
+
+    plans: tuple[_Look, ...] = ()
+    only_references: tuple[str, ...] = ()
+    only_scores: tuple[str, ...] = ()
+
+
+def _look(plans: Sequence[Plan], shard: Shard) -> _Looks:
+    references, scores = shard
+    if references is None or scores is None:
+        return _Looks(
+            only_references=() if references is None else references.utterances,
+            only_scores=() if scores is None else scores.utterances,
+        )
+    return _Looks(tuple(_look_at(plan, references, scores) for plan in plans))
+
+
+def _look_at(plan: Plan, references: References, scores: Scores) -> _Look:
+    try:
+        mass, touched = plan.mass(references, scores)
+    except NothingToMeasureError as error:
+        return _Look(touched=error.touched, nothing=str(error))
+    return _Look(mass.utterances, touched, replace(mass, parts=()), mass.dtype)
+
+
 class _Unpaired:
     """Utterances of shards that have references or scores only."""
 
@@ -155,13 +227,13 @@ class _Unpaired:
         self.count = 0
         self._problems = Problems()
 
-    def add(self, references: References | None, scores: Scores | None) -> None:
-        for one, here, there in ((references, "references", "scores"), (scores, "scores", "references")):
-            if one is not None and (references is None or scores is None):
-                self.count += len(one)
-                self._problems.extend(
-                    (f"utterance {utt!r} has {here} but no {there}" for utt in one.utterances), len(one)
-                )
+    def add(self, looks: _Looks) -> None:
+        for ids, here, there in (
+            (looks.only_references, "references", "scores"),
+            (looks.only_scores, "scores", "references"),
+        ):
+            self.count += len(ids)
+            self._problems.extend((f"utterance {utt!r} has {here} but no {there}" for utt in ids), len(ids))
 
     def refuse(self) -> None:
         self._problems.raise_if_any("complete the files, or measure the common utterances with partial=True")
@@ -176,19 +248,15 @@ class _Prepared:
     touched: dict[str, Touched] = field(default_factory=dict)
     mass: ScoreMass | None = None  # of the first shard, without its parts
     dtypes: set[np.dtype[Any]] = field(default_factory=set)  # rules may change those of the scores
-    nothing: NothingToMeasureError | None = None
+    nothing: str = ""
 
-    def add(self, references: References, scores: Scores) -> None:
-        try:
-            mass, touched = self.plan.mass(references, scores)
-        except NothingToMeasureError as error:
-            self.nothing = self.nothing or error
-            self._touch(error.touched)
-            return
-        self.utterances.add(mass.utterances)
-        self._touch(touched)
-        self.mass = self.mass or replace(mass, parts=())
-        self.dtypes.add(mass.dtype)
+    def add(self, look: _Look) -> None:
+        self._touch(look.touched)
+        self.nothing = self.nothing or look.nothing
+        if look.mass is not None and look.dtype is not None:
+            self.utterances.add(look.utterances)
+            self.mass = self.mass or look.mass
+            self.dtypes.add(look.dtype)
 
     def _touch(self, touched: Sequence[Touched]) -> None:
         for entry in touched:
@@ -203,8 +271,8 @@ class _Prepared:
                 unpaired.refuse()
             self._touch([Touched("partial", "True", 0, unpaired.count)])
         if self.mass is None:
-            raise self.nothing or NothingToMeasureError(
-                "references and scores have no utterance in common; check the ids", ()
+            raise NothingToMeasureError(
+                self.nothing or "references and scores have no utterance in common; check the ids", ()
             )
         mass = replace(self.mass, parts=(ShardedPart(corpus, self.plan, np.result_type(*self.dtypes)),))
         signer = partial(
@@ -240,6 +308,15 @@ class ShardedPart:
         for part in self._parts():
             yield from part.blocks()
 
+    def counted(self, histogram: Histogram) -> Histogram:
+        """Fill a histogram, shard by shard, here or elsewhere."""
+        if isinstance(self.corpus, WorksElsewhere):
+            what = f"measuring {self.plan.measure}, pass {histogram.place.level + 1}"
+            return self.corpus.merged(partial(_count, self.plan, histogram), _both, what)
+        for block in self.blocks():
+            histogram.add(replace(block, scores=block.scores.astype(histogram.dtype, copy=False)))
+        return histogram
+
     def sample(self, size: int) -> Columns:
         """No rows: a sample would be one more pass, and what it saves is less than that."""
         nothing = np.zeros(0, np.int64)
@@ -262,3 +339,18 @@ class ShardedPart:
             except NothingToMeasureError:
                 continue
             yield from mass.parts
+
+
+def _count(plan: Plan, histogram: Histogram, shard: Shard) -> Histogram:
+    """One pass over one shard."""
+    references, scores = shard
+    filled = histogram.emptied()
+    if references is not None and scores is not None:
+        with suppress(NothingToMeasureError):
+            fill(filled, plan.mass(references, scores)[0])
+    return filled
+
+
+def _both(one: Histogram, other: Histogram) -> Histogram:
+    one.merge(other)
+    return one

@@ -105,6 +105,14 @@ def eval_(
             help="Keep little in memory, with temporary files on disk. Files too large for the memory do so anyway.",
         ),
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", help="Measure in so many processes, with temporary files on disk."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", help="Measure Parquet files on the workers of this Dask scheduler: tcp://..."),
+    ] = None,
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
@@ -122,6 +130,8 @@ def eval_(
       spoofspan eval --dataset partialspoof:database:eval output --hop 0.02
 
       spoofspan eval labels.parquet scores.parquet --stream
+
+      spoofspan eval "labels/*.parquet" "scores/*.parquet" --scheduler tcp://head:8786
 
       spoofspan eval dev.rttm dev.score --format json --out dev.json
 
@@ -151,9 +161,12 @@ def eval_(
         corpus: _Corpus
         if more.alone(inputs):
             corpus = UtterancesAlone.read(inputs)
-        elif proposals.streams(inputs, stream):
+        elif scheduler is not None:
             more.refuse_stream()
-            corpus = _Shards(open_files.enter_context(inputs.sharded()))
+            corpus = _Shards(open_files.enter_context(inputs.on_cluster(scheduler)))
+        elif jobs not in (None, 1) or proposals.streams(inputs, stream):
+            more.refuse_stream()
+            corpus = _Shards(open_files.enter_context(inputs.sharded(jobs)))
         else:
             corpus = _InMemory(*proposals.read(inputs))
         how = {
@@ -330,7 +343,10 @@ class _Shards:
         return utterance_errors_of_shards(self.shards, at.threshold, everything=at.everything, **arguments)
 
     def break_down(self, by: str, metadata: str | None, measure: str, arguments: dict[str, Any]) -> Breakdown:
-        raise UsageError("--by needs the corpus in memory; leave --stream out, or select the utterances beforehand")
+        raise UsageError(
+            "--by needs the corpus in memory; leave --stream, --jobs and --scheduler out, or select the utterances "
+            "beforehand"
+        )
 
 
 def _leaving_out(asked_for: list[str] | None, usual: list[str]) -> OnUndefined | None:

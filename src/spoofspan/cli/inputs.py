@@ -89,12 +89,14 @@ class Inputs:
         # standard input can be read only once
         return "-" not in files and not fits_into_memory([one for where in files for one in sources(where)])
 
-    def sharded(self) -> AbstractContextManager[ShardedCorpus]:
+    def sharded(self, jobs: int | None = None) -> AbstractContextManager[ShardedCorpus]:
         """Cut both sides into shards on disk, for as long as the context lasts."""
         from spoofspan.formats.sharding import sharded
 
         if self.dataset is not None:
-            raise UsageError("--stream goes with files, not with --dataset; convert its scores to Parquet first")
+            raise UsageError(
+                "--stream and --jobs go with files, not with --dataset; convert its scores to Parquet first"
+            )
         references, scores = self._files()
         return sharded(
             references,
@@ -108,6 +110,30 @@ class Inputs:
             column=self.column,
             label2id=self.label2id,
             split=self.split,
+            jobs=jobs,
+        )
+
+    def on_cluster(self, scheduler: str) -> AbstractContextManager[ShardedCorpus]:
+        """Spread both sides over the workers of a Dask scheduler, for as long as the context lasts."""
+        from spoofspan.integrations.dask import connected_corpus
+
+        unused = {
+            "--dataset": self.dataset,
+            "--reference-format": self.reference_format,
+            "--scores-format": self.scores_format,
+            "--durations": self.durations,
+            "--reference-hop": self.reference_hop,
+            "--label2id": self.label2id,
+            "--split": self.split,
+        }
+        given = [flag for flag, value in unused.items() if value is not None]
+        if given:
+            raise UsageError(
+                f"{given[0]} does not go with --scheduler, which reads Parquet; spoofspan convert makes it"
+            )
+        references, scores = self._files()
+        return connected_corpus(
+            scheduler, references, str(scores), hop=self.hop, higher=o.polarity(self.higher), column=self.column
         )
 
     def references_from(self, where: Where) -> References:

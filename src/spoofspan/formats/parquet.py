@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from spoofspan.errors import DataError
 from spoofspan.formats.reference_tables import LABEL_NAMES, REFERENCE_COLUMNS, REFERENCE_GRAMMAR, references_from_parts
 from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.score_tables import SCORE_COLUMNS, SCORE_GRAMMAR, SCORE_NAMES, scores_from_parts
@@ -74,6 +77,63 @@ def stream(names: Sequence[str], sources: Sequence[Source], options: ReadOptions
                     first += table.num_rows
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise source.broken(error) from None
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """Some row groups of a Parquet file, which whoever sees the file can read."""
+
+    path: str
+    name: str
+    groups: tuple[int, ...]
+    first_row: int
+    nbytes: int
+
+
+def row_groups(path: Path, name: str, most: int) -> list[RowGroups]:
+    """All row groups of a file, in pieces of about so many bytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_metadata(path)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(name, error) from None
+    if not metadata.num_rows:
+        raise DataError(f"{name}: the table has no rows; there is nothing to measure")
+    pieces: list[RowGroups] = []
+    first = row = size = 0
+    for group in range(metadata.num_row_groups):
+        about = metadata.row_group(group)
+        if group > first and size + about.total_byte_size > most:
+            pieces.append(RowGroups(str(path), name, tuple(range(first, group)), row, size))
+            row += sum(metadata.row_group(one).num_rows for one in range(first, group))
+            first, size = group, 0
+        size += about.total_byte_size
+    pieces.append(RowGroups(str(path), name, tuple(range(first, metadata.num_row_groups)), row, size))
+    return pieces
+
+
+def read_groups(piece: RowGroups, names: Sequence[str]) -> Part:
+    """Read the columns of these names of some row groups."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pa.OSFile(piece.path, "rb") as opened:
+            file = pq.ParquetFile(opened, page_checksum_verification=True)
+            found = file.schema_arrow.names
+            chosen = [name for name in found if name in names]
+            table = file.read_row_groups(list(piece.groups), columns=chosen, use_threads=False)
+            table = table.replace_schema_metadata(file.schema_arrow.metadata)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise _unreadable(piece.name, error) from None
+    rows = np.arange(piece.first_row, piece.first_row + table.num_rows)
+    return Part(table, piece.name, all_columns=found, rows=rows)
+
+
+def _unreadable(name: str, error: Exception) -> DataError:
+    return DataError(f"{name}: cannot be read ({error}); the file must be whole, and visible on every machine")
 
 
 def _opened(source: Source) -> Any:

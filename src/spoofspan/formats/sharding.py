@@ -12,20 +12,20 @@ the size of the files. Everything lies in one temporary folder (TMPDIR says wher
 
 from __future__ import annotations
 
-import json
 import tempfile
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.columns import utterance_of_rows
-from spoofspan.errors import DataError, Problems
+from spoofspan.errors import Problems
 from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
 from spoofspan.formats.counting import counted
 from spoofspan.formats.durations import read_durations, stream_durations
@@ -36,10 +36,12 @@ from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.rows import SUSPICIOUS_RATIO
 from spoofspan.formats.score_tables import scores_from_parts
 from spoofspan.formats.sources import Source, Where
+from spoofspan.formats.stored_shards import ShardFacts, StoredShards, facts_of, save_shard
 from spoofspan.formats.table_columns import Part, flat, flat_array
 from spoofspan.formats.tables import table_from_references, table_from_scores
 from spoofspan.nanoseconds import seconds_text
-from spoofspan.references import BONA_FIDE, SPOOF, References
+from spoofspan.processes import InProcesses, processes
+from spoofspan.references import References
 from spoofspan.scores import Higher, Scores
 from spoofspan.streaming import Shard
 
@@ -48,8 +50,6 @@ TEXT_BYTES_PER_SHARD, PACKED_BYTES_PER_SHARD = 1 << 26, 1 << 23
 MOST_SHARDS = 256
 SAMPLED_IDS = 1 << 14
 ROW = "spoofspan:row"  # the column that remembers where a row came from
-
-T = TypeVar("T", References, Scores)
 
 
 @contextmanager
@@ -68,10 +68,12 @@ def sharded(
     split: str | None = None,
     label2id: Where | Mapping[str, int] | None = None,
     shards: int | None = None,
-) -> Iterator[StoredShards]:
+    jobs: int | None = None,
+) -> Iterator[StoredShards | InProcesses]:
     """Cut references and scores from files into shards; they are gone when the context ends.
 
-    Formats that cannot be read piece by piece (``docs/formats.md`` says which can) are read whole, and then cut.
+    Formats that cannot be read piece by piece (``docs/formats.md`` says which can) are read whole, and then cut. So
+    many ``jobs`` are processes that check, store and measure shards.
     """
     reference_options = ReadOptions(hop=reference_hop, snap=snap, split=split)
     score_options = ReadOptions(
@@ -81,7 +83,7 @@ def sharded(
         REFERENCE_FORMATS, references, reference_format, reference_options, ("split",)
     )
     score_sources, score_reader = choose_format(SCORE_FORMATS, scores, scores_format, score_options, ("label2id",))
-    with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder:
+    with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder, processes(jobs) as pool:
         root = Path(folder)
         unsorted = _Pieces(root / "unsorted")
         ids = IdSample()
@@ -90,23 +92,20 @@ def sharded(
         listed = _Pieces(root / "listed")
         if durations is not None:
             listed.write(_stream_durations(durations), ids)
-        count = shards or _shard_count(score_sources)
+        # with a few shards for each process, none waits long for the last
+        count = shards or max(_shard_count(score_sources), 1 if pool is None else 4 * pool.jobs)
         cut = _Cut(root / "cut", ids.splitters(count))
         cut.write("references", unsorted.take_all())
         cut.write("durations", listed.take_all())
         with counted(score_sources) as watched:
             cut.write("scores", _stream_scores(score_reader, watched, score_options))
         store = StoredShards(root / "stored")
-        for shard in range(cut.count):
-            known = None if durations is None else _durations_of(cut.parts(shard, "durations"))
-            reference_parts, score_parts = cut.parts(shard, "references"), cut.parts(shard, "scores")
-            made = (
-                _references_of(reference_parts, replace(reference_options, durations=known)),
-                scores_from_parts(score_parts, score_options) if score_parts else None,
-            )
-            store.add(made)
+        build = partial(_build, store.folder, reference_options, score_options, durations is not None)
+        pieces = (cut.pieces(shard) for shard in range(cut.count))
+        for facts in map(build, pieces) if pool is None else pool.ordered(build, pieces):
+            store.add(facts)
         store.settle()
-        yield store
+        yield store if pool is None else InProcesses(store, pool)
 
 
 # ---------------------------------------------------------------- tables, piece by piece
@@ -188,8 +187,8 @@ class _Pieces:
 
     def write(self, parts: Iterable[Part], ids: IdSample) -> None:
         for number, part in enumerate(parts):
-            ids.add(_distinct_ids(part.table))
-            _write_table(self._folder / str(number), _with_rows(part))
+            ids.add(distinct_ids(part.table))
+            _write_table(self._folder / str(number), with_rows(part))
             self._parts.append(replace(part, table=None, rows=None))
 
     def take_all(self) -> Iterator[Part]:
@@ -213,43 +212,66 @@ class _Cut:
     def write(self, side: str, parts: Iterable[Part]) -> None:
         """Give every row to the shard of its utterance."""
         for part in parts:
-            for shard, table in self._split(_with_rows(part)):
+            for shard, table in split_by_id(with_rows(part), self._splitters):
                 self._number += 1
                 path = self._folder / str(self._number)
                 _write_table(path, table)
                 emptied = replace(part, table=None, rows=None)
                 self._written.setdefault((shard, side), []).append((emptied, path))
 
-    def _split(self, table: Any) -> Iterator[tuple[int, Any]]:
-        codes, ids = _codes(table)
-        # a row without an id goes anywhere: reading the shard will refuse it
-        shard_of_id = np.array([bisect_right(self._splitters, utt) for utt in ids] + [0], np.int64)
-        shard_of_row = shard_of_id[codes]
-        for shard in np.unique(shard_of_row).tolist():
-            rows = np.flatnonzero(shard_of_row == shard)
-            yield shard, table if rows.size == table.num_rows else table.take(rows)
+    def pieces(self, shard: int) -> _ShardPieces:
+        """Where the rows of a shard are."""
+        return _ShardPieces(
+            shard, {side: self._written.pop((shard, side), []) for side in ("references", "durations", "scores")}
+        )
 
-    def parts(self, shard: int, side: str) -> list[Part]:
-        """Read the rows of a shard, a part for each file that they came from; they are deleted."""
-        import pyarrow as pa
 
-        pieces: dict[str, list[Any]] = {}
-        first: dict[str, Part] = {}
-        for part, path in self._written.pop((shard, side), []):
-            pieces.setdefault(part.name, []).append(_read_table(path))
-            first.setdefault(part.name, part)
+@dataclass(frozen=True)
+class _ShardPieces:
+    """The rows of one shard on disk, by side: parts without their tables, and where these are."""
+
+    number: int
+    written: Mapping[str, Sequence[tuple[Part, Path]]]
+
+    def parts(self, side: str) -> list[Part]:
+        """Read the rows of a side, a part for each file that they came from; they are deleted."""
+        read = [replace(part, table=_read_table(path)) for part, path in self.written[side]]
+        for _, path in self.written[side]:
             path.unlink()
-        found = []
-        for name, tables in pieces.items():
-            table = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
-            rows = flat(table.column(ROW))
-            table = table.drop_columns([ROW])
-            names = dict.fromkeys([*first[name].all_columns, *table.column_names])
-            found.append(replace(first[name], table=table, rows=rows, all_columns=tuple(names)))
-        return found
+        return joined_parts(read)
 
 
-def _with_rows(part: Part) -> Any:
+def split_by_id(table: Any, splitters: Sequence[str]) -> Iterator[tuple[int, Any]]:
+    """Give every row to the shard of its utterance; ``splitters`` are the first ids of all shards but the first."""
+    codes, ids = _codes(table)
+    # a row without an id goes anywhere: reading the shard will refuse it
+    shard_of_id = np.array([bisect_right(splitters, utt) for utt in ids] + [0], np.int64)
+    shard_of_row = shard_of_id[codes]
+    for shard in np.unique(shard_of_row).tolist():
+        rows = np.flatnonzero(shard_of_row == shard)
+        yield shard, table if rows.size == table.num_rows else table.take(rows)
+
+
+def joined_parts(pieces: Sequence[Part]) -> list[Part]:
+    """One part for each file, of its pieces in their order."""
+    import pyarrow as pa
+
+    tables: dict[str, list[Any]] = {}
+    first: dict[str, Part] = {}
+    for part in pieces:
+        tables.setdefault(part.name, []).append(part.table)
+        first.setdefault(part.name, part)
+    found = []
+    for name, some in tables.items():
+        table = pa.concat_tables(some, promote_options="default").unify_dictionaries()
+        rows = flat(table.column(ROW))
+        table = table.drop_columns([ROW])
+        names = dict.fromkeys([*first[name].all_columns, *table.column_names])
+        found.append(replace(first[name], table=table, rows=rows, all_columns=tuple(names)))
+    return found
+
+
+def with_rows(part: Part) -> Any:
     """The table of a part, with a column that says which rows of the file these are."""
     import pyarrow as pa
 
@@ -269,7 +291,8 @@ def _codes(table: Any) -> tuple[npt.NDArray[np.int64], list[str]]:
     return codes, [str(value) for value in encoded.dictionary.to_pylist()]
 
 
-def _distinct_ids(table: Any) -> list[str]:
+def distinct_ids(table: Any) -> list[str]:
+    """The utterances of a table, each once."""
     codes, ids = _codes(table)
     return [ids[code] for code in np.unique(codes[codes >= 0]).tolist()]
 
@@ -337,93 +360,31 @@ def _durations_of(parts: list[Part]) -> dict[str, float]:
     return found
 
 
-@dataclass
-class StoredShards:
-    """A corpus in shards on disk (a :class:`spoofspan.streaming.ShardedCorpus`)."""
-
-    folder: Path
-    hop: float | None = None
-    snap: int = 0
-    _higher: Higher | None = None
-    _paths: list[Path] = field(default_factory=list)
-    _labels: set[int] = field(default_factory=set)
-    _both_classes: bool = True
-
-    @property
-    def higher(self) -> Higher:
-        """What high scores mean."""
-        if self._higher is None:
-            raise DataError("there is no score in the files")
-        return self._higher
-
-    def add(self, shard: Shard) -> None:
-        """Store a shard; its ids follow those of the last one."""
-        references, scores = shard
-        if references is None and scores is None:
-            return
-        if references is not None:
-            self._labels.update(np.unique(references.labels).tolist())
-            self.snap = max(self.snap, references.snap)
-        if scores is not None:
-            self._agree(scores)
-        self.folder.mkdir(exist_ok=True)
-        path = self.folder / str(len(self._paths))
-        with path.open("wb") as file:
-            for one in shard:
-                _save(file, one)
-        self._paths.append(path)
-
-    def _agree(self, scores: Scores) -> None:
-        if self._higher is not None and (self._higher != scores.higher or (self.hop is None) != (scores.hops is None)):
-            raise DataError(
-                "some scores are frames and some are ranges, or they mean different things; read them apart"
-            )
-        self._higher = scores.higher
-        if scores.hop is not None:
-            self.hop = scores.hop if self.hop is None else max(self.hop, scores.hop)
-
-    def settle(self) -> None:
-        """Note what only the whole corpus tells."""
-        if not self._paths:
-            raise DataError("the corpus is empty; give at least one utterance")
-        if self._higher is None:
-            raise DataError("there is no score in the files")
-        self._both_classes = {BONA_FIDE, SPOOF} <= self._labels
-
-    def __len__(self) -> int:
-        return len(self._paths)
-
-    def __iter__(self) -> Iterator[Shard]:
-        for path in self._paths:
-            with path.open("rb") as file:
-                references, scores = _load(file, References), _load(file, Scores)
-            if references is not None:
-                references = replace(references, names_both_classes=self._both_classes, snap=self.snap)
-            yield references, scores
+def made_shard(
+    references: list[Part],
+    durations: list[Part] | None,
+    scores: list[Part],
+    reference_options: ReadOptions,
+    score_options: ReadOptions,
+) -> Shard:
+    """Both sides of a shard from its rows; ``durations`` are None where no file lists them."""
+    known = None if durations is None else _durations_of(durations)
+    return (
+        _references_of(references, replace(reference_options, durations=known)),
+        scores_from_parts(scores, score_options) if scores else None,
+    )
 
 
-def _save(file: IO[bytes], columns: References | Scores | None) -> None:
-    """Write a corpus as a line of JSON and its arrays."""
-    header: dict[str, Any] = {"none": columns is None, "texts": {}, "arrays": [], "values": {}}
-    arrays: list[npt.NDArray[Any]] = []
-    for one in fields(columns) if columns is not None else ():
-        value = getattr(columns, one.name)
-        if isinstance(value, tuple):
-            header["texts"][one.name] = list(value)
-        elif isinstance(value, np.ndarray):
-            header["arrays"].append(one.name)
-            arrays.append(value)
-        else:
-            header["values"][one.name] = value
-    file.write(json.dumps(header).encode() + b"\n")
-    for array in arrays:
-        np.save(file, array, allow_pickle=False)
-
-
-def _load(file: IO[bytes], kind: type[T]) -> T | None:
-    header = json.loads(file.readline())
-    if header["none"]:
-        return None
-    columns: dict[str, Any] = {name: tuple(value) for name, value in header["texts"].items()}
-    columns |= {name: np.load(file, allow_pickle=False) for name in header["arrays"]}
-    return kind(**columns, **header["values"])
+def _build(
+    folder: Path, reference_options: ReadOptions, score_options: ReadOptions, listed: bool, pieces: _ShardPieces
+) -> ShardFacts:
+    """Make a shard of its rows and store it."""
+    durations = pieces.parts("durations") if listed else None
+    made = made_shard(pieces.parts("references"), durations, pieces.parts("scores"), reference_options, score_options)
+    facts = facts_of(made)
+    if not facts.empty:
+        folder.mkdir(exist_ok=True)
+        path = folder / str(pieces.number)
+        save_shard(path, made)
+        facts = replace(facts, path=path)
+    return facts

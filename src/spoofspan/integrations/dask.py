@@ -1,0 +1,351 @@
+"""Past one machine: Parquet files of any number and partitioning, measured on the workers of a Dask cluster.
+
+::
+
+    row groups ──split by id──▶ shards on the workers ──count──▶ histograms ──merge in a tree──▶ one, on the client
+                                        └── as many passes as an exact EER needs ──┘
+
+A shard is a range of utterance ids, both sides of it. Workers read the files themselves, so they must see the same
+paths; what comes back to the client is small. Every task is a function of files and numbers: what a lost worker had
+made is made again elsewhere, with the same bits.
+
+The hashes of a signature go through all scores in the order of the ids, on the client, to which the shards are sent
+one by one for that. ``signed=False`` does without.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from spoofspan import __version__
+from spoofspan.errors import DataError, UsageError
+from spoofspan.evaluate import Evaluation
+from spoofspan.formats.parquet import RowGroups, read_groups, row_groups
+from spoofspan.formats.reference_tables import REFERENCE_COLUMNS
+from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.score_tables import SCORE_COLUMNS
+from spoofspan.formats.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
+from spoofspan.formats.sources import Where, sources
+from spoofspan.formats.stored_shards import CorpusFacts, ShardFacts, facts_of
+from spoofspan.formats.table_columns import Part
+from spoofspan.measures import Measure
+from spoofspan.progress import progress
+from spoofspan.scores import Higher
+from spoofspan.streaming import Shard, evaluate_shards
+
+try:
+    from dask.distributed import Client, KilledWorker, as_completed
+except ImportError as error:  # dask alone is not enough
+    raise UsageError("dask.distributed is not installed; pip install 'spoofspan[dask]'") from error
+
+if TYPE_CHECKING:
+    from dask.distributed import Future
+
+T = TypeVar("T")
+
+PATIENCE = 20.0  # seconds to wait for a scheduler, and for its first worker
+BYTES_PER_PIECE = 1 << 25
+BYTES_PER_SHARD = 1 << 25
+IDS_PER_PIECE = 1 << 10
+MERGED_AT_ONCE = 8
+RETRIES = 2  # of what fails: a file system may hiccup
+
+
+def evaluate(
+    references: Where | Sequence[Where],
+    scores: Where | Sequence[Where],
+    measures: Sequence[str | Measure] | None = None,
+    *,
+    client: Client,
+    hop: float | None = None,
+    higher: Higher | None = None,
+    column: str | None = None,
+    snap: float | None = None,
+    partitions: int | None = None,
+    signed: bool = True,
+    **arguments: Any,
+) -> Evaluation:
+    """Measure Parquet files on a cluster, as :func:`spoofspan.evaluate` measures a corpus in memory, to the same bits.
+
+    ``arguments`` are its conventions and rules; ``partitions`` is how many shards there are (by the size of the files
+    if not given). EERs under the rules nearest and interpolated are counted on the workers. Other measures are
+    computed on the client, to which the shards come one by one.
+    """
+    how: dict[str, Any] = {"hop": hop, "higher": higher, "column": column, "snap": snap, "partitions": partitions}
+    with on_cluster(client, references, scores, **how) as corpus:
+        return evaluate_shards(corpus, measures, signed=signed, **arguments)
+
+
+@contextmanager
+def connected_corpus(
+    address: str, references: Where | Sequence[Where], scores: Where | Sequence[Where], **how: Any
+) -> Iterator[DaskShards]:
+    """As :func:`on_cluster`, given the address of a scheduler."""
+    for where in (references, scores):  # a mistyped name is said before anybody waits
+        _pieces(where)
+    with connected(address) as client, on_cluster(client, references, scores, **how) as corpus:
+        yield corpus
+
+
+@contextmanager
+def connected(address: str, timeout: float = PATIENCE) -> Iterator[Client]:
+    """A client of a scheduler, while this lasts."""
+    with progress(f"connecting to {address}"):
+        try:
+            client = Client(address, timeout=timeout, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise UsageError(
+                f"no Dask scheduler answers at {address} ({error}); start one with `dask scheduler`, and give the "
+                "address that it prints (tcp://HOST:8786)"
+            ) from None
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def on_cluster(
+    client: Client,
+    references: Where | Sequence[Where],
+    scores: Where | Sequence[Where],
+    *,
+    hop: float | None = None,
+    higher: Higher | None = None,
+    column: str | None = None,
+    snap: float | None = None,
+    partitions: int | None = None,
+) -> Iterator[DaskShards]:
+    """A corpus of Parquet files in shards on the workers, while this lasts."""
+    _check_workers(client)
+    reference_options, score_options = ReadOptions(snap=snap), ReadOptions(hop=hop, higher=higher, column=column)
+    sides = {
+        "references": (_pieces(references), REFERENCE_COLUMNS),
+        "scores": (_pieces(scores), (*SCORE_COLUMNS, *([] if column is None else [column]))),
+    }
+    count = partitions or _shard_count(client, [piece for pieces, _ in sides.values() for piece in pieces])
+    submitted = _Submitted(client)
+    spans = {
+        side: submitted.results([(_ids_of, piece) for piece in pieces], f"looking at ids of {side}")
+        for side, (pieces, _) in sides.items()
+    }
+    ids = IdSample()
+    for span in spans["references"]:
+        ids.add(span.sample)
+    splitters = ids.splitters(count)
+    # a task of its own, so that it need not go with each of the others, and is made again if a worker is lost
+    shared = submitted.one(_itself, splitters)
+    of_shard: list[dict[str, list[Future]]] = [{side: [] for side in sides} for _ in range(len(splitters) + 1)]
+    for side, (pieces, names) in sides.items():
+        for piece, span in zip(pieces, spans[side], strict=True):
+            split = submitted.one(_split, piece, names, shared)
+            first, last = (bisect_right(splitters, one) for one in (span.lowest, span.highest))
+            for shard in {0, *range(first, last + 1)} if span.without_id else range(first, last + 1):
+                of_shard[shard][side].append(submitted.one(_picked, split, shard))
+    shards = [
+        submitted.one(_made, parts["references"], parts["scores"], reference_options, score_options)
+        for parts in of_shard
+    ]
+    facts = CorpusFacts()
+    kept = []
+    found: list[ShardFacts] = submitted.results([(facts_of, shard) for shard in shards], "reading on the workers")
+    for shard, one in zip(shards, found, strict=True):
+        if not one.empty:
+            facts.learn(one)
+            kept.append(shard)
+    facts.check(len(kept))
+    del of_shard, shards
+    yield DaskShards(submitted, tuple(kept), facts)
+
+
+@dataclass(frozen=True)
+class DaskShards:
+    """A corpus in shards on the workers of a cluster (:class:`spoofspan.streaming.WorksElsewhere`)."""
+
+    submitted: _Submitted
+    shards: tuple[Future, ...]
+    facts: CorpusFacts
+
+    @property
+    def hop(self) -> float | None:
+        """The coarsest hop of the scores in seconds (None for ranges)."""
+        return self.facts.hop
+
+    @property
+    def higher(self) -> Higher:
+        """What high scores mean."""
+        return self.facts.higher
+
+    @property
+    def snap(self) -> int:
+        """How far (ns) edges of the references may miss each other."""
+        return self.facts.snap
+
+    def __len__(self) -> int:
+        return len(self.shards)
+
+    def __iter__(self) -> Iterator[Shard]:
+        return map(self._fetched, self.shards)
+
+    def _fetched(self, shard: Future) -> Shard:
+        return self.facts.settled(_result(shard))
+
+    def each(self, work: Callable[[Shard], T], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, T]]:
+        """What came of every shard, in their order."""
+        found = [self.submitted.one(_work, self.facts, work, shard) for shard in self.shards]
+        with progress(what, total=len(self), unit="shards") as advance:
+            for shard, one in zip(self.shards, found, strict=True):
+                yield (self._fetched(shard) if fetched else None), _result(one)
+                advance(1)
+
+    def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
+        """What came of all shards, merged on the workers, a few at a time."""
+        leaves = [self.submitted.one(_work, self.facts, work, shard) for shard in self.shards]
+        level = leaves
+        while len(level) > 1:
+            level = [
+                self.submitted.one(_merged, merge, level[first : first + MERGED_AT_ONCE])
+                for first in range(0, len(level), MERGED_AT_ONCE)
+            ]
+        self.submitted.watch(leaves, what)
+        return _result(level[0])  # type: ignore[no-any-return]
+
+
+class _Submitted:
+    """Tasks on a cluster."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def one(self, function: Callable[..., Any], *arguments: Any) -> Future:
+        # keys of their own: hashing the arguments would cost more than it could save
+        return self._client.submit(function, *arguments, pure=False, retries=RETRIES)
+
+    def results(self, calls: Sequence[tuple[Any, ...]], what: str) -> list[Any]:
+        futures = [self.one(*call) for call in calls]
+        self.watch(futures, what)
+        return [_result(future) for future in futures]
+
+    def watch(self, futures: Sequence[Future], what: str) -> None:
+        """Wait, and say how far it is; errors are raised by whoever takes the results."""
+        with progress(what, total=len(futures), unit="tasks") as advance:
+            for _ in as_completed(futures, loop=self._client.loop, raise_errors=False):
+                advance(1)
+
+
+def _result(future: Future) -> Any:
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise DataError(
+            f"workers were lost again and again ({error}); give them more memory, or use more partitions"
+        ) from None
+
+
+def _check_workers(client: Client) -> None:
+    """Refuse a cluster without workers, or with another spoofspan on them, before any work."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+        versions = client.run(_version)
+    except TimeoutError:
+        raise UsageError(
+            "the scheduler has no workers; start some with `dask worker ADDRESS`, or wait for the batch system"
+        ) from None
+    except ModuleNotFoundError as error:
+        raise UsageError(f"a worker has no {error.name}; install spoofspan where the workers run") from None
+    others = sorted({version for version in versions.values() if version != __version__})
+    if others:
+        raise UsageError(f"workers have spoofspan {', '.join(others)}, this is {__version__}; install the same one")
+
+
+def _version() -> str:
+    return __version__
+
+
+# ---------------------------------------------------------------- files
+
+
+def _pieces(where: Where | Sequence[Where]) -> list[RowGroups]:
+    """The row groups of all files, a few at a time."""
+    found: list[RowGroups] = []
+    for source in sources(where):
+        if source.path is None or not source.head.startswith(b"PAR1"):
+            raise UsageError(
+                f"{source.name}: workers read Parquet files, and this is none; make one with spoofspan convert"
+            )
+        found += row_groups(Path(source.path).resolve(), source.name, BYTES_PER_PIECE)
+    return found
+
+
+def _shard_count(client: Client, pieces: Sequence[RowGroups]) -> int:
+    threads: int = sum(client.nthreads().values())
+    return max(2 * threads, sum(piece.nbytes for piece in pieces) // BYTES_PER_SHARD + 1)
+
+
+# ---------------------------------------------------------------- tasks
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Which ids some row groups have."""
+
+    lowest: str
+    highest: str
+    sample: tuple[str, ...]
+    without_id: bool
+
+
+def _ids_of(piece: RowGroups) -> _Span:
+    table = read_groups(piece, ("utterance",)).table
+    ids = sorted(distinct_ids(table))
+    # rows without an id go to the first shard, which refuses them
+    without_id = not ids or bool(table.column("utterance").null_count)
+    every = len(ids) // IDS_PER_PIECE + 1
+    return _Span(ids[0] if ids else "", ids[-1] if ids else "", tuple(ids[::every]), without_id)
+
+
+def _split(piece: RowGroups, names: Sequence[str], splitters: Sequence[str]) -> dict[int, Part]:
+    part = read_groups(piece, names)
+    emptied = replace(part, table=None, rows=None)
+    return {shard: replace(emptied, table=table) for shard, table in split_by_id(with_rows(part), splitters)}
+
+
+def _picked(split: dict[int, Part], shard: int) -> Part | None:
+    return split.get(shard)
+
+
+def _made(
+    references: Sequence[Part | None],
+    scores: Sequence[Part | None],
+    reference_options: ReadOptions,
+    score_options: ReadOptions,
+) -> Shard:
+    sides = [joined_parts([part for part in side if part is not None]) for side in (references, scores)]
+    return made_shard(sides[0], None, sides[1], reference_options, score_options)
+
+
+def _work(facts: CorpusFacts, work: Callable[[Shard], T], shard: Shard) -> T:
+    return work(facts.settled(shard))
+
+
+def _merged(merge: Callable[[T, T], T], some: Sequence[T]) -> T:
+    # a lost task may be made again from the same inputs, so these must stay as they are
+    whole = merge(_copied(some[0]), some[1]) if len(some) > 1 else some[0]
+    for one in some[2:]:
+        whole = merge(whole, one)
+    return whole
+
+
+def _copied(one: T) -> T:
+    from copy import deepcopy
+
+    return deepcopy(one)
+
+
+def _itself(one: T) -> T:
+    return one

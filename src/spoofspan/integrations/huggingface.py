@@ -1,0 +1,101 @@
+"""Hugging Face data sets: one row per utterance, of a ``datasets.Dataset`` (streamed or not) or any list of dicts.
+
+A row has an id, its labelled ranges, and if it is known its duration; or an id and its scores::
+
+    {"utterance": "u1", "duration": 2.0, "ranges": [{"start": 0.0, "end": 1.2, "label": "bonafide"}, ...]}
+    {"utterance": "u1", "scores": [0.9, 0.8, ...]}
+
+Ranges may be a list of dicts, of ``(start, end, label)``, or a dict of lists, which is what ``datasets`` makes of them.
+A table of ranges, one per row, needs nothing of this: ``spoofspan.formats.interchange.references_from`` takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from spoofspan.errors import DataError, nearest_name
+from spoofspan.references import References
+from spoofspan.scores import Higher, Scores
+
+Row = Mapping[str, Any]
+
+
+def references_from_rows(
+    rows: Iterable[Row],
+    *,
+    utterance: str = "utterance",
+    ranges: str = "ranges",
+    duration: str = "duration",
+    snap: float = 0.0,
+) -> References:
+    """Make References of rows; the arguments are the names of the columns.
+
+    >>> rows = [{"utterance": "u1", "duration": 2.0, "ranges": {"start": [0.0], "end": [2.0], "label": ["spoof"]}}]
+    >>> references_from_rows(rows)
+    References(1 utterance, 1 ranges: 2.000 s spoof)
+    """
+    listed: dict[str, list[Any]] = {}
+    durations: dict[str, float] = {}
+    for number, row in enumerate(rows):
+        name = _new_id(row, utterance, number, listed)
+        listed[name] = _ranges(_cell(row, ranges, number), name)
+        if row.get(duration) is not None:
+            durations[name] = float(row[duration])
+    return References.from_ranges(listed, durations or None, snap=snap)
+
+
+def scores_from_rows(
+    rows: Iterable[Row],
+    *,
+    hop: float,
+    higher: Higher,
+    utterance: str = "utterance",
+    scores: str = "scores",
+    dtype: str = "float32",
+) -> Scores:
+    """Make Scores of rows; lists of Python floats become ``dtype``, arrays stay what they are.
+
+    >>> scores_from_rows([{"utterance": "u1", "scores": [0.9, -0.4]}], hop=0.02, higher="bonafide")
+    Scores(1 utterance, 2 frames of 20 ms, float32, higher = bonafide)
+    """
+    frames: dict[str, Any] = {}
+    for number, row in enumerate(rows):
+        name = _new_id(row, utterance, number, frames)
+        values = _cell(row, scores, number)
+        frames[name] = values if isinstance(values, np.ndarray) else np.asarray(values, dtype)
+    return Scores.from_frames(frames, hop, higher=higher)
+
+
+def _cell(row: Row, column: str, number: int) -> Any:
+    if column not in row:
+        raise DataError(f"row {number}: no column {column!r}: {nearest_name(column, row)}; name the right one")
+    return row[column]
+
+
+def _new_id(row: Row, column: str, number: int, known: Mapping[str, Any]) -> str:
+    name = str(_cell(row, column, number))
+    if name in known:
+        raise DataError(f"row {number}: utterance {name!r} is there twice; keep one of its rows")
+    return name
+
+
+def _ranges(cell: Any, utterance: str) -> list[tuple[Any, ...]]:
+    if isinstance(cell, Mapping):
+        columns = [cell[name] for name in ("start", "end", "label") if name in cell]
+        if len(columns) != 3:
+            raise DataError(f"utterance {utterance!r}: ranges need start, end and label, not {', '.join(cell)}")
+        kinds = cell.get("kind")
+        return list(zip(*columns, strict=True)) if kinds is None else list(zip(*columns, kinds, strict=True))
+    found = []
+    for one in cell:
+        if isinstance(one, Mapping):
+            missing = [name for name in ("start", "end", "label") if name not in one]
+            if missing:
+                raise DataError(f"utterance {utterance!r}: a range has no {missing[0]}; give start, end and label")
+            kind = one.get("kind")
+            one = (one["start"], one["end"], one["label"], *([] if kind is None else [kind]))
+        found.append(tuple(one))
+    return found

@@ -1,0 +1,131 @@
+"""pyannote.core: annotations as references and back, features on a sliding window as scores and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from spoofspan.errors import DataError, UsageError, nearest_name
+from spoofspan.nanoseconds import SECOND
+from spoofspan.references import LABELS, References
+from spoofspan.scores import Higher, Scores
+
+try:
+    from pyannote.core import Annotation, Segment, SlidingWindow, SlidingWindowFeature
+except ModuleNotFoundError as error:
+    raise UsageError(f"{error.name} is not installed; pip install 'spoofspan[pyannote]'") from error
+
+
+def references_from_annotations(
+    annotations: Mapping[str, Annotation],
+    durations: Mapping[str, float] | None = None,
+    *,
+    labels: Mapping[str, str] | None = None,
+    snap: float = 0.0,
+) -> References:
+    """Make References: utterance -> Annotation, whose labels are bonafide, spoof and nonspeech.
+
+    ``labels`` says what other labels mean; these become the kind of a range: ``labels={"A07": "spoof"}``.
+
+    >>> annotation = Annotation(uri="u1")
+    >>> annotation[Segment(0.0, 1.2)], annotation[Segment(1.2, 2.0)] = "bonafide", "A07"
+    >>> references_from_annotations({"u1": annotation}, labels={"A07": "spoof"})
+    References(1 utterance, 2 ranges: 1.200 s bona fide, 0.800 s spoof)
+    """
+    known: dict[str, str] = {label: label for label in LABELS} | dict(labels or {})
+    for label, meaning in known.items():
+        if meaning not in LABELS:
+            raise UsageError(f"labels: {label!r} cannot mean {meaning!r}: {nearest_name(meaning, LABELS)}")
+    ranges: dict[str, list[Any]] = {}
+    for utterance, annotation in annotations.items():
+        ranges[utterance] = []
+        for segment, _, label in annotation.itertracks(yield_label=True):
+            if label not in known:
+                raise DataError(
+                    f"utterance {utterance!r}: the label {label!r} of [{segment.start}, {segment.end}) is not known; "
+                    f"say what it means: labels={{{label!r}: 'spoof'}}"
+                )
+            ranges[utterance].append(
+                (segment.start, segment.end, known[label], None if label in LABELS else str(label))
+            )
+    return References.from_ranges(ranges, durations, snap=snap)
+
+
+def annotations_from(references: References) -> dict[str, Annotation]:
+    """Make an Annotation of every utterance; a range with a kind gets that as its label.
+
+    >>> references = References.from_ranges({"u1": [(0.0, 1.2, "bonafide"), (1.2, 2.0, "spoof", "A07")]})
+    >>> print(annotations_from(references)["u1"])
+    [ 00:00:00.000 -->  00:00:01.200] A bonafide
+    [ 00:00:01.200 -->  00:00:02.000] B A07
+    """
+    made = {}
+    for i, utterance in enumerate(references.utterances):
+        annotation = Annotation(uri=utterance)
+        for number, row in enumerate(range(int(references.offsets[i]), int(references.offsets[i + 1]))):
+            kind = -1 if references.kinds is None else int(references.kinds[row])
+            name = LABELS[references.labels[row]] if kind < 0 else references.kind_names[kind]
+            segment = Segment(references.starts[row] / SECOND, references.ends[row] / SECOND)
+            annotation[segment, _track(number)] = name
+        made[utterance] = annotation
+    return made
+
+
+def _track(number: int) -> str:
+    """A, B, ..., Z, AA, AB, ...: a name for each range.
+
+    >>> [_track(number) for number in (0, 25, 26, 701, 702)]
+    ['A', 'Z', 'AA', 'ZZ', 'AAA']
+    """
+    name = ""
+    number += 1
+    while number:
+        number, letter = divmod(number - 1, 26)
+        name = chr(ord("A") + letter) + name
+    return name
+
+
+def scores_from_features(
+    features: Mapping[str, SlidingWindowFeature], *, higher: Higher, column: int | None = None
+) -> Scores:
+    """Make Scores: utterance -> features on a sliding window, one score for each of its positions.
+
+    ``column`` chooses one of several features. Windows longer than their step overlap; say with the rule ``overlap``
+    what that means when measuring.
+    """
+    frames: dict[str, Any] = {}
+    hops, starts, windows = {}, {}, set()
+    for utterance, feature in features.items():
+        data = np.asarray(feature.data)
+        if data.ndim == 2 and (data.shape[1] == 1 or column is not None):
+            if column is not None and not -data.shape[1] <= column < data.shape[1]:
+                raise UsageError(f"column={column}: there are {data.shape[1]} features in utterance {utterance!r}")
+            data = data[:, 0 if column is None else column]
+        if data.ndim != 1:
+            raise UsageError(
+                f"utterance {utterance!r}: features of shape {data.shape}; choose one of them with column="
+            )
+        window = feature.sliding_window
+        frames[utterance] = data
+        hops[utterance], starts[utterance] = float(window.step), float(window.start)
+        windows.add(None if window.duration == window.step else float(window.duration))
+    if len(windows) > 1:
+        raise UsageError(f"windows of different lengths ({sorted(map(str, windows))}); measure them apart")
+    return Scores.from_frames(frames, hops, higher=higher, start=starts, window=next(iter(windows), None))
+
+
+def features_from(scores: Scores) -> dict[str, SlidingWindowFeature]:
+    """Make features on a sliding window of the frames of every utterance."""
+    if scores.hops is None or scores.origins is None:
+        raise UsageError("scores of ranges are no frames; resample them first: scores.resample(0.02)")
+    made = {}
+    for i, utterance in enumerate(scores.utterances):
+        hop = float(scores.hops[i])
+        window = SlidingWindow(
+            duration=hop if scores.window is None else scores.window, step=hop, start=scores.origins[i] / SECOND
+        )
+        values = scores.values[scores.offsets[i] : scores.offsets[i + 1]]
+        made[utterance] = SlidingWindowFeature(values[:, None], window)
+    return made

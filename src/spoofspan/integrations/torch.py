@@ -1,0 +1,330 @@
+"""EERs inside of a training loop: TorchMetrics metrics whose state is an :class:`spoofspan.EerState` on the device.
+
+::
+
+    metric = RangeEER(hop=0.02, higher="bonafide").to(device)
+    for scores, lengths, references in batches:       # (B, T) scores, B lengths in frames, B references
+        metric.update(scores, lengths, references)
+    metric.compute()                                  # {"range_eer": ..., "range_eer_low": ..., "range_eer_high": ...}
+
+Which frames count, for how long and for which class, is settled on the host from the references; the scores stay on
+their device, which counts them into 2 x 65,536 integers. States add, so the sums of all processes (DDP, Accelerate,
+Lightning) give the same bits as one process. From these sums follow proven bounds of the EER and their middle; with
+``exact=True`` the scores are kept on the device too (20 bytes each), and the value is the exact one.
+
+A ``DistributedSampler`` repeats samples so that all processes get equally many: :class:`Unpadded` says which to drop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from spoofspan.eer_state import EerBracket, EerState
+from spoofspan.errors import DataError, UndefinedMeasureError, UsageError
+from spoofspan.histogram import BINS, CARRIED_BITS, Amounts
+from spoofspan.integrations.rows import batch_references, rows_of
+from spoofspan.measures import Measure, flat_name
+from spoofspan.plan import Undefined, plan_measure
+from spoofspan.references import Range, References
+from spoofspan.scores import Higher
+
+try:
+    import torch
+    from torchmetrics import Metric
+except ModuleNotFoundError as error:
+    raise UsageError(f"{error.name} is not installed; pip install 'spoofspan[torch]'") from error
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from spoofspan.rules import RuleArguments
+
+# Sums hand what is above these bits over to their carries; so many sums of shorter batches cannot overflow.
+LOW_BITS = 40
+UPDATES_WITHOUT_CARRY = 1024
+BITS = {"float16": (torch.float16, torch.int16), "float32": (torch.float32, torch.int32)} | {
+    "float64": (torch.float64, torch.int64)
+}
+
+
+class _EER(Metric):  # type: ignore[misc]
+    """What both metrics share."""
+
+    higher_is_better = False
+    is_differentiable = False
+    full_state_update = False
+
+    bins: torch.Tensor
+    carries: torch.Tensor
+    undecided: torch.Tensor
+    not_numbers: torch.Tensor
+
+    def __init__(
+        self,
+        measure: Measure,
+        hop: float,
+        higher: Higher,
+        exact: bool,
+        bracket: bool,
+        dtype: str,
+        undefined: Undefined,
+        eer_rule: Literal["nearest", "interpolated"],
+        convention: str,
+        rules: dict[str, Any],
+    ) -> None:
+        super().__init__()
+        self._plan = plan_measure(measure, hop, convention, eer_rule, rules)
+        self.hop, self.higher, self.exact, self.bracket, self.undefined = hop, higher, exact, bracket, undefined
+        self.dtype_name = dtype
+        if undefined not in ("raise", "nan"):
+            raise UsageError(f"undefined={undefined!r}: valid: 'raise', 'nan'")
+        self._empty_state()._check_rule(self._plan.eer_rule)
+        self.add_state("bins", torch.zeros(2, BINS, dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("carries", torch.zeros(2, BINS, dtype=torch.int32), dist_reduce_fx="sum")
+        self.add_state("undecided", torch.zeros(2, dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("not_numbers", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        # a MetricCollection updates only one of several metrics whose states have the same names and look alike so far
+        settings = repr((str(self._plan.measure), self._plan.rules, hop, higher, dtype))
+        self.add_state(f"settings_{sha256(settings.encode()).hexdigest()[:16]}", torch.zeros(()), dist_reduce_fx="sum")
+        if exact:
+            for name in ("kept_scores", "kept_bona_fide", "kept_spoof"):
+                self.add_state(name, [], dist_reduce_fx="cat")
+
+    def _empty_state(self) -> EerState:
+        unit = "ns" if self._plan.kind == "range" else "points"
+        return EerState(self.dtype_name, higher=self.higher, unit=unit, uncovered=self._plan.rules.uncovered)
+
+    # ---------------------------------------------------------------- a batch in
+
+    def update(
+        self,
+        scores: torch.Tensor,
+        lengths: torch.Tensor | Sequence[int],
+        references: References | Sequence[Sequence[Range]],
+    ) -> None:
+        """Count a batch: scores (B, T), the number of frames of each utterance, and their references in that order.
+
+        ``references`` are a :class:`spoofspan.References`, or for each utterance a list of ``(start, end, label)`` in
+        seconds. ``lengths`` had better be on the host already: fetching them from a device waits for it.
+        """
+        if scores.ndim != 2:
+            raise UsageError(f"scores must be (batch, frames), not {tuple(scores.shape)}")
+        frames = [int(one) for one in (lengths.tolist() if isinstance(lengths, torch.Tensor) else lengths)]
+        if len(frames) != scores.shape[0] or (frames and not 0 <= min(frames) <= max(frames) <= scores.shape[1]):
+            raise UsageError(f"lengths must be one number of frames, up to {scores.shape[1]}, for each utterance")
+        if not frames:
+            return
+        values = self._in_our_type(scores.detach())
+        rows = rows_of(batch_references(references, len(frames)), frames, self.hop, self._plan)
+        # from rows that are numbered through the batch to places in the padded one
+        before = np.concatenate(([0], np.cumsum(frames)))
+        utterance = np.searchsorted(before, rows.first, side="right") - 1
+        shift = utterance * scores.shape[1] - before[utterance]
+        longest = int((rows.last - rows.first).max(initial=0))
+        first = _sent(rows.first + shift, values.device)
+        last = first if longest == 0 else _sent(rows.last + shift, values.device)
+        inside = torch.arange(scores.shape[1], device=values.device) < _sent(np.array(frames), values.device)[:, None]
+        self.not_numbers += (torch.isnan(values) & inside).sum()
+        values = values.reshape(-1)
+        lowest = values[first]
+        for step in range(1, longest + 1):
+            lowest = torch.minimum(lowest, values[torch.minimum(first + step, last)])
+        amounts = np.stack((rows.bona_fide, rows.spoof))
+        self._count(lowest, amounts)
+        self.undecided += _sent(np.array(rows.undecided), self.undecided.device)
+        if self.exact:
+            self.kept_scores.append(lowest)
+            self.kept_bona_fide.append(_sent(amounts[0], lowest.device))
+            self.kept_spoof.append(_sent(amounts[1], lowest.device))
+
+    def _in_our_type(self, scores: torch.Tensor) -> torch.Tensor:
+        """Scores in bona fide polarity and in the type of the state, if that loses nothing."""
+        kind = BITS[self.dtype_name][0]
+        if not scores.is_floating_point() or torch.promote_types(scores.dtype, kind) != kind:
+            raise UsageError(
+                f"scores of {scores.dtype} do not fit into {kind} without rounding; give the metric dtype='float64' "
+                "(or 'float32')"
+            )
+        converted = scores.to(kind)
+        return converted if self.higher == "bonafide" else -converted
+
+    def _count(self, scores: torch.Tensor, amounts: Any) -> None:
+        whole = BITS[self.dtype_name][1]
+        shift = 8 * scores.element_size() - 16
+        # + 0.0 turns -0.0 into 0.0
+        leading = ((scores + 0.0).view(whole).to(torch.int64) >> shift) & (BINS - 1)
+        long = int(amounts.sum(dtype=np.float64)) >= 1 << LOW_BITS
+        if long:
+            high = _sent(amounts >> LOW_BITS, scores.device).to(torch.int32)
+            self.carries.index_add_(1, leading, high)
+            amounts = amounts & ((1 << LOW_BITS) - 1)
+        self.bins.index_add_(1, leading, _sent(amounts, scores.device))
+        if long or self._update_count % UPDATES_WITHOUT_CARRY == 1:
+            self.carries += (self.bins >> LOW_BITS).to(torch.int32)
+            self.bins &= (1 << LOW_BITS) - 1
+
+    def sync(self, *arguments: Any, **how: Any) -> None:
+        """Gather the states of all processes; one that has seen no batch has nothing to give, but takes part."""
+        if self.exact and not self.kept_scores:
+            kinds = {"scores": BITS[self.dtype_name][0], "bona_fide": torch.int64, "spoof": torch.int64}
+            for name, kind in kinds.items():
+                getattr(self, f"kept_{name}").append(torch.zeros(0, dtype=kind, device=self.bins.device))
+        super().sync(*arguments, **how)
+
+    # ---------------------------------------------------------------- numbers out
+
+    def compute(self) -> torch.Tensor | dict[str, torch.Tensor]:
+        """The EER so far, of all processes: bounds and their middle, or with ``exact`` the exact value."""
+        name = flat_name(str(self._plan.measure))
+        try:
+            found = self.bounds()
+            numbers = {name: found.midpoint, f"{name}_low": found.low, f"{name}_high": found.high}
+        except UndefinedMeasureError:
+            if self.undefined == "raise":
+                raise
+            numbers = dict.fromkeys((name, f"{name}_low", f"{name}_high"), float("nan"))
+        # doubles hold every bit; some accelerators have none
+        kind = torch.float32 if self.bins.device.type == "mps" else torch.float64
+        tensors = {key: torch.tensor(value, dtype=kind, device=self.bins.device) for key, value in numbers.items()}
+        return tensors if self.bracket else tensors[name]
+
+    def bounds(self) -> EerBracket:
+        """The bounds of the EER and of its threshold; with ``exact`` they are one number each."""
+        return self.eer_state().bracket(self._plan.eer_rule)
+
+    def eer_state(self) -> EerState:
+        """The state on the host, to merge, store or read off; of this process, where nothing has been synchronised.
+
+        With ``exact`` it is the state after all passes.
+        """
+        if int(self.not_numbers):
+            raise DataError(f"{int(self.not_numbers)} scores are NaN; find out why the model gave no number there")
+        carries = self.carries.to(torch.int64).cpu().numpy()
+        sums = self.bins.cpu().numpy() + ((carries & ((1 << CARRIED_BITS - LOW_BITS) - 1)) << LOW_BITS)
+        left, of_spoof = (int(one) for one in self.undecided.tolist())
+        undecided: Amounts = (left, of_spoof)
+        state = self._empty_state()
+        carried = (carries >> CARRIED_BITS - LOW_BITS).astype(np.int32)
+        state.add_bins(sums, carried if carried.any() else None, undecided=undecided)
+        return self._after_all_passes(state) if self.exact else state
+
+    def _after_all_passes(self, state: EerState) -> EerState:
+        """Further passes over what was kept: only scores near the crossing leave the device, once."""
+        sums = state.totals()
+        if not (sums.all_bona_fide and sums.all_spoof) or state.is_exact:
+            return state
+        near = state.bracket(self._plan.eer_rule)
+        low, high = near.lowest_threshold, near.highest_threshold
+        low, high = (low, high) if self.higher == "bonafide" else (-high, -low)
+        kept = [_joined(self.kept_scores), _joined(self.kept_bona_fide), _joined(self.kept_spoof)]
+        chosen = (kept[0] >= low) & (kept[0] <= high)
+        scores, bona_fide, spoof = (column[chosen].cpu().numpy() for column in kept)
+        for _ in range(state.passes, BITS[self.dtype_name][0].itemsize // 2):
+            state = state.next_pass()
+            state.add(scores if self.higher == "bonafide" else -scores, bona_fide, spoof)
+        return state
+
+
+def _sent(array: Any, device: torch.device) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array)).to(device, non_blocking=True)
+
+
+def _joined(kept: Any) -> torch.Tensor:
+    """A list of what each update kept; one tensor, where all processes' have been gathered."""
+    return kept if isinstance(kept, torch.Tensor) else torch.cat(kept)
+
+
+class RangeEER(_EER):
+    """The range-based EER of all batches so far.
+
+    ``hop`` is the spacing of the scores in seconds, ``higher`` what high scores mean; rules are those of
+    :func:`spoofspan.range_eer`. ``exact`` keeps what further passes need; ``bracket=False`` makes :meth:`compute`
+    return the value alone, as one scalar. ``undefined="nan"`` is for loops that may see one class only.
+
+    >>> metric = RangeEER(hop=0.02, higher="bonafide", exact=True)
+    >>> scores = torch.tensor([[0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3, 0.0, 0.0]])
+    >>> metric.update(scores, [8], [[(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]])
+    >>> metric.compute()["range_eer"].item()
+    0.25
+    """
+
+    def __init__(
+        self,
+        hop: float,
+        *,
+        higher: Higher,
+        exact: bool = False,
+        bracket: bool = True,
+        dtype: Literal["float16", "float32", "float64"] = "float32",
+        undefined: Undefined = "raise",
+        eer_rule: Literal["nearest", "interpolated"] = "nearest",
+        convention: str = "default",
+        **rules: Unpack[RuleArguments],
+    ) -> None:
+        super().__init__(
+            Measure("range-eer"), hop, higher, exact, bracket, dtype, undefined, eer_rule, convention, dict(rules)
+        )
+
+
+class PointEER(_EER):
+    """The point-based EER at a resolution (seconds) of all batches so far; arguments as of :class:`RangeEER`.
+
+    >>> metric = PointEER(0.04, hop=0.02, higher="bonafide", exact=True)
+    >>> scores = torch.tensor([[0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]])
+    >>> metric.update(scores, [8], [[(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]])
+    >>> {name: round(value.item(), 3) for name, value in metric.compute().items()}
+    {'point_eer_40ms': 0.0, 'point_eer_40ms_low': 0.0, 'point_eer_40ms_high': 0.0}
+    """
+
+    def __init__(
+        self,
+        resolution: float,
+        hop: float,
+        *,
+        higher: Higher,
+        exact: bool = False,
+        bracket: bool = True,
+        dtype: Literal["float16", "float32", "float64"] = "float32",
+        undefined: Undefined = "raise",
+        eer_rule: Literal["nearest", "interpolated"] = "nearest",
+        convention: str = "default",
+        **rules: Unpack[RuleArguments],
+    ) -> None:
+        measure = Measure("point-eer", resolution)
+        super().__init__(measure, hop, higher, exact, bracket, dtype, undefined, eer_rule, convention, dict(rules))
+
+
+class Unpadded:
+    """Which samples of a process are real, and which a ``DistributedSampler`` repeated to fill up the last round.
+
+    The sampler deals out a list of all samples (shuffled or not) in turn, and pads its end: the process of rank r gets
+    places r, r + world, r + 2 world, ... of it, and what lies past the size of the data set is there twice.
+
+    >>> unpadded = Unpadded(size=5, rank=1, world_size=2)        # places 1, 3 and 5: the last one is padding
+    >>> unpadded(2), unpadded(1)
+    ([0, 1], [])
+    """
+
+    def __init__(self, size: int, rank: int | None = None, world_size: int | None = None) -> None:
+        """``size`` is that of the data set; rank and world size come from ``torch.distributed`` if not given."""
+        running = torch.distributed.is_available() and torch.distributed.is_initialized()
+        self.size = size
+        self.rank = (torch.distributed.get_rank() if running else 0) if rank is None else rank
+        self.world_size = (torch.distributed.get_world_size() if running else 1) if world_size is None else world_size
+        if not 0 <= self.rank < self.world_size:
+            raise UsageError(f"rank {self.rank} of {self.world_size} processes: ranks count from 0")
+        self._seen = 0
+
+    def __call__(self, count: int) -> list[int]:
+        """The rows to keep of the next batch, which has so many."""
+        places = [self.rank + self.world_size * (self._seen + row) for row in range(count)]
+        self._seen += count
+        return [row for row, place in enumerate(places) if place < self.size]
+
+    def reset(self) -> None:
+        """Begin again, with a new epoch."""
+        self._seen = 0
