@@ -123,6 +123,13 @@ EQUIVALENT = (
         "rows = np.minimum(",
         "speed only: the size of a block",
     ),
+    Equivalent(
+        "points",
+        "point_scores",
+        "frames.hops == frames.hops[0]",
+        "frames.hops != frames.hops[0]",
+        "speed only: the slow way finds the same rows",
+    ),
     Equivalent("points", None, "FEW_STEPS = ", None, "speed only: both ways find the lowest score"),
     Equivalent("points", "_no_values", "np.float16(0)", "np.float16(1)", "nobody looks at the values of a grid"),
     Equivalent("resample", "resample", "rows = np.maximum(", "rows = np.minimum(", "speed only: the size of a block"),
