@@ -9,6 +9,7 @@ import pytest
 from small_corpora import MS, TWO, TWO_SCORES, content, frames_of, references_of
 
 import spoofspan as ss
+import spoofspan.points
 import spoofspan.resample
 from spoofspan.operating_point import totals
 from spoofspan.points import Grid
@@ -200,6 +201,19 @@ def test_ignored_uncovered_time_leaves_no_undecided_points():
         assert (found.undecided_bona_fide, found.undecided_spoof) == (0, 0)
     mass = ss.point_mass(references, scores, 0.02, uncovered="ignore", slack=0.0)
     assert content(mass) == {0.1: (0, 1), 0.2: (0, 1), 0.3: (0, 1)}
+
+
+@pytest.mark.parametrize("empty", [0, 1, 2])
+def test_an_utterance_without_scores_leaves_its_points_undecided(empty):
+    """Two points of each class in every utterance; as ranges, and as frames."""
+    references = references_of(*[[(40, "b"), (80, "s")]] * 3)
+    ranges = {f"u{i}": [(0.0, 0.02, 0.9), (0.02, 0.08, 0.2 * i)] if i != empty else [] for i in range(3)}
+    frames = [[0.9, 0.2 * i, 0.2 * i, 0.2 * i] if i != empty else [] for i in range(3)]
+    expected = {0.9: (2, 0), **{0.2 * i: (1, 2) for i in range(3) if i != empty}}
+    for scores in (ss.Scores.from_ranges(ranges, higher="bonafide"), frames_of(*frames)):
+        mass = ss.point_mass(references, scores, 0.02, uncovered="unanswered")
+        assert content(mass) == expected
+        assert (totals(mass).undecided_bona_fide, totals(mass).undecided_spoof) == (2, 2)
 
 
 def test_a_corpus_of_one_score_can_leave_points_undecided():

@@ -26,6 +26,7 @@ COUNTED = "speed only: from how many scores on bincount is used; add.at sums the
 CORNERS = "speed only: more points are kept for the hull, which drops them itself"
 BENEATH = "speed only: the other end of the same axis-parallel step is on the hull instead"
 ONE_SIDED = "false positives do not depend on the spoof called, nor false negatives on the bona fide called"
+ONE_MORE = "only that there is a row after the last one matters, and not what or how many"
 LAST_ENDS = "speed only: the other branch finds the same ends by listing every frame"
 
 EQUIVALENT = (
@@ -138,6 +139,10 @@ EQUIVALENT = (
     Equivalent(
         "points", "_rounded_labels", "prepend=0", "prepend=1", "the first count is overwritten in the next line but one"
     ),
+    Equivalent("points", "_lowest", "max(initial=0)", "max(initial=1)", "speed only: one more look at the last row"),
+    Equivalent("points", "_lowest", "steps > FEW_STEPS", "steps >= FEW_STEPS", "speed only: as FEW_STEPS"),
+    Equivalent("points", "_lowest", "np.append(values, values[-1:])", "values[1:])", ONE_MORE),
+    Equivalent("points", "_lowest", "np.append(values, values[-1:])", "values[-2:])", ONE_MORE),
     Equivalent("points", "_lowest", "(last - first)", "(last + first)", "speed only: more looks at the last row"),
     Equivalent("resample", "resample", "empty = np.zeros(0", None, "only the extents of this labelling are used"),
     Equivalent("resample", "resample", "labelling = Labelling(", None, "only the extents of this labelling are used"),
