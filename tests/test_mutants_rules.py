@@ -1,5 +1,6 @@
 """Claims about the rules that mutation testing found unguarded (see tests/mutation/README.md)."""
 
+import dataclasses
 import math
 from fractions import Fraction
 
@@ -8,7 +9,7 @@ from small_corpora import TWO, TWO_SCORES
 
 import spoofspan as ss
 import spoofspan.rules
-from spoofspan.rules import rules_for
+from spoofspan.rules import Touched, rules_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
@@ -144,6 +145,12 @@ def test_stated_rules_go_before_those_of_the_convention():
         rules_for("range", "papers", {})
     with pytest.raises(ss.UsageError, match="defines no point-based measure"):
         rules_for("point", "wedefense", {})
+
+
+def test_rules_and_conventions_cannot_be_changed():
+    for thing in (ss.Rules(), ss.CONVENTIONS["paper"], Touched("gaps", "ignore", 1, 1)):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(thing, dataclasses.fields(thing)[0].name, None)
 
 
 def test_the_version_of_the_rules_is_part_of_every_signature():

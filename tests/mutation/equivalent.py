@@ -153,6 +153,13 @@ EQUIVALENT = (
         "uncovered='error'",
         "unneeded: score runs depend on this rule only where it is 'hold'",
     ),
+    Equivalent(
+        "resample",
+        "_last_ends",
+        "np.maximum(last, 0)",
+        "np.maximum(last, 1)",
+        "scores that end at 0 or before do not reach into the first nanosecond either",
+    ),
     Equivalent("resample", "_last_ends", "if scores.hops is not None and", "if scores.hops is None and", LAST_ENDS),
     Equivalent("resample", "_last_ends", "scores.origins is not None and", "scores.origins is None and", LAST_ENDS),
     Equivalent(
