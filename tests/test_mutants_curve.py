@@ -10,6 +10,8 @@ from small_corpora import MS, THREE, THREE_SCORES, TWO, TWO_SCORES, frames_of, r
 
 import spoofspan as ss
 import spoofspan.crossing
+import spoofspan.eer
+import spoofspan.overlaying
 from spoofspan.crossing import crossing
 from spoofspan.curve import error_curve_of
 from spoofspan.operating_point import OperatingPoint, point_at, totals

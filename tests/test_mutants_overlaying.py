@@ -6,7 +6,7 @@ from small_corpora import MS, THREE, THREE_SCORES, TWO, TWO_SCORES, content, fra
 
 import spoofspan as ss
 from spoofspan.operating_point import totals
-from spoofspan.rules import Touched, note_touched
+from spoofspan.rules import Touched
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
@@ -104,11 +104,3 @@ def test_dropped_bona_fide_utterances_are_reported():
     only = ss.References.from_ranges({"CON_1": ranges["CON_1"]}, {"CON_1": 0.04})
     with pytest.raises(ss.UndefinedMeasureError, match="leaves no utterance"):
         ss.overlay(only, scores.take(np.array([0])), utterances="drop-bonafide-CON")
-
-
-def test_touched_time_is_summed_over_the_utterances_that_have_some():
-    touched = []
-    note_touched(touched, "gaps", "ignore", np.array([0, 1500 * MS, 500 * MS]))
-    note_touched(touched, "snap", "2ns", np.zeros(3, np.int64))
-    assert touched == [Touched("gaps", "ignore", 2000 * MS, 2)]
-    assert touched[0].seconds == 2.0

@@ -9,6 +9,7 @@ import pytest
 from small_corpora import MS, TWO, TWO_SCORES, content, frames_of, references_of
 
 import spoofspan as ss
+import spoofspan.points
 import spoofspan.resample
 from spoofspan.operating_point import totals
 from spoofspan.points import Grid
@@ -116,13 +117,33 @@ def test_a_corpus_whose_points_are_all_rounded_away_has_no_eer():
             ss.point_eer(references, frames_of([0.9]), 0.02, label=label, last_point="round")
 
 
+@pytest.mark.parametrize("block", [1, 1 << 17])
 @pytest.mark.parametrize(
     ("edge", "bona_fide"), [(10, 0), (11, 1), (29, 1), (30, 2), (31, 2), (50, 2), (51, 3), (70, 4), (90, 4)]
 )
-def test_edges_are_rounded_to_points_half_to_even(edge, bona_fide):
-    references = references_of([(edge, "b"), (100, "s")], [(100, "b")])
-    mass = ss.point_mass(references, frames_of([0.5] * 5, [0.6] * 5), 0.02, label="rounded")
-    assert content(mass) == {0.5: (bona_fide, 5 - bona_fide), 0.6: (5, 0)}
+def test_edges_are_rounded_to_points_half_to_even(monkeypatch, edge, bona_fide, block):
+    monkeypatch.setattr(spoofspan.points, "ROWS_PER_BLOCK", block)
+    references = references_of([(edge, "b"), (100, "s")], [(100, "b")], [(60, "s"), (100, "b")])
+    mass = ss.point_mass(references, frames_of([0.5] * 5, [0.6] * 5, [0.7] * 5), 0.02, label="rounded")
+    assert content(mass) == {0.5: (bona_fide, 5 - bona_fide), 0.6: (5, 0), 0.7: (2, 3)}
+
+
+def test_products_of_long_points_and_a_small_fraction_are_exact():
+    """16 times 2**59 ns is 2**63; the other utterance is short, and has less spoof than a sixteenth."""
+    long = 2**59
+    references = ss.References.from_columns(
+        ["u", "v"],
+        [long + 7, 40],
+        [0, 2, 4],
+        np.array([0, long, 0, 39]),
+        np.array([long, long + 7, 39, 40]),
+        labels=[1, 2, 0, 1],
+    )
+    scores = ss.Scores.from_columns(
+        ["u", "v"], [0, 1, 2], [0.1, 0.9], starts=[0, 0], ends=[long + 7, 40], higher="bonafide"
+    )
+    mass = ss.point_mass(references, scores, (long + 4096) / 1e9, label=0.0625, nonspeech="ignore")
+    assert content(mass) == {0.1: (0, 1), 0.9: (1, 0)}
 
 
 @pytest.mark.parametrize("label", ["majority", 0.3, 1.0, 0.125])
@@ -180,6 +201,19 @@ def test_ignored_uncovered_time_leaves_no_undecided_points():
         assert (found.undecided_bona_fide, found.undecided_spoof) == (0, 0)
     mass = ss.point_mass(references, scores, 0.02, uncovered="ignore", slack=0.0)
     assert content(mass) == {0.1: (0, 1), 0.2: (0, 1), 0.3: (0, 1)}
+
+
+@pytest.mark.parametrize("empty", [0, 1, 2])
+def test_an_utterance_without_scores_leaves_its_points_undecided(empty):
+    """Two points of each class in every utterance; as ranges, and as frames."""
+    references = references_of(*[[(40, "b"), (80, "s")]] * 3)
+    ranges = {f"u{i}": [(0.0, 0.02, 0.9), (0.02, 0.08, 0.2 * i)] if i != empty else [] for i in range(3)}
+    frames = [[0.9, 0.2 * i, 0.2 * i, 0.2 * i] if i != empty else [] for i in range(3)]
+    expected = {0.9: (2, 0), **{0.2 * i: (1, 2) for i in range(3) if i != empty}}
+    for scores in (ss.Scores.from_ranges(ranges, higher="bonafide"), frames_of(*frames)):
+        mass = ss.point_mass(references, scores, 0.02, uncovered="unanswered")
+        assert content(mass) == expected
+        assert (totals(mass).undecided_bona_fide, totals(mass).undecided_spoof) == (2, 2)
 
 
 def test_a_corpus_of_one_score_can_leave_points_undecided():

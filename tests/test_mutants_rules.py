@@ -1,14 +1,16 @@
 """Claims about the rules that mutation testing found unguarded (see tests/mutation/README.md)."""
 
+import dataclasses
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
-from small_corpora import TWO, TWO_SCORES
+from small_corpora import MS, TWO, TWO_SCORES
 
 import spoofspan as ss
 import spoofspan.rules
-from spoofspan.rules import rules_for
+from spoofspan.rules import Touched, note_touched, rules_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
@@ -146,5 +148,19 @@ def test_stated_rules_go_before_those_of_the_convention():
         rules_for("point", "wedefense", {})
 
 
+def test_rules_and_conventions_cannot_be_changed():
+    for thing in (ss.Rules(), ss.CONVENTIONS["paper"], Touched("gaps", "ignore", 1, 1)):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(thing, dataclasses.fields(thing)[0].name, None)
+
+
 def test_the_version_of_the_rules_is_part_of_every_signature():
     assert "|rules:1|" in ss.range_eer(TWO, TWO_SCORES).signature.comparable
+
+
+def test_touched_time_is_summed_over_the_utterances_that_have_some():
+    touched = []
+    note_touched(touched, "gaps", "ignore", np.array([0, 1500 * MS, 500 * MS]))
+    note_touched(touched, "snap", "2ns", np.zeros(3, np.int64))
+    assert touched == [Touched("gaps", "ignore", 2000 * MS, 2)]
+    assert touched[0].seconds == 2.0

@@ -341,7 +341,7 @@ def _rows_under(
     over = np.zeros(utterance.size, bool)
     over[some] = block.ends(utterance[some], first[some]) <= starts[some]
     first = first + over
-    scored = some & (first <= last)
+    scored = first <= last
     base = block.offsets[utterance]
     return np.where(scored, base + first, 0), np.where(scored, base + last, 0), scored
 
@@ -353,7 +353,7 @@ def _lowest(values: Values | _Signed, first: Int64, last: Int64) -> Values:
     steps = int((last - first).max(initial=0))
     if steps > FEW_STEPS and isinstance(values, np.ndarray):
         # each pair of places is one stretch to reduce; the stretches between them are left out
-        places = np.stack((first, last + 1), axis=1).reshape(-1)
+        places = np.stack((first, last + 1), axis=1).ravel()
         return np.minimum.reduceat(np.append(values, values[-1:]), places)[::2]
     lowest = values[first]
     for step in range(1, steps + 1):

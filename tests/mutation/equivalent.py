@@ -26,6 +26,7 @@ COUNTED = "speed only: from how many scores on bincount is used; add.at sums the
 CORNERS = "speed only: more points are kept for the hull, which drops them itself"
 BENEATH = "speed only: the other end of the same axis-parallel step is on the hull instead"
 ONE_SIDED = "false positives do not depend on the spoof called, nor false negatives on the bona fide called"
+ONE_MORE = "only that there is a row after the last one matters, and not what or how many"
 LAST_ENDS = "speed only: the other branch finds the same ends by listing every frame"
 
 EQUIVALENT = (
@@ -123,6 +124,13 @@ EQUIVALENT = (
         "rows = np.minimum(",
         "speed only: the size of a block",
     ),
+    Equivalent(
+        "points",
+        "point_scores",
+        "frames.hops == frames.hops[0]",
+        "frames.hops != frames.hops[0]",
+        "speed only: the slow way finds the same rows",
+    ),
     Equivalent("points", None, "FEW_STEPS = ", None, "speed only: both ways find the lowest score"),
     Equivalent("points", "_no_values", "np.float16(0)", "np.float16(1)", "nobody looks at the values of a grid"),
     Equivalent("resample", "resample", "rows = np.maximum(", "rows = np.minimum(", "speed only: the size of a block"),
@@ -131,6 +139,10 @@ EQUIVALENT = (
     Equivalent(
         "points", "_rounded_labels", "prepend=0", "prepend=1", "the first count is overwritten in the next line but one"
     ),
+    Equivalent("points", "_lowest", "max(initial=0)", "max(initial=1)", "speed only: one more look at the last row"),
+    Equivalent("points", "_lowest", "steps > FEW_STEPS", "steps >= FEW_STEPS", "speed only: as FEW_STEPS"),
+    Equivalent("points", "_lowest", "np.append(values, values[-1:])", "values[1:])", ONE_MORE),
+    Equivalent("points", "_lowest", "np.append(values, values[-1:])", "values[-2:])", ONE_MORE),
     Equivalent("points", "_lowest", "(last - first)", "(last + first)", "speed only: more looks at the last row"),
     Equivalent("resample", "resample", "empty = np.zeros(0", None, "only the extents of this labelling are used"),
     Equivalent("resample", "resample", "labelling = Labelling(", None, "only the extents of this labelling are used"),
@@ -140,6 +152,13 @@ EQUIVALENT = (
         "uncovered='unanswered'",
         "uncovered='error'",
         "unneeded: score runs depend on this rule only where it is 'hold'",
+    ),
+    Equivalent(
+        "resample",
+        "_last_ends",
+        "np.maximum(last, 0)",
+        "np.maximum(last, 1)",
+        "scores that end at 0 or before do not reach into the first nanosecond either",
     ),
     Equivalent("resample", "_last_ends", "if scores.hops is not None and", "if scores.hops is None and", LAST_ENDS),
     Equivalent("resample", "_last_ends", "scores.origins is not None and", "scores.origins is None and", LAST_ENDS),
