@@ -7,7 +7,7 @@ Both normalise a recording to mean 0 and variance 1 and give frame k what happen
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -54,12 +54,17 @@ def at_least_a_frame(waves: Tensor) -> Tensor:
 
 
 class SpectralFrontEnd(nn.Module):
-    """Log power spectrum every 10 ms, then convolutions to 20 ms (or, without any, the mean of every two)."""
+    """Log power spectrum every 10 ms, each bin with mean 0 and deviation 1 over the training set, then convolutions.
+
+    The second convolution halves the rate to 20 ms; without any, every two spectra become their mean.
+    """
 
     def __init__(self, width: int, layers: int) -> None:
         super().__init__()
         bins = WINDOW // 2 + 1
         self.register_buffer("window", torch.hann_window(WINDOW), persistent=False)
+        self.register_buffer("mean", torch.zeros(bins))
+        self.register_buffer("deviation", torch.ones(bins))
         strides = [2 if layer == min(1, layers - 1) else 1 for layer in range(layers)]
         self.convolutions = nn.ModuleList(
             nn.Conv1d(width if layer else bins, width, 3, stride=stride, padding=1)
@@ -70,8 +75,8 @@ class SpectralFrontEnd(nn.Module):
 
     def forward(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
         """Features and how many of them are real."""
-        counts = ((samples - WINDOW) // SPECTRUM_HOP + 1).clamp(min=1)
-        x = zero_padding(self.log_spectrum(normalised(waves, samples)), counts)
+        spectrum, counts = self.log_spectrum(waves, samples)
+        x = zero_padding((spectrum - self.mean) / self.deviation, counts)
         if not self.convolutions:
             return self._halved(x, counts), (counts + 1) // 2
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
@@ -80,19 +85,26 @@ class SpectralFrontEnd(nn.Module):
             x = zero_padding(nn.functional.gelu(x), counts)
         return x, counts
 
-    def log_spectrum(self, waves: Tensor) -> Tensor:
-        """(utterances, time) -> (utterances, windows of 10 ms, bins), about zero on average."""
+    def log_spectrum(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
+        """(utterances, windows of 10 ms, bins), and how many windows are real."""
+        counts = ((samples - WINDOW) // SPECTRUM_HOP + 1).clamp(min=1)
         with torch.autocast(waves.device.type, enabled=False):
+            sound = at_least_a_frame(normalised(waves.float(), samples))
             spectrum = torch.stft(
-                at_least_a_frame(waves.float()),
-                WINDOW,
-                SPECTRUM_HOP,
-                window=self.window,
-                center=False,
-                return_complex=True,
-            )
-            power = spectrum.real.square() + spectrum.imag.square()
-            return ((power + FLOOR).log().transpose(1, 2) + 3) / 4
+                sound, WINDOW, SPECTRUM_HOP, window=self.window, center=False, return_complex=True
+            ).transpose(1, 2)
+            return (spectrum.real.square() + spectrum.imag.square() + FLOOR).log(), counts
+
+    @torch.no_grad()
+    def look_at(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
+        """Take mean and deviation of every bin from some sound, so that learning starts with numbers of one size."""
+        total, sums, squares = 0, torch.zeros_like(self.mean).double(), torch.zeros_like(self.mean).double()
+        for waves, samples in batches:
+            spectrum, counts = self.log_spectrum(waves, samples)
+            real = spectrum[real_steps(counts, spectrum.shape[1])].double()
+            total, sums, squares = total + len(real), sums + real.sum(0), squares + real.square().sum(0)
+        self.mean.copy_(sums / total)
+        self.deviation.copy_((squares / total - (sums / total).square()).clamp(min=1e-4).sqrt())
 
     @staticmethod
     def _halved(x: Tensor, counts: Tensor) -> Tensor:

@@ -36,6 +36,7 @@ from spoofspan.cm.loss import whole_loss
 from spoofspan.cm.validation import validate
 from spoofspan.errors import DataError, UsageError
 
+LOOKED_AT = 256  # pieces that a front-end sees before it learns
 PRECISIONS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -135,6 +136,7 @@ class _Loop:
     def _restore(self) -> None:
         path = self.folder / checkpoints.STATE
         if not path.is_file():
+            self._look_at_sound()
             if self.team.leads:
                 checkpoints.write_config(self.folder, self.config, self.model)
             self.history.keep(0)
@@ -152,6 +154,15 @@ class _Loop:
         if self.at.scaler:
             self.scaler.load_state_dict(self.at.scaler)
         self.history.keep(self.at.logged)
+
+    def _look_at_sound(self) -> None:
+        """Show a front-end that wants it what sound there is: the same pieces in every process."""
+        if not hasattr(self.model.front_end, "look_at"):
+            return
+        order = self.train.batches(1, self.config.training.seed, 0)[:LOOKED_AT]
+        with progress.progress("looking at spectra", total=len(order)):
+            batches = (self.train[chosen].to(self.team.device) for chosen in order)
+            self.model.front_end.look_at((batch.waves, batch.samples) for batch in batches)
 
     def _save(self) -> None:
         if not self.team.leads:
