@@ -5,8 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from spoofspan.cm.data import Corpus, TrainingData
-
 RATE = 16_000
 
 
@@ -54,6 +52,8 @@ def make_set(folder, name, count, seed, lengths=(0.8, 2.4)):
 
 def make_data(folder, train=8, dev=6):
     """Both sets, as training takes them."""
+    from spoofspan.cm.data import Corpus, TrainingData  # needs torch
+
     make_set(folder, "train", train, seed=1)
     make_set(folder, "dev", dev, seed=2)
     return TrainingData(
