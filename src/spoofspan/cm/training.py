@@ -52,7 +52,7 @@ class Trained:
 
 
 @dataclass
-class Progress:
+class Position:
     """How far a training is."""
 
     epoch: int = 0
@@ -124,7 +124,7 @@ class _Loop:
         learned = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         self.optimiser = torch.optim.Adam(learned, lr=config.training.learning_rate)
         self.scaler = torch.amp.GradScaler(team.device.type, enabled=config.training.precision == "fp16")
-        self.at = Progress(data=_digest(data))
+        self.at = Position(data=_digest(data))
         self.history = History(folder, enabled=team.leads)
         self._restore()
         self.parallel: Any = self.model
@@ -144,7 +144,7 @@ class _Loop:
         tensors, about = checkpoints.read_tensors(path)
         if about["data"] != self.at.data:
             raise UsageError(f"{path}: this training began with other data; resume with the same")
-        self.at = Progress(**about)
+        self.at = Position(**about)
         parts: dict[str, dict[str, Any]] = {"model": {}, "optimiser": {}}
         for name, tensor in tensors.items():
             part, _, rest = name.partition("/")
