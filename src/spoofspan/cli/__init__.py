@@ -13,6 +13,7 @@ from typing import Annotated, TextIO
 import typer
 
 from spoofspan import SpoofspanError, SpoofspanWarning, __version__, progress
+from spoofspan.cli.cm import app as cm
 from spoofspan.cli.compare import compare
 from spoofspan.cli.corpus import app as corpus
 from spoofspan.cli.demo import demo
@@ -42,6 +43,7 @@ app.command()(diff_references)
 app.command()(explain)
 app.command()(demo)
 app.add_typer(corpus, name="corpus")
+app.add_typer(cm, name="cm")
 
 
 def _print_version(wanted: bool) -> None:

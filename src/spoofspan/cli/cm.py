@@ -1,0 +1,314 @@
+"""``spoofspan cm``: train the countermeasure, score recordings with it, and say what a checkpoint is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spoofspan.cli import options as o
+from spoofspan.cli.completion import among
+from spoofspan.errors import UsageError
+
+if TYPE_CHECKING:
+    from spoofspan.cm.config import Config
+    from spoofspan.cm.data import Corpus
+
+
+app = typer.Typer(no_args_is_help=True, help="Train the countermeasure, and score recordings (needs the extra cm).")
+
+
+def _presets() -> list[str]:
+    from spoofspan.cm.config import PRESETS
+
+    return list(PRESETS)
+
+
+def _scorers() -> list[str]:
+    from spoofspan.cm.scoring import JOINT_DETECTOR
+
+    return [JOINT_DETECTOR]
+
+
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset", help="paper-multi, paper-single-20, ..., small-cpu, baseline.", autocompletion=among(_presets)
+    ),
+]
+Device = Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:0; without it, a GPU if there is one.")]
+Channel = Annotated[
+    str | None, typer.Option("--channel", help="Of sound with several channels: mix, or a number from 0 on.")
+]
+
+
+@app.command()
+def train(
+    *,
+    train: Annotated[
+        str, typer.Option("--train", help="partialspoof:FOLDER:SET, or references in any format (with --sounds).")
+    ],
+    dev: Annotated[str, typer.Option("--dev", help="The same for the development set.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the checkpoint.")],
+    preset: Preset = None,
+    config: Annotated[Path | None, typer.Option("--config", help="TOML file; cm info --preset prints one.")] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change one value: training.seed=10, front_end.checkpoint=FOLDER; may be repeated."),
+    ] = None,
+    sounds: Annotated[Path | None, typer.Option("--sounds", help="Folder of sound files, by utterance id.")] = None,
+    durations: o.Durations = None,
+    reference_source: o.ReferenceSource = None,
+    channel: Channel = None,
+    gaps: Annotated[str | None, typer.Option("--gaps", help="Time without a label, see explain gaps.")] = None,
+    nonspeech: Annotated[str | None, typer.Option("--nonspeech", help="Ranges labelled non-speech.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in --out.")] = False,
+    device: Device = None,
+    processes: Annotated[int, typer.Option("--processes", min=1, help="Train with so many processes here.")] = 1,
+    output: o.OutputFormat = o.Output.text,
+    quiet: o.Quiet = False,
+) -> None:
+    """Train a countermeasure.
+
+    The folder is a checkpoint of the best epoch from the first epoch on. A training that was killed goes on with
+    --resume, and ends with the same weights.
+
+    For example:
+
+      spoofspan cm train --preset small-cpu --train partialspoof:corpus:train --dev partialspoof:corpus:dev --out small
+
+      spoofspan cm train --preset paper-multi --set training.seed=10 --train ... --dev ... --out paper-10
+
+      torchrun --no-python --nproc-per-node 4 spoofspan cm train ...
+    """
+    from spoofspan.cm.extra import require
+
+    require("torch", "safetensors")
+    from spoofspan.cm.data import TrainingData
+    from spoofspan.cm.training import train as train_model
+
+    chosen = _config(preset, config, change, {"gaps": gaps, "nonspeech": nonspeech})
+    found = [_corpus(where, sounds, durations, reference_source, channel) for where in (train, dev)]
+    done = train_model(
+        chosen, TrainingData(*found), out, resume=resume, device=device, processes=processes, say=not quiet
+    )
+    facts = {
+        "checkpoint": str(done.folder),
+        "epochs": done.epochs,
+        "best_epoch": done.best_epoch,
+        done.stop_on: done.best,
+    }
+    o.deliver(_facts(facts, output), None, False)
+
+
+@app.command()
+def score(
+    *,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CHECKPOINT AUDIO...",
+            help="Folder of a checkpoint; then sound files, folders, lists (.lst, .txt, .scp) or - (stdin).",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the scores.")],
+    dataset: o.DatasetSpec = None,
+    preset: Annotated[
+        str | None,
+        typer.Option("--preset", help="joint-detector: a scorer without a checkpoint.", autocompletion=among(_scorers)),
+    ] = None,
+    official: Annotated[
+        str | None,
+        typer.Option("--official-pickle", help="Also write {SET}_score_ali_2.pkl, ..., as the published code does."),
+    ] = None,
+    channel: Channel = None,
+    device: Device = None,
+    output: o.OutputFormat = o.Output.text,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Score recordings.
+
+    One Parquet file for each resolution, and a table of utterance scores. High scores mean bona fide.
+
+    For example:
+
+      spoofspan cm score small recordings/ --out scores
+
+      spoofspan cm score small --dataset partialspoof:corpus:eval --out scores
+
+      spoofspan eval --dataset partialspoof:corpus:eval scores/scores_20ms.parquet
+
+      spoofspan cm score --preset joint-detector recordings/ --out joints
+    """
+    from spoofspan.cm.recordings import find_recordings, sounds_of_dataset
+    from spoofspan.cm.scoring import JOINT_DETECTOR
+    from spoofspan.cm.scoring import score as score_audio
+
+    given = list(words or ())
+    if preset is not None and preset != JOINT_DETECTOR:
+        raise UsageError(f"--preset {preset}: only {JOINT_DETECTOR} scores without a training; give a CHECKPOINT")
+    if preset is None and not given:
+        raise UsageError("give a CHECKPOINT and AUDIO, or --preset joint-detector and AUDIO")
+    checkpoint = preset or given.pop(0)
+    if (dataset is None) == (not given):
+        raise UsageError("give AUDIO (files, folders, lists, -) or --dataset, one of them")
+    sounds = find_recordings(given, channel=channel) if dataset is None else sounds_of_dataset(dataset, channel=channel)
+    done = score_audio(checkpoint, sounds, out, device=device, official=official, force=force)
+    facts: dict[str, Any] = {
+        "recordings": done.recordings,
+        "seconds": round(done.seconds, 3),
+        "times_real_time": round(done.speed, 1),
+        "files": [str(path) for path in done.files.values()],
+    }
+    o.deliver(_facts(facts, output), None, False)
+
+
+@app.command()
+def info(
+    checkpoint: Annotated[str | None, typer.Argument(help="Folder of a checkpoint.")] = None,
+    preset: Preset = None,
+    output: o.OutputFormat = o.Output.text,
+) -> None:
+    """Say what a checkpoint or a preset is.
+
+    With --preset: the configuration as TOML, a file for cm train --config. Without anything: the presets.
+
+    For example:
+
+      spoofspan cm info small
+
+      spoofspan cm info --preset paper-multi > mine.toml
+    """
+    from spoofspan.cm.config import PRESETS
+    from spoofspan.cm.config import preset as preset_called
+    from spoofspan.cm.extra import require
+
+    if checkpoint is not None and preset is not None:
+        raise UsageError("give a CHECKPOINT or --preset, not both")
+    if preset is not None:
+        o.deliver(preset_called(preset).to_toml(), None, False)
+        return
+    require("torch", "safetensors")
+    if checkpoint is None:
+        o.deliver(_presets_table(list(PRESETS.values()), output), None, False)
+        return
+    from spoofspan.cm import checkpoints
+    from spoofspan.cm.building import count_parameters
+
+    where = Path(checkpoint)
+    found = checkpoints.load(where)
+    counted = count_parameters(found.config, checkpoints.read_architecture(where))
+    facts = {
+        "configuration": found.config.name,
+        "branches": list(found.config.network.branches),
+        "parameters": counted.total,
+        "front_end": counted.front_end,
+        "post_net": counted.post_net,
+        "heads": counted.heads,
+        "longest_seconds": found.config.network.longest / 50,
+        **found.about,
+    }
+    o.deliver(_facts(facts, output), None, False)
+
+
+@app.command()
+def convert(
+    official: Annotated[Path, typer.Argument(metavar="OFFICIAL", help="Weights of the published code (.pt).")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder of the checkpoint.")],
+) -> None:
+    """Make a checkpoint of the published code's weights.
+
+    The file is read without running what a pickle may contain. The checkpoint has the published model's padding of the
+    last pooling (legacy_pool_padding), since its weights were learned with it.
+    """
+    from spoofspan.cm.extra import require
+
+    require("torch", "transformers", "safetensors")
+    from spoofspan.cm.official import convert as convert_weights
+
+    done = convert_weights(official, out)
+    typer.echo(f"{out}: {done.total:,} parameters", err=True)
+
+
+def _config(preset: str | None, path: Path | None, changes: list[str] | None, rules: dict[str, str | None]) -> Config:
+    from spoofspan.cm.config import Config
+    from spoofspan.cm.config import preset as preset_called
+
+    if (preset is None) == (path is None):
+        raise UsageError("give --preset or --config, one of them")
+    chosen = preset_called(preset) if preset is not None else Config.from_file(str(path))
+    for change in changes or ():
+        key, is_one, value = change.partition("=")
+        section, _, name = key.strip().partition(".")
+        if not is_one or not name:
+            raise UsageError(f"--set {change}: write SECTION.NAME=VALUE, for example training.seed=10")
+        chosen = chosen.changed({section: {name: _value(value.strip())}}, "--set")
+    given = {rule: value for rule, value in rules.items() if value is not None}
+    return chosen.changed({"labels": given}, "rules") if given else chosen
+
+
+def _value(text: str) -> Any:
+    """A number, true or false, a list with commas, or a word."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text.split(",") if "," in text else text
+
+
+def _corpus(where: str, sounds: Path | None, durations: str | None, source: str | None, channel: str | None) -> Corpus:
+    from spoofspan.cm.audio import check_channel
+    from spoofspan.cm.data import Corpus
+
+    check_channel(channel)
+    if where.startswith("partialspoof:"):
+        if sounds is not None or durations is not None:
+            raise UsageError("--sounds and --durations do not go with partialspoof:FOLDER:SET, whose folder has both")
+        return Corpus.from_dataset(where, source=source, channel=channel)
+    if sounds is None:
+        raise UsageError(f"{where}: give the folder of the sound files as well (--sounds)")
+    if source is not None:
+        raise UsageError("--reference-source goes with partialspoof:FOLDER:SET")
+    return Corpus.from_files(where, sounds, durations=durations, channel=channel)
+
+
+def _facts(facts: dict[str, Any], output: o.Output) -> str:
+    """Names and values."""
+    if output is o.Output.json:
+        return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+    from spoofspan.cm.history import flattened
+    from spoofspan.report.tables import Table
+
+    rows: list[tuple[str, str]] = []
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            rows += [(f"{name}/{key}", f"{one:.4g}") for key, one in flattened(value).items()]
+        elif isinstance(value, list):
+            rows += [(name if not i else "", str(one)) for i, one in enumerate(value)]
+        else:
+            rows.append((name, _shown(value)))
+    return Table(("", "value"), tuple(rows)).render(output.value)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _presets_table(presets: list[Config], output: o.Output) -> str:
+    from spoofspan.cm.building import count_parameters
+
+    counted = {one.name: count_parameters(one) for one in presets}
+    if output is o.Output.json:
+        sizes = {name: vars(one) | {"total": one.total} for name, one in counted.items()}
+        return json.dumps(sizes, indent=2) + "\n"
+    from spoofspan.report.tables import Table
+
+    rows = [
+        (name, *(f"{number:,}" for number in (one.front_end, one.post_net, one.heads, one.total)))
+        for name, one in counted.items()
+    ]
+    return Table(("preset", "front-end", "post-net", "heads", "parameters"), tuple(rows)).render(output.value)

@@ -1,0 +1,265 @@
+"""What is to be trained, and how: frozen dataclasses, TOML files, presets.
+
+A preset is a whole configuration by name; ``spoofspan cm info --preset small-cpu`` prints it as the TOML file that
+``spoofspan cm train --config`` reads. Unknown names and values are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from spoofspan.cm.timing import BRANCHES, COARSEST, SEGMENT_BRANCHES
+from spoofspan.errors import DataError, UsageError, nearest_name
+from spoofspan.rules import Rules
+
+PAPER_CHECKPOINT = "facebook/wav2vec2-large-robust"
+CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
+    "front_end": {"kind": ("wav2vec2", "spectral")},
+    "network": {"kind": ("gmlp", "logistic")},
+    "training": {"precision": ("fp32", "bf16", "fp16"), "shuffle_labels": ("no", "frames", "utterances")},
+}
+
+
+@dataclass(frozen=True)
+class FrontEnd:
+    """Sound to features every 20 ms."""
+
+    kind: str = "spectral"
+    checkpoint: str = ""  # wav2vec 2.0: where training starts from, a Hugging Face folder or name
+    width: int = 128  # of the spectral one; a checkpoint has its own
+    layers: int = 3  # convolutions of the spectral one; 0: the bare log spectrum
+    gradient_checkpointing: bool = False  # less memory, more time
+
+
+@dataclass(frozen=True)
+class Network:
+    """Features to scores."""
+
+    kind: str = "gmlp"
+    branches: tuple[str, ...] = BRANCHES  # those that are there and trained
+    blocks: int = 5  # gMLP blocks in each branch
+    frames: int = 2001  # of 20 ms, the longest input of the gMLP
+    halve_width: bool = True  # pool features as well as time
+    utterance_dropout: float = 0.7
+    share_utterance_head: bool = True  # the utterance branch has the class vectors of the 640 ms branch
+    legacy_pool_padding: bool = False  # only for weights of the published code
+
+    @property
+    def longest(self) -> int:
+        """The most frames of one input: whole windows of every scale, each with its row of the gMLP."""
+        # the padded pooling of the published code has one window more than there is time for
+        return (self.frames // COARSEST - self.legacy_pool_padding) * COARSEST
+
+
+@dataclass(frozen=True)
+class Training:
+    """The recipe."""
+
+    seed: int = 1
+    epochs: int = 1000
+    batch_size: int = 8  # utterances of one step, over all processes and accumulated batches
+    learning_rate: float = 1e-5
+    halve_every: int = 10  # epochs; 0: never
+    patience: int = 50  # epochs without a new best before training stops
+    stop_on: str = "loss"  # of the development set: loss, range-eer, point-eer@20ms, utterance-eer
+    precision: str = "fp32"
+    accumulate: int = 1  # parts that a process makes of its share of a batch
+    shuffle_labels: str = "no"  # labels that cannot be learned, as a check of the whole
+    save_every: int = 0  # steps between two saved states; 0: after every epoch only
+    workers: int = 0  # processes that read sound
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Rules for references that leave something open, see ``docs/rules.md``."""
+
+    gaps: str = "error"
+    nonspeech: str = "error"
+
+    @property
+    def rules(self) -> Rules:
+        """These rules; a window is spoof if any of it is."""
+        return Rules(gaps=self.gaps, nonspeech=self.nonspeech, label="any")  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Config:
+    """A whole configuration."""
+
+    name: str = "custom"
+    front_end: FrontEnd = field(default_factory=FrontEnd)
+    network: Network = field(default_factory=Network)
+    training: Training = field(default_factory=Training)
+    labels: Labels = field(default_factory=Labels)
+
+    def __post_init__(self) -> None:
+        for section, choices in CHOICES.items():
+            for key, valid in choices.items():
+                value = getattr(getattr(self, section), key)
+                if value not in valid:
+                    raise UsageError(f"{section}.{key} = {value!r}: {nearest_name(value, valid)}")
+        self._check_branches()
+        self._check_numbers()
+        self._check_stop()
+        _ = self.labels.rules  # unknown rules are refused there
+
+    def _check_branches(self) -> None:
+        network = self.network
+        for branch in network.branches:
+            if branch not in BRANCHES:
+                raise UsageError(f"network.branches: no branch {branch!r}: {nearest_name(branch, BRANCHES)}")
+        if not network.branches or len(set(network.branches)) != len(network.branches):
+            raise UsageError("network.branches must name at least one branch, and none twice")
+        if self.training.stop_on != "loss" and not set(network.branches) & set(SEGMENT_BRANCHES):
+            raise UsageError("training.stop_on: without a branch of windows there is only the loss to stop on")
+
+    def _check_numbers(self) -> None:
+        least = {
+            "front_end": {"width": 1, "layers": 0},
+            "network": {"blocks": 1, "longest": COARSEST, "utterance_dropout": 0},
+            "training": {"epochs": 1, "batch_size": 1, "halve_every": 0, "patience": 1, "accumulate": 1}
+            | {"save_every": 0, "workers": 0, "seed": 0},
+        }
+        for section, bounds in least.items():
+            for key, bound in bounds.items():
+                value = getattr(getattr(self, section), key)
+                if value < bound:
+                    raise UsageError(f"{section}.{key} = {value!r}: must be at least {bound}")
+        if not self.training.learning_rate > 0:
+            raise UsageError(f"training.learning_rate = {self.training.learning_rate!r}: must be positive")
+        if not self.network.utterance_dropout < 1:
+            raise UsageError(f"network.utterance_dropout = {self.network.utterance_dropout!r}: must be below 1")
+
+    def _check_stop(self) -> None:
+        stop_on = self.training.stop_on
+        if stop_on == "loss":
+            return
+        from spoofspan.measures import Measure
+
+        if not Measure.parse(stop_on).family.endswith("-eer"):
+            raise UsageError(f"training.stop_on = {stop_on!r}: must be loss or an EER, which is better when lower")
+
+    def to_toml(self) -> str:
+        """Write as TOML."""
+        lines = [f"name = {_toml(self.name)}"]
+        for section in fields(self)[1:]:
+            lines += ["", f"[{section.name}]"]
+            lines += [f"{key} = {_toml(value)}" for key, value in asdict(getattr(self, section.name)).items()]
+        return "\n".join(lines) + "\n"
+
+    @classmethod
+    def from_toml(cls, text: str, source: str = "configuration") -> Config:
+        r"""Read TOML. What it does not say is as in the preset that ``preset`` names, or else the default.
+
+        >>> Config.from_toml('preset = "small-cpu"\n[training]\nseed = 10').training.seed
+        10
+        """
+        if sys.version_info >= (3, 11):
+            import tomllib
+        else:
+            import tomli as tomllib
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise DataError(f"{source}: no TOML ({error}); correct it") from None
+        base = preset(content.pop("preset")) if "preset" in content else cls()
+        return base.changed(content, source)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Config:
+        """Read a TOML file."""
+        try:
+            text = Path(path).expanduser().read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path}: cannot be read ({error})") from None
+        return cls.from_toml(text, str(path))
+
+    def changed(self, changes: Mapping[str, Any], source: str = "configuration") -> Config:
+        """Change some values: ``{"training": {"seed": 10}}``."""
+        result: dict[str, Any] = {}
+        for key, value in changes.items():
+            names = {one.name for one in fields(self)}
+            if key not in names:
+                raise UsageError(f"{source}: nothing is called {key!r}: {nearest_name(key, names)}")
+            old = getattr(self, key)
+            result[key] = _changed(old, value, f"{source}: {key}") if key != "name" else _typed(old, value, source)
+        return replace(self, **result)
+
+
+def _changed(section: Any, changes: Any, source: str) -> Any:
+    if not isinstance(changes, Mapping):
+        raise UsageError(f"{source} is a section of several values, not {changes!r}")
+    names = {one.name for one in fields(section)}
+    for key in changes:
+        if key not in names:
+            raise UsageError(f"{source}: nothing is called {key!r}: {nearest_name(key, names)}")
+    typed = {key: _typed(getattr(section, key), value, f"{source}.{key}") for key, value in changes.items()}
+    return replace(section, **typed)
+
+
+def _typed(old: Any, value: Any, source: str) -> Any:
+    """A value of the same type as the old one."""
+    if isinstance(old, tuple) and isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    if isinstance(old, float) and type(value) in (int, float):
+        return float(value)
+    if type(value) is not type(old):
+        raise UsageError(f"{source} = {value!r}: must be of the kind of {old!r}")
+    return value
+
+
+def _toml(value: Any) -> str:
+    # the strings, numbers, lists and booleans of JSON are TOML, but for the few characters that only TOML escapes
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+# ---------------------------------------------------------------- presets
+
+PAPER = Config("paper-multi", FrontEnd("wav2vec2", PAPER_CHECKPOINT))
+SMALL = Config(
+    "small-cpu",
+    FrontEnd("spectral", width=128, layers=3),
+    Network(blocks=2, frames=384, halve_width=False, utterance_dropout=0.2, share_utterance_head=False),
+    Training(epochs=12, learning_rate=1e-3, halve_every=4, patience=4, stop_on="range-eer"),
+)
+BASELINE = Config(
+    "baseline",
+    FrontEnd("spectral", layers=0),
+    Network("logistic", frames=384, halve_width=False, utterance_dropout=0.0, share_utterance_head=False),
+    Training(epochs=12, learning_rate=1e-2, halve_every=4, patience=4, stop_on="range-eer"),
+)
+PRESETS: dict[str, Config] = {
+    one.name: one
+    for one in (
+        PAPER,
+        *(
+            replace(
+                PAPER,
+                name=f"paper-single-{branch.removesuffix('ms')}",
+                network=replace(PAPER.network, branches=(branch,)),
+            )
+            for branch in SEGMENT_BRANCHES
+        ),
+        SMALL,
+        BASELINE,
+    )
+}
+
+
+def preset(name: str) -> Config:
+    """A configuration by its name.
+
+    >>> preset("paper-single-160").network.branches
+    ('160ms',)
+    >>> preset("small")
+    Traceback (most recent call last):
+    spoofspan.errors.UsageError: no preset is called 'small': did you mean 'small-cpu'? (valid: baseline, ...
+    """
+    if name not in PRESETS:
+        raise UsageError(f"no preset is called {name!r}: {nearest_name(name, PRESETS)}")
+    return PRESETS[name]

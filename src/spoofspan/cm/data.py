@@ -1,0 +1,214 @@
+"""Corpora and batches.
+
+An utterance longer than the network allows is cut into pieces of about equal length, at edges of the coarsest windows;
+every piece is an utterance of its own. Pieces of similar length share a batch, so that little of it is padding. Which
+pieces are in which batch follows from the seed and the epoch alone, whoever asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from spoofspan.cm.audio import Sound, sounds_in
+from spoofspan.cm.config import Config
+from spoofspan.cm.labels import TARGET, Targets, WindowLabels, shuffled
+from spoofspan.cm.timing import COARSEST, HOP, RATE, frame_count, samples_of
+from spoofspan.errors import Problems, UsageError
+from spoofspan.formats.partialspoof_dataset import read_dataset
+from spoofspan.formats.reading import read_references
+from spoofspan.nanoseconds import SECOND, seconds_text
+from spoofspan.progress import progress
+from spoofspan.references import References
+
+MOST_OFF = 50_000_000  # ns by which a recording may miss its duration
+POOL = 32  # batches that are sorted by length together
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """References, and the sound of each utterance."""
+
+    references: References
+    sounds: tuple[Sound, ...]
+    samples: tuple[int, ...]  # at 16 kHz
+
+    @classmethod
+    def of(cls, references: References, sounds: dict[str, Sound]) -> Corpus:
+        """Find the sound of every utterance, and check that it is as long as the references say."""
+        problems = Problems()
+        missing = [utterance for utterance in references.utterances if utterance not in sounds]
+        problems.extend((f"utterance {utterance!r} has no sound file" for utterance in missing), len(missing))
+        problems.raise_if_any("give the folder that has them all")
+        found = tuple(sounds[utterance] for utterance in references.utterances)
+        with progress("looking at sound files", total=len(found)) as advance:
+            samples = []
+            for sound in found:
+                samples.append(sound.samples)
+                advance(1)
+        lengths = np.array(samples, np.int64) * SECOND // RATE
+        if references.durations is None:
+            return cls(replace(references, durations=lengths), found, tuple(samples))
+        off = np.flatnonzero(np.abs(references.durations - lengths) > MOST_OFF)
+        problems.extend(
+            (
+                f"utterance {references.utterances[i]!r}: {found[i].name} lasts {seconds_text(int(lengths[i]))}, its "
+                f"duration is {seconds_text(int(references.durations[i]))}"
+                for i in off.tolist()
+            ),
+            off.size,
+        )
+        problems.raise_if_any("references and sound must be of the same recordings")
+        return cls(references, found, tuple(samples))
+
+    @classmethod
+    def from_dataset(cls, spec: str, *, source: str | None = None, channel: str | None = None) -> Corpus:
+        """One set of a database by its folder, ``partialspoof:FOLDER:SET``; sound in SET/con_wav."""
+        dataset = read_dataset(spec, source=source)
+        for folder in (dataset.folder, dataset.folder / "database"):
+            sounds = folder / dataset.subset / "con_wav"
+            if sounds.is_dir():
+                return cls.of(dataset.references, sounds_in(sounds, channel))
+        raise UsageError(f"{spec}: there is no folder {dataset.subset}/con_wav with the sound of the set")
+
+    @classmethod
+    def from_files(
+        cls, references: str, sounds: str | Path, *, durations: str | None = None, channel: str | None = None
+    ) -> Corpus:
+        """References in any format, and a folder of sound files named after the utterances."""
+        found = read_references(references, durations=durations)
+        return cls.of(found, sounds_in(Path(sounds).expanduser(), channel))
+
+    def __len__(self) -> int:
+        return len(self.sounds)
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts."""
+        return sum(self.samples) / RATE
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """What to learn from, and what to stop by."""
+
+    train: Corpus
+    dev: Corpus
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of an utterance that the network takes at once."""
+
+    utterance: int
+    start: int  # frames
+    frames: int
+    samples: int
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Padded sound and targets of some pieces."""
+
+    pieces: tuple[int, ...]
+    waves: Tensor  # (pieces, time)
+    samples: Tensor
+    targets: dict[str, Tensor]  # of each branch: (pieces, windows)
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on a device."""
+        targets = {name: one.to(device) for name, one in self.targets.items()}
+        return Batch(self.pieces, self.waves.to(device), self.samples.to(device), targets)
+
+
+def pieces_of(samples: Sequence[int], longest: int) -> list[Piece]:
+    """Cut recordings into pieces of at most so many frames.
+
+    >>> [(one.start, one.frames) for one in pieces_of([samples_of(70)], 64)]
+    [(0, 64), (64, 6)]
+    >>> [(one.start, one.frames) for one in pieces_of([samples_of(150)], 96)]
+    [(0, 96), (96, 54)]
+    """
+    found = []
+    for utterance, size in enumerate(samples):
+        frames = frame_count(size)
+        count = -(-frames // longest)
+        step = -(-frames // count // COARSEST) * COARSEST if count > 1 else frames
+        for start in range(0, frames, step):
+            length = min(step, frames - start)
+            last = start + length == frames
+            found.append(Piece(utterance, start, length, size - start * HOP if last else samples_of(length)))
+    return found
+
+
+class Pieces(Dataset):
+    """The pieces of a corpus with their targets."""
+
+    def __init__(self, corpus: Corpus, config: Config, *, shuffle: str = "no") -> None:
+        network = config.network
+        self.corpus = corpus
+        self.pieces = pieces_of(corpus.samples, network.longest)
+        labels = WindowLabels(
+            corpus.references, config.labels.rules, network.branches, legacy=network.legacy_pool_padding
+        )
+        targets = [labels.of(one.utterance, one.start, one.frames) for one in self.pieces]
+        self.targets = shuffled(targets, shuffle, config.training.seed)
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def __getitem__(self, chosen: Sequence[int]) -> Batch:
+        """Read the pieces of one batch."""
+        waves = [self._wave(self.pieces[i]) for i in chosen]
+        return Batch(
+            tuple(chosen),
+            torch.nn.utils.rnn.pad_sequence([torch.from_numpy(wave) for wave in waves], batch_first=True),
+            torch.tensor([wave.size for wave in waves]),
+            {name: _padded([self.targets[i][name] for i in chosen]) for name in self.targets[chosen[0]]},
+        )
+
+    def _wave(self, piece: Piece) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+        start = piece.start * HOP
+        return self.corpus.sounds[piece.utterance].read(start, start + piece.samples)
+
+    def windows(self, chosen: Sequence[int]) -> dict[str, int]:
+        """How many windows of each branch count in some pieces."""
+        return {
+            name: sum(int(np.count_nonzero(self.targets[i][name] != TARGET["not counted"])) for i in chosen)
+            for name in self.targets[0]
+        }
+
+    def batches(self, size: int, seed: int, epoch: int) -> list[list[int]]:
+        """Batches of pieces of similar length, in random order."""
+        return bucketed_batches([one.frames for one in self.pieces], size, seed, epoch)
+
+    def in_order(self, size: int) -> list[list[int]]:
+        """Batches from short to long, for what has no order."""
+        order = sorted(range(len(self.pieces)), key=lambda i: (self.pieces[i].frames, i))
+        return [order[first : first + size] for first in range(0, len(order), size)]
+
+
+def _padded(targets: list[Targets]) -> Tensor:
+    tensors = [torch.from_numpy(one.astype(np.int64)) for one in targets]
+    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=TARGET["not counted"])
+
+
+def bucketed_batches(lengths: Sequence[int], size: int, seed: int, epoch: int) -> list[list[int]]:
+    """Every index once: shuffled, sorted by length within pools of some batches, cut, and the batches shuffled.
+
+    >>> sorted(i for batch in bucketed_batches([5, 3, 9, 1, 7], 2, seed=1, epoch=0) for i in batch)
+    [0, 1, 2, 3, 4]
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(lengths)).tolist()
+    batches = []
+    for first in range(0, len(order), size * POOL):
+        pool = sorted(order[first : first + size * POOL], key=lambda i: lengths[i])
+        batches += [pool[at : at + size] for at in range(0, len(pool), size)]
+    return [batches[i] for i in random.permutation(len(batches)).tolist()]

@@ -1,0 +1,22 @@
+"""What the countermeasure needs beyond the package, and how to get it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from spoofspan.errors import UsageError
+
+INSTALL = "pip install 'spoofspan[cm]'"
+
+
+def require(*packages: str) -> None:
+    """Refuse to go on without these packages.
+
+    >>> require("numpy")
+    >>> require("torch_of_tomorrow")
+    Traceback (most recent call last):
+    spoofspan.errors.UsageError: this needs torch_of_tomorrow, which is not installed; pip install 'spoofspan[cm]'
+    """
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"this needs {', '.join(missing)}, which is not installed; {INSTALL}")

@@ -1,0 +1,233 @@
+"""Front-ends: sound at 16 kHz -> features every 20 ms, with the number of real frames of each recording.
+
+Both normalise a recording to mean 0 and variance 1 and give frame k what happens in the samples
+[320 k, 320 k + 400), so that there are floor((samples - 400) / 320) + 1 frames (:mod:`spoofspan.cm.timing`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from spoofspan.cm.config import FrontEnd
+from spoofspan.cm.extra import require
+from spoofspan.cm.masking import normalised, real_steps, zero_padding
+from spoofspan.cm.timing import HOP, WINDOW
+from spoofspan.errors import UsageError
+
+SPECTRUM_HOP = 160  # samples; the first convolution but one halves the rate
+FLOOR = 1e-5  # power below which the spectrum is silence
+# the architecture of wav2vec 2.0 large, for counting its parameters without its weights
+LARGE: dict[str, Any] = {
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "intermediate_size": 4096,
+    "feat_extract_norm": "layer",
+    "conv_bias": True,
+    "do_stable_layer_norm": True,
+}
+KERNELS, STRIDES = (10, 3, 3, 3, 3, 2, 2), (5, 2, 2, 2, 2, 2, 2)  # of its convolutions, as of every other one
+# hidden states must be there every time, and nothing of the input is hidden
+UNDISTURBED: dict[str, Any] = {
+    "layerdrop": 0.0,
+    "apply_spec_augment": False,
+    "mask_time_prob": 0.0,
+    "mask_feature_prob": 0.0,
+}
+
+
+def frames_in(samples: Tensor) -> Tensor:
+    """How many frames each recording has."""
+    return ((samples - WINDOW) // HOP + 1).clamp(min=1)
+
+
+def at_least_a_frame(waves: Tensor) -> Tensor:
+    """Fill a batch of very short recordings up with silence."""
+    return nn.functional.pad(waves, (0, max(WINDOW - waves.shape[1], 0)))
+
+
+class SpectralFrontEnd(nn.Module):
+    """Log power spectrum every 10 ms, each bin with mean 0 and deviation 1 over the training set, then convolutions.
+
+    The second convolution halves the rate to 20 ms; without any, every two spectra become their mean.
+    """
+
+    def __init__(self, width: int, layers: int) -> None:
+        super().__init__()
+        bins = WINDOW // 2 + 1
+        self.register_buffer("window", torch.hann_window(WINDOW), persistent=False)
+        self.register_buffer("mean", torch.zeros(bins))
+        self.register_buffer("deviation", torch.ones(bins))
+        strides = [2 if layer == min(1, layers - 1) else 1 for layer in range(layers)]
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(width if layer else bins, width, 3, stride=stride, padding=1)
+            for layer, stride in enumerate(strides)
+        )
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(layers))
+        self.width = width if layers else bins
+
+    def forward(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
+        """Features and how many of them are real."""
+        spectrum, counts = self.log_spectrum(waves, samples)
+        x = zero_padding((spectrum - self.mean) / self.deviation, counts)
+        if not self.convolutions:
+            return self._halved(x, counts), (counts + 1) // 2
+        for convolution, norm in zip(self.convolutions, self.norms, strict=True):
+            counts = (counts + convolution.stride[0] - 1) // convolution.stride[0]
+            x = norm(convolution(x.transpose(1, 2)).transpose(1, 2))
+            x = zero_padding(nn.functional.gelu(x), counts)
+        return x, counts
+
+    def log_spectrum(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
+        """(utterances, windows of 10 ms, bins), and how many windows are real."""
+        counts = ((samples - WINDOW) // SPECTRUM_HOP + 1).clamp(min=1)
+        with torch.autocast(waves.device.type, enabled=False):
+            sound = at_least_a_frame(normalised(waves.float(), samples))
+            spectrum = torch.stft(
+                sound, WINDOW, SPECTRUM_HOP, window=self.window, center=False, return_complex=True
+            ).transpose(1, 2)
+            return (spectrum.real.square() + spectrum.imag.square() + FLOOR).log(), counts
+
+    @torch.no_grad()
+    def look_at(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
+        """Take mean and deviation of every bin from some sound, so that learning starts with numbers of one size."""
+        total, sums, squares = 0, torch.zeros_like(self.mean).double(), torch.zeros_like(self.mean).double()
+        for waves, samples in batches:
+            spectrum, counts = self.log_spectrum(waves, samples)
+            real = spectrum[real_steps(counts, spectrum.shape[1])].double()
+            total, sums, squares = total + len(real), sums + real.sum(0), squares + real.square().sum(0)
+        self.mean.copy_(sums / total)
+        self.deviation.copy_((squares / total - (sums / total).square()).clamp(min=1e-4).sqrt())
+
+    @staticmethod
+    def _halved(x: Tensor, counts: Tensor) -> Tensor:
+        """The mean of every two steps, of one where it is the last."""
+        x = nn.functional.pad(x, (0, 0, 0, x.shape[1] % 2)).unflatten(1, (-1, 2))
+        real = real_steps(counts, 2 * x.shape[1]).unflatten(1, (-1, 2))
+        return x.sum(2) / real.sum(2).clamp(min=1)[..., None]
+
+
+class Wav2Vec2FrontEnd(nn.Module):
+    """wav2vec 2.0: the hidden states of all layers, mixed by a softmax over learned weights that start uniform.
+
+    The convolutional encoder stays as it is; the transformer is fine-tuned.
+    """
+
+    def __init__(self, encoder: Any, *, gradient_checkpointing: bool = False) -> None:
+        super().__init__()
+        self.encoder = encoder
+        encoder.feature_extractor.requires_grad_(False)
+        if gradient_checkpointing:
+            encoder.gradient_checkpointing_enable({"use_reentrant": False})
+        self.width = encoder.config.hidden_size
+        self.mix = nn.Parameter(torch.zeros(encoder.config.num_hidden_layers + 1))
+        # group normalisation looks along time, so it would see the padding: such a checkpoint takes one at a time
+        self.one_by_one = encoder.config.feat_extract_norm == "group"
+
+    def train(self, mode: bool = True) -> Wav2Vec2FrontEnd:
+        """Switch the mode of all but the frozen part."""
+        super().train(mode)
+        self.encoder.feature_extractor.eval()
+        return self
+
+    def forward(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
+        """Features and how many of them are real."""
+        counts = frames_in(samples)
+        waves = at_least_a_frame(normalised(waves, samples))
+        length = samples.clamp(min=WINDOW)
+        if not self.one_by_one:
+            return zero_padding(self._mixed(waves, real_steps(length, waves.shape[1])), counts), counts
+        alone = [self._mixed(wave[None, :n], None)[0] for wave, n in zip(waves, length.tolist(), strict=True)]
+        return nn.utils.rnn.pad_sequence(alone, batch_first=True), counts
+
+    def _mixed(self, waves: Tensor, real: Tensor | None) -> Tensor:
+        states: list[Tensor] = []
+        with _inputs_of(self.encoder.encoder.layers, states):
+            last = self.encoder(waves, attention_mask=None if real is None else real.long()).last_hidden_state
+        weights = self.mix.softmax(0)
+        return sum(weight * state for weight, state in zip(weights, [*states, last], strict=True))
+
+
+@contextmanager
+def _inputs_of(layers: Any, states: list[Tensor]) -> Iterator[None]:
+    """Keep the input of every layer; which hidden states transformers hands out depends on its version."""
+    handles = [layer.register_forward_pre_hook(lambda _, inputs: states.append(inputs[0])) for layer in layers]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# ---------------------------------------------------------------- building
+
+
+def build_front_end(front_end: FrontEnd, architecture: str | None = None) -> nn.Module:
+    """Build a front-end. ``architecture`` is that of a wav2vec 2.0 whose weights come later (JSON).
+
+    Without it, a wav2vec 2.0 has the weights of its checkpoint.
+    """
+    if front_end.kind == "spectral":
+        return SpectralFrontEnd(front_end.width, front_end.layers)
+    require("transformers")
+    encoder = _empty(json.loads(architecture)) if architecture else _pretrained(front_end.checkpoint)
+    return Wav2Vec2FrontEnd(encoder, gradient_checkpointing=front_end.gradient_checkpointing)
+
+
+def architecture_of(front_end: nn.Module) -> str | None:
+    """What :func:`build_front_end` needs to build the same without a checkpoint; None where it needs nothing."""
+    if not isinstance(front_end, Wav2Vec2FrontEnd):
+        return None
+    return json.dumps(front_end.encoder.config.to_diff_dict(), indent=2, sort_keys=True, default=str)
+
+
+def large_architecture() -> str:
+    """The architecture of wav2vec 2.0 large."""
+    return json.dumps(LARGE)
+
+
+def _empty(architecture: dict[str, Any]) -> Any:
+    from transformers import Wav2Vec2Config, Wav2Vec2Model
+
+    return Wav2Vec2Model(Wav2Vec2Config(**(architecture | UNDISTURBED)))
+
+
+def _pretrained(checkpoint: str) -> Any:
+    from transformers import Wav2Vec2Config, Wav2Vec2Model
+
+    if not checkpoint:
+        raise UsageError("front_end.checkpoint is empty; name a wav2vec 2.0 checkpoint of Hugging Face, or its folder")
+    is_folder = Path(checkpoint).expanduser().is_dir()
+    where = str(Path(checkpoint).expanduser()) if is_folder else checkpoint
+    try:
+        stated, _ = Wav2Vec2Config.get_config_dict(where, local_files_only=is_folder)
+        _check(stated, checkpoint)
+        config = Wav2Vec2Config.from_dict(stated | UNDISTURBED)
+        # weights that are a pickle are read without running it
+        return Wav2Vec2Model.from_pretrained(where, config=config, local_files_only=is_folder, weights_only=True)
+    except (OSError, ValueError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(
+            f"the wav2vec 2.0 checkpoint {checkpoint!r} cannot be loaded ({str(error).splitlines()[0]}); "
+            "give a folder that transformers saved, or a name that can be downloaded"
+        ) from None
+
+
+def _check(stated: dict[str, Any], checkpoint: str) -> None:
+    """Refuse another kind of model, and frames of another length."""
+    if stated.get("model_type", "wav2vec2") != "wav2vec2":
+        raise UsageError(f"{checkpoint!r} is a model of type {stated['model_type']!r}; give a wav2vec 2.0 checkpoint")
+    hop, window = 1, 1
+    for kernel, stride in zip(stated.get("conv_kernel", KERNELS), stated.get("conv_stride", STRIDES), strict=True):
+        window += (kernel - 1) * hop
+        hop *= stride
+    if (hop, window) != (HOP, WINDOW):
+        raise UsageError(f"{checkpoint!r} has a frame of {window} samples every {hop}; they must be {WINDOW} and {HOP}")

@@ -1,0 +1,36 @@
+"""Padding is never seen: masks of what is real in a batch of different lengths.
+
+A batch is (utterances, time, ...), with the number of real steps of each utterance beside it. Whatever looks along time
+must give, for each utterance, what it would give for that utterance alone.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def real_steps(counts: Tensor, longest: int) -> Tensor:
+    """Which steps are real: (utterances, time), true before the end of each.
+
+    >>> real_steps(torch.tensor([1, 3]), 3).int().tolist()
+    [[1, 0, 0], [1, 1, 1]]
+    """
+    return torch.arange(longest, device=counts.device) < counts[:, None]
+
+
+def zero_padding(x: Tensor, counts: Tensor) -> Tensor:
+    """Set what is past the end of each utterance to zero."""
+    return x.masked_fill(~real_steps(counts, x.shape[1])[..., None], 0.0)
+
+
+def mean_over_time(x: Tensor, counts: Tensor) -> Tensor:
+    """The mean of the real steps: (utterances, time, features) -> (utterances, features)."""
+    return zero_padding(x, counts).sum(1) / counts[:, None]
+
+
+def normalised(waves: Tensor, samples: Tensor) -> Tensor:
+    """Every recording with mean 0 and variance 1; padding stays zero."""
+    x = zero_padding(waves[..., None], samples)
+    x = zero_padding(x - mean_over_time(x, samples)[:, None], samples)
+    return (x / (mean_over_time(x * x, samples)[:, None] + 1e-5).sqrt())[..., 0]

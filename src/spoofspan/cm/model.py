@@ -1,0 +1,153 @@
+r"""The countermeasure: sound in, one score per window of every resolution out, high for bona fide.
+
+::
+
+    sound -> front-end -> x0 --pool--> x1 --pool--> x2 -- ... --> x5         chain: 20, 40, ..., 640 ms
+                          |            |            |             |  \
+                       branch       branch       branch        branch  dropout, branch, mean over time
+                          |            |            |             |            |
+                        head         head         head          head         head           two cosines each
+
+``x_i = Linear(max-pool of x_{i-1})``, over pairs of steps and (``halve_width``) pairs of features. A head has two unit
+class vectors, spoof and bona fide; its outputs are the cosines between them and the embedding, and the score is the
+second one. Only the branches asked for are there, and as much of the chain as they need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from spoofspan.cm.config import Network
+from spoofspan.cm.gmlp import Branch
+from spoofspan.cm.masking import mean_over_time, real_steps, zero_padding
+from spoofspan.cm.timing import SCALES, UTTERANCE, pooled_count, scale_of
+
+BONA_FIDE_CLASS = 1  # column of the head
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """What one branch made of a batch."""
+
+    values: Tensor  # (utterances, windows, features)
+    counts: Tensor  # real windows of each utterance
+
+
+class Pool(nn.Module):
+    """One step of the chain: half as many windows, and half as many features if asked for."""
+
+    def __init__(self, width: int, network: Network, *, last: bool) -> None:
+        super().__init__()
+        self.legacy = network.legacy_pool_padding
+        self.padded = self.legacy and last
+        self.features = 2 if network.halve_width else 1
+        self.linear = nn.Linear(width // self.features, width // self.features)
+
+    def forward(self, x: Tensor, counts: Tensor) -> Embeddings:
+        """Pool pairs; a last step without a partner stays alone."""
+        shorter = pooled_count(counts, legacy=self.legacy, padded=self.padded)
+        # padding must not be the larger one of a pair; what comes of padding alone is zeroed
+        x = x.masked_fill(~real_steps(counts, x.shape[1])[..., None], -torch.inf)
+        left = int(self.padded)
+        x = nn.functional.pad(x, (0, 0, left, 2 - (left + x.shape[1]) % 2), value=-torch.inf)
+        x = torch.maximum(x[:, 0::2], x[:, 1::2])[:, : int(shorter.max())]
+        if self.features == 2:
+            x = torch.maximum(x[..., 0::2], x[..., 1::2])
+        return Embeddings(self.linear(zero_padding(x, shorter)), shorter)
+
+
+class CosineHead(nn.Module):
+    """The cosines between embeddings and the two class vectors: spoof, bona fide."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(nn.functional.normalize(torch.empty(width, 2).uniform_(-1, 1), dim=0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., width) -> (..., 2), in full precision."""
+        x, weight = nn.functional.normalize(x.float(), dim=-1), nn.functional.normalize(self.weight.float(), dim=0)
+        return (x @ weight).clamp(-1, 1)
+
+
+class PostNet(nn.Module):
+    """Chain and branches: features every 20 ms -> embeddings of every branch."""
+
+    def __init__(self, width: int, network: Network) -> None:
+        super().__init__()
+        self.names = network.branches
+        widths = [width]
+        self.chain = nn.ModuleList()
+        for scale in range(1, 1 + max(map(scale_of, self.names))):
+            pool = Pool(widths[-1], network, last=scale == SCALES - 1)
+            self.chain.append(pool)
+            widths.append(pool.linear.out_features)
+        self.embedded = {name: widths[scale_of(name)] // 2 for name in self.names}
+        self.branches = nn.ModuleDict(
+            {
+                name: Branch(widths[scale_of(name)], network.blocks, network.frames // 2 ** scale_of(name))
+                for name in self.names
+            }
+        )
+        self.dropout = nn.Dropout(network.utterance_dropout)
+
+    def forward(self, x: Tensor, counts: Tensor) -> dict[str, Embeddings]:
+        """Embed a batch; the embedding of an utterance is one window."""
+        scales = [Embeddings(x, counts)]
+        for pool in self.chain:
+            scales.append(pool(scales[-1].values, scales[-1].counts))
+        found = {}
+        for name in self.names:
+            step = scales[scale_of(name)]
+            if name == UTTERANCE:
+                values = self.branches[name](self.dropout(step.values), step.counts)
+                whole = mean_over_time(values, step.counts)[:, None]
+                found[name] = Embeddings(whole, torch.ones_like(step.counts))
+            else:
+                found[name] = Embeddings(self.branches[name](step.values, step.counts), step.counts)
+        return found
+
+
+class Heads(nn.Module):
+    """One head per branch."""
+
+    def __init__(self, embedded: dict[str, int], *, share: bool) -> None:
+        super().__init__()
+        self.shared = "640ms" if share and "640ms" in embedded else None
+        self.of = nn.ModuleDict(
+            {name: CosineHead(width) for name, width in embedded.items() if name != UTTERANCE or self.shared is None}
+        )
+
+    def forward(self, name: str, embeddings: Tensor) -> Tensor:
+        """The cosines of one branch."""
+        return self.of[self.shared if name == UTTERANCE and self.shared else name](embeddings)
+
+
+class Countermeasure(nn.Module):
+    """Front-end, post-net and heads."""
+
+    def __init__(self, front_end: nn.Module, network: Network) -> None:
+        super().__init__()
+        self.front_end = front_end
+        self.post_net = PostNet(front_end.width, network)
+        self.heads = Heads(self.post_net.embedded, share=network.share_utterance_head)
+
+    def embed(self, waves: Tensor, samples: Tensor) -> dict[str, Embeddings]:
+        """The embeddings of a padded batch: (utterances, time) at 16 kHz, and how much of each is real."""
+        features, counts = self.front_end(waves, samples)
+        return self.post_net(features, counts)
+
+    def outputs(self, name: str, embeddings: Tensor) -> Tensor:
+        """What the loss of a branch is made of."""
+        return self.heads(name, embeddings)
+
+    def forward(self, waves: Tensor, samples: Tensor) -> dict[str, Tensor]:
+        """The outputs of every branch: (utterances, windows, 2)."""
+        return {name: self.outputs(name, one.values) for name, one in self.embed(waves, samples).items()}
+
+
+def scores(outputs: Tensor) -> Tensor:
+    """The score of every window, high for bona fide: the last column of the outputs of a branch."""
+    return outputs[..., -1].float()

@@ -1,0 +1,221 @@
+"""Scoring: recordings of any length and rate -> scores of every resolution, with exact times.
+
+What is longer than the network allows is scored in windows that overlap; of each, the scores near an inner edge are
+left to the neighbour, who sees more around them::
+
+    sound     |-----------------------------------------|
+    windows   |-----------------|
+                         |------------------|
+                                       |----------------|
+    kept      |--------------|----------|---------------|
+
+Windows begin where a window of every resolution begins, so that score k of a resolution r is the one of the time
+[k r, (k + 1) r). Memory does not grow with the length of a recording, but for its scores.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.cm.audio import Samples, Sound
+from spoofspan.cm.recordings import find_recordings
+from spoofspan.cm.timing import COARSEST, HOP, RATE, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
+from spoofspan.columns import offsets_of
+from spoofspan.errors import UsageError
+from spoofspan.formats import parquet, partialspoof_scores
+from spoofspan.formats.utterance_scores import write_asvspoof5
+from spoofspan.formats.writing import check_target, write_atomically
+from spoofspan.progress import progress
+from spoofspan.scores import Scores
+from spoofspan.utterance_scores import UtteranceScores
+
+CONTEXT = COARSEST  # frames that a window sees beyond what is kept of it
+AT_ONCE = 8  # windows in a batch
+JOINT_DETECTOR = "joint-detector"
+PER_SECOND = 100  # units in the names of the official score files
+
+Float32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """A part of a recording: its sound, and which of its frames count."""
+
+    recording: int
+    wave: Samples
+    first: int  # frame
+    last: int | None  # one past the last frame; None: all that there are
+
+
+class Scorer(Protocol):
+    """Something that scores windows."""
+
+    longest: int  # frames of a window
+    branches: tuple[str, ...]
+
+    def score(self, windows: Sequence[Window]) -> list[dict[str, Float32]]:
+        """For each window the scores of each branch that count; of the utterance, what :meth:`whole` needs."""
+        ...
+
+    def whole(self, parts: list[Float32]) -> float:
+        """The score of an utterance from what was said of its windows."""
+        ...
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What was written."""
+
+    files: dict[str, Path]  # by branch
+    recordings: int
+    seconds: float  # of sound
+    took: float  # seconds
+
+    @property
+    def speed(self) -> float:
+        """How many times faster than real time."""
+        return self.seconds / self.took if self.took else float("inf")
+
+
+def score(
+    checkpoint: str | Path,
+    audio: str | Path | Sequence[str | Path] | Mapping[str, Sound],
+    out: str | Path,
+    *,
+    channel: str | None = None,
+    device: str | None = None,
+    official: str | None = None,
+    force: bool = False,
+) -> Scored:
+    """Score recordings with a checkpoint (a folder, or ``"joint-detector"``), into files in a folder.
+
+    ``audio`` is what :func:`spoofspan.cm.recordings.find_recordings` takes, or recordings by id. ``official`` is the
+    name of a set: scores are also written as the pickles of the published code, ``{set}_score_ali_2.pkl``, ....
+    """
+    sounds = dict(audio) if isinstance(audio, Mapping) else find_recordings(audio, channel=channel)
+    scorer = load_scorer(checkpoint, device)
+    folder = Path(out).expanduser()
+    files = _targets(folder, scorer.branches, official)
+    for path in files.values():
+        if folder.is_dir():
+            check_target(path, force)
+    began = time.monotonic()
+    made, seconds = score_sounds(scorer, sounds)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(files, made, force)
+    return Scored(files, len(sounds), seconds, time.monotonic() - began)
+
+
+def load_scorer(checkpoint: str | Path, device: str | None = None) -> Scorer:
+    """What scores: a checkpoint, or the detector of joints, which needs none."""
+    if str(checkpoint) == JOINT_DETECTOR:
+        from spoofspan.cm.joints import JointDetector
+
+        return JointDetector()
+    from spoofspan.cm.extra import require
+
+    require("torch", "safetensors")
+    from spoofspan.cm.network_scorer import NetworkScorer
+
+    return NetworkScorer.of(checkpoint, device)
+
+
+def score_sounds(scorer: Scorer, sounds: Mapping[str, Sound]) -> tuple[dict[str, Scores | UtteranceScores], float]:
+    """Score recordings; returns the scores of each branch, and how many seconds of sound there were."""
+    parts: list[dict[str, list[Float32]]] = [{name: [] for name in scorer.branches} for _ in sounds]
+    samples = 0
+    with progress("scoring", total=len(sounds), unit="recordings") as advance:
+        waiting: list[Window] = []
+        for window, new in _all_windows(sounds.values(), scorer.longest):
+            waiting.append(window)
+            samples += new
+            if len(waiting) == AT_ONCE:
+                _collect(scorer, waiting, parts)
+                waiting = []
+            advance(int(window.last is None))
+        if waiting:
+            _collect(scorer, waiting, parts)
+    return {name: _together(scorer, name, list(sounds), parts) for name in scorer.branches}, samples / RATE
+
+
+def _all_windows(sounds: Iterable[Sound], longest: int) -> Iterator[tuple[Window, int]]:
+    """The windows of all recordings, and how many samples of each are new."""
+    for recording, sound in enumerate(sounds):
+        before = 0
+        for window, end in windows_of(recording, sound.blocks(), longest):
+            yield window, end - before
+            before = end
+
+
+def windows_of(recording: int, blocks: Iterable[Samples], longest: int) -> Iterator[tuple[Window, int]]:
+    """Cut sound that comes in blocks into windows of at most so many frames; also says up to which sample.
+
+    >>> sound = [np.zeros(samples_of(150), np.float32)]
+    >>> [(one.first, one.last, end // 320) for one, end in windows_of(0, sound, 96)]
+    [(0, 64, 96), (32, 64, 128), (32, None, 150)]
+    """
+    start = kept = 0  # frames; what waits begins at the start
+    waiting = np.zeros(0, np.float32)
+    for block in blocks:
+        waiting = np.concatenate((waiting, block))
+        while waiting.size >= samples_of(longest + 1):
+            window = Window(recording, waiting[: samples_of(longest)].copy(), kept - start, longest - CONTEXT)
+            yield window, start * HOP + samples_of(longest)
+            kept = start + longest - CONTEXT
+            waiting = waiting[(kept - CONTEXT - start) * HOP :]
+            start = kept - CONTEXT
+    yield Window(recording, waiting, kept - start, None), start * HOP + waiting.size
+
+
+def _collect(scorer: Scorer, windows: list[Window], parts: list[dict[str, list[Float32]]]) -> None:
+    for window, found in zip(windows, scorer.score(windows), strict=True):
+        for name, values in found.items():
+            parts[window.recording][name].append(values)
+
+
+def _together(
+    scorer: Scorer, name: str, ids: list[str], parts: list[dict[str, list[Float32]]]
+) -> Scores | UtteranceScores:
+    if name == UTTERANCE:
+        return UtteranceScores(tuple(ids), np.array([scorer.whole(one[name]) for one in parts]), "bonafide")
+    values = [np.concatenate(one[name]) for one in parts]
+    return Scores.from_columns(
+        ids,
+        offsets_of([one.size for one in values]),
+        np.concatenate(values),
+        hop=resolution(scale_of(name)),
+        higher="bonafide",
+    )
+
+
+# ---------------------------------------------------------------- files
+
+
+def _targets(folder: Path, branches: Iterable[str], official: str | None) -> dict[str, Path]:
+    files = {}
+    for name in branches:
+        files[name] = folder / (f"scores_{name}.parquet" if name in SEGMENT_BRANCHES else f"scores_{name}.tsv")
+        if official is not None and name in SEGMENT_BRANCHES:
+            units = round(resolution(scale_of(name)) * PER_SECOND)
+            files[f"{name}, official"] = folder / f"{official}_score_ali_{units}.pkl"
+    if official is not None and not official.replace("-", "").replace("_", "").isalnum():
+        raise UsageError(f"{official!r} is no name of a set, such as dev or eval")
+    return files
+
+
+def _write(files: dict[str, Path], made: Mapping[str, Any], force: bool) -> None:
+    for what, path in files.items():
+        scores = made[what.partition(",")[0]]
+        if isinstance(scores, UtteranceScores):
+            write_atomically(path, write_asvspoof5(scores), force)
+        elif path.suffix == ".pkl":
+            write_atomically(path, partialspoof_scores.write(scores), force)
+        else:
+            write_atomically(path, parquet.write_scores(scores), force)

@@ -1,0 +1,299 @@
+"""Training: epochs of batches, a look at the development set after each, and a state that survives a kill.
+
+Everything random follows from the seed and from where the training is (epoch, step, process), never from what was
+drawn before. So a training that was interrupted and goes on ends with the same weights, to the bit, as one that was
+not.
+
+The loss of a batch is divided by the windows of the *whole* batch, known beforehand; processes and accumulated parts
+add up to its gradient.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+from spoofspan import progress
+from spoofspan.cm import checkpoints
+from spoofspan.cm.building import build
+from spoofspan.cm.config import Config
+from spoofspan.cm.data import Batch, Pieces, TrainingData
+from spoofspan.cm.distributed import Team, joined, launch
+from spoofspan.cm.extra import require
+from spoofspan.cm.history import History
+from spoofspan.cm.loss import whole_loss
+from spoofspan.cm.validation import validate
+from spoofspan.errors import DataError, UsageError
+
+LOOKED_AT = 256  # pieces that a front-end sees before it learns
+PRECISIONS = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The outcome: where the checkpoint is, and its best epoch."""
+
+    folder: Path
+    epochs: int
+    best_epoch: int
+    best: float
+    stop_on: str
+
+
+@dataclass
+class Position:
+    """How far a training is."""
+
+    epoch: int = 0
+    step: int = 0  # of this epoch
+    loss: float = 0.0  # sum over the steps of this epoch
+    best: float = float("inf")
+    best_epoch: int = -1
+    logged: int = 0  # lines of metrics
+    scaler: dict[str, Any] = field(default_factory=dict)  # of fp16
+    data: str = ""  # what is learned from, as a digest
+
+
+def train(
+    config: Config,
+    data: TrainingData,
+    out: str | Path,
+    *,
+    resume: bool = False,
+    device: str | None = None,
+    processes: int = 1,
+    say: bool = False,
+) -> Trained:
+    """Train a model into a folder, which is a checkpoint of the best epoch from the first one on.
+
+    ``resume`` goes on where a training was interrupted. ``processes`` train together on this machine. ``say`` prints a
+    line after each epoch to stderr.
+    """
+    require("torch", "safetensors")
+    folder = Path(out).expanduser()
+    _check_folder(folder, config, resume)
+    if processes > 1:
+        launch(_train, (config, data, folder, device, say), processes)
+    else:
+        _train(config, data, folder, device, say)
+    _, about = checkpoints.read_tensors(folder / checkpoints.STATE)
+    return Trained(folder, about["epoch"], about["best_epoch"], about["best"], config.training.stop_on)
+
+
+def _check_folder(folder: Path, config: Config, resume: bool) -> None:
+    """Refuse before long work what would be refused after it."""
+    there = (folder / checkpoints.CONFIG).is_file()
+    if there and not resume:
+        raise UsageError(f"{str(folder)!r} has a training already; go on with resume=True (--resume), or name another")
+    if there and Config.from_file(folder / checkpoints.CONFIG) != config:
+        raise UsageError(f"{folder / checkpoints.CONFIG} is another configuration; resume with the one it began with")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{str(folder)!r} is a file; name a folder")
+
+
+def _train(config: Config, data: TrainingData, folder: Path, device: str | None, say: bool) -> None:
+    with joined(device) as team, torch.random.fork_rng():
+        _Loop(config, data, folder, team, say).run()
+
+
+class _Loop:
+    """One process of a training."""
+
+    def __init__(self, config: Config, data: TrainingData, folder: Path, team: Team, say: bool) -> None:
+        self.config, self.folder, self.team, self.say = config, folder, team, say
+        if config.training.precision == "fp16" and team.device.type != "cuda":
+            raise UsageError("training.precision = 'fp16' needs a GPU; use bf16 or fp32")
+        with progress.progress("labelling windows"):
+            self.train = Pieces(data.train, config, shuffle=config.training.shuffle_labels)
+            self.dev = Pieces(data.dev, config)
+        torch.manual_seed(config.training.seed)
+        # what goes on needs no checkpoint to start from
+        architecture = checkpoints.read_architecture(folder) if (folder / checkpoints.STATE).is_file() else None
+        self.model = build(config, architecture).to(team.device)
+        learned = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        self.optimiser = torch.optim.Adam(learned, lr=config.training.learning_rate)
+        self.scaler = torch.amp.GradScaler(team.device.type, enabled=config.training.precision == "fp16")
+        self.at = Position(data=_digest(data))
+        self.history = History(folder, enabled=team.leads)
+        self._restore()
+        self.parallel: Any = self.model
+        if team.size > 1:
+            self.parallel = nn.parallel.DistributedDataParallel(self.model, broadcast_buffers=False)
+
+    # ------------------------------------------------------------ going on
+
+    def _restore(self) -> None:
+        path = self.folder / checkpoints.STATE
+        if not path.is_file():
+            self._look_at_sound()
+            if self.team.leads:
+                checkpoints.write_config(self.folder, self.config, self.model)
+            self.history.keep(0)
+            return
+        tensors, about = checkpoints.read_tensors(path)
+        if about["data"] != self.at.data:
+            raise UsageError(f"{path}: this training began with other data; resume with the same")
+        self.at = Position(**about)
+        parts: dict[str, dict[str, Any]] = {"model": {}, "optimiser": {}}
+        for name, tensor in tensors.items():
+            part, _, rest = name.partition("/")
+            parts[part][rest] = tensor
+        self.model.load_state_dict(parts["model"])
+        checkpoints.restore_optimiser(self.optimiser, self.model, parts["optimiser"])
+        if self.at.scaler:
+            self.scaler.load_state_dict(self.at.scaler)
+        self.history.keep(self.at.logged)
+
+    def _look_at_sound(self) -> None:
+        """Show a front-end that wants it what sound there is: the same pieces in every process."""
+        if not hasattr(self.model.front_end, "look_at"):
+            return
+        order = self.train.batches(1, self.config.training.seed, 0)[:LOOKED_AT]
+        with progress.progress("looking at spectra", total=len(order)):
+            batches = (self.train[chosen].to(self.team.device) for chosen in order)
+            self.model.front_end.look_at((batch.waves, batch.samples) for batch in batches)
+
+    def _save(self) -> None:
+        if not self.team.leads:
+            return
+        self.at.scaler = self.scaler.state_dict()
+        tensors = {f"model/{name}": tensor for name, tensor in self.model.state_dict().items()}
+        remembered = checkpoints.optimiser_tensors(self.optimiser, self.model)
+        tensors |= {f"optimiser/{name}": tensor for name, tensor in remembered.items()}
+        checkpoints.write_tensors(self.folder / checkpoints.STATE, tensors, asdict(self.at))
+
+    # ------------------------------------------------------------ the loop
+
+    def run(self) -> None:
+        recipe = self.config.training
+        while self.at.epoch < recipe.epochs and self.at.epoch - self.at.best_epoch <= recipe.patience:
+            began = time.monotonic()
+            steps = self._epoch()
+            found = validate(self.model, self.dev, self.config, self.team)
+            is_best = found.stop_on < self.at.best
+            if is_best:
+                self.at.best, self.at.best_epoch = found.stop_on, self.at.epoch
+                if self.team.leads:
+                    about = {"epoch": self.at.epoch, recipe.stop_on: found.stop_on, "dev": found.measures}
+                    checkpoints.write_model(self.folder, self.model, about)
+            line = {
+                "epoch": self.at.epoch,
+                "steps": steps,
+                "learning_rate": self._learning_rate(),
+                "train_loss": self.at.loss / steps,
+                "dev_loss": found.loss,
+                "dev": found.measures,
+                "best": is_best,
+                "seconds": round(time.monotonic() - began, 3),
+            }
+            self.at.logged += 1
+            self.history.add(line)
+            self._tell(line, found.stop_on)
+            self.at.epoch, self.at.step, self.at.loss = self.at.epoch + 1, 0, 0.0
+            self._save()
+        self.history.close()
+
+    def _epoch(self) -> int:
+        """Go through all batches once; returns how many there are."""
+        recipe, epoch = self.config.training, self.at.epoch
+        for group in self.optimiser.param_groups:
+            group["lr"] = self._learning_rate()
+        self.parallel.train()
+        batches = self.train.batches(recipe.batch_size, recipe.seed, epoch)
+        parts = [_parts(self.team.share(chosen), chosen, recipe.accumulate) for chosen in batches]
+        reading = self._reader([part for step in parts[self.at.step :] for part in step])
+        with progress.progress(f"epoch {epoch}", total=len(batches), unit="batches") as advance:
+            advance(self.at.step)
+            while self.at.step < len(batches):
+                step = self.at.step
+                torch.manual_seed(_seed(recipe.seed, epoch, step, self.team.rank))
+                idle = not self.team.share(batches[step])
+                loss = self._step([next(reading) for _ in parts[step]], self.train.windows(batches[step]), idle)
+                self.at.loss += self.team.sum(loss)
+                self.at.step += 1
+                advance(1)
+                if recipe.save_every and self.at.step % recipe.save_every == 0:
+                    self._save()
+        return len(batches)
+
+    def _reader(self, parts: list[list[int]]) -> Iterator[Batch]:
+        workers = self.config.training.workers
+        return iter(DataLoader(self.train, sampler=parts, batch_size=None, num_workers=workers))
+
+    def _step(self, parts: list[Batch], windows: dict[str, int], idle: bool) -> float:
+        """Learn from this process's share of one batch; returns its part of the loss."""
+        self.optimiser.zero_grad(set_to_none=True)
+        total = 0.0
+        for number, part in enumerate(parts, 1):
+            wait = self.team.size > 1 and number < len(parts)
+            with self.parallel.no_sync() if wait else nullcontext():
+                batch = part.to(self.team.device)
+                with self._precision():
+                    outputs = self.parallel(batch.waves, batch.samples)
+                loss = whole_loss(outputs, batch.targets, windows) * (0.0 if idle else 1.0)
+                # the parallel model takes the mean over the processes, and the sum is wanted
+                self.scaler.scale(loss * self.team.size).backward()
+            total += float(loss.detach())
+        if not torch.isfinite(torch.tensor(total)):
+            raise DataError(
+                f"the loss is no finite number in epoch {self.at.epoch}, step {self.at.step}; "
+                "lower training.learning_rate, or use training.precision = 'fp32'"
+            )
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
+        return total
+
+    def _precision(self) -> Any:
+        precision = self.config.training.precision
+        if precision == "fp32":
+            return nullcontext()
+        return torch.autocast(self.team.device.type, dtype=PRECISIONS[precision])
+
+    def _learning_rate(self) -> float:
+        recipe = self.config.training
+        halvings = self.at.epoch // recipe.halve_every if recipe.halve_every else 0
+        return recipe.learning_rate * 0.5**halvings
+
+    def _tell(self, line: dict[str, Any], stop_on: float) -> None:
+        if not (self.say and self.team.leads):
+            return
+        name = self.config.training.stop_on
+        shown = "" if name == "loss" else f", {name} {100 * stop_on:.2f} %"
+        text = f"epoch {line['epoch']}: loss {line['train_loss']:.4f}, dev loss {line['dev_loss']:.4f}{shown}"
+        progress.wipe()
+        print(text + (" (best)" if line["best"] else ""), file=sys.stderr, flush=True)
+
+
+def _parts(share: list[int], batch: list[int], accumulate: int) -> list[list[int]]:
+    """The parts of a process's share; without a share, it goes through one piece that does not count."""
+    if not share:
+        return [batch[:1]]
+    return [part for part in (share[i::accumulate] for i in range(accumulate)) if part]
+
+
+def _seed(*where: int) -> int:
+    """A seed of its own for every place in a training."""
+    digest = hashlib.sha256(json.dumps(where).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def _digest(data: TrainingData) -> str:
+    """What is learned from: ids, lengths and labels."""
+    total = hashlib.sha256()
+    for corpus in (data.train, data.dev):
+        references = corpus.references
+        total.update(json.dumps([references.utterances, corpus.samples]).encode())
+        for column in (references.offsets, references.starts, references.ends, references.labels):
+            total.update(column.tobytes())
+    return total.hexdigest()

@@ -1,0 +1,123 @@
+"""The development set: its loss, and what spoofspan measures on its scores, always in evaluation mode."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import spoofspan as ss
+from spoofspan.cm.config import Config
+from spoofspan.cm.data import Pieces
+from spoofspan.cm.distributed import Team
+from spoofspan.cm.loss import window_errors
+from spoofspan.cm.model import scores as scores_of
+from spoofspan.cm.timing import SEGMENT_BRANCHES, UTTERANCE, resolution, scale_of
+from spoofspan.columns import offsets_of
+from spoofspan.measures import milliseconds
+from spoofspan.progress import progress
+from spoofspan.references import durations_of
+
+Values = np.ndarray[tuple[int], np.dtype[np.float32]]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The loss, and the measures of each branch (in that branch's own scores)."""
+
+    loss: float
+    measures: dict[str, dict[str, float]]
+    stop_on: float  # what decides which epoch is best; lower is better
+
+
+def validate(model: nn.Module, pieces: Pieces, config: Config, team: Team) -> Validation:
+    """Score the development set and measure; the processes of a team share the work."""
+    model.eval()
+    found: list[tuple[int, dict[str, Values], dict[str, float]]] = []
+    batches = team.share(pieces.in_order(config.training.batch_size))
+    with torch.inference_mode(), progress("validating", total=len(batches), unit="batches") as advance:
+        for chosen in batches:
+            found += _scored(model, pieces, chosen, config, team)
+            advance(1)
+    found = sorted(team.gather(found), key=lambda one: one[0])
+    counted = pieces.windows(range(len(pieces)))
+    loss = sum(sum(errors[name] for _, _, errors in found) / max(counted[name], 1) for name in counted)
+    by_branch = {name: branch_scores(pieces, [values[name] for _, values, _ in found], name) for name in counted}
+    # what a warning says of a system's scores is no news of a model that has just begun to learn
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.SpoofspanWarning)
+        return _measured(pieces, by_branch, loss, config)
+
+
+def _measured(pieces: Pieces, by_branch: dict[str, ss.Scores], loss: float, config: Config) -> Validation:
+    rules: dict[str, Any] = {"gaps": config.labels.gaps, "nonspeech": config.labels.nonspeech}
+    measures = {name: _eers(pieces, scores, name, rules) for name, scores in by_branch.items()}
+    stop_on = config.training.stop_on
+    if stop_on == "loss":
+        return Validation(loss, measures, loss)
+    finest = min((name for name in by_branch if name != UTTERANCE), key=scale_of)
+    evaluation = ss.evaluate(pieces.corpus.references, by_branch[finest], [stop_on], **rules)
+    value = next(iter(evaluation.measurements.values())).value
+    return Validation(loss, measures, float(value))
+
+
+def _scored(
+    model: nn.Module, pieces: Pieces, chosen: list[int], config: Config, team: Team
+) -> list[tuple[int, dict[str, Values], dict[str, float]]]:
+    """Scores and losses of the pieces of one batch."""
+    batch = pieces[chosen].to(team.device)
+    outputs = model(batch.waves, batch.samples)
+    rows = []
+    for row, piece in enumerate(chosen):
+        values, errors = {}, {}
+        for name, out in outputs.items():
+            own = out[row : row + 1, : pieces.targets[piece][name].size]
+            values[name] = scores_of(own)[0].cpu().numpy()
+            errors[name] = float(window_errors(own, batch.targets[name][row : row + 1, : own.shape[1]]))
+        rows.append((piece, values, errors))
+    return rows
+
+
+def branch_scores(pieces: Pieces, values: list[Values], name: str) -> ss.Scores:
+    """The scores of a branch for whole utterances, from those of their pieces in order."""
+    references = pieces.corpus.references
+    owner = np.array([one.utterance for one in pieces.pieces])
+    if name == UTTERANCE:  # one range: the whole utterance; of several pieces, the lowest score
+        lowest = np.full(len(references), np.inf, np.float32)
+        np.minimum.at(lowest, owner, np.concatenate(values))
+        starts = np.zeros(len(references), np.int64)
+        return ss.Scores.from_columns(
+            references.utterances,
+            np.arange(len(references) + 1),
+            lowest,
+            starts=starts,
+            ends=durations_of(references, references.utterances),
+            higher="bonafide",
+        )
+    counts = np.bincount(owner, [one.size for one in values], len(references)).astype(np.int64)
+    return ss.Scores.from_columns(
+        references.utterances,
+        offsets_of(counts),
+        np.concatenate(values),
+        hop=resolution(scale_of(name)),
+        higher="bonafide",
+    )
+
+
+def _eers(pieces: Pieces, scores: ss.Scores, name: str, rules: dict[str, Any]) -> dict[str, float]:
+    """The EERs of a branch that the development set defines."""
+    wanted = [UTTERANCE + "-eer"]
+    if name in SEGMENT_BRANCHES:
+        wanted = ["range-eer", f"point-eer@{milliseconds(resolution(scale_of(name)))}"]
+    values = {}
+    for measure in wanted:
+        try:
+            evaluation = ss.evaluate(pieces.corpus.references, scores, [measure], **rules)
+        except ss.UndefinedMeasureError:  # one class only: there is a loss, but no EER
+            continue
+        values[measure] = float(next(iter(evaluation.measurements.values())).value)
+    return values
