@@ -159,10 +159,7 @@ class PointOverlay:
         heavy = points if self.weights is None else points * self.weights
         for first, last in blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK):
             _, laid = lay_over(self.labelling, point_runs, first, last)
-            if self.rules.label == "rounded":
-                classes = classes_of(*_rounded_labels(self.labelling, self.grid, first, last, laid.counted))
-            else:
-                classes = _classes(laid, self.rules)
+            classes = _classes_of_block(self.labelling, self.grid, self.rules, first, last, laid)
             yield first, last, *self._scores(first, last), classes
 
     def _scores(self, first: int, last: int) -> tuple[Values, npt.NDArray[np.bool_] | None]:
@@ -198,6 +195,20 @@ class PointOverlay:
         weights = None if self.weights is None else self.weights[utterance]
         sampled = _block(scores, scored, classes_of(bona_fide, spoof), weights)
         return sampled.scores, sampled.bona_fide, sampled.spoof
+
+
+def point_classes(labelling: Labelling, grid: Grid, rules: Rules) -> Iterator[Labels]:
+    """The classes of all points of a labelling, some utterances at a time, whatever their scores are."""
+    runs = grid.runs()
+    for first, last in blocks(grid.counts, labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
+        _, laid = lay_over(labelling, runs, first, last)
+        yield _classes_of_block(labelling, grid, rules, first, last, laid)
+
+
+def _classes_of_block(labelling: Labelling, grid: Grid, rules: Rules, first: int, last: int, laid: MassBlock) -> Labels:
+    if rules.label == "rounded":
+        return classes_of(*_rounded_labels(labelling, grid, first, last, laid.counted))
+    return _classes(laid, rules)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from spoofspan.cm.timing import UTTERANCE, resolution, scale_of, window_count
 from spoofspan.labelling import label_references
-from spoofspan.points import Grid, PointOverlay
+from spoofspan.points import Grid, point_classes
 from spoofspan.references import BONA_FIDE, SPOOF, References
 from spoofspan.rules import Rules
 
@@ -39,8 +39,7 @@ def window_targets(references: References, rules: Rules, scale: int) -> Windows:
     """The targets of all windows of a scale."""
     labelling, _ = label_references(references, rules)
     grid = Grid.over(labelling.extents, resolution(scale), rules.last_point)
-    overlay = PointOverlay(labelling, grid.runs(), grid, rules)
-    classes = np.concatenate([found for *_, found in overlay.labelled_points()])
+    classes = np.concatenate(list(point_classes(labelling, grid, rules)))
     values = np.full(classes.size, TARGET["not counted"], np.int8)
     values[classes == BONA_FIDE], values[classes == SPOOF] = TARGET["bona fide"], TARGET["spoof"]
     return Windows(grid.offsets, values)
