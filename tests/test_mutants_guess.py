@@ -129,5 +129,5 @@ def test_the_guess_is_near_enough_for_one_pass(monkeypatch, higher, kind, resolu
             low, top = spoofspan.crossing._bracket(mass.sample(rows // 10))
             inside = sum(int(((block.scores >= low) & (block.scores <= top)).sum()) for block in mass.blocks())
             assert inside < rows // 4
-            patch.setattr(spoofspan.crossing, "find_step", None)  # would be called if the guess were wrong
+            patch.setattr(spoofspan.crossing, "fill", None)  # would be called if the guess were wrong
             assert crossing(mass) == expected

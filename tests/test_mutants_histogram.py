@@ -188,25 +188,12 @@ def test_what_waits_to_be_counted_is_bounded(monkeypatch):
     for _ in range(9):
         bins.add(block_of(np.zeros(4), "bsbs", 1), np.arange(4, dtype=np.uint64))
         assert sum(keys.size for keys in bins._keys) <= 12
-    assert bins.totals()[:, :5].tolist() == [[9, 0, 9, 0, 0], [0, 9, 0, 9, 0]]
+    assert bins.parts()[0][:, :5].tolist() == [[9, 0, 9, 0, 0], [0, 9, 0, 9, 0]]
 
 
 def test_a_step_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         Step(0.5, 0, 0, 1, 1, None).score = 0.6
-
-
-def test_every_block_is_seen_once_before_the_first_question():
-    blocks = [block_of(np.array([i, i + 0.5]), "bs", 1) for i in range(5)]
-    mass = ScoreMass((ListedPart(blocks, np.dtype(np.float64)),), "bonafide")
-    seen = []
-
-    def reached(bona_fide, spoof):
-        assert len(seen) == 5
-        return bona_fide >= 3
-
-    assert find_step(mass, reached, lambda block: seen.append(block.scores[0])) == Step(2.0, 2, 2, 1, 0, 2.5)
-    assert seen == [0, 1, 2, 3, 4]
 
 
 def test_without_counted_amounts_nothing_is_reached():

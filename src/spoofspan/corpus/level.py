@@ -21,7 +21,7 @@ def level_of(sound: Float64) -> float:
     -26.02
     """
     power = float(np.mean(sound**2)) if sound.size else 0.0
-    return max(10 * np.log10(power), SILENT) if power > 0 else SILENT
+    return max(10 * float(np.log10(power)), SILENT) if power > 0 else SILENT
 
 
 def active_level(sound: Float64, speech: Sequence[Span]) -> float:
