@@ -5,7 +5,6 @@ Exact range-based and point-based equal error rates for spoof localization.
 
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.breakdown import UtteranceErrors, errors_by_utterance
 from spoofspan.curve import ErrorCurve
 from spoofspan.eer import EqualErrorRate, equal_error_rate
 from spoofspan.errors import (
@@ -35,9 +34,9 @@ from spoofspan.references import References
 from spoofspan.rules import CONVENTIONS, Rules
 from spoofspan.scores import Scores
 from spoofspan.signature import Signature
-from spoofspan.table import ResolutionTable, resolution_table
 
 if TYPE_CHECKING:
+    from spoofspan.breakdown import UtteranceErrors, errors_by_utterance
     from spoofspan.eer_state import EerBracket, EerState
     from spoofspan.event_measurement import EventMeasurement
     from spoofspan.event_proposals import proposals_from_scores
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from spoofspan.given_utterances import evaluate_utterances
     from spoofspan.proposals import Proposals, read_proposals
     from spoofspan.streaming import evaluate_shards
+    from spoofspan.table import ResolutionTable, resolution_table
     from spoofspan.tandem import read_verification_scores
     from spoofspan.uncertainty import (
         Comparison,
@@ -123,6 +123,8 @@ __all__ = [
 
 # The many formats take longer to load than all the rest; who measures arrays, or asks for help, does not wait for them.
 _LATER = {
+    **dict.fromkeys(("UtteranceErrors", "errors_by_utterance"), "breakdown"),
+    **dict.fromkeys(("ResolutionTable", "resolution_table"), "table"),
     **dict.fromkeys(
         ("Comparison", "Interval", "Resampling", "SeedVariation", "bootstrap", "compare", "seed_variation"),
         "uncertainty",

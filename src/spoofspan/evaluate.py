@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.bisection import Quantiles, RangeRates, bisect
-from spoofspan.breakdown import UtteranceErrors, errors_with
 from spoofspan.columns import offsets_of
 from spoofspan.curve import ErrorCurve, error_curve_of
 from spoofspan.errors import UndefinedMeasureError, UsageError
@@ -41,6 +40,7 @@ from spoofspan.valuing import ScoresAre
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from spoofspan.breakdown import UtteranceErrors
     from spoofspan.event_evaluation import EventEvaluation
     from spoofspan.given_utterances import GivenScores
     from spoofspan.proposals import Proposals
@@ -164,6 +164,8 @@ def _measure(
     mass, touched = plan.mass(references, scores)
 
     def errors_at(point: OperatingPoint) -> UtteranceErrors:
+        from spoofspan.breakdown import errors_with
+
         return errors_with(references, scores, point, plan.rules)
 
     found = plan.measured(

@@ -13,7 +13,6 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from spoofspan.breakdown import UtteranceErrors
 from spoofspan.eer import check_eer_rule
 from spoofspan.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.mass import ScoreMass
@@ -29,6 +28,7 @@ from spoofspan.signature import Inputs, Signature, sign
 from spoofspan.valuing import ScoresAre, Value, value_of
 
 if TYPE_CHECKING:
+    from spoofspan.breakdown import UtteranceErrors
     from spoofspan.tandem import VerificationScores
 
 Undefined = Literal["raise", "nan"]
