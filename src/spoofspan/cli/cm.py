@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spoofspan.cm.data import Corpus
 
 
-app = typer.Typer(no_args_is_help=True, help="Train the countermeasure, and score recordings (needs the extra cm).")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train the countermeasure, and score recordings.")
 
 
 def _presets() -> list[str]:
