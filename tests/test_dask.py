@@ -206,6 +206,18 @@ def test_without_a_signature_nothing_is_fetched(client, corpus, tmp_path, monkey
     assert "unsigned" in found[0].signature.input
 
 
+def test_workers_are_asked_for_their_version(client, corpus, tmp_path, monkeypatch):
+    files = partitioned("one file", *corpus, tmp_path / "files")
+    answers = {"a": cluster_of.__version__, "b": OSError("lost just now")}
+    monkeypatch.setattr(client, "run", lambda *_, **__: answers)
+    whole = cluster_of.evaluate(*files, ["range-eer"], client=client, partitions=2)
+    assert whole.to_dict() == ss.evaluate(*corpus, ["range-eer"]).to_dict()
+    for answer, said in (("0.0.1", "workers have spoofspan 0.0.1"), (ModuleNotFoundError(name="spoofspan"), "has no")):
+        answers["c"] = answer
+        with pytest.raises(ss.UsageError, match=said):
+            cluster_of.evaluate(*files, ["range-eer"], client=client)
+
+
 def test_other_measures_go_through_the_client(client, corpus, tmp_path):
     files = partitioned("many files", *corpus, tmp_path / "files")
     measures = ["range-f1", "range-auc", "range-eer"]

@@ -251,14 +251,15 @@ def _check_workers(client: Client) -> None:
     """Refuse a cluster without workers, or with another spoofspan on them, before any work."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
-        versions = client.run(_version)
     except TimeoutError:
         raise UsageError(
             "the scheduler has no workers; start some with `dask worker ADDRESS`, or wait for the batch system"
         ) from None
-    except ModuleNotFoundError as error:
-        raise UsageError(f"a worker has no {error.name}; install spoofspan where the workers run") from None
-    others = sorted({version for version in versions.values() if version != __version__})
+    # what else may come back is the loss of a worker at this moment, which is no reason to stop
+    answers = client.run(_version, on_error="return").values()
+    for missing in (answer for answer in answers if isinstance(answer, ModuleNotFoundError)):
+        raise UsageError(f"a worker has no {missing.name}; install spoofspan where the workers run")
+    others = sorted({answer for answer in answers if isinstance(answer, str) and answer != __version__})
     if others:
         raise UsageError(f"workers have spoofspan {', '.join(others)}, this is {__version__}; install the same one")
 
