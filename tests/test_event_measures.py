@@ -498,6 +498,8 @@ def test_other_measures_need_scores_and_other_functions_refuse_events(demo):
         ss.evaluate(*demo, ["range-eer"], merge_gap=0.1)
     with pytest.raises(ss.UsageError, match="evaluate"):
         bootstrap(*demo, "event-ap")
+    with pytest.raises(ss.UsageError, match="have no intervals"):
+        ss.evaluate(*demo, ["event-ap"], confidence=0.95)
     ranges = ss.Scores.from_ranges({"a": [(0.0, 1e-8, 0.1)], "b": [(0.0, 1e-8, 0.1)]}, higher="bonafide")
     with pytest.raises(ss.UsageError, match="smoothing counts frames"):
         ss.evaluate(REFERENCES, ranges, ["event-ap"], threshold=0.5, smoothing=3)
@@ -579,6 +581,13 @@ def test_thresholds_and_making_go_through_the_command_line(demo, files, tmp_path
     assert carried[name]["value"] == at_eer[name]["value"] == expected.value
     assert carried[name]["threshold"] == carried["range-f1"]["threshold"] == expected.threshold
     assert "threshold:given" in carried[name]["signature"]["comparable"]
+
+
+def test_making_proposals_leaves_the_errors_of_utterances_alone(files, tmp_path, capsys):
+    plain, made = tmp_path / "plain.csv", tmp_path / "made.csv"
+    assert run([*files, "-m", "range-eer", "--per-utterance", plain], capsys)[0] == 0
+    assert run([*files, "-m", "event-ap", "--smoothing", "5", "--per-utterance", made], capsys)[0] == 0
+    assert made.read_text() == plain.read_text()
 
 
 @pytest.mark.parametrize("spelling", ["text", "markdown", "latex", "csv"])
