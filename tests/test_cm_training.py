@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 # a small network that learns in seconds; with dropout, so that every random draw must be the same after a kill
 TINY = replace(SMALL, name="tiny").changed(
     {
-        "front_end": {"width": 16},
+        "front_end": {"width": 16, "layers": 2, "maps": 2},
         "network": {"blocks": 1, "frames": 128, "branches": ["20ms", "160ms", "utterance"]},
         "training": {"epochs": 2, "batch_size": 3, "halve_every": 1, "patience": 3},
     }
@@ -147,7 +147,7 @@ def test_the_seed_decides(data, whole, tmp_path):
 
 def test_two_processes_learn_what_one_does(data, tmp_path):
     """Through torch's own distributed data parallel on gloo; batches that do not divide, and accumulated parts."""
-    config = TINY.changed({"network": {"utterance_dropout": 0.0}})
+    config = TINY.changed({"network": {"utterance_dropout": 0.0}, "front_end": {"dropout": 0.0}})
     one = train(config, data, tmp_path / "one")
     parts = train(config.changed({"training": {"accumulate": 2}}), data, tmp_path / "parts")
     two = train(config, data, tmp_path / "two", processes=2)
@@ -215,7 +215,8 @@ def test_the_learning_rate_is_halved_and_training_stops_without_a_new_best(data,
     values = iter([0.4, 0.3, 0.35, 0.3, 0.31, 0.2])
     real = training.validate
     monkeypatch.setattr(training, "validate", lambda *a: replace(real(*a), stop_on=next(values)))
-    done = train(TINY.changed({"training": {"epochs": 9, "halve_every": 2}}), data, tmp_path / "out")
+    recipe = {"epochs": 9, "schedule": "halving", "learning_rate": 1e-3, "halve_every": 2}
+    done = train(TINY.changed({"training": recipe}), data, tmp_path / "out")
     assert (done.epochs, done.best_epoch, done.best) == (5, 1, 0.3)
     lines = [json.loads(line) for line in (done.folder / "metrics.jsonl").read_text().splitlines()]
     assert [one["learning_rate"] for one in lines] == [1e-3, 1e-3, 5e-4, 5e-4, 2.5e-4]

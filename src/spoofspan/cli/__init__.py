@@ -18,6 +18,7 @@ from spoofspan.cli.compare import compare
 from spoofspan.cli.corpus import app as corpus
 from spoofspan.cli.demo import demo
 from spoofspan.cli.evaluate import eval_
+from spoofspan.cli.experiment import experiment
 from spoofspan.cli.explain import explain
 from spoofspan.cli.files import check, convert, diff_references
 from spoofspan.cli.plot import plot
@@ -44,6 +45,7 @@ app.command()(explain)
 app.command()(demo)
 app.add_typer(corpus, name="corpus")
 app.add_typer(cm, name="cm")
+app.command()(experiment)
 
 
 def _print_version(wanted: bool) -> None:

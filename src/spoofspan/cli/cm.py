@@ -39,6 +39,8 @@ Preset = Annotated[
     ),
 ]
 Device = Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:0; without it, a GPU if there is one.")]
+Gaps = Annotated[str | None, typer.Option("--gaps", help="Time without a label, see explain gaps.")]
+Nonspeech = Annotated[str | None, typer.Option("--nonspeech", help="Ranges labelled non-speech.")]
 Channel = Annotated[
     str | None, typer.Option("--channel", help="Of sound with several channels: mix, or a number from 0 on.")
 ]
@@ -62,8 +64,8 @@ def train(
     durations: o.Durations = None,
     reference_source: o.ReferenceSource = None,
     channel: Channel = None,
-    gaps: Annotated[str | None, typer.Option("--gaps", help="Time without a label, see explain gaps.")] = None,
-    nonspeech: Annotated[str | None, typer.Option("--nonspeech", help="Ranges labelled non-speech.")] = None,
+    gaps: Gaps = None,
+    nonspeech: Nonspeech = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in --out.")] = False,
     device: Device = None,
     processes: Annotated[int, typer.Option("--processes", min=1, help="Train with so many processes here.")] = 1,
@@ -89,7 +91,7 @@ def train(
     from spoofspan.cm.data import TrainingData
     from spoofspan.cm.training import train as train_model
 
-    chosen = _config(preset, config, change, {"gaps": gaps, "nonspeech": nonspeech})
+    chosen = chosen_config(preset, config, change, {"gaps": gaps, "nonspeech": nonspeech})
     found = [_corpus(where, sounds, durations, reference_source, channel) for where in (train, dev)]
     done = train_model(
         chosen, TrainingData(*found), out, resume=resume, device=device, processes=processes, say=not quiet
@@ -233,7 +235,10 @@ def convert(
     typer.echo(f"{out}: {done.total:,} parameters", err=True)
 
 
-def _config(preset: str | None, path: Path | None, changes: list[str] | None, rules: dict[str, str | None]) -> Config:
+def chosen_config(
+    preset: str | None, path: Path | None, changes: list[str] | None, rules: dict[str, str | None]
+) -> Config:
+    """The configuration that the flags describe."""
     from spoofspan.cm.config import Config
     from spoofspan.cm.config import preset as preset_called
 

@@ -15,6 +15,10 @@ from spoofspan.errors import UsageError
 if TYPE_CHECKING:
     from spoofspan.report.tables import Table
 
+Utterances = Annotated[
+    str | None, typer.Option("--utterances", help="How many in each set, such as train=400,dev=100,eval=200.")
+]
+
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build and check partially spoofed corpora.")
 
 
@@ -25,9 +29,7 @@ def build(
         Path | None,
         typer.Option("--source", help="Folder of speech, or a CSV list of it; without it, built-in voices."),
     ] = None,
-    utterances: Annotated[
-        str | None, typer.Option("--utterances", help="How many in each set, such as train=400,dev=100,eval=200.")
-    ] = None,
+    utterances: Utterances = None,
     speakers: Annotated[
         str | None, typer.Option("--speakers", help="How many in each set, such as train=24,dev=8,eval=12.")
     ] = None,
@@ -83,8 +85,8 @@ def build(
 
     settings = Settings(
         seed=seed,
-        utterances=_per_set("--utterances", utterances),
-        speakers=_per_set("--speakers", speakers),
+        utterances=per_set("--utterances", utterances),
+        speakers=per_set("--speakers", speakers),
         bonafide_share=bonafide_share,
         held_out=_held_out(held_out),
         level=level,
@@ -135,7 +137,7 @@ def check(
         raise typer.Exit(3)
 
 
-def _per_set(flag: str, typed: str | None) -> dict[str, int] | None:
+def per_set(flag: str, typed: str | None) -> dict[str, int] | None:
     """Read train=400,dev=100,eval=200."""
     if typed is None:
         return None

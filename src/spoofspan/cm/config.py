@@ -21,7 +21,11 @@ PAPER_CHECKPOINT = "facebook/wav2vec2-large-robust"
 CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
     "front_end": {"kind": ("wav2vec2", "spectral")},
     "network": {"kind": ("gmlp", "logistic")},
-    "training": {"precision": ("fp32", "bf16", "fp16"), "shuffle_labels": ("no", "frames", "utterances")},
+    "training": {
+        "precision": ("fp32", "bf16", "fp16"),
+        "schedule": ("halving", "one-cycle"),
+        "shuffle_labels": ("no", "frames", "utterances"),
+    },
 }
 
 
@@ -32,7 +36,9 @@ class FrontEnd:
     kind: str = "spectral"
     checkpoint: str = ""  # wav2vec 2.0: where training starts from, a Hugging Face folder or name
     width: int = 128  # of the spectral one; a checkpoint has its own
-    layers: int = 3  # convolutions of the spectral one; 0: the bare log spectrum
+    layers: int = 4  # convolutions along time of the spectral one; 0: the bare log spectrum
+    maps: int = 8  # of its two convolutions over time and frequency; 0: none of them
+    dropout: float = 0.1  # before its convolutions along time
     gradient_checkpointing: bool = False  # less memory, more time
 
 
@@ -64,6 +70,7 @@ class Training:
     epochs: int = 1000
     batch_size: int = 8  # utterances of one step, over all processes and accumulated batches
     learning_rate: float = 1e-5
+    schedule: str = "halving"  # or one-cycle: the rate rises to learning_rate, and falls to nothing
     halve_every: int = 10  # epochs; 0: never
     patience: int = 50  # epochs without a new best before training stops
     stop_on: str = "loss"  # of the development set: loss, range-eer, point-eer@20ms, utterance-eer
@@ -120,7 +127,7 @@ class Config:
 
     def _check_numbers(self) -> None:
         least = {
-            "front_end": {"width": 1, "layers": 0},
+            "front_end": {"width": 1, "layers": 0, "maps": 0, "dropout": 0},
             "network": {"blocks": 1, "longest": COARSEST, "utterance_dropout": 0},
             "training": {"epochs": 1, "batch_size": 1, "halve_every": 0, "patience": 1, "accumulate": 1}
             | {"save_every": 0, "workers": 0, "seed": 0},
@@ -132,8 +139,12 @@ class Config:
                     raise UsageError(f"{section}.{key} = {value!r}: must be at least {bound}")
         if not self.training.learning_rate > 0:
             raise UsageError(f"training.learning_rate = {self.training.learning_rate!r}: must be positive")
-        if not self.network.utterance_dropout < 1:
-            raise UsageError(f"network.utterance_dropout = {self.network.utterance_dropout!r}: must be below 1")
+        for name, dropout in (
+            ("front_end.dropout", self.front_end.dropout),
+            ("network.utterance_dropout", self.network.utterance_dropout),
+        ):
+            if not dropout < 1:
+                raise UsageError(f"{name} = {dropout!r}: must be below 1")
 
     def _check_stop(self) -> None:
         stop_on = self.training.stop_on
@@ -223,9 +234,9 @@ def _toml(value: Any) -> str:
 PAPER = Config("paper-multi", FrontEnd("wav2vec2", PAPER_CHECKPOINT))
 SMALL = Config(
     "small-cpu",
-    FrontEnd("spectral", width=128, layers=3),
+    FrontEnd("spectral", width=128, layers=4, maps=8, dropout=0.1),
     Network(blocks=2, frames=384, halve_width=False, utterance_dropout=0.2, share_utterance_head=False),
-    Training(epochs=12, learning_rate=1e-3, halve_every=4, patience=4, stop_on="range-eer"),
+    Training(epochs=10, learning_rate=2e-3, schedule="one-cycle", patience=10, stop_on="range-eer"),
 )
 BASELINE = Config(
     "baseline",

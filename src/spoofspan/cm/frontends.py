@@ -21,7 +21,7 @@ from spoofspan.cm.masking import normalised, real_steps, zero_padding
 from spoofspan.cm.timing import HOP, WINDOW
 from spoofspan.errors import UsageError
 
-SPECTRUM_HOP = 160  # samples; the first convolution but one halves the rate
+SPECTRUM_HOP = 160  # samples; half of a frame
 FLOOR = 1e-5  # power below which the spectrum is silence
 # the architecture of wav2vec 2.0 large, for counting its parameters without its weights
 LARGE: dict[str, Any] = {
@@ -56,34 +56,51 @@ def at_least_a_frame(waves: Tensor) -> Tensor:
 class SpectralFrontEnd(nn.Module):
     """Log power spectrum every 10 ms, each bin with mean 0 and deviation 1 over the training set, then convolutions.
 
-    The second convolution halves the rate to 20 ms; without any, every two spectra become their mean.
+    Two convolutions over time and frequency see patterns wherever in the spectrum they are; what they find stands
+    beside the spectrum itself. A convolution along time halves the rate to 20 ms, and ``layers`` more add what happens
+    around a frame. Without any layers, every two spectra become their mean.
     """
 
-    def __init__(self, width: int, layers: int) -> None:
+    def __init__(self, width: int, layers: int, maps: int = 0, dropout: float = 0.0) -> None:
         super().__init__()
         bins = WINDOW // 2 + 1
         self.register_buffer("window", torch.hann_window(WINDOW), persistent=False)
         self.register_buffer("mean", torch.zeros(bins))
         self.register_buffer("deviation", torch.ones(bins))
-        strides = [2 if layer == min(1, layers - 1) else 1 for layer in range(layers)]
-        self.convolutions = nn.ModuleList(
-            nn.Conv1d(width if layer else bins, width, 3, stride=stride, padding=1)
-            for layer, stride in enumerate(strides)
-        )
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(layers))
         self.width = width if layers else bins
+        self.layers = nn.ModuleList()
+        if not layers:
+            return
+        self.patterns = nn.ModuleList(
+            nn.Conv2d(before, maps, (3, 5), stride=(1, 2), padding=(1, 2)) for before in ((1, maps) if maps else ())
+        )
+        self.gather = nn.Sequential(nn.Linear(bins + maps * -(-bins // 4), width), nn.LayerNorm(width), nn.GELU())
+        self.halve = AlongTime(width, stride=2)
+        self.layers.extend(AlongTime(width) for _ in range(layers))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(layers + 1))
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
         """Features and how many of them are real."""
         spectrum, counts = self.log_spectrum(waves, samples)
         x = zero_padding((spectrum - self.mean) / self.deviation, counts)
-        if not self.convolutions:
+        if not self.layers:
             return self._halved(x, counts), (counts + 1) // 2
-        for convolution, norm in zip(self.convolutions, self.norms, strict=True):
-            counts = (counts + convolution.stride[0] - 1) // convolution.stride[0]
-            x = norm(convolution(x.transpose(1, 2)).transpose(1, 2))
-            x = zero_padding(nn.functional.gelu(x), counts)
+        x = zero_padding(self.gather(self._with_patterns(x, counts)), counts)
+        counts = (counts + 1) // 2
+        x = zero_padding(nn.functional.gelu(self.norms[-1](self.halve(x))), counts)
+        for layer, norm in zip(self.layers, self.norms, strict=False):
+            around = layer(zero_padding(self.dropout(norm(x)), counts))
+            x = zero_padding(x + nn.functional.gelu(around), counts)
         return x, counts
+
+    def _with_patterns(self, x: Tensor, counts: Tensor) -> Tensor:
+        """Put what the convolutions over time and frequency find beside the spectrum."""
+        found = x[:, :, None]  # time, maps, bins
+        for convolution in self.patterns:
+            found = nn.functional.gelu(convolution(found.transpose(1, 2))).transpose(1, 2)
+            found = zero_padding(found.flatten(2), counts).unflatten(2, found.shape[2:])
+        return torch.cat((x, found.flatten(2)), dim=-1) if self.patterns else x
 
     def log_spectrum(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
         """(utterances, windows of 10 ms, bins), and how many windows are real."""
@@ -112,6 +129,17 @@ class SpectralFrontEnd(nn.Module):
         x = nn.functional.pad(x, (0, 0, 0, x.shape[1] % 2)).unflatten(1, (-1, 2))
         real = real_steps(counts, 2 * x.shape[1]).unflatten(1, (-1, 2))
         return x.sum(2) / real.sum(2).clamp(min=1)[..., None]
+
+
+class AlongTime(nn.Conv1d):
+    """A convolution over five steps of (utterances, time, features)."""
+
+    def __init__(self, width: int, stride: int = 1) -> None:
+        super().__init__(width, width, 5, stride=stride, padding=2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The same features at every step, or at every other one."""
+        return super().forward(x.transpose(1, 2)).transpose(1, 2)
 
 
 class Wav2Vec2FrontEnd(nn.Module):
@@ -175,7 +203,7 @@ def build_front_end(front_end: FrontEnd, architecture: str | None = None) -> nn.
     Without it, a wav2vec 2.0 has the weights of its checkpoint.
     """
     if front_end.kind == "spectral":
-        return SpectralFrontEnd(front_end.width, front_end.layers)
+        return SpectralFrontEnd(front_end.width, front_end.layers, front_end.maps, front_end.dropout)
     require("transformers")
     encoder = _empty(json.loads(architecture)) if architecture else _pretrained(front_end.checkpoint)
     return Wav2Vec2FrontEnd(encoder, gradient_checkpointing=front_end.gradient_checkpointing)

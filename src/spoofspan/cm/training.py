@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from torch.utils.data import DataLoader
 from spoofspan import progress
 from spoofspan.cm import checkpoints
 from spoofspan.cm.building import build
-from spoofspan.cm.config import Config
+from spoofspan.cm.config import Config, Training
 from spoofspan.cm.data import Batch, Pieces, TrainingData
 from spoofspan.cm.distributed import Team, joined, launch
 from spoofspan.cm.extra import require
@@ -37,6 +38,8 @@ from spoofspan.cm.validation import validate
 from spoofspan.errors import DataError, UsageError
 
 LOOKED_AT = 256  # pieces that a front-end sees before it learns
+RISING = 0.2  # share of the epochs in which the rate of one-cycle rises
+FIRST_RATE = 0.04  # share of the rate that it begins with
 PRECISIONS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -129,7 +132,7 @@ class _Loop:
         self._restore()
         self.parallel: Any = self.model
         if team.size > 1:
-            self.parallel = nn.parallel.DistributedDataParallel(self.model, broadcast_buffers=False)
+            self.parallel = nn.parallel.DistributedDataParallel(self.model)
 
     # ------------------------------------------------------------ going on
 
@@ -190,7 +193,7 @@ class _Loop:
             line = {
                 "epoch": self.at.epoch,
                 "steps": steps,
-                "learning_rate": self._learning_rate(),
+                "learning_rate": self.optimiser.param_groups[0]["lr"],
                 "train_loss": self.at.loss / steps,
                 "dev_loss": found.loss,
                 "dev": found.measures,
@@ -207,8 +210,6 @@ class _Loop:
     def _epoch(self) -> int:
         """Go through all batches once; returns how many there are."""
         recipe, epoch = self.config.training, self.at.epoch
-        for group in self.optimiser.param_groups:
-            group["lr"] = self._learning_rate()
         self.parallel.train()
         batches = self.train.batches(recipe.batch_size, recipe.seed, epoch)
         parts = [_parts(self.team.share(chosen), chosen, recipe.accumulate) for chosen in batches]
@@ -218,6 +219,8 @@ class _Loop:
             while self.at.step < len(batches):
                 step = self.at.step
                 torch.manual_seed(_seed(recipe.seed, epoch, step, self.team.rank))
+                for group in self.optimiser.param_groups:
+                    group["lr"] = learning_rate(recipe, epoch + step / len(batches))
                 idle = not self.team.share(batches[step])
                 loss = self._step([next(reading) for _ in parts[step]], self.train.windows(batches[step]), idle)
                 self.at.loss += self.team.sum(loss)
@@ -260,11 +263,6 @@ class _Loop:
             return nullcontext()
         return torch.autocast(self.team.device.type, dtype=PRECISIONS[precision])
 
-    def _learning_rate(self) -> float:
-        recipe = self.config.training
-        halvings = self.at.epoch // recipe.halve_every if recipe.halve_every else 0
-        return recipe.learning_rate * 0.5**halvings
-
     def _tell(self, line: dict[str, Any], stop_on: float) -> None:
         if not (self.say and self.team.leads):
             return
@@ -273,6 +271,23 @@ class _Loop:
         text = f"epoch {line['epoch']}: loss {line['train_loss']:.4f}, dev loss {line['dev_loss']:.4f}{shown}"
         progress.wipe()
         print(text + (" (best)" if line["best"] else ""), file=sys.stderr, flush=True)
+
+
+def learning_rate(recipe: Training, epoch: float) -> float:
+    """The rate at a moment in time, in epochs.
+
+    >>> one_cycle = Training(schedule="one-cycle", learning_rate=1.0, epochs=10)
+    >>> [round(learning_rate(one_cycle, epoch), 2) for epoch in (0, 1, 2, 6, 9.9)]
+    [0.04, 0.52, 1.0, 0.5, 0.0]
+    >>> [learning_rate(Training(learning_rate=1.0, halve_every=10), epoch) for epoch in (0, 9.9, 10, 20)]
+    [1.0, 1.0, 0.5, 0.25]
+    """
+    if recipe.schedule == "halving":
+        return recipe.learning_rate * 0.5 ** (int(epoch) // recipe.halve_every if recipe.halve_every else 0)
+    done = epoch / recipe.epochs
+    if done < RISING:
+        return recipe.learning_rate * (FIRST_RATE + (1 - FIRST_RATE) * done / RISING)
+    return recipe.learning_rate * 0.5 * (1 + math.cos(math.pi * (done - RISING) / (1 - RISING)))
 
 
 def _parts(share: list[int], batch: list[int], accumulate: int) -> list[list[int]]:

@@ -1,0 +1,262 @@
+"""What an experiment found: the paper's tables, attacks seen and unseen in training, and a page."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import spoofspan as ss
+from spoofspan.cm.scoring import JOINT_DETECTOR
+from spoofspan.cm.timing import resolution, scale_of
+from spoofspan.experiment.plan import MEASURED_SETS, Experiment, Places, System
+from spoofspan.formats.writing import write_atomically
+from spoofspan.measures import milliseconds
+from spoofspan.report.resolutions import render
+from spoofspan.report.tables import Table
+
+SPELLINGS = {"txt": "text", "md": "markdown", "tex": "latex", "csv": "csv", "json": "json"}
+SEEN, UNSEEN = "seen attacks", "unseen attacks"
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system: the range EER of its finest branch on parts of the data, a value for each seed."""
+
+    system: str
+    hop: float
+    floor: float  # of the evaluation set
+    values: Mapping[str, Sequence[float]]
+
+    def mean(self, part: str) -> float:
+        """The mean over seeds."""
+        return statistics.fmean(self.values[part])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        means = {part: self.mean(part) for part in self.values}
+        return {
+            "system": self.system,
+            "hop": self.hop,
+            "floor": self.floor,
+            "range_eer": {part: {"mean": means[part], "seeds": list(values)} for part, values in self.values.items()},
+            "excess_over_floor": means["eval"] - self.floor,
+        }
+
+
+@dataclass(frozen=True)
+class Results:
+    """The tables, by what they show, and all systems in one."""
+
+    tables: Mapping[str, Mapping[str, ss.ResolutionTable]]  # multi, single: the sets
+    rows: tuple[Row, ...]
+    unseen: tuple[str, ...]  # attacks of the evaluation set that are not in the training set
+    places: Places
+
+    def systems_table(self) -> Table:
+        """All systems side by side."""
+        parts = list(self.rows[0].values)
+        titles = {"dev": "development", "eval": "evaluation"}
+        rows = tuple(
+            (
+                row.system,
+                f"{1000 * row.hop:g} ms",
+                *(f"{100 * row.mean(part):.2f}" for part in parts),
+                f"{100 * row.floor:.2f}",
+                f"{100 * (row.mean('eval') - row.floor):.2f}",
+            )
+            for row in self.rows
+        )
+        seeds = max(len(row.values["eval"]) for row in self.rows)
+        notes = ["", "Range EER in % of the finest branch" + (f", mean over {seeds} seeds." if seeds > 1 else ".")]
+        if self.unseen:
+            notes.append(
+                f"{SEEN}: evaluation utterances without {', '.join(self.unseen)}; "
+                f"{UNSEEN}: those with nothing but {', '.join(self.unseen)}, and bona fide ones."
+            )
+        columns = ("system", "hop", *(titles.get(part, part) for part in parts), "floor", "above floor")
+        return Table(columns, rows, tuple(notes))
+
+    def render(self, spelling: str) -> str:
+        """All of it as text, Markdown, LaTeX or CSV; or as JSON, in which every seed and signature is."""
+        if spelling == "json":
+            return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        heads = {"multi": "Trained at all resolutions together", "single": "Trained at one resolution each"}
+        mark = {"markdown": "### {}\n\n", "latex": "% {}\n", "csv": ""}.get(spelling, "{}\n\n")
+        written = [mark.format(heads[name]) + render(sets, spelling) for name, sets in self.tables.items()]
+        return "\n".join([*written, mark.format("All systems") + self.systems_table().render(spelling)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        return {
+            "tables": {name: json.loads(render(sets, "json")) for name, sets in self.tables.items()},
+            "systems": [row.to_dict() for row in self.rows],
+            "unseen_attacks": list(self.unseen),
+            "folder": str(self.places.out),
+        }
+
+
+def write_results(experiment: Experiment, places: Places, planned: list[System], *, report: bool) -> Results:
+    """Measure, and write tables and page."""
+    with warnings.catch_warnings():
+        # systems that are there to fail are at 50 % by design
+        warnings.simplefilter("ignore", ss.SpoofspanWarning)
+        return _write_results(_Measuring(experiment, places, planned), report)
+
+
+def _write_results(measuring: _Measuring, report: bool) -> Results:
+    places = measuring.places
+    results = Results(measuring.tables(), measuring.rows(), measuring.unseen, places)
+    places.tables.mkdir(exist_ok=True)
+    for suffix, spelling in SPELLINGS.items():
+        for name, sets in results.tables.items():
+            _write(places.tables / f"{name}.{suffix}", render(sets, spelling))
+        systems = results.systems_table().render(spelling) if spelling != "json" else _json(results)
+        _write(places.tables / f"systems.{suffix}", systems)
+    if report:
+        measuring.write_page()
+    return results
+
+
+def _json(results: Results) -> str:
+    return json.dumps([row.to_dict() for row in results.rows], indent=2, ensure_ascii=False) + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    write_atomically(path, [text.encode()], force=True)
+
+
+class _Measuring:
+    """References and scores of an experiment."""
+
+    def __init__(self, experiment: Experiment, places: Places, planned: list[System]) -> None:
+        self.experiment, self.places, self.planned = experiment, places, planned
+        self.references = {
+            subset: ss.read_dataset(places.dataset(subset), source=experiment.reference_source).references
+            for subset in ("train", *MEASURED_SETS)
+        }
+        labels = experiment.config.labels
+        self.rules: dict[str, Any] = {"gaps": labels.gaps, "nonspeech": labels.nonspeech}
+        self.unseen = unseen_attacks(self.references["train"], self.references["eval"])
+
+    def tables(self) -> dict[str, dict[str, ss.ResolutionTable]]:
+        """The paper's tables: rows are branches of one system, or systems of one branch."""
+        found = {}
+        for name in ("multi", "single"):
+            if name in self.experiment.systems:
+                found[name] = {subset: self._table(name, subset) for subset in MEASURED_SETS}
+        return found
+
+    def _table(self, name: str, subset: str) -> ss.ResolutionTable:
+        rows: dict[float, dict[str, ss.Scores]] = {}
+        for branch in self.experiment.branches:
+            wanted = name if name == "multi" else f"single-{branch.removesuffix('ms')}"
+            seeds = [one for one in self.planned if one.name == wanted]
+            rows[resolution(scale_of(branch))] = {str(one.seed): self._scores(one, subset, branch) for one in seeds}
+        return ss.resolution_table(self.references[subset], rows, **self.rules)
+
+    def _scores(self, system: System, subset: str, branch: str) -> ss.Scores:
+        return ss.read_scores(self.places.scores(system, subset) / f"scores_{branch}.parquet")
+
+    def rows(self) -> tuple[Row, ...]:
+        """All systems by their finest branch."""
+        found = []
+        for name in dict.fromkeys(one.name for one in self.planned):
+            seeds = [one for one in self.planned if one.name == name]
+            branch = self._finest(seeds[0])
+            hop = resolution(scale_of(branch))
+            floor = ss.best_possible(self.references["eval"], hop, **self.rules)
+            values: dict[str, list[float]] = {}
+            for system in seeds:
+                for part, value in self._parts(system, branch):
+                    values.setdefault(part, []).append(value)
+            found.append(Row(name, hop, float(floor.value), values))
+        order = list(dict.fromkeys((*(row.system for row in found if row.system != JOINT_DETECTOR), JOINT_DETECTOR)))
+        return tuple(sorted(found, key=lambda row: order.index(row.system)))
+
+    def _finest(self, system: System) -> str:
+        return self.experiment.branches[0] if system.config is None else _first_branch(system)
+
+    def _parts(self, system: System, branch: str) -> list[tuple[str, float]]:
+        """The range EER on the development set, the evaluation set, and its parts."""
+        values = []
+        for subset in MEASURED_SETS:
+            references, scores = self.references[subset], self._scores(system, subset, branch)
+            parts: dict[str, Rows] = {subset: np.arange(len(references))}
+            if subset == "eval":
+                parts |= by_attack(references, self.unseen)
+            place = {utterance: row for row, utterance in enumerate(scores.utterances)}
+            for part, rows in parts.items():
+                same = np.array([place[references.utterances[row]] for row in rows], np.int64)
+                found = ss.range_eer(references.take(rows), scores.take(same), **self.rules)
+                values.append((part, float(found.value)))
+        return values
+
+    def write_page(self) -> None:
+        """The first seed of every system that has the finest branch, on one page."""
+        from spoofspan.report.page import PageSettings, page_content, render_page
+        from spoofspan.report.page.sound import addresses
+
+        finest = self.experiment.branches[0]
+        shown: dict[str, ss.Scores] = {}
+        for system in self.planned:
+            if system.name not in shown and self._finest(system) == finest:
+                shown[system.name] = self._scores(system, "eval", finest)
+        shown = dict(sorted(shown.items(), key=lambda item: item[0] == JOINT_DETECTOR))
+        references = self.references["eval"]
+        sounds = self._sound_folder()
+        settings = PageSettings(
+            f"{self.experiment.config.name}, {milliseconds(resolution(scale_of(finest)))}: evaluation set",
+            audio={} if sounds is None else addresses(sounds, references.utterances, self.places.page, embed=False),
+            arguments=self.rules,
+        )
+        _write(self.places.page, render_page(page_content(references, shown, settings)))
+
+    def _sound_folder(self) -> Path | None:
+        for folder in (self.places.data / "database" / "eval" / "con_wav", self.places.data / "eval" / "con_wav"):
+            if folder.is_dir():
+                return folder
+        return None
+
+
+def _first_branch(system: System) -> str:
+    assert system.config is not None
+    return min((one for one in system.config.network.branches if one != "utterance"), key=scale_of)
+
+
+# ---------------------------------------------------------------- attacks
+
+
+def unseen_attacks(train: ss.References, evaluation: ss.References) -> tuple[str, ...]:
+    """Attacks that are evaluated but were not trained on."""
+    return tuple(sorted(set(evaluation.kind_names) - set(train.kind_names)))
+
+
+def by_attack(references: ss.References, unseen: Sequence[str]) -> dict[str, Rows]:
+    """Which utterances have no unseen attack, and which have no other; bona fide ones are in both.
+
+    >>> references = ss.References.from_ranges({"a": [(0, 1, "bonafide")], "b": [(0, 1, "spoof", "A01")],
+    ...     "c": [(0, 1, "spoof", "A04")], "d": [(0, 1, "spoof", "A01"), (1, 2, "spoof", "A04")]})
+    >>> {part: rows.tolist() for part, rows in by_attack(references, ["A04"]).items()}
+    {'seen attacks': [0, 1], 'unseen attacks': [0, 2]}
+    """
+    if not unseen or references.kinds is None:
+        return {}
+    is_unseen = np.isin(np.array(references.kind_names), np.array(unseen))
+    has = {SEEN: np.zeros(len(references), bool), UNSEEN: np.zeros(len(references), bool)}
+    owner = np.repeat(np.arange(len(references)), np.diff(references.offsets))
+    named = references.kinds >= 0
+    new = np.zeros(references.kinds.size, bool)
+    new[named] = is_unseen[references.kinds[named]]
+    spoof = references.labels == 1
+    has[SEEN][owner[spoof & ~new]] = True
+    has[UNSEEN][owner[spoof & new]] = True
+    return {SEEN: np.flatnonzero(~has[UNSEEN]), UNSEEN: np.flatnonzero(~has[SEEN])}

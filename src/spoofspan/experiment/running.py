@@ -1,0 +1,143 @@
+"""The steps of an experiment. What is there already is not made again, so a run that was stopped is simply repeated."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from spoofspan import __version__, progress
+from spoofspan.cm.extra import require
+from spoofspan.errors import DataError, UsageError
+from spoofspan.experiment.plan import MEASURED_SETS, Experiment, Places, System
+from spoofspan.experiment.results import Results, write_results
+from spoofspan.formats.writing import write_atomically
+
+
+def run(
+    experiment: Experiment,
+    out: str | Path,
+    *,
+    device: str | None = None,
+    processes: int = 1,
+    jobs: int | None = None,
+    report: bool = True,
+    say: bool = False,
+) -> Results:
+    """Run an experiment into a folder, or go on with one.
+
+    ``processes`` train together, ``jobs`` build the corpus (None: one per core); ``say`` tells on stderr what is done.
+    """
+    require("torch", "safetensors", "soundfile", "soxr")
+    steps = _Steps(experiment, Places.of(out, experiment), say)
+    steps.begin()
+    planned = list(experiment.planned())
+    with steps.step("corpus"):
+        _corpus(experiment, steps.places, jobs)
+    for number, system in enumerate(planned, 1):
+        place = f" ({number} of {len(planned)})"
+        if system.config is not None:
+            with steps.step(f"training {system.title}", place):
+                _train(experiment, steps.places, system, device, processes, say)
+        for subset in MEASURED_SETS:
+            with steps.step(f"scoring {subset} with {system.title}", place):
+                _score(steps.places, system, subset, device)
+    with steps.step("tables and report" if report else "tables"):
+        return write_results(experiment, steps.places, planned, report=report)
+
+
+class _Steps:
+    """What was done, and how long it took."""
+
+    def __init__(self, experiment: Experiment, places: Places, say: bool) -> None:
+        self.experiment, self.places, self.say = experiment, places, say
+        self.seconds: dict[str, float] = {}
+
+    def begin(self) -> None:
+        """Start, or go on with what is the same experiment."""
+        if self.places.out.exists() and not self.places.out.is_dir():
+            raise UsageError(f"{str(self.places.out)!r} is a file; name a folder")
+        if self.places.note.is_file():
+            found = _read(self.places.note)
+            if not _continues(found["experiment"], self.experiment.to_dict()):
+                raise UsageError(
+                    f"{self.places.note} is another experiment; go on with what it says, or name another folder"
+                )
+            self.seconds = found["seconds"]
+        elif self.places.out.is_dir() and any(self.places.out.iterdir()):
+            raise UsageError(f"{str(self.places.out)!r} has other files in it; name a new folder")
+        self.places.out.mkdir(parents=True, exist_ok=True)
+        self._note()
+
+    @contextmanager
+    def step(self, name: str, place: str = "") -> Iterator[None]:
+        """Do one step, and keep how long it took; a step that is taken up again adds to it."""
+        if self.say:
+            progress.wipe()
+            print(f"{name}{place}", file=sys.stderr, flush=True)
+        began = time.monotonic()
+        yield
+        self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - began, 1)
+        self._note()
+
+    def _note(self) -> None:
+        about = {"spoofspan": __version__, "experiment": self.experiment.to_dict(), "seconds": self.seconds}
+        write_atomically(self.places.note, [json.dumps(about, indent=2, ensure_ascii=False).encode()], force=True)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if {"experiment", "seconds"} <= found.keys():
+            return dict(found)
+    except (ValueError, AttributeError):
+        pass
+    raise DataError(f"{path}: not written by spoofspan experiment; name another folder")
+
+
+def _continues(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether only systems or seeds are others: what is there of the rest stays right."""
+    growing = ("systems", "seeds")
+    return all(old.get(name) == value for name, value in new.items() if name not in growing)
+
+
+def _corpus(experiment: Experiment, places: Places, jobs: int | None) -> None:
+    if experiment.data is not None:
+        return
+    from spoofspan.corpus.building import build
+    from spoofspan.corpus.settings import Settings
+
+    build(places.data, settings=Settings(seed=experiment.corpus_seed, utterances=experiment.utterances), jobs=jobs)
+
+
+def _train(
+    experiment: Experiment, places: Places, system: System, device: str | None, processes: int, say: bool
+) -> None:
+    from spoofspan.cm.checkpoints import CONFIG
+    from spoofspan.cm.data import Corpus, TrainingData
+    from spoofspan.cm.training import train
+
+    folder = places.model(system)
+    sets = (
+        Corpus.from_dataset(places.dataset(subset), source=experiment.reference_source) for subset in ("train", "dev")
+    )
+    resume = (folder / CONFIG).is_file()
+    assert system.config is not None
+    train(system.config, TrainingData(*sets), folder, resume=resume, device=device, processes=processes, say=say)
+
+
+def _score(places: Places, system: System, subset: str, device: str | None) -> None:
+    from spoofspan.cm.recordings import sounds_of_dataset
+    from spoofspan.cm.scoring import JOINT_DETECTOR, score
+
+    folder = places.scores(system, subset)
+    done = folder / "done"
+    if done.is_file():
+        return
+    checkpoint = JOINT_DETECTOR if system.config is None else places.model(system)
+    score(checkpoint, sounds_of_dataset(places.dataset(subset)), folder, device=device, force=True)
+    write_atomically(done, [b""], force=True)  # the last file of several
