@@ -53,8 +53,8 @@ def experiment(
     """Run the paper's experiment: corpus, training, scores, tables, report.
 
     Without --data, a corpus is built from voices and vocoders of the package. The tables are the paper's Table 3
-    (multi) and Table 4 (single). What is in OUT already is not made again: repeat the command after a stop, or with more
-    systems or seeds.
+    (multi) and Table 4 (single). What is in OUT already is not made again: repeat the command after a stop, or with
+    more systems or seeds.
 
     For example:
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 import spoofspan as ss
 from spoofspan.cm.scoring import JOINT_DETECTOR
-from spoofspan.cm.timing import resolution, scale_of
+from spoofspan.cm.timing import UTTERANCE, resolution, scale_of
 from spoofspan.experiment.plan import MEASURED_SETS, Experiment, Places, System
 from spoofspan.formats.writing import write_atomically
 from spoofspan.measures import milliseconds
@@ -149,7 +149,7 @@ class _Measuring:
 
     def tables(self) -> dict[str, dict[str, ss.ResolutionTable]]:
         """The paper's tables: rows are branches of one system, or systems of one branch."""
-        found = {}
+        found: dict[str, dict[str, ss.ResolutionTable]] = {}
         for name in ("multi", "single"):
             if name in self.experiment.systems:
                 found[name] = {subset: self._table(name, subset) for subset in MEASURED_SETS}
@@ -183,7 +183,8 @@ class _Measuring:
         return tuple(sorted(found, key=lambda row: order.index(row.system)))
 
     def _finest(self, system: System) -> str:
-        return self.experiment.branches[0] if system.config is None else _first_branch(system)
+        names = self.experiment.branches if system.config is None else system.config.network.branches
+        return min((name for name in names if name != UTTERANCE), key=scale_of)
 
     def _parts(self, system: System, branch: str) -> list[tuple[str, float]]:
         """The range EER on the development set, the evaluation set, and its parts."""
@@ -225,11 +226,6 @@ class _Measuring:
             if folder.is_dir():
                 return folder
         return None
-
-
-def _first_branch(system: System) -> str:
-    assert system.config is not None
-    return min((one for one in system.config.network.branches if one != "utterance"), key=scale_of)
 
 
 # ---------------------------------------------------------------- attacks

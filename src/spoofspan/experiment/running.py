@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spoofspan import __version__, progress
+from spoofspan.cm.config import Config
 from spoofspan.cm.extra import require
 from spoofspan.errors import DataError, UsageError
 from spoofspan.experiment.plan import MEASURED_SETS, Experiment, Places, System
@@ -42,7 +43,8 @@ def run(
         place = f" ({number} of {len(planned)})"
         if system.config is not None:
             with steps.step(f"training {system.title}", place):
-                _train(experiment, steps.places, system, device, processes, say)
+                data = [(steps.places.dataset(subset), experiment.reference_source) for subset in ("train", "dev")]
+                _train(system.config, data, steps.places.model(system), device, processes, say)
         for subset in MEASURED_SETS:
             with steps.step(f"scoring {subset} with {system.title}", place):
                 _score(steps.places, system, subset, device)
@@ -115,19 +117,14 @@ def _corpus(experiment: Experiment, places: Places, jobs: int | None) -> None:
 
 
 def _train(
-    experiment: Experiment, places: Places, system: System, device: str | None, processes: int, say: bool
+    config: Config, data: list[tuple[str, str | None]], folder: Path, device: str | None, processes: int, say: bool
 ) -> None:
     from spoofspan.cm.checkpoints import CONFIG
     from spoofspan.cm.data import Corpus, TrainingData
     from spoofspan.cm.training import train
 
-    folder = places.model(system)
-    sets = (
-        Corpus.from_dataset(places.dataset(subset), source=experiment.reference_source) for subset in ("train", "dev")
-    )
-    resume = (folder / CONFIG).is_file()
-    assert system.config is not None
-    train(system.config, TrainingData(*sets), folder, resume=resume, device=device, processes=processes, say=say)
+    sets = TrainingData(*(Corpus.from_dataset(where, source=source) for where, source in data))
+    train(config, sets, folder, resume=(folder / CONFIG).is_file(), device=device, processes=processes, say=say)
 
 
 def _score(places: Places, system: System, subset: str, device: str | None) -> None:
