@@ -74,13 +74,14 @@ def test_the_tables_are_those_of_the_library(corpus, done):
 def test_attacks_seen_and_unseen_are_measured_apart(corpus, done):
     references, scores = read(corpus, done, "baseline/seed-10", "eval")
     attacks = {utterance: set() for utterance in references.utterances}
-    with open(corpus / "database/eval/con_data/rttm_attacks", encoding="utf-8") as lines:
+    with (corpus / "database/eval/con_data/rttm_attacks").open(encoding="utf-8") as lines:
         for fields in map(str.split, lines):
             if fields[7] != "bonafide":
                 attacks[fields[1]].add(fields[7])
     assert "A04" in done.unseen  # and what a small training set happens not to have
     unseen = set(done.unseen)
-    assert any(attacks.values()) and not all(attacks.values())
+    assert any(attacks.values())
+    assert not all(attacks.values())
     row = next(row for row in done.rows if row.system == "baseline")
     for part, wanted in (
         ("seen attacks", [u for u in references.utterances if not attacks[u] & unseen]),
@@ -107,9 +108,11 @@ def test_every_system_has_its_row_and_files(done):
         for suffix in ("txt", "md", "tex", "csv", "json"):
             assert (out / "tables" / f"{name}.{suffix}").stat().st_size
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert "con_wav" in page and "joint-detector" in page
+    assert "con_wav" in page
+    assert "joint-detector" in page
     seconds = json.loads((out / "experiment.json").read_text())["seconds"]
-    assert "training single-160, seed 10" in seconds and "scoring eval with joint-detector" in seconds
+    assert "training single-160, seed 10" in seconds
+    assert "scoring eval with joint-detector" in seconds
     assert json.loads(done.render("json"))["systems"][0]["system"] == "multi"
     for spelling in ("text", "markdown", "latex", "csv"):
         assert "joint-detector" in done.render(spelling)
@@ -183,4 +186,5 @@ def test_the_command(corpus, tmp_path):
     assert [one["system"] for one in systems] == ["baseline", "joint-detector"]
     assert not (tmp_path / "out" / "report.html").exists()
     wrong = CliRunner().invoke(app, ["experiment", str(tmp_path / "new"), "--seeds", "one"])
-    assert isinstance(wrong.exception, ss.UsageError) and "whole numbers" in str(wrong.exception)
+    assert isinstance(wrong.exception, ss.UsageError)
+    assert "whole numbers" in str(wrong.exception)
