@@ -3,7 +3,7 @@
     python benchmarks/scale.py [--scale S] [--only NAME ...] [--repetitions N] [--json FILE] [--frames N]
 
 Times are CPU times of one thread (`time.process_time`), so they are those of one core, also on a shared machine.
-Everything else is as in run.py. `update` needs the extra `torch`.
+Everything else is as in run.py. `update` needs the extras `torch` and `cm`.
 """
 
 from __future__ import annotations
@@ -179,23 +179,25 @@ def endless(setting: Setting) -> Iterator[Figure]:
 
 
 def update(setting: Setting) -> Iterator[Figure]:
-    """A batch of 8 x 30 s against a forward and backward pass of a stand-in of the light front-end's size."""
+    """A batch of 8 x 30 s against a forward and backward pass of the small countermeasure."""
     import torch
 
+    from spoofspan.cm.building import build
+    from spoofspan.cm.config import preset
     from spoofspan.integrations.torch import RangeEER
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    model = stand_in(torch)
+    model = build(preset("small-cpu").changed({"network": {"frames": 1536}}))  # room for 30 s
     parameters = sum(one.numel() for one in model.parameters())
-    audio = torch.randn(8, 30 * 16_000)
+    audio, samples = torch.randn(8, 30 * 16_000), torch.full((8,), 30 * 16_000)
     ranges = [[(0.0, 10.0, "bonafide"), (10.0, 11.5, "spoof"), (11.5, 30.0, "bonafide")]] * 8
     metric = RangeEER(0.02, higher="bonafide")
 
     def step() -> Any:
-        scores = model(audio)
-        scores.square().mean().backward()
-        return scores
+        outputs = model(audio, samples)
+        torch.stack([one.square().mean() for one in outputs.values()]).sum().backward()
+        return outputs["20ms"][..., -1]
 
     scores = step().detach()
     lengths = [scores.shape[1]] * 8
@@ -203,42 +205,10 @@ def update(setting: Setting) -> Iterator[Figure]:
     yield Figure(
         "RangeEER.update, 8 x 30 s at 20 ms",
         best["update"] / best["model"],
-        "forward and backward of a stand-in model",
+        "forward and backward of small-cpu",
         0.01,
         note=f"{parameters:,} parameters; {1000 * best['update']:.2f} ms of CPU time",
     )
-
-
-def stand_in(torch: Any) -> Any:
-    """About the size of the light countermeasure: spectrum, three convolutions, twelve gated blocks of width 128."""
-    nn = torch.nn
-
-    class Block(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm, self.wide, self.narrow = nn.LayerNorm(128), nn.Linear(128, 256), nn.Linear(128, 128)
-            self.along = nn.Conv1d(128, 128, 9, padding=4, groups=128)
-
-        def forward(self, x: Any) -> Any:
-            one, other = nn.functional.gelu(self.wide(self.norm(x))).chunk(2, -1)
-            return x + self.narrow(one * self.along(other.transpose(1, 2)).transpose(1, 2))
-
-    class Model(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.front = nn.Sequential(
-                nn.Conv1d(257, 128, 5, padding=2), nn.GELU(), nn.Conv1d(128, 128, 5, padding=2), nn.GELU(),
-                nn.Conv1d(128, 128, 3, padding=1),
-            )  # fmt: skip
-            self.blocks = nn.Sequential(*(Block() for _ in range(12)))
-            self.head = nn.Linear(128, 1)
-
-        def forward(self, audio: Any) -> Any:
-            window = torch.hann_window(512)
-            spectrum = torch.stft(audio, 512, 320, window=window, return_complex=True).abs()[:, :, :1500]
-            return self.head(self.blocks(self.front(torch.log(spectrum + 1e-4)).transpose(1, 2))).squeeze(-1)
-
-    return Model()
 
 
 FIGURES = {"passes": two_passes, "size": size, "accumulation": accumulation, "update": update, "endless": endless}
