@@ -1,6 +1,7 @@
 """Training: it learns, goes on after a kill as if nothing had happened, and is the same with several processes."""
 
 import json
+import statistics
 import os
 import subprocess
 import sys
@@ -143,6 +144,25 @@ def test_the_seed_decides(data, whole, tmp_path):
     assert same(weights(train(TINY, data, tmp_path / "same").folder), weights(whole.folder))
     other = train(TINY.changed({"training": {"seed": 2}}), data, tmp_path / "other")
     assert not same(weights(other.folder), weights(whole.folder))
+
+
+def test_gradients_are_not_longer_than_asked_for(data, tmp_path, monkeypatch):
+    lengths = []
+    step = torch.optim.Adam.step
+
+    def noting(optimiser, *arguments):
+        gradients = [one.grad for group in optimiser.param_groups for one in group["params"] if one.grad is not None]
+        lengths.append(float(torch.stack([one.norm() for one in gradients]).norm()))
+        return step(optimiser, *arguments)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", noting)
+    train(TINY.changed({"training": {"epochs": 1, "largest_gradient": 0.0}}), data, tmp_path / "any")
+    free, lengths[:] = list(lengths), []
+    limit = statistics.fmean(free)
+    train(TINY.changed({"training": {"epochs": 1, "largest_gradient": limit}}), data, tmp_path / "short")
+    assert max(free) > limit * 1.001
+    assert max(lengths) <= limit * 1.0001
+    assert lengths[0] == pytest.approx(min(free[0], limit), rel=1e-3)
 
 
 def test_two_processes_learn_what_one_does(data, tmp_path):

@@ -72,6 +72,7 @@ class Training:
     learning_rate: float = 1e-5
     schedule: str = "halving"  # or one-cycle: the rate rises to learning_rate, and falls to nothing
     halve_every: int = 10  # epochs; 0: never
+    largest_gradient: float = 0.0  # longer ones are shortened to this norm; 0: never
     patience: int = 50  # epochs without a new best before training stops
     stop_on: str = "loss"  # of the development set: loss, range-eer, point-eer@20ms, utterance-eer
     precision: str = "fp32"
@@ -130,7 +131,7 @@ class Config:
             "front_end": {"width": 1, "layers": 0, "maps": 0, "dropout": 0},
             "network": {"blocks": 1, "longest": COARSEST, "utterance_dropout": 0},
             "training": {"epochs": 1, "batch_size": 1, "halve_every": 0, "patience": 1, "accumulate": 1}
-            | {"save_every": 0, "workers": 0, "seed": 0},
+            | {"save_every": 0, "workers": 0, "seed": 0, "largest_gradient": 0},
         }
         for section, bounds in least.items():
             for key, bound in bounds.items():

@@ -253,6 +253,9 @@ class _Loop:
                 f"the loss is no finite number in epoch {self.at.epoch}, step {self.at.step}; "
                 "lower training.learning_rate, or use training.precision = 'fp32'"
             )
+        if self.config.training.largest_gradient:
+            self.scaler.unscale_(self.optimiser)
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.config.training.largest_gradient)
         self.scaler.step(self.optimiser)
         self.scaler.update()
         return total
