@@ -96,11 +96,12 @@ class SpectralFrontEnd(nn.Module):
 
     def _with_patterns(self, x: Tensor, counts: Tensor) -> Tensor:
         """Put what the convolutions over time and frequency find beside the spectrum."""
-        found = x[:, :, None]  # time, maps, bins
+        if not self.patterns:
+            return x
+        found, real = x[:, None], real_steps(counts, x.shape[1])[:, None, :, None].to(x.dtype)
         for convolution in self.patterns:
-            found = nn.functional.gelu(convolution(found.transpose(1, 2))).transpose(1, 2)
-            found = zero_padding(found.flatten(2), counts).unflatten(2, found.shape[2:])
-        return torch.cat((x, found.flatten(2)), dim=-1) if self.patterns else x
+            found = nn.functional.gelu(convolution(found)) * real
+        return torch.cat((x, found.transpose(1, 2).flatten(2)), dim=-1)
 
     def log_spectrum(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
         """(utterances, windows of 10 ms, bins), and how many windows are real."""
