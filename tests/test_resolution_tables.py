@@ -5,8 +5,6 @@ import gc
 import io
 import json
 import re
-import shutil
-import subprocess
 import weakref
 from fractions import Fraction
 from pathlib import Path
@@ -381,21 +379,6 @@ def test_json_follows_its_schema(table):
     content["sets"][0]["rows"][0]["range_eer"]["seeds"][0]["measurement"].pop("signature")
     with pytest.raises(jsonschema.ValidationError):
         validate(content)
-
-
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="there is no TeX engine (pdflatex) to try the LaTeX on")
-@pytest.mark.parametrize("sets", [["dev", "eval"], [""]])
-def test_the_latex_compiles(table, tmp_path, sets):
-    (tmp_path / "table.tex").write_text(render(dict.fromkeys(sets, table), "latex"), encoding="utf-8")
-    packages = r"\usepackage{booktabs,graphicx}"
-    text = rf"\documentclass[twocolumn]{{article}}{packages}\begin{{document}}\input{{table}}\end{{document}}"
-    (tmp_path / "paper.tex").write_text(text, encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    if "not found" in done.stdout and ".sty" in done.stdout:
-        pytest.skip("booktabs or graphicx is not installed")
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert "Overfull" not in done.stdout
 
 
 # ---------------------------------------------------------------- which files are which system
