@@ -505,6 +505,17 @@ def sets(tmp_path_factory):
     return folder
 
 
+def test_a_name_before_a_file_is_that_of_the_row(sets):
+    files = [f"ours={sets}/dev/s1/unit0.02.score", f"theirs={sets}/dev/s2/unit0.02.score"]
+    told = ["--durations", sets / "dev/reco2dur", "--resolutions", "20", "--format", "json"]
+    named = json.loads(printed(sets / "dev/ref.rttm", *files, *told))["sets"][0]["rows"]
+    assert [row["name"] for row in named] == ["ours", "theirs"]
+    for row, seed in zip(named, (1, 2), strict=True):
+        references, scores = small(seed, higher="spoof")
+        assert row["range_eer"]["value"] == ss.range_eer(references, scores).value
+    assert "is given twice" in refused(sets / "dev/ref.rttm", files[0], files[0].replace("ours", "x"), *told)
+
+
 def test_sets_seeds_and_resolutions_come_from_patterns(sets):
     arguments = [
         sets / "{set}/ref.rttm",
