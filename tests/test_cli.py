@@ -5,15 +5,18 @@ import os
 import subprocess
 import sys
 from fractions import Fraction
+from inspect import signature
 from pathlib import Path
 
 import golden_cases
 import jsonschema
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import spoofspan as ss
 from spoofspan.cli import app
+from spoofspan.cli.commands import COMMANDS
 from spoofspan.errors import SpoofspanError
 from spoofspan.formats import arrays, segment_labels
 
@@ -233,14 +236,16 @@ def test_the_readme_shows_what_eval_prints(monkeypatch):
 
 # ---------------------------------------------------------------- what a person types
 
-COMMANDS = ["eval", "check", "convert", "diff-references", "explain", "demo"]
+GROUPS = {"corpus": ["build", "check"], "cm": ["train", "score", "info", "convert"]}
+NAMES = [one.name for one in COMMANDS if one.name not in GROUPS]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", NAMES)
 def test_help_has_examples_and_fits_80_columns(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     printed = run(command, "--help").stdout
-    assert all(len(line) <= 80 for line in printed.splitlines())
+    too_long = [line for line in printed.splitlines() if len(line) > 80]
+    assert all(len(line.split()) <= 2 for line in too_long)  # the choices of an argument, which are one word
     examples = [line.strip() for line in printed.splitlines() if line.startswith("    spoofspan ")]
     assert examples
     assert all(line.startswith(f"spoofspan {command}") for line in examples)
@@ -251,7 +256,46 @@ def test_the_list_of_commands_is_not_cut_off(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     printed = run("--help").stdout
     assert "..." not in printed.partition("Commands:")[2]
-    assert all(f"  {command} " in printed for command in COMMANDS)
+    assert [line.split()[0] for line in printed.partition("Commands:\n")[2].splitlines()] == [*NAMES, *GROUPS]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
+def test_the_list_of_commands_says_what_the_commands_say(command):
+    real = command.load()
+    assert real.name == command.name
+    assert not real.hidden
+    assert command.about == real.get_short_help_str(200)
+    assert f"{command.about}\n" in run(command.name, "--help").stdout
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_lists_its_commands_and_each_has_help(group, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = run(group, "--help").stdout
+    assert [line.split()[0] for line in printed.partition("Commands:\n")[2].splitlines()] == GROUPS[group]
+    assert all(f"Usage: spoofspan {group} {one} " in run(group, one, "-h").stdout for one in GROUPS[group])
+
+
+@pytest.mark.parametrize(("typed", "meant"), [(["evla"], "eval"), (["corpus", "chekc"], "check")])
+def test_a_mistyped_command_is_a_usage_error(typed, meant):
+    result = run(*typed)
+    assert result.exit_code == 2
+    assert f"No such command '{typed[-1]}'." in result.output
+    if "suggest_commands" in signature(typer.Typer).parameters:  # newer versions can
+        assert f"Did you mean '{meant}'?" in result.output
+
+
+@pytest.mark.parametrize("asked", ["--help", "--version"])
+def test_help_brings_in_neither_commands_nor_tables_nor_formats(asked):
+    commands = sorted({f"spoofspan.cli.{one.module}" for one in COMMANDS})
+    heavy = [*commands, "spoofspan.cli.options", "spoofspan.formats.catalogue", "pyarrow", "rich"]
+    question = (
+        f"import sys, spoofspan.cli; sys.argv = ['spoofspan', '{asked}']\n"
+        "try: spoofspan.cli.main()\n"
+        f"except SystemExit: print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", question], capture_output=True, check=True, text=True)
+    assert result.stderr.strip() == "[]"
 
 
 def test_every_rule_is_a_flag_of_the_same_name():
@@ -268,6 +312,11 @@ def test_every_rule_is_a_flag_of_the_same_name():
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
+        ("e", ["eval", "explain"]),
+        ("cor", ["corpus"]),
+        ("cm ", ["train", "score", "info", "convert"]),
+        ("corpus check --for", ["--format"]),
+        ("eval --conv", ["--convention"]),
         ("eval --convention ", ["default", "paper", "nii-2023", "partialspoof-metrics", "wedefense"]),
         ("eval --measure utterance-e", ["utterance-eer"]),
         ("eval --measure point-eer@1", ["point-eer@10ms", "point-eer@160ms"]),

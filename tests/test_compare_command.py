@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
-from spoofspan.cli.inputs import named_files
+from spoofspan.cli.systems import named_files
 from spoofspan.errors import UsageError
 
 SCHEMAS = {

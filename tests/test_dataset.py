@@ -311,6 +311,22 @@ def test_what_is_typed_wrong_is_answered(root):
     assert "give REFERENCES" in refusal(ss.UsageError, "eval")
 
 
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # few speakers
+@pytest.mark.parametrize("hop", [[], ["--hop", "0.02"]])
+def test_compare_takes_a_dataset_and_all_words_are_systems(root, references, hop):
+    files = [root / f"results/output/eval_score_ali_{number}_20230101.pkl" for number in (2, 4)]
+    words = [files[0], f"coarse={files[1]}"] if not hop else [f"a={files[0]}", f"b={root / 'copy.pkl'}"]
+    (root / "copy.pkl").write_bytes(files[0].read_bytes())
+    result = run("compare", "--dataset", spec(root), *words, *hop, "--replicates", 100, "--format", "json")
+    assert result.exit_code == 0, result.exception
+    assert result.stderr.count(": 4 utterances") == 1  # what was read is said once
+    found = json.loads(result.stdout)["comparisons"][0]["systems"]
+    hops = {"eval_score_ali_2_20230101": 0.02, "coarse": 0.04} if not hop else {"a": 0.02, "b": 0.02}
+    assert [one["system"] for one in found] == list(hops)
+    for one, each in zip(found, hops.values(), strict=True):
+        assert one["value"] == ss.range_eer(references, scores(each)).value
+
+
 def test_check_takes_a_dataset(root):
     alone = run("check", "--dataset", spec(root))
     assert alone.exit_code == 0, (alone.output, alone.exception)

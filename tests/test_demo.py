@@ -365,14 +365,3 @@ def test_import_brings_in_nothing_heavy():
     question = f"import sys, spoofspan; print([name for name in {heavy} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", question], capture_output=True, check=True, text=True)
     assert result.stdout.strip() == "[]"
-
-
-def test_help_brings_in_neither_tables_nor_formats():
-    question = (
-        "import sys, spoofspan.cli; sys.argv = ['spoofspan', '--help']\n"
-        "heavy = ('rich.table', 'spoofspan.formats.catalogue', 'pyarrow')\n"
-        "try: spoofspan.cli.main()\n"
-        "except SystemExit: print([name for name in heavy if name in sys.modules], file=sys.stderr)"
-    )
-    result = subprocess.run([sys.executable, "-c", question], capture_output=True, check=True, text=True)
-    assert result.stderr.strip() == "[]"

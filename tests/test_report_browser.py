@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -258,4 +259,54 @@ def test_an_accessibility_scan_finds_nothing_serious(browser, page_file, scheme)
     assert not serious, json.dumps(
         [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in serious], indent=1
     )
+    opened.context.close()
+
+
+# ---------------------------------------------------------------- full size
+
+
+@pytest.fixture(scope="module")
+def full_size(tmp_path_factory):
+    """As many utterances as the evaluation set of PartialSpoof has, of their mean length, and few replicates."""
+    utterances, frames, attacks = 71_237, 175, 13
+    rng = np.random.default_rng(0)
+    ids = [f"CON_E_{i:07d}" for i in range(utterances)]
+    # bona fide, spoof, bona fide
+    edges = np.sort(rng.integers(1, frames * 20, (utterances, 2), dtype=np.int64) * 1_000_000, axis=1)
+    edges[:, 1] += 1_000_000
+    end = frames * 20_000_000 + 1_000_000
+    bounds = np.column_stack((np.zeros(utterances, np.int64), edges, np.full(utterances, end)))
+    kinds = [kind for i in range(utterances) for kind in (None, f"A{i % attacks:02d}", None)]
+    references = ss.References.from_columns(
+        ids,
+        np.full(utterances, end),
+        np.arange(utterances + 1) * 3,
+        bounds[:, :-1].ravel(),
+        bounds[:, 1:].ravel(),
+        np.tile([False, True, False], utterances),
+        kinds=kinds,
+    )
+    middles = (np.arange(frames) * 2 + 1) * 10_000_000
+    values = rng.standard_normal((utterances, frames), dtype=np.float32)
+    values += np.where((middles > edges[:, :1]) & (middles < edges[:, 1:]), np.float32(-1.2), np.float32(1.2))
+    offsets = np.arange(utterances + 1) * frames
+    scores = ss.Scores.from_columns(ids, offsets, values.ravel(), hop=0.02, higher="bonafide")
+    content = page_content(references, {"system": scores}, PageSettings(resampling=ss.Resampling(replicates=40)))
+    path = tmp_path_factory.mktemp("full") / "report.html"
+    path.write_text(render_page(content), encoding="utf-8")
+    return path
+
+
+def test_a_page_of_full_size_is_small_and_opens_at_once(browser, full_size):
+    assert full_size.stat().st_size < 5_000_000
+    start = time.perf_counter()
+    opened = Opened(browser, full_size)
+    needed = time.perf_counter() - start
+    assert needed < 2
+    assert opened.said == []
+    while opened.page.locator("#more").is_visible():
+        opened.page.click("#more")
+    assert opened.page.locator("#timelines > li").count() == 240
+    assert "71,237" in opened.text("body")
+    assert opened.page.locator("tr", has_text="A12").count() == 1
     opened.context.close()

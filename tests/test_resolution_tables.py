@@ -5,8 +5,6 @@ import gc
 import io
 import json
 import re
-import shutil
-import subprocess
 import weakref
 from fractions import Fraction
 from pathlib import Path
@@ -383,21 +381,6 @@ def test_json_follows_its_schema(table):
         validate(content)
 
 
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="there is no TeX engine (pdflatex) to try the LaTeX on")
-@pytest.mark.parametrize("sets", [["dev", "eval"], [""]])
-def test_the_latex_compiles(table, tmp_path, sets):
-    (tmp_path / "table.tex").write_text(render(dict.fromkeys(sets, table), "latex"), encoding="utf-8")
-    packages = r"\usepackage{booktabs,graphicx}"
-    text = rf"\documentclass[twocolumn]{{article}}{packages}\begin{{document}}\input{{table}}\end{{document}}"
-    (tmp_path / "paper.tex").write_text(text, encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    if "not found" in done.stdout and ".sty" in done.stdout:
-        pytest.skip("booktabs or graphicx is not installed")
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert "Overfull" not in done.stdout
-
-
 # ---------------------------------------------------------------- which files are which system
 
 
@@ -520,6 +503,17 @@ def sets(tmp_path_factory):
     write_set(folder, "dev", [1, 2])
     write_set(folder, "eval", [3, 4])
     return folder
+
+
+def test_a_name_before_a_file_is_that_of_the_row(sets):
+    files = [f"ours={sets}/dev/s1/unit0.02.score", f"theirs={sets}/dev/s2/unit0.02.score"]
+    told = ["--durations", sets / "dev/reco2dur", "--resolutions", "20", "--format", "json"]
+    named = json.loads(printed(sets / "dev/ref.rttm", *files, *told))["sets"][0]["rows"]
+    assert [row["name"] for row in named] == ["ours", "theirs"]
+    for row, seed in zip(named, (1, 2), strict=True):
+        references, scores = small(seed, higher="spoof")
+        assert row["range_eer"]["value"] == ss.range_eer(references, scores).value
+    assert "is given twice" in refused(sets / "dev/ref.rttm", files[0], files[0].replace("ours", "x"), *told)
 
 
 def test_sets_seeds_and_resolutions_come_from_patterns(sets):

@@ -66,3 +66,27 @@ def test_a_larger_corpus_keeps_few_points(digits, higher):
     assert len(thin) < 1000
     check(mass, thin, 0.01)
     assert eer.threshold in thin.thresholds.tolist()
+
+
+@pytest.mark.parametrize("higher", ["bonafide", "spoof"])
+def test_the_tolerance_may_be_one_of_normal_deviates(higher):
+    from spoofspan.report.thinning import deviates
+
+    rng = np.random.default_rng(2)
+    spoof = rng.random(30_000) < 0.3
+    values = rng.normal(np.where(spoof, -1.0, 1.0)) * (1 if higher == "bonafide" else -1)
+    starts = np.arange(values.size) * 20_000_000
+    offsets = np.array([0, values.size])
+    references = ss.References.from_columns(["u"], None, offsets, starts, starts + 20_000_000, spoof)
+    mass = ss.overlay(references, ss.Scores.from_columns(["u"], offsets, values, hop=0.02, higher=higher))
+    thin, whole = thin_curve(mass, tolerance=0.05, scale=deviates), error_curve_of(mass)
+    place = {threshold: i for i, threshold in enumerate(whole.thresholds.tolist())}
+    kept = [place[threshold] for threshold in thin.thresholds.tolist()]
+    assert len(kept) < 1000
+    for rates, exact in (
+        (thin.false_positive_rates, whole.false_positive_rates),
+        (thin.false_negative_rates, whole.false_negative_rates),
+    ):
+        np.testing.assert_array_equal(rates, exact[kept])
+        moved = np.abs(np.diff(deviates(rates)))
+        assert (moved[np.diff(kept) > 1] <= 0.05).all()  # only neighbours on the exact curve may be further apart

@@ -2,12 +2,13 @@
 
 The whole curve of 12 million scores is sorted and held in memory; a picture needs a few thousand points of it. A sample
 of the scores suggests thresholds; one pass sums what lies below each of them, exactly. Where two neighbours turn out to
-be further apart than the tolerance, scores in between are added and the pass is repeated.
+be further apart than the tolerance, scores in between are added and the pass is repeated. How far apart two rates are
+may be asked on another scale than their own, such as that of a DET figure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,12 @@ SAMPLE = 1 << 18
 # A sampled step of half the tolerance is rarely a true one of more than the tolerance.
 OF_TOLERANCE = 0.5
 MOST_PASSES = 8
+MOST_PER_GAP = 8  # scores that are added; wide gaps of many blocks would have hundreds
+Scale = Callable[[Float64], Float64]  # from rates; it rises
+
+
+def _as_they_are(rates: Float64) -> Float64:
+    return rates
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +58,10 @@ class ThinCurve:
         tau = None if index == len(self) - 1 else sign * float(self.thresholds[index])
         return self.sums.point(tau, int(self.called_bona_fide[index]), int(self.called_spoof[index]))
 
-    def thinned(self, tolerance: float, include: Float64) -> ThinCurve:
+    def thinned(self, tolerance: float, include: Float64, scale: Scale = _as_they_are) -> ThinCurve:
         """Without the points that a drawing does not need; thresholds to ``include`` stay."""
-        rates = list(zip(self.false_positive_rates.tolist(), self.false_negative_rates.tolist(), strict=True))
+        columns = (scale(column).tolist() for column in (self.false_positive_rates, self.false_negative_rates))
+        rates = list(zip(*columns, strict=True))
         must_stay = np.isin(self.thresholds, include)
         kept = [0]
         for index in range(1, len(self)):
@@ -73,22 +81,31 @@ class ThinCurve:
         )
 
 
-def thin_curve(mass: ScoreMass, *, tolerance: float = TOLERANCE, include: Iterable[float] = ()) -> ThinCurve:
-    """Find such points; ``include`` has thresholds (on the scale of the scores) that must be among them."""
+def thin_curve(
+    mass: ScoreMass,
+    *,
+    tolerance: float = TOLERANCE,
+    include: Iterable[float] = (),
+    scale: Scale = _as_they_are,
+) -> ThinCurve:
+    """Find such points; ``include`` has thresholds (on the scale of the scores) that must be among them.
+
+    The tolerance is one on the ``scale`` of the rates.
+    """
     sign = 1 if mass.higher == "bonafide" else -1
     wanted = np.array([sign * one for one in include if np.isfinite(one)], np.float64).astype(mass.dtype)
-    candidates = np.unique(np.concatenate((_suggested(mass, tolerance), wanted)))
+    candidates = np.unique(np.concatenate((_suggested(mass, tolerance, scale), wanted)))
     for _ in range(MOST_PASSES):
         found = _one_pass(mass, candidates)
-        wide = found.wide_gaps(tolerance)
+        wide = found.wide_gaps(tolerance, scale)
         more = found.inside(mass, wide) if wide.size else wide
         if not more.size:
             break
         candidates = np.unique(np.concatenate((found.thresholds, more)))
-    return found.curve().thinned(tolerance, wanted.astype(np.float64) * sign)
+    return found.curve().thinned(tolerance, wanted.astype(np.float64) * sign, scale)
 
 
-def _suggested(mass: ScoreMass, tolerance: float) -> Values:
+def _suggested(mass: ScoreMass, tolerance: float, scale: Scale) -> Values:
     """Thresholds at which, in a sample, one of the rates has moved by half the tolerance."""
     distinct, columns = sum_ties(*mass.sample(SAMPLE))
     if not distinct.size:
@@ -97,7 +114,7 @@ def _suggested(mass: ScoreMass, tolerance: float) -> Values:
     for column in columns:
         called = np.cumsum(column.astype(np.float64))
         if called[-1]:
-            moves |= np.diff(np.floor(called / called[-1] / (OF_TOLERANCE * tolerance)), prepend=-1.0) > 0
+            moves |= np.diff(np.floor(scale(called / called[-1]) / (OF_TOLERANCE * tolerance)), prepend=-np.inf) > 0
     moved = np.flatnonzero(moves)
     # a score with much time under it stands alone, so the next one is a threshold as well
     chosen: Values = distinct[np.unique(np.concatenate((moved, np.minimum(moved + 1, distinct.size - 1))))]
@@ -113,18 +130,30 @@ class _Counted:
     sums: Totals
     least: Any  # the lowest score with counted time
 
-    def wide_gaps(self, tolerance: float) -> Int64:
+    def wide_gaps(self, tolerance: float, scale: Scale) -> Int64:
         """Thresholds from which a rate moves too far until the next; -1 stands for what lies below all of them."""
-        wide = np.zeros(self.thresholds.size + 1, bool)
-        ends = self.sums.bona_fide, self.sums.spoof
-        wholes = self.sums.all_bona_fide, self.sums.all_spoof
-        for below, end, whole in zip(self.below, ends, wholes, strict=True):
-            called = np.concatenate(([0], below, [end])).astype(np.float64)
-            wide |= np.diff(called) / whole > tolerance
+        rates = self.rates(*self.called())
+        wide = np.any([np.abs(np.diff(scale(column))) > tolerance for column in rates], axis=0)
         return np.flatnonzero(wide) - 1
 
+    def called(self, start: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """How much is called spoof: nothing, what is below each threshold from ``start`` on, everything."""
+        bona_fide, spoof = self.below
+        return (
+            np.concatenate(([0], bona_fide[start:], [self.sums.bona_fide])),
+            np.concatenate(([0], spoof[start:], [self.sums.spoof])),
+        )
+
+    def rates(self, bona_fide: npt.NDArray[Any], spoof: npt.NDArray[Any]) -> tuple[Float64, Float64]:
+        """FPR and FNR if this much is called spoof."""
+        nothing = self.sums.errors(0, 0)
+        return (
+            rates_of(nothing[0] + bona_fide, self.sums.all_bona_fide),
+            rates_of(nothing[1] - spoof, self.sums.all_spoof),
+        )
+
     def inside(self, mass: ScoreMass, wide: Int64) -> Values:
-        """Two scores of each block inside of each wide gap; a gap that has none is a jump at one score."""
+        """A few scores inside of each wide gap, of two of each block; a gap that has none is a jump at one score."""
         edges = np.concatenate(([-np.inf], self.thresholds, [np.inf]))
         kept: list[Values] = [self.thresholds[:0]]
         for block in mass.blocks():
@@ -137,7 +166,8 @@ class _Counted:
             some = last > first
             # the one next to the lower edge, because a rate may jump there, and the middle one
             kept.extend((scores[first[some]], scores[(first[some] + last[some]) // 2]))
-        return np.unique(np.concatenate(kept))
+        found = np.unique(np.concatenate(kept))
+        return found[_few_of_each(np.searchsorted(self.thresholds, found, side="right"))]
 
     def curve(self) -> ThinCurve:
         """Put everything together, with the point that calls everything spoof at the end."""
@@ -145,18 +175,24 @@ class _Counted:
         # the first point calls nothing; thresholds below the lowest score would only repeat it
         start = int(np.searchsorted(self.thresholds, self.least, side="right"))
         tau = np.concatenate(([self.least], self.thresholds[start:])).astype(np.float64)
-        ends = sums.bona_fide, sums.spoof
-        called = [np.concatenate(([0], below[start:], [end])) for below, end in zip(self.below, ends, strict=True)]
-        nothing = sums.errors(0, 0)
+        called = self.called(start)
         sign = 1.0 if sums.higher == "bonafide" else -1.0
         return ThinCurve(
             np.append(sign * tau, sign * np.inf) + 0.0,
-            rates_of(nothing[0] + called[0], sums.all_bona_fide),
-            rates_of(nothing[1] - called[1], sums.all_spoof),
+            *self.rates(*called),
             sums,
-            called[0],
-            called[1],
+            *called,
         )
+
+
+def _few_of_each(groups: Int64) -> npt.NDArray[np.bool_]:
+    """Of each run of equal numbers: the first, and a few others evenly spread."""
+    first = np.append(True, groups[1:] != groups[:-1])[: groups.size]
+    starts = np.flatnonzero(first)
+    counts = np.diff(np.append(starts, groups.size))
+    shares = (np.arange(groups.size) - np.repeat(starts, counts)) * MOST_PER_GAP // np.repeat(counts, counts)
+    few: npt.NDArray[np.bool_] = first | (np.diff(shares, prepend=0) > 0)
+    return few
 
 
 def _one_pass(mass: ScoreMass, thresholds: Values) -> _Counted:

@@ -13,39 +13,17 @@ from typing import Annotated, TextIO
 import typer
 
 from spoofspan import SpoofspanError, SpoofspanWarning, __version__, progress
-from spoofspan.cli.cm import app as cm
-from spoofspan.cli.compare import compare
-from spoofspan.cli.corpus import app as corpus
-from spoofspan.cli.demo import demo
-from spoofspan.cli.evaluate import eval_
-from spoofspan.cli.experiment import experiment
-from spoofspan.cli.explain import explain
-from spoofspan.cli.files import check, convert, diff_references
-from spoofspan.cli.plot import plot
-from spoofspan.cli.report import report
-from spoofspan.cli.table import table
+from spoofspan.cli.commands import CommandsLater
 
 app = typer.Typer(
     name="spoofspan",
+    cls=CommandsLater,
     add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("eval")(eval_)
-app.command()(compare)
-app.command()(report)
-app.command()(check)
-app.command()(table)
-app.command()(plot)
-app.command()(convert)
-app.command()(diff_references)
-app.command()(explain)
-app.command()(demo)
-app.add_typer(corpus, name="corpus")
-app.add_typer(cm, name="cm")
-app.command()(experiment)
 
 
 def _print_version(wanted: bool) -> None:

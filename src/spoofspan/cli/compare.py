@@ -12,27 +12,19 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.drawing import Drawing, takes_drawing
 from spoofspan.cli.evaluate import Metadata, ScoresAreOption, threshold_in
-from spoofspan.cli.inputs import Inputs, takes_inputs_of_systems
+from spoofspan.cli.systems import Systems, takes_each_system
 from spoofspan.errors import UsageError
 
 if TYPE_CHECKING:
     from spoofspan.report.tables import Table
 
 
-@takes_inputs_of_systems
+@takes_each_system
 @takes_drawing
 @o.takes_rules
 def compare(
     *,
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="REFERENCES A B [C ...]",
-            help="References, then the scores of each system, as FILE or NAME=FILE.",
-            show_default=False,
-        ),
-    ],
-    inputs: Inputs,
+    systems: Systems,
     measure: Annotated[
         list[str] | None,
         typer.Option(
@@ -84,8 +76,8 @@ def compare(
     from spoofspan.report.results import finite
 
     o.must_be_free(out, force=force)
-    references, systems = inputs.read_systems(files)
-    resampling = drawing.resampling(metadata or inputs.protocol())
+    references, scores = systems.read_each(fewest=2)
+    resampling = drawing.resampling(metadata or systems.typed.protocol())
     how: dict[str, Any] = {
         **{name: getattr(resampling, name) for name in resampling.__dataclass_fields__},
         "convention": convention,
@@ -101,11 +93,11 @@ def compare(
         if seeds:
             if thresholds:
                 raise UsageError("--threshold and --threshold-from are for a comparison; leave --seeds out")
-            variation = ss.seed_variation(references, systems, one, **how)
+            variation = ss.seed_variation(references, scores, one, **how)
             tables.append(seeds_table(variation))
             plain.append(variation.to_dict())
         else:
-            comparison = ss.compare(references, systems, one, thresholds=thresholds or None, **how)
+            comparison = ss.compare(references, scores, one, thresholds=thresholds or None, **how)
             tables.extend(comparison_tables(comparison))
             plain.append(comparison.to_dict())
     if output is o.Output.json:

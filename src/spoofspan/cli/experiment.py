@@ -50,11 +50,11 @@ def experiment(
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
-    """Run the paper's experiment: corpus, training, scores, tables, report.
+    """Run the paper's experiment from end to end.
 
-    Without --data, a corpus is built from voices and vocoders of the package. The tables are the paper's Table 3
-    (multi) and Table 4 (single). What is in OUT already is not made again: repeat the command after a stop, or with
-    more systems or seeds.
+    Corpus, training, scores, tables, a page. Without --data, the corpus is made of voices and vocoders of the package.
+    The tables are the paper's Table 3 (multi) and Table 4 (single). What is in OUT already is not made again: repeat
+    the command after a stop, or with more systems or seeds.
 
     For example:
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,18 +64,6 @@ class Inputs:
         if wanted and self.scores is None:
             raise UsageError("give SCORES after REFERENCES, or --dataset and SCORES")
         return self.references, self.scores
-
-    def read_systems(self, words: Sequence[str], fewest: int = 2) -> tuple[References, dict[str, Scores]]:
-        """Read the references (the first word, unless a database has them) and the scores of each system."""
-        told = self
-        if self.dataset is None:
-            told, words = replace(self, references=words[0]), words[1:]
-        files = named_files(words)
-        if len(files) < fewest:
-            least = "two systems" if fewest == 2 else "one system"
-            raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {len(files)}")
-        references, _ = told.read_known()
-        return references, {name: told.read_scores(where) for name, where in files.items()}
 
     def too_large(self) -> bool:
         """Whether both sides would not fit into memory, as far as the sizes of the files tell."""
@@ -188,30 +175,32 @@ class Inputs:
             raise
 
     @cached_property
-    def _dataset(self) -> Dataset:
+    def database(self) -> Dataset:
+        """The database that --dataset names, read once; what it has is said."""
         from spoofspan import read_dataset
 
-        return read_dataset(str(self.dataset), source=self.reference_source)
+        self._refuse_what_a_dataset_has()
+        found = read_dataset(str(self.dataset), source=self.reference_source)
+        typer.echo(found.about(), err=True)
+        return found
 
     def protocol(self) -> str | None:
         """The file that says who speaks, where a database has one."""
-        found = None if self.dataset is None else self._dataset.files.get("protocol")
+        found = None if self.dataset is None else self.database.files.get("protocol")
         return None if found is None else str(found)
 
     def _read_dataset(self, wanted: bool) -> tuple[References, Scores | None]:
-        self.refuse_what_a_dataset_has()
         if self.references is not None and self.scores is not None:
             raise UsageError(
                 f"--dataset has the references: give SCORES alone, not {self.references!r} and {self.scores!r}"
             )
         where = self.scores if self.references is None else self.references  # the only word typed is the scores
-        dataset = self._dataset
-        typer.echo(dataset.about(), err=True)
+        dataset = self.database
         if where is None and self.hop is None and not wanted:
             return dataset.references, None
         return dataset.references, self._scores_of(dataset, where)
 
-    def refuse_what_a_dataset_has(self) -> None:
+    def _refuse_what_a_dataset_has(self) -> None:
         """Refuse what the folder of a database says."""
         unused = {
             "--reference-format": self.reference_format,
@@ -232,28 +221,6 @@ class Inputs:
             return None if where is None else self.read_scores(where)
         typer.echo(f"  scores: {chosen}", err=True)
         return self.read_scores(str(chosen))
-
-
-def named_files(words: Sequence[str]) -> dict[str, str]:
-    """Files by the names of their systems: ``NAME=FILE``, or FILE, whose name without its ending it is then.
-
-    >>> named_files(["a/unit0.02.score", "multi=b/unit0.02.score"])
-    {'unit0.02': 'a/unit0.02.score', 'multi': 'b/unit0.02.score'}
-    """
-    pairs = []
-    for word in words:
-        name, is_named, where = word.partition("=")
-        if is_named and name and not Path(word).expanduser().exists():
-            pairs.append((name, where))
-        else:
-            pairs.append((Path(word).stem if word != "-" else word, word))
-    names = [name for name, _ in pairs]
-    # files of one name in several folders are told apart by their paths
-    told = [(name if names.count(name) == 1 else where, where) for name, where in pairs]
-    found = dict(told)
-    if len(found) < len(told):
-        raise UsageError("two systems have the same name; tell them apart with NAME=FILE")
-    return found
 
 
 def _looks_like(where: Where, what: str) -> bool:
@@ -280,7 +247,9 @@ def _looks_like(where: Where, what: str) -> bool:
     return fits(SCORE_FORMATS) if what == "scores" else utterance_labels.recognises(head)
 
 
-_ABOUT_FILES = {
+FLAGS = {
+    "references": o.ReferencesPath,
+    "scores": o.ScoresPath,
     "dataset": o.DatasetSpec,
     "reference_source": o.ReferenceSource,
     "reference_format": o.ReferenceFormat,
@@ -293,7 +262,4 @@ _ABOUT_FILES = {
     "label2id": o.LabelIds,
     "split": o.Split,
 }
-FLAGS = {"references": o.ReferencesPath, "scores": o.ScoresPath, **_ABOUT_FILES}
 takes_inputs = o.takes("inputs", FLAGS, Inputs)
-# the references are the first word, unless a database has them
-takes_inputs_of_systems = o.takes("inputs", _ABOUT_FILES, Inputs)

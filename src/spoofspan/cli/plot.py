@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -19,7 +18,7 @@ from spoofspan.errors import UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from spoofspan import Dataset, Measurement, References, Scores
+    from spoofspan import Measurement, References, Scores
     from spoofspan.formats.systems import SystemFile
 
 
@@ -135,19 +134,6 @@ def plot(
     save(asked.drawn(systems), out, force)
 
 
-def files_of(systems: Systems, dataset: Dataset | None) -> list[SystemFile]:
-    """The score files; a name typed before them, as in ``ours=a.score``, is that of their system."""
-    files: list[SystemFile] = []
-    for word in systems.words or ("",):
-        match = re.fullmatch(r"([^=/\\{}*]+)=(.+)", word)
-        if match is None or Path(word).exists():
-            files += Systems(systems.typed, (word,) if word else ()).files(dataset)
-        else:
-            found = Systems(systems.typed, (match[2],)).files(dataset)
-            files += [replace(one, system=match[1]) for one in found]
-    return files
-
-
 def _refuse_unused(kind: Kind, flags: dict[str, tuple[Any, tuple[Kind, ...]]]) -> None:
     for flag, (value, kinds) in flags.items():
         if value is not None and kind not in kinds:
@@ -173,7 +159,7 @@ class _Asked:
     def drawn(self, systems: Systems) -> Figure:
         """Read, measure, draw."""
         references, dataset = systems.read()
-        files = files_of(systems, dataset)
+        files = systems.files(dataset)
         if self.kind is Kind.resolution:
             return self._resolution(references, systems, files)
         if self.kind in OF_ONE_UTTERANCE:

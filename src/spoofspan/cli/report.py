@@ -10,24 +10,16 @@ import typer
 from spoofspan.cli import options as o
 from spoofspan.cli.drawing import Drawing, takes_drawing
 from spoofspan.cli.evaluate import Metadata
-from spoofspan.cli.inputs import Inputs, takes_inputs_of_systems
+from spoofspan.cli.systems import Systems, takes_each_system
 from spoofspan.errors import UsageError
 
 
-@takes_inputs_of_systems
+@takes_each_system
 @takes_drawing
 @o.takes_rules
 def report(
     *,
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="REFERENCES A [B ...]",
-            help="References, then the scores of one or more systems, as FILE or NAME=FILE.",
-            show_default=False,
-        ),
-    ],
-    inputs: Inputs,
+    systems: Systems,
     out: Annotated[Path, typer.Option("--out", help="The page to write.", show_default=False)],
     title: Annotated[str, typer.Option("--title", help="Title of the page.")] = "Spoof localization report",
     metadata: Metadata = None,
@@ -70,8 +62,8 @@ def report(
     o.must_be_free(out, force=force)
     if embed and audio is None:
         raise UsageError("--embed goes with --audio, the folder of the sound files")
-    references, systems = inputs.read_systems(files, fewest=1)
-    known = metadata or inputs.protocol()
+    references, scores = systems.read_each(fewest=1)
+    known = metadata or systems.typed.protocol()
     if by and known is None:
         raise UsageError(f"--by {by[0]}: give --metadata, a file that says the {by[0]} of every utterance")
     settings = PageSettings(
@@ -82,6 +74,6 @@ def report(
         audio={} if audio is None else addresses(audio, references.utterances, out, embed=embed),
         arguments={"convention": convention, "eer_rule": eer_rule, **rules},
     )
-    page = render_page(page_content(references, systems, settings))
+    page = render_page(page_content(references, scores, settings))
     write_atomically(out, [page.encode()], force)
     typer.echo(f"{out}: {len(page.encode()) / 1e6:.1f} MB, open it in a browser", err=True)

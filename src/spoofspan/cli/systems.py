@@ -1,8 +1,8 @@
-"""What table and plot read: one set of references, or several, and the scores of several systems."""
+"""What compare, report, table and plot read: references, of one set or several, and the scores of several systems."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,14 +17,6 @@ from spoofspan.errors import UsageError
 if TYPE_CHECKING:
     from spoofspan import Dataset, References, Scores
     from spoofspan.formats.systems import SystemFile
-
-ScoresPaths = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="SCORES",
-        help="Score files, folders, or patterns such as 'unit{resolution}.score' (see docs/tables.md).",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -56,24 +48,27 @@ class Systems:
         """Whether {set} is to be filled in, in the references at least."""
         return "{set}" in (self.typed.dataset or self.typed.references or "")
 
-    def read(self, source: str | None = None) -> tuple[References, Dataset | None]:
-        """Read the references; of a database, from a ``source`` other than the one that was typed, if given."""
+    def read(self) -> tuple[References, Dataset | None]:
+        """Read the references, and the database that has them, if one does."""
         if self.typed.dataset is not None:
-            from spoofspan import read_dataset
-
-            self.typed.refuse_what_a_dataset_has()
-            dataset = read_dataset(self.typed.dataset, source=source or self.typed.reference_source)
-            typer.echo(dataset.about(), err=True)
-            return dataset.references, dataset
+            return self.typed.database.references, self.typed.database
         if not self.words:
             raise UsageError("give REFERENCES and SCORES..., or --dataset and SCORES...")
         return self.typed.read_known()[0], None
+
+    def read_each(self, fewest: int) -> tuple[References, dict[str, Scores]]:
+        """Read the references, and each word (a file, a folder, a pattern) as the scores of one system."""
+        files = named_files(self.words)
+        if len(files) < fewest:
+            least = "two systems" if fewest == 2 else "one system"
+            raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {len(files)}")
+        return self.read()[0], {name: self.typed.read_scores(where) for name, where in files.items()}
 
     def segment_labels(self, hop: float) -> References:
         """The label array of a hop in the database."""
         from spoofspan.measures import milliseconds
 
-        return self.read(f"segment_labels@{milliseconds(hop)}")[0]
+        return replace(self.typed, reference_source=f"segment_labels@{milliseconds(hop)}").database.references
 
     def labels(self, where: str) -> References:
         """A label array in a file of its own."""
@@ -83,15 +78,17 @@ class Systems:
 
     def files(self, dataset: Dataset | None) -> list[SystemFile]:
         """The score files."""
-        from spoofspan.formats.systems import find_systems, seeds_below
+        from spoofspan.formats.systems import find_systems, seeds_below, split_name
 
         if dataset is None:
             return find_systems(self.words)
         files: list[SystemFile] = []
         for word in self.words or (str(dataset.folder),):
-            folder = Path(word).expanduser()
+            name, place = split_name(word)
+            folder = Path(place).expanduser()
             found = dataset.scores_by_resolution(folder) if folder.is_dir() else {}
-            files += seeds_below(folder, found) if found else find_systems([word])
+            some = seeds_below(folder, found) if found else find_systems([place])
+            files += [replace(one, system=name) for one in some] if name else some
         return files
 
     def scores(self, file: SystemFile) -> Scores:
@@ -110,4 +107,28 @@ class Systems:
         return self.scores(seeds[seed])
 
 
-takes_systems = o.takes("systems", FLAGS | {"scores": ScoresPaths}, Systems.of)
+def named_files(words: Sequence[str]) -> dict[str, str]:
+    """Files by the names of their systems: ``NAME=FILE``, or FILE, whose name without its ending it is then.
+
+    >>> named_files(["a/unit0.02.score", "multi=b/unit0.02.score"])
+    {'unit0.02': 'a/unit0.02.score', 'multi': 'b/unit0.02.score'}
+    """
+    from spoofspan.formats.systems import split_name
+
+    pairs = [(name or (Path(where).stem if where != "-" else where), where) for name, where in map(split_name, words)]
+    names = [name for name, _ in pairs]
+    # files of one name in several folders are told apart by their paths
+    told = [(name if names.count(name) == 1 else where, where) for name, where in pairs]
+    found = dict(told)
+    if len(found) < len(told):
+        raise UsageError("two systems have the same name; tell them apart with NAME=FILE")
+    return found
+
+
+def _takes(about: str) -> Callable[[o.Command], o.Command]:
+    scores = Annotated[list[str] | None, typer.Argument(metavar="SCORES", help=about)]
+    return o.takes("systems", FLAGS | {"scores": scores}, Systems.of)
+
+
+takes_systems = _takes("Score files, folders, or patterns such as 'unit{resolution}.score' (see docs/tables.md).")
+takes_each_system = _takes("The scores of each system, as FILE or NAME=FILE.")

@@ -60,7 +60,7 @@ def table(
 
     The paper's Tables 3 and 4: one row per training resolution or system; range EER, point EERs, the floor of the hop;
     means over seeds; several sets side by side. SCORES are files, a folder, or patterns with {resolution}, {seed},
-    {system} and {set} in them.
+    {system} and {set} in them; NAME=FILE names a system.
 
     For example:
 

@@ -7,8 +7,9 @@ A pattern says where in a path the resolution, the seed and the name of the syst
     {system}/unit0.02.score
     output/{set}_score_ali_{resolution}_*.pkl    after score_ali_, the number is in units of 10 ms
 
-``*``, ``?`` and ``**`` match as in a shell. Of a plain file, and of the files in a plain folder, the name itself
-says the resolution, as it does for the readers: ``unit0.02.score``, ``..._20ms.txt``, ``eval_score_ali_2_2023.pkl``.
+``NAME=`` before a path names the system. ``*``, ``?`` and ``**`` match as in a shell. Of a plain file, and of the files
+in a plain folder, the name itself says the resolution, as it does for readers: ``unit0.02.score``, ``..._20ms.txt``,
+``eval_score_ali_2_2023.pkl``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,6 +30,7 @@ from spoofspan.measures import milliseconds
 PLACEHOLDERS = ("resolution", "seed", "system", "set")
 _RESOLUTION = r"[0-9]+(?:\.[0-9]+)?(?:ms|s)?"
 _PIECES = re.compile(r"(\{[^{}]*\}|\*\*/?|\*|\?)")
+_NAMED = re.compile(r"([^=/\\{}*?]+)=(.+)")
 _GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 K = TypeVar("K")
@@ -71,6 +73,16 @@ def fill_in_set(text: str, subset: str | None) -> str:
     return text.replace("{set}", subset or "")
 
 
+def split_name(text: str) -> tuple[str, str]:
+    """The name that is typed before a path, and the path; an existing file may have such a name itself.
+
+    >>> split_name("multi=b/unit0.02.score"), split_name("b/lr=0.1/unit0.02.score")
+    (('multi', 'b/unit0.02.score'), ('', 'b/lr=0.1/unit0.02.score'))
+    """
+    match = _NAMED.fullmatch(text)
+    return ("", text) if match is None or Path(text).expanduser().exists() else (match[1], match[2])
+
+
 def find_systems(given: Sequence[str]) -> list[SystemFile]:
     """Find score files: patterns, files, folders, or several of these."""
     found = [one for text in given for one in _find(text)]
@@ -81,8 +93,11 @@ def find_systems(given: Sequence[str]) -> list[SystemFile]:
 
 
 def _find(text: str) -> Iterator[SystemFile]:
+    name, text = split_name(text)
     path = Path(text).expanduser()
-    if path.is_dir():
+    if name:
+        yield from (replace(one, system=name) for one in _find(text))
+    elif path.is_dir():
         yield from _in_folder(path)
     elif path.is_file():
         yield SystemFile(str(path), resolution_in_name(path.name))

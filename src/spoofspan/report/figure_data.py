@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.curve import ErrorCurve, error_curve_of
 from spoofspan.errors import UsageError
 from spoofspan.evaluate import overlay, point_eer, point_mass, range_eer
 from spoofspan.groups import DISTANCES, by_boundary
+from spoofspan.mass import ScoreMass
 from spoofspan.measures import Measurement
 from spoofspan.nanoseconds import Float64
 from spoofspan.references import References
-from spoofspan.report.thinning import CELL_SHARE, TOLERANCE, steps, thin_det, thin_function
+from spoofspan.report.thinning import SHARE_OF_PICKING, STEP, TOLERANCE, deviates, thin_det, thin_function
 from spoofspan.scores import Higher, Scores
 from spoofspan.table import ResolutionTable
+from spoofspan.thin_curve import ThinCurve, thin_curve
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -51,10 +52,10 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class SystemCurve:
-    """One system measured at every threshold: what several figures are made of."""
+    """One system, ready to be measured at any threshold: what several figures are made of."""
 
     name: str
-    curve: ErrorCurve
+    mass: ScoreMass
     eer: Measurement
     interval: Interval | None = None  # of the EER
 
@@ -82,7 +83,7 @@ def system_curve(
         eer = point_eer(references, scores, resolution, convention=convention, eer_rule=eer_rule, **rules)
     if interval is not None and interval.measure != eer.measure:
         raise UsageError(f"the interval is one of {interval.measure}, the curve one of {eer.measure}")
-    return SystemCurve(name, error_curve_of(mass), eer, interval)
+    return SystemCurve(name, mass, eer, interval)
 
 
 # ---------------------------------------------------------------- DET
@@ -104,7 +105,8 @@ class DetData:
 
 def det_data(system: SystemCurve) -> DetData:
     """The DET curve (Martin et al., 1997)."""
-    curve, eer, interval = system.curve, system.eer, system.interval
+    eer, interval = system.eer, system.interval
+    curve = thin_curve(system.mass, tolerance=STEP, scale=deviates)
     kept = thin_det(curve.false_positive_rates, curve.false_negative_rates)
     return DetData(
         system.name,
@@ -144,22 +146,20 @@ class ThresholdData:
 
 def threshold_data(system: SystemCurve) -> ThresholdData:
     """FPR and FNR over the threshold."""
-    curve = system.curve
-    kept = steps(curve.false_positive_rates, curve.false_negative_rates, tolerance=CELL_SHARE * TOLERANCE)
-    lines = [_step_line(curve.thresholds[kept], rates[kept]) for rates in _both(curve)]
+    curve = _picked(system)
     return ThresholdData(
         system.name,
-        lines[0],
-        lines[1],
+        _step_line(curve.thresholds, curve.false_positive_rates),
+        _step_line(curve.thresholds, curve.false_negative_rates),
         system.eer.threshold,
         system.eer.value,
         system.eer.decision,
-        _span(*_by_score(curve)),
+        _span(curve),
     )
 
 
-def _both(curve: ErrorCurve) -> tuple[Float64, Float64]:
-    return curve.false_positive_rates, curve.false_negative_rates
+def _picked(system: SystemCurve) -> ThinCurve:
+    return thin_curve(system.mass, tolerance=SHARE_OF_PICKING * TOLERANCE)
 
 
 def _step_line(thresholds: Float64, rates: Float64) -> Line:
@@ -172,7 +172,7 @@ def _step_line(thresholds: Float64, rates: Float64) -> Line:
         line_x, line_y = line_x[::-1], line_y[::-1]
     if not x.size:
         return Line(x, first)
-    chosen = thin_function(line_x, line_y, (1 - CELL_SHARE) * TOLERANCE)
+    chosen = thin_function(line_x, line_y, (1 - SHARE_OF_PICKING) * TOLERANCE)
     return Line(line_x[chosen], line_y[chosen])
 
 
@@ -198,40 +198,42 @@ def score_data(system: SystemCurve, bins: int = BINS) -> ScoreData:
     """Scores of both classes, weighted by duration."""
     if bins < 1:
         raise UsageError("a histogram needs at least one bin")
-    values, bona_fide, spoof = _by_score(system.curve)
-    low, high = _span(values, bona_fide, spoof)
+    mass = system.mass
+    low, high = _span(_picked(system))
     edges = np.linspace(low, high, bins + 1)
-    shares, outside = [], []
-    for amounts in (bona_fide, spoof):
-        whole = amounts.sum()
-        inside, _ = np.histogram(values, edges, weights=amounts)
-        beyond = amounts[values < low].sum() / whole, amounts[values > high].sum() / whole
-        shares.append(inside / whole)
-        outside.append((float(beyond[0]), float(beyond[1])))
-    curve = system.curve
-    unit = "time" if curve.sums.unit == "ns" else curve.sums.unit
+    # of each class: below the first edge, in each bin, above the last edge
+    found = np.zeros((2, bins + 2))
+    for block in mass.blocks():
+        values = (block.scores if mass.higher == "bonafide" else -block.scores).astype(np.float64)
+        for sums, amounts in zip(found, (block.bona_fide, block.spoof), strict=True):
+            sums[1:-1] += np.histogram(values, edges, weights=amounts)[0]
+            sums[0] += amounts[values < low].sum()
+            sums[-1] += amounts[values > high].sum()
+    bona_fide, spoof = (sums / sums.sum() for sums in found)
+    unit = "time" if mass.unit == "ns" else mass.unit
     return ScoreData(
-        system.name, edges, shares[0], shares[1], outside[0], outside[1], system.eer.threshold, curve.sums.higher, unit
+        system.name,
+        edges,
+        bona_fide[1:-1],
+        spoof[1:-1],
+        (float(bona_fide[0]), float(bona_fide[-1])),
+        (float(spoof[0]), float(spoof[-1])),
+        system.eer.threshold,
+        mass.higher,
+        unit,
     )
 
 
-def _by_score(curve: ErrorCurve) -> tuple[Float64, Float64, Float64]:
-    """Distinct scores as given, rising, and the amount of both classes under each."""
-    amounts = [np.diff(called).astype(np.float64) for called in (curve.called_bona_fide, curve.called_spoof)]
-    values = curve.thresholds[:-1]
-    if curve.sums.higher == "spoof":
-        return values[::-1], amounts[0][::-1], amounts[1][::-1]
-    return values, amounts[0], amounts[1]
-
-
-def _span(values: Float64, bona_fide: Float64, spoof: Float64) -> tuple[float, float]:
+def _span(curve: ThinCurve) -> tuple[float, float]:
     """From where to where nearly all scores of both classes lie; never empty."""
+    values = curve.thresholds[:-1]
     finite = np.isfinite(values)
+    tail = TAIL - SHARE_OF_PICKING * TOLERANCE  # the scores between two picked points may lie outside as well
     ends: list[float] = []
-    for amounts in (bona_fide, spoof):
-        reached = np.cumsum(amounts[finite])
+    for called in (curve.called_bona_fide, curve.called_spoof):
+        reached = np.cumsum(np.diff(called).astype(np.float64)[finite])
         if reached.size and reached[-1]:
-            places = np.searchsorted(reached, np.array([TAIL, 1 - TAIL]) * reached[-1])
+            places = np.searchsorted(reached, np.array([tail, 1 - tail]) * reached[-1])
             ends += values[finite][np.minimum(places, reached.size - 1)].tolist()
     if not ends:
         return -0.5, 0.5

@@ -1,8 +1,8 @@
 """Curves thinned to what can be seen: few points, and none of the others further away than a bound.
 
-An error curve has a point for every distinct score, 12 million on a full evaluation set. Two steps: of the points that
-share a cell of a fine grid only the first and the last are kept; then Douglas and Peucker's algorithm drops points that
-lie near enough to the line between their neighbours. Everything kept is a point of the exact curve.
+Of an error curve, :func:`spoofspan.thin_curve.thin_curve` first picks points so close to each other that none of the
+others is far from them. Then Douglas and Peucker's algorithm drops those that lie near enough to the line between their
+neighbours. Everything kept is a point of the exact curve.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy.typing as npt
 from spoofspan.nanoseconds import Float64, Int64
 
 TOLERANCE = 0.0005  # 0.05 points: how far a rate may be from the exact one
-CELL_SHARE = 0.2  # of the bound is for cells, the rest for lines
+SHARE_OF_PICKING = 0.2  # of the bound is for picking points, the rest for lines
 VISIBLE = 0.01  # normal deviates: less cannot be seen on a DET plot, whose axes are some 4 of them long
-CELL = 0.0002  # normal deviates
+STEP = 0.0004  # normal deviates
 EXTREME = 1e-6  # on normal-deviate axes, rates closer to 0 or 1 than this are drawn there
 
 _NORMAL = NormalDist()
@@ -42,38 +42,20 @@ def rates_of(deviate: npt.ArrayLike) -> Float64:
 
 
 def thin_det(false_positive_rates: Float64, false_negative_rates: Float64, tolerance: float = TOLERANCE) -> Int64:
-    """Which points of a DET curve to keep, so that lines between them on normal-deviate axes show all others."""
-    edge = _NORMAL.inv_cdf(1 - EXTREME)
-    edges = rates_of(np.arange(-edge, edge + CELL, CELL))
-    columns = (false_positive_rates, false_negative_rates)
-    kept = _cells(*(np.searchsorted(edges, column).astype(np.int64) for column in columns))
-    x, y = (deviates(column[kept]) for column in columns)
+    """Which points of a DET curve to keep, so that lines between them on normal-deviate axes show all others.
+
+    It may be a picked curve, whose points are up to :data:`STEP` from each other on either axis.
+    """
+    x, y = deviates(false_positive_rates), deviates(false_negative_rates)
     # A rate changes by the density times as much as its deviate; within VISIBLE, densities differ by 5 % at most.
     density = np.exp(-(np.minimum(np.abs(x), np.abs(y)) ** 2) / 2) / (2 * np.pi) ** 0.5
-    bound = np.minimum(VISIBLE, 0.95 * tolerance / density) - 2**0.5 * CELL
-    return kept[_peucker(x, y, bound, _distances)]
+    bound = np.minimum(VISIBLE, 0.95 * tolerance / density) - 2**0.5 * STEP
+    return _peucker(x, y, bound, _distances)
 
 
 def thin_function(x: Float64, y: Float64, tolerance: float = TOLERANCE) -> Int64:
     """Which points of a function (x rises, y is monotone, jumps have two points) to keep, so that y is near."""
     return _peucker(x, y, np.full(x.size, tolerance), _heights)
-
-
-def steps(*columns: Float64, tolerance: float = TOLERANCE) -> Int64:
-    """Which steps to keep, so that none of the (monotone) columns is off by more."""
-    return _cells(*(np.floor(column / tolerance).astype(np.int64) for column in columns))
-
-
-def _cells(*cells: Int64) -> Int64:
-    """The first and the last point of every stretch that stays in one cell."""
-    if cells[0].size == 0:
-        return np.zeros(0, np.int64)
-    changes = np.zeros(cells[0].size - 1, bool)
-    for one in cells:
-        changes |= one[1:] != one[:-1]
-    keep = np.ones(cells[0].size, bool)
-    keep[1:-1] = changes[:-1] | changes[1:]
-    return np.flatnonzero(keep)
 
 
 def _peucker(x: Float64, y: Float64, bound: Float64, distances: Distances) -> Int64:

@@ -1,0 +1,67 @@
+"""The commands, a line each. A command's module is imported when that command is used, so help waits for none of them.
+
+To add a command: write its function (or a ``typer.Typer`` with commands of its own) in a module of this folder, and a
+line of :data:`COMMANDS`. Its sentence is the first one of the command's help; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
+
+
+class Later(NamedTuple):
+    """A command that is not loaded yet."""
+
+    name: str
+    about: str
+    module: str
+    attribute: str
+
+    def placeholder(self) -> TyperCommand:
+        """What lists of commands show."""
+        return TyperCommand(self.name, help=self.about, rich_markup_mode=None)
+
+    def load(self) -> Any:
+        """Import the command, and build it as if it had always been part of the program."""
+        found = getattr(import_module(f"spoofspan.cli.{self.module}"), self.attribute)
+        alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+        if isinstance(found, typer.Typer):
+            alone.add_typer(found, name=self.name)
+        else:
+            alone.command(self.name)(found)
+        return get_group(alone).commands[self.name]
+
+
+# In the order of the help.
+COMMANDS = (
+    Later("eval", "Measure a system.", "evaluate", "eval_"),
+    Later("compare", "Compare systems on one corpus, every two of them.", "compare", "compare"),
+    Later("report", "Make a page that shows where systems err.", "report", "report"),
+    Later("check", "Check files before measuring.", "files", "check"),
+    Later("table", "Measure systems at several resolutions.", "table", "table"),
+    Later("plot", "Draw a figure of one system or several.", "plot", "plot"),
+    Later("convert", "Convert between formats.", "files", "convert"),
+    Later("diff-references", "Compare two references of one corpus.", "files", "diff_references"),
+    Later("explain", "Explain a name in plain words.", "explain", "explain"),
+    Later("demo", "Measure a small corpus and explain the numbers.", "demo", "demo"),
+    Later("corpus", "Build and check partially spoofed corpora.", "corpus", "app"),
+    Later("cm", "Train the countermeasure, and score recordings.", "cm", "app"),
+    Later("experiment", "Run the paper's experiment from end to end.", "experiment", "experiment"),
+)
+
+
+class CommandsLater(TyperGroup):
+    """A group that lists placeholders, and loads a command once its name was typed."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "commands": {one.name: one.placeholder() for one in COMMANDS}})
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command that the first word names; both running and completing ask here."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, next((one.load() for one in COMMANDS if one.name == name), None), rest
