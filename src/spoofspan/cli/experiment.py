@@ -60,9 +60,9 @@ def experiment(
 
       spoofspan experiment small
 
-      spoofspan experiment small --systems multi,single,baseline,shuffled,joint-detector --seeds 1,10,100
+      spoofspan experiment small --systems multi,single --seeds 1,10,100
 
-      spoofspan experiment paper --preset paper-multi --data PartialSpoof --systems multi,single --seeds 1,10,100
+      spoofspan experiment paper --preset paper-multi --data PartialSpoof
     """
     from spoofspan.cm.extra import require
 
