@@ -1,8 +1,8 @@
 """Training: it learns, goes on after a kill as if nothing had happened, and is the same with several processes."""
 
 import json
-import statistics
 import os
+import statistics
 import subprocess
 import sys
 import time
