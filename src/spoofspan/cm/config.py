@@ -237,7 +237,9 @@ SMALL = Config(
     "small-cpu",
     FrontEnd("spectral", width=128, layers=4, maps=8, dropout=0.1),
     Network(blocks=2, frames=384, halve_width=False, utterance_dropout=0.2, share_utterance_head=False),
-    Training(epochs=10, learning_rate=2e-3, schedule="one-cycle", patience=10, stop_on="range-eer"),
+    Training(
+        epochs=16, learning_rate=2e-3, schedule="one-cycle", largest_gradient=1.0, patience=16, stop_on="range-eer"
+    ),
 )
 BASELINE = Config(
     "baseline",
