@@ -9,11 +9,11 @@ import warnings
 
 import numpy as np
 import pytest
+from command_line import run
 from random_corpora import random_case
 from test_exactness import build
 
 import spoofspan as ss
-from spoofspan.cli import main
 from spoofspan.formats import parquet
 from spoofspan.formats.tables import table_from_references, table_from_scores
 
@@ -227,14 +227,6 @@ def test_other_measures_go_through_the_client(client, corpus, tmp_path):
 
 
 # ---------------------------------------------------------------- the command line, and refusals
-
-
-def run(arguments, capsys):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["spoofspan", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-    return stopped.value.code or 0, capsys.readouterr()
 
 
 def test_the_command_line_prints_the_same(cluster, client, corpus, tmp_path, capsys):

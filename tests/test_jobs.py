@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 import pytest
+from command_line import run
 
 import spoofspan as ss
-from spoofspan.cli import main
 from spoofspan.formats import frame_lines, parquet, rttm
 from spoofspan.formats.durations import reco2dur_lines
 from spoofspan.processes import Processes, processes
@@ -27,14 +27,6 @@ def files(demo, tmp_path):
     ):
         (tmp_path / name).write_bytes(b"".join(pieces))
     return tmp_path
-
-
-def run(arguments, capsys):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["spoofspan", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-    return stopped.value.code or 0, capsys.readouterr()
 
 
 def test_the_command_line_prints_the_same_with_jobs(files, capsys):

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import command_line
 import format_samples as samples
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import spoofspan as ss
-from spoofspan.cli import main
 from spoofspan.formats.catalogue import (
     PROPOSAL_FORMATS,
     REFERENCE_FORMATS,
@@ -461,15 +461,12 @@ TRUNCATED = {
 
 
 @pytest.fixture
-def spoofspan(monkeypatch, capsys):
+def spoofspan(capsys):
     """The command, in this process: exit code, what it printed, what it said."""
 
     def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["spoofspan", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return ended.value.code or 0, printed.out, printed.err
+        code, printed = command_line.run(arguments, capsys)
+        return code, printed.out, printed.err
 
     return run
 

@@ -91,13 +91,10 @@ class CorpusFacts:
         return references, scores
 
 
-@dataclass
-class StoredShards:
-    """A corpus in shards on disk (a :class:`spoofspan.streaming.ShardedCorpus`)."""
+class HasFacts:
+    """A corpus in shards that knows what only the whole of it tells."""
 
-    folder: Path
-    facts: CorpusFacts = field(default_factory=CorpusFacts)
-    _paths: list[Path] = field(default_factory=list)
+    facts: CorpusFacts
 
     @property
     def hop(self) -> float | None:
@@ -113,6 +110,15 @@ class StoredShards:
     def snap(self) -> int:
         """How far (ns) edges of the references may miss each other."""
         return self.facts.snap
+
+
+@dataclass
+class StoredShards(HasFacts):
+    """A corpus in shards on disk (a :class:`spoofspan.streaming.ShardedCorpus`)."""
+
+    folder: Path
+    facts: CorpusFacts = field(default_factory=CorpusFacts)
+    _paths: list[Path] = field(default_factory=list)
 
     def add(self, facts: ShardFacts) -> None:
         """Take in a shard that has been stored; its ids follow those of the last one."""

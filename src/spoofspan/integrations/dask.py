@@ -31,7 +31,7 @@ from spoofspan.formats.registry import ReadOptions
 from spoofspan.formats.score_tables import SCORE_COLUMNS
 from spoofspan.formats.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
 from spoofspan.formats.sources import Where, sources
-from spoofspan.formats.stored_shards import CorpusFacts, ShardFacts, facts_of
+from spoofspan.formats.stored_shards import CorpusFacts, HasFacts, ShardFacts, facts_of
 from spoofspan.formats.table_columns import Part
 from spoofspan.measures import Measure
 from spoofspan.progress import progress
@@ -164,27 +164,12 @@ def on_cluster(
 
 
 @dataclass(frozen=True)
-class DaskShards:
+class DaskShards(HasFacts):
     """A corpus in shards on the workers of a cluster (:class:`spoofspan.streaming.WorksElsewhere`)."""
 
     submitted: _Submitted
     shards: tuple[Future, ...]
     facts: CorpusFacts
-
-    @property
-    def hop(self) -> float | None:
-        """The coarsest hop of the scores in seconds (None for ranges)."""
-        return self.facts.hop
-
-    @property
-    def higher(self) -> Higher:
-        """What high scores mean."""
-        return self.facts.higher
-
-    @property
-    def snap(self) -> int:
-        """How far (ns) edges of the references may miss each other."""
-        return self.facts.snap
 
     def __len__(self) -> int:
         return len(self.shards)
