@@ -150,22 +150,32 @@ def test_scores_that_share_their_leading_bits_keep_their_order(dtype, sign):
 
 
 def test_the_next_score_may_lie_in_any_shard():
-    """The step is at 1; the next score lies in other leading bits, in neither, one or both of the shards."""
-    step = block_of(np.array([1.0]), "b", 1)
-    for others in itertools.permutations((None, 5.0, 4.0, 9.0), 2):
-        shards = [mass_of(step if not i else block_of(np.array([2.0]), "-", 1)) for i in range(2)]
+    """The step is at 1; the next score lies in other leading bits, in one or both of the shards."""
+
+    def reached(bona_fide, spoof):
+        return bona_fide >= 1
+
+    for others in itertools.permutations((None, 5.1, 4.1, 9.1), 2):
+        listed = [[block_of(np.array([1.0, 2.0]), "b-" if i == 0 else "--", 1)] for i in range(2)]
         for i, score in enumerate(others):
             if score is not None:
-                # a score without counted time is never the next one
-                more = block_of(np.array([score, 1.5, 9.5, 8.5]), "s--s", 1)
-                shards[i] = ScoreMass((*shards[i].parts, ListedPart([more], more.scores.dtype)), "bonafide")
+                # scores without counted time are never the next one, not even with the same leading bits
+                scores = np.array([score, np.nextafter(score, 0), 1.5, 9.5, 8.5])
+                listed[i].append(block_of(scores, "s---s", 1))
         place = None
         for _ in range(4):
-            found = [histogram_of(shard, place) for shard in shards]
+            found = [histogram_of(mass_of(*blocks), place) for blocks in listed]
             found[0].merge(found[1])
-            place = found[0].find(lambda bona_fide, spoof: bona_fide >= 1)
+            place = found[0].find(reached)
         known = [score for score in others if score is not None]
-        assert found[0].step(lambda bona_fide, spoof: bona_fide >= 1) == Step(1.0, 0, 0, 1, 0, min([*known, 8.5]))
+        assert found[0].step(reached) == Step(1.0, 0, 0, 1, 0, min([*known, 8.5]))
+
+
+def test_the_next_score_is_found_once():
+    """Its 16 leading bits are 5; so are the 32 of a much lower score, at which a later pass must not look."""
+    scores = np.array([0x00000005_00000000, 0x0004FFFF_00000000, 0x00050000_00000000], np.int64).view(np.float64)
+    found = find_step(mass_of(block_of(scores, "sbs", 1)), lambda bona_fide, spoof: bona_fide >= 1)
+    assert found == Step(scores[1], 0, 1, 1, 0, scores[2])
 
 
 @pytest.mark.parametrize(("bona_fide", "spoof"), [(1, 0), (0, 1), (1, 1)])

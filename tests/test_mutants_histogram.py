@@ -68,12 +68,13 @@ def test_any_blocks_are_counted(monkeypatch, dtype, rows_counted):
 
 @pytest.mark.parametrize("dtype", EXTREMES)
 @pytest.mark.parametrize("amount", [1, 2**40 + 1, 2**53 - 1, 2**57 + 1])
-def test_many_scores_with_amounts_of_their_own_are_summed_exactly(dtype, amount):
+@pytest.mark.parametrize("heavy", [3, 4])  # bona fide, spoof
+def test_many_scores_with_amounts_of_their_own_are_summed_exactly(dtype, amount, heavy):
     """Ties of 20 scores among so many rows that they are counted in doubles, where doubles are exact."""
     count = 5000
     scores = np.array([(-1) ** i * (i % 250) / 64 for i in range(count)], dtype)
     amounts = np.full(count, 1, np.int64)
-    amounts[3] = amount
+    amounts[heavy] = amount
     classes = ["bs"[i % 3 % 2] for i in range(count)]
     blocks = [block_of(scores, classes, amounts), block_of(scores[::-1].copy(), classes, amounts)]
     check_every_step(blocks, dtype)

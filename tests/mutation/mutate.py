@@ -52,7 +52,7 @@ MODULES = {
 }
 COPIED = ("src", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGELOG.md", "pyproject.toml")
 MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
-MADE_TESTS["histogram"] += ("test_mutants_bins.py",)
+MADE_TESTS["histogram"] = ("test_mutants_bins.py", "test_mutants_histogram.py")  # the faster ones first
 MADE_TESTS["mass"] += ("test_mutants_overlaying.py", "test_mutants_large.py")
 MADE_TESTS["curve"] += ("test_mutants_large.py",)
 MADE_TESTS["points"] += ("test_mutants_mass.py", "test_mutants_large.py")
