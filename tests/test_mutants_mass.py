@@ -28,8 +28,10 @@ def test_what_was_measured_cannot_be_changed():
     found = ss.equal_error_rate(mass)
     curve = error_curve_of(mass)
     buckets = spoofspan.eer.BucketedPart(mass.parts[0], -1.0, 1.0, 4)
+    laid = spoofspan.overlaying.LaidOver.of(TWO, TWO_SCORES, measured.rules)
     for thing in (
         buckets,
+        laid,
         measured.rules,
         measured.point,
         found,
@@ -48,7 +50,7 @@ def test_what_was_measured_cannot_be_changed():
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(thing, name, None)
     # arrays have no single truth, so these are equal only to themselves
-    for thing in (buckets, mass, mass.parts[0], points.parts[0], points.parts[0].grid, next(mass.blocks()), curve):
+    for thing in (buckets, laid, mass, mass.parts[0], *points.parts, points.parts[0].grid, next(mass.blocks()), curve):
         assert thing == thing
         assert thing != dataclasses.replace(thing)
         assert hash(thing) is not None

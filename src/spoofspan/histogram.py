@@ -264,10 +264,7 @@ class Histogram:
         leading = bits >> kind(self._shift + BITS_PER_PASS)
         chosen = leading == place.prefix
         self.bins.add_chosen(block, (bits[chosen] >> kind(self._shift)) & kind(BINS - 1), chosen)
-        if place.following is not None and place.next_score is None:
-            shift = 8 * self.dtype.itemsize - BITS_PER_PASS * place.following_levels
-            if place.following_levels != place.level:
-                leading = bits >> kind(shift)
+        if place.following_levels == place.level:  # the last pass found where the next score lies
             self._see_following(block, leading == place.following)
 
     def _see_following(self, block: MassBlock, chosen: Flags) -> None:

@@ -21,7 +21,7 @@ class Equivalent(NamedTuple):
 
 
 GUESS = "speed only: a guess at the bracket of the crossing, which the sums then prove or refute"
-ROOM = "speed only: from the limit on Python integers are used; int64 would do up to 2**63"
+ROOM = "speed only: from the limit on Python integers, or carries, are used; int64 would do up to 2**63"
 COUNTED = "speed only: from how many scores on bincount is used; add.at sums the same integers"
 CORNERS = "speed only: more points are kept for the hull, which drops them itself"
 BENEATH = "speed only: the other end of the same axis-parallel step is on the hull instead"
@@ -52,20 +52,16 @@ EQUIVALENT = (
     Equivalent(
         "histogram", "Bins._count", "self._rows = ([], 0)", "self._rows = ([], 1)", "speed only: as ROWS_COUNTED"
     ),
-    Equivalent(
-        "histogram", "find_step", "filled[place:place + 2]", "place + 3]", "the first two are used, and no other"
-    ),
-    Equivalent(
-        "histogram",
-        "find_step",
-        "if len(bits) > 1",
-        "if len(bits) > 2",
-        "speed only: next_score() finds the same score in one more pass",
-    ),
     Equivalent("histogram", "first_reached", "sums[0].size", "sums[1].size", "both columns are equally long"),
     Equivalent("histogram", "Bins._make_room", ">= 2 ** 62", "> 2 ** 62", ROOM),
     Equivalent("histogram", "Bins._make_room", ">= 2 ** 62", ">= 2 ** 63", ROOM),
-    Equivalent("histogram", "Bins._make_room", "self._held) = (np.zeros((2, BINS), np.int64), 0)", ", 1)", ROOM),
+    Equivalent("histogram", "Bins._make_room", "self._held = 1 << CARRIED_BITS", "2 << CARRIED_BITS", ROOM),
+    Equivalent("histogram", "Bins.add_sums", "sums.max(initial=0)", "sums.max(initial=1)", ROOM),
+    Equivalent("histogram", "Bins.filled", "< 2 ** 62", "<= 2 ** 62", ROOM),
+    Equivalent("histogram", "Bins.filled", "< 2 ** 62", "< 2 ** 63", ROOM),
+    Equivalent(
+        "histogram", "Histogram._lower_following", "score < self", "score <= self", "the lower of two equal scores"
+    ),
     Equivalent("histogram", "Bins.add", "< 2 ** 53", "<= 2 ** 53", "doubles hold all integers up to 2**53 itself"),
     Equivalent("histogram", "Bins.add", "bins.size > BINS // 16", "bins.size >= ", COUNTED),
     Equivalent("histogram", "Bins.add", "bins.size > BINS // 16", "bins.size > BINS * 16", COUNTED),
@@ -114,7 +110,7 @@ EQUIVALENT = (
     Equivalent("curve", "error_curve_of", "errors = ", "sums.errors(0, 1)[0]", ONE_SIDED),
     Equivalent("curve", "error_curve_of", "errors = ", "sums.errors(1, 0)[1]", ONE_SIDED),
     Equivalent(
-        "curve", "_rates", "whole < 2 ** 53", "whole <= 2 ** 53", "doubles hold all integers up to 2**53 itself"
+        "curve", "rates_of", "whole < 2 ** 53", "whole <= 2 ** 53", "doubles hold all integers up to 2**53 itself"
     ),
     Equivalent("eer", "_bucketed", "match[1] is None", "match[2] is None", "both groups are missing, or none"),
     Equivalent(

@@ -52,6 +52,7 @@ MODULES = {
 }
 COPIED = ("src", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGELOG.md", "pyproject.toml")
 MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
+MADE_TESTS["histogram"] = ("test_mutants_bins.py", "test_mutants_histogram.py")  # the faster ones first
 MADE_TESTS["mass"] += ("test_mutants_overlaying.py", "test_mutants_large.py")
 MADE_TESTS["curve"] += ("test_mutants_large.py",)
 MADE_TESTS["points"] += ("test_mutants_mass.py", "test_mutants_large.py")
@@ -62,6 +63,7 @@ OTHER_TESTS = (
     "test_errors.py",
     "test_signature.py",
     "test_oracles.py",
+    "test_eer_state.py",
     "test_properties.py",
     "test_demo.py",
 )
