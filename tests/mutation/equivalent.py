@@ -21,6 +21,7 @@ class Equivalent(NamedTuple):
 
 
 GUESS = "speed only: a guess at the bracket of the crossing, which the sums then prove or refute"
+GIVE_UP = "speed only: when to give up a guess, and count instead"
 ROOM = "speed only: from the limit on Python integers, or carries, are used; int64 would do up to 2**63"
 COUNTED = "speed only: from how many scores on bincount is used; add.at sums the same integers"
 CORNERS = "speed only: more points are kept for the hull, which drops them itself"
@@ -75,12 +76,14 @@ EQUIVALENT = (
     Equivalent(
         "overlaying", "undecided_time", "covered() < ", "covered() <= ", "speed only: covered utterances miss nothing"
     ),
-    Equivalent("crossing", "_from_guess", "gathered > max(", None, "speed only: when to give up a guess"),
-    Equivalent(
-        "crossing", "crossing", "crossing(mass: ScoreMass, *, guess: bool=True)", None, "speed only: whether to guess"
-    ),
-    Equivalent("crossing", "_from_guess", "rows = gathered = 0", None, "speed only: when to give up a guess"),
-    Equivalent("crossing", "_from_guess", "rows, gathered = (rows", None, "speed only: when to give up a guess"),
+    Equivalent("crossing", "_from_guess", "gathered > max(", "gathered >= max(", GIVE_UP),
+    Equivalent("crossing", "_from_guess", "gathered > max(", "gathered > min(", GIVE_UP),
+    Equivalent("crossing", "_from_guess", "rows // 4", "rows // 5", GIVE_UP),
+    Equivalent("crossing", "_from_guess", "4 * SAMPLE", "4 // SAMPLE", GIVE_UP),
+    Equivalent("crossing", "_from_guess", "4 * SAMPLE", "5 * SAMPLE", GIVE_UP),
+    Equivalent("crossing", "_from_guess", "rows = gathered = 0", None, GIVE_UP),
+    Equivalent("crossing", "_from_guess", "rows, gathered = (rows + ", "(rows - ", GIVE_UP),
+    Equivalent("crossing", "_from_guess", "inside[-1][0].size", "inside[-1][1].size", "all columns are equally long"),
     Equivalent(
         "crossing", "_from_guess", "whole.check()", "dropped", "without a class the guess fails, and crossing() checks"
     ),
