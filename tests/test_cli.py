@@ -292,10 +292,10 @@ def test_help_brings_in_neither_commands_nor_tables_nor_formats(asked):
     commands = sorted({f"spoofspan.cli.{one.module}" for one in COMMANDS})
     heavy = [*commands, "spoofspan.cli.options", "spoofspan.formats.catalogue", "pyarrow", "rich"]
     question = (
-        "import sys, typer; typers_own = set(sys.modules)\n"  # older versions import rich themselves
+        "import sys, typer; own = set(sys.modules)\n"  # older versions import rich themselves
         f"import spoofspan.cli; sys.argv = ['spoofspan', '{asked}']\n"
         "try: spoofspan.cli.main()\n"
-        f"except SystemExit: print([name for name in {heavy} if name in set(sys.modules) - typers_own], file=sys.stderr)"
+        f"except SystemExit: print([name for name in {heavy} if name in set(sys.modules) - own], file=sys.stderr)"
     )
     result = subprocess.run([sys.executable, "-c", question], capture_output=True, check=True, text=True)
     assert result.stderr.strip() == "[]"
