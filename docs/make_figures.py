@@ -15,7 +15,7 @@ from spoofspan.uncertainty import bootstrap
 
 FOLDER = Path(__file__).with_name("figures")
 DPI = 120  # enough for a screen
-UTTERANCE = "partial_00"
+UTTERANCE = "CON_E_0000059"
 
 
 def main() -> None:

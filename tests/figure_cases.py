@@ -18,7 +18,7 @@ from spoofspan.report.timeline_data import measurement_data, resampling_data, ti
 FOLDER = Path(__file__).parent / "golden" / "figures"
 VERSION = FOLDER / "matplotlib.txt"
 DPI = 50
-UTTERANCE = "partial_00"
+UTTERANCE = "CON_E_0000059"
 NAMES = ("det", "threshold", "scores", "resolution", "boundary", "timeline", "measurement", "resampling", "heatmap")
 
 

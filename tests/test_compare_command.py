@@ -72,11 +72,11 @@ def test_the_interval_of_the_command_is_that_of_the_library(folder, corpus):
 
 
 def test_what_is_drawn_can_be_chosen(folder):
-    where, _ = folder
+    where, speakers = folder
     words = ["R", "A", "-m", "range-eer", "--confidence", 0.95, "--replicates", 100]
     for more, drawn, count in (
-        (["--metadata", where / "protocol.txt", "--cluster", "utterance"], "utterance", 60),
-        (["--metadata", where / "table.csv"], "utterance", 60),  # no speakers in it
+        (["--metadata", where / "protocol.txt", "--cluster", "utterance"], "utterance", len(speakers)),
+        (["--metadata", where / "table.csv"], "utterance", len(speakers)),  # no speakers in it
         (["--metadata", where / "table.csv", "--cluster", "room"], "room", 10),
     ):
         with pytest.warns(ss.SpoofspanWarning) if count < 30 else _nothing():
@@ -125,7 +125,7 @@ def test_the_interval_of_a_mean_over_utterances(corpus):
     means = []
     for b in range(300):
         stream = np.random.Generator(np.random.PCG64(np.random.SeedSequence(1, spawn_key=(b,))))
-        drawn = [by_name[utterances[i]] for i in stream.integers(0, 60, 60)]
+        drawn = [by_name[utterances[i]] for i in stream.integers(0, len(utterances), len(utterances))]
         counted = [value for value in drawn if value is not None]
         means.append(sum(counted) / len(counted))
     assert found.replicates == pytest.approx(means, abs=1e-12)
@@ -146,11 +146,11 @@ def test_two_systems_may_swap_means_over_utterances(corpus):
 
 def test_compare_says_which_is_better(folder, corpus):
     where, _ = folder
-    found = as_json("compare", where, "R", "A", f"coarse={where / 'unit0.16.score'}", "--replicates", 500)
+    found = as_json("compare", where, "R", "A", f"coarse={where / 'unit0.64.score'}", "--replicates", 500)
     (comparison,) = found["comparisons"]
     assert [one["system"] for one in comparison["systems"]] == ["unit0.02", "coarse"]
     references = ss.read_references(where / "references.rttm", durations=where / "reco2dur")
-    systems = {"unit0.02": ss.read_scores(where / "unit0.02.score"), "coarse": ss.read_scores(where / "unit0.16.score")}
+    systems = {"unit0.02": ss.read_scores(where / "unit0.02.score"), "coarse": ss.read_scores(where / "unit0.64.score")}
     assert comparison == ss.compare(references, systems, replicates=500).to_dict()
     (difference,) = comparison["differences"]
     assert difference["better"] == "unit0.02"
@@ -162,11 +162,14 @@ def test_compare_says_which_is_better(folder, corpus):
 
 
 @pytest.mark.parametrize("spelling", ["text", "markdown", "latex", "csv"])
-def test_compare_prints_both_tables(folder, spelling):
+def test_compare_prints_both_tables(folder, corpus, spelling):
     where, _ = folder
-    result = run("compare", where, "R", "A", "B", "--replicates", 200, "--format", spelling)
+    values = [100 * ss.range_eer(corpus.references, corpus.systems[hop]).value for hop in (0.02, 0.64)]
+    files = ["R", "A", where / "unit0.64.score"]
+    result = run("compare", where, *files, "--replicates", 200, "--format", spelling)
     assert result.exit_code == 0, result.output
-    for word in ("unit0.02", "unit0.16", "Holm", "8.55", "11.75", "-3.20"):
+    numbers = (*(f"{value:.2f}" for value in values), f"{values[0] - values[1]:.2f}")
+    for word in ("unit0.02", "unit0.64", "Holm", *numbers):
         assert word in result.stdout
     assert ("signature range-eer" in result.stdout) == (spelling != "csv")
 
@@ -232,7 +235,16 @@ def test_names_of_systems(tmp_path):
 
 
 def test_an_interval_of_equal_replicates_says_so(corpus):
-    found = ss.bootstrap(corpus.references, corpus.systems[0.02], "utterance-eer", replicates=100)
+    references = corpus.references
+    perfect = ss.Scores.from_columns(
+        references.utterances,
+        references.offsets,
+        1.0 - references.labels,
+        starts=references.starts,
+        ends=references.ends,
+        higher="bonafide",
+    )
+    found = ss.bootstrap(references, perfect, "utterance-eer", replicates=100)
     assert (found.low, found.high) == (0.0, 0.0)
     assert "says nothing" in found.warnings[0]
 

@@ -1,6 +1,7 @@
 """The paper's experiment: what it makes, what it goes on with, and that its numbers are those of the library."""
 
 import json
+import shutil
 import statistics
 
 import numpy as np
@@ -16,6 +17,7 @@ for needed in ("torch", "safetensors", "soundfile", "soxr"):
 from spoofspan.cm.config import SMALL  # noqa: E402
 from spoofspan.corpus.building import build  # noqa: E402
 from spoofspan.corpus.settings import Settings  # noqa: E402
+from spoofspan.demo import make  # noqa: E402
 from spoofspan.experiment import Experiment, run  # noqa: E402
 from spoofspan.experiment.results import by_attack, unseen_attacks  # noqa: E402
 
@@ -126,6 +128,24 @@ def test_what_is_there_is_not_made_again(asked, done):
     again = run(asked, done.places.out, report=False)
     assert times() == before
     assert [row.to_dict() for row in again.rows] == [row.to_dict() for row in done.rows]
+
+
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+def test_the_demo_is_made_of_an_experiment(corpus, done, tmp_path):
+    shutil.copytree(corpus, tmp_path / "corpus")
+    shutil.copytree(done.places.out / "scores", tmp_path / "scores")
+    made = make.demo_corpus(tmp_path, seeds=("1", "10"), hops_ms=(20, 160))
+    references, scores = read(corpus, done, "multi/seed-10", "eval", "160ms")
+    held_out = {references.kind_names.index(name) for name in done.unseen}
+    without = [
+        name
+        for name, a, b in zip(references.utterances, references.offsets[:-1], references.offsets[1:], strict=True)
+        if not held_out & set(references.kinds[a:b].tolist())
+    ]
+    assert made.references.utterances == tuple(without)
+    assert made.systems is made.seeds["1"]
+    mass = ss.overlay(references, scores).select(made.references.utterances)
+    assert ss.range_eer(made.references, made.seeds["10"][0.16]).value == ss.equal_error_rate(mass).value
 
 
 def test_another_experiment_is_refused_in_the_same_folder(asked, corpus, done, tmp_path):

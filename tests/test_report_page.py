@@ -120,11 +120,12 @@ def files(tmp_path):
     return folder, ["report", folder / "references.rttm", "--durations", folder / "reco2dur", "--replicates", 50]
 
 
-def test_the_command_writes_one_file_and_links_sound(files, tmp_path):
+def test_the_command_writes_one_file_and_links_sound(files, corpus, tmp_path):
     folder, words = files
+    name = corpus.references.utterances[-1]
     sound = tmp_path / "sound"
     sound.mkdir()
-    with wave.open(str(sound / "partial_27.wav"), "wb") as wav:
+    with wave.open(str(sound / f"{name}.wav"), "wb") as wav:
         wav.setnchannels(1)
         wav.setsampwidth(2)
         wav.setframerate(16000)
@@ -136,7 +137,7 @@ def test_the_command_writes_one_file_and_links_sound(files, tmp_path):
         assert result.exit_code == 0, (result.output, result.exception)
         data = json.loads(re.search(r'id="data">(.*?)</script>', out.read_text())[1])
         (found,) = [one["audio"] for one in data["timelines"] if one["audio"]]
-        assert found.startswith("data:audio/wav;base64,") if embed else found == "sound/partial_27.wav"
+        assert found.startswith("data:audio/wav;base64,") if embed else found == f"sound/{name}.wav"
     result = run(*words[:2], folder / "unit0.02.score", *words[2:], "--out", out)
     assert isinstance(result.exception, ss.SpoofspanError)
     assert "--force" in str(result.exception)

@@ -16,21 +16,22 @@ if TYPE_CHECKING:
 
     from spoofspan import Evaluation, Measurement, References, ResolutionTable, Rules
     from spoofspan.demo import DemoCorpus
+    from spoofspan.table import ResolutionRow
 
 NARROWEST, WIDEST = 80, 100
 SHOWN = (0.02, 0.16)  # branches on the page
 
 MEANING = (
     "Range and point. The range EER weighs every error by how long it lasts. The point EER cuts time into points and "
-    "calls a point spoof if any of it is; the system was trained the same way. At the system's own resolution (*) the "
-    "bona fide time inside such points is therefore no error for the point EER, but it is one for the range EER, "
-    "which is higher: {native_point} against {native_range} at {finest}, {coarsest_point} against {coarsest_range} "
-    "at {coarsest}, where far more bona fide time shares a window with a spoof.",
-    "Right of the star. Measured coarser than the hop, the same scores look better: the lowest score of a window "
-    "decides, and finding a spoof somewhere in {coarsest} is an easier task than finding it within {finest}. It is not "
-    "a better system. Left of the star the scores are repeated, and the points see what the window hid.",
+    "calls a point spoof if any of it is; the system was trained the same way. At the own resolution (*) of the "
+    "branches that is {native_point} against {native_range} at {finest}, and {coarsest_point} against {coarsest_range} "
+    "at {coarsest}, where much bona fide time shares a window with a spoof.",
+    "Right of the star. Measured coarser than the hop, the same scores answer another question: the lowest score of a "
+    "window decides. Finding any part of a spoof is enough to be right, one short false alarm is enough to be wrong. "
+    "The branch of {finest} has {finest_coarse} at {coarsest} instead of {native_point}, and is the same system. Left "
+    "of the star the scores are repeated, and the points see what the window hid.",
     "Floor. What a perfect system would get that must give one score per hop. It is the price of the resolution; the "
-    "difference to the range EER is the system's own.",
+    "difference to the range EER is the system's own: {finest_own} points at {finest}, {coarsest_own} at {coarsest}.",
 )
 
 OWN_DATA = """\
@@ -105,7 +106,7 @@ def _write_page(corpus: DemoCorpus, target: Path, force: bool) -> None:
 
     check_target(target.expanduser(), force)
     tail = {"uncovered": "hold"} if list(corpus.systems) == [0.02] else {}  # the corpus with short tails
-    settings = PageSettings("spoofspan demo: a made-up corpus and system", arguments=tail)
+    settings = PageSettings("spoofspan demo", arguments=tail)
     systems = {f"{_ms(hop)} branch": scores for hop, scores in corpus.systems.items() if hop in SHOWN}
     page = render_page(page_content(corpus.references, systems, settings))
     write_atomically(target, [page.encode()], force)
@@ -165,10 +166,11 @@ def _about(corpus: DemoCorpus) -> str:
     facts = _corpus_facts(corpus.references)
     hops = ", ".join(f"{1000 * hop:g}" for hop in corpus.systems)
     return (
-        f"A made-up corpus of {facts['utterances']} utterances: {facts['bona_fide_seconds']:.1f} s bona fide, "
-        f"{facts['spoof_seconds']:.1f} s spoofed in {facts['spoofed_ranges']} ranges of "
-        f"{facts['partially_spoofed_utterances']} utterances (kinds {', '.join(facts['kinds'])}). One made-up system "
-        f"with a branch per hop ({hops} ms); its scores are higher for bona fide."
+        f"A corpus of {facts['utterances']} utterances, made of voices and vocoders of the package: "
+        f"{facts['bona_fide_seconds']:.1f} s bona fide, {facts['spoof_seconds']:.1f} s spoofed in "
+        f"{facts['spoofed_ranges']} ranges of {facts['partially_spoofed_utterances']} utterances (attacks "
+        f"{', '.join(facts['kinds'])}). A countermeasure with a branch per hop ({hops} ms), trained on other voices; "
+        "its scores are higher for bona fide. 'spoofspan experiment' made both."
     )
 
 
@@ -210,7 +212,14 @@ def _examples(table: ResolutionTable, finest: float, coarsest: float) -> dict[st
         "native_range": _percent(table[finest].range_eer.value),
         "coarsest_point": _percent(table[coarsest].point_eers[coarsest].value),
         "coarsest_range": _percent(table[coarsest].range_eer.value),
+        "finest_coarse": _percent(table[finest].point_eers[coarsest].value),
+        "finest_own": _above_floor(table[finest]),
+        "coarsest_own": _above_floor(table[coarsest]),
     }
+
+
+def _above_floor(row: ResolutionRow) -> str:
+    return f"{100 * (row.range_eer.value - (0.0 if row.floor is None else row.floor.value)):.2f}"
 
 
 # ---------------------------------------------------------------- conventions

@@ -15,6 +15,7 @@ from spoofspan.formats.writing import write_atomically
 from spoofspan.rules import RuleArguments
 
 README = "README.txt"
+TABLED = "seed-{seed}/scores_{resolution}.parquet"
 UNIT_SCORE = frame_lines.FORMATS[0]
 
 
@@ -40,6 +41,11 @@ def export(corpus: DemoCorpus, folder: Path, *, force: bool = False, rules: Rule
         assert UNIT_SCORE.write is not None  # noqa: S101 - for the type checker
         contents[text_name(hop)] = UNIT_SCORE.write(scores)
         contents[parquet_name(hop)] = parquet.write_scores(scores)
+    for seed, systems in corpus.seeds.items():
+        (folder / seed_name(seed)).mkdir(exist_ok=True)
+        contents |= {
+            f"{seed_name(seed)}/{parquet_name(hop)}": parquet.write_scores(scores) for hop, scores in systems.items()
+        }
     for name, chunks in contents.items():
         write_atomically(folder / name, chunks, force)
     return [folder / name for name in contents]
@@ -53,6 +59,11 @@ def text_name(hop: float) -> str:
 def parquet_name(hop: float) -> str:
     """The Parquet file of one branch's scores."""
     return f"scores_{1000 * hop:g}ms.parquet"
+
+
+def seed_name(seed: str) -> str:
+    """The folder of one seed's scores."""
+    return f"seed-{seed}"
 
 
 def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
@@ -70,7 +81,11 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
         parquet_name(finest): "The same scores as Parquet: one row per utterance, a list of scores, and hop and "
         "polarity in the file itself. Smaller and faster than text. One such file per hop.",
     }
-    lines = ["A made-up corpus and a made-up system, in files as spoofspan reads them.", ""]
+    if corpus.seeds:
+        files[f"{seed_name('1')}/{parquet_name(finest)}"] = (
+            "The same again, and of the same system trained with other seeds."
+        )
+    lines = ["A small corpus and what a system said of it, in files as spoofspan reads them.", ""]
     for name, about in files.items():
         lines += [name, textwrap.indent(textwrap.fill(about, 76), "    ")]
     lines += [
@@ -85,6 +100,7 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
         f"    spoofspan eval {RTTM} {parquet_name(finest)} --durations {RECO2DUR}{flags} --format json",
         f"    spoofspan convert {parquet_name(finest)} scores.csv",
         "    spoofspan explain range-eer",
+        *([f"    spoofspan table {RTTM} '{TABLED}' --durations {RECO2DUR}"] if corpus.seeds else []),
         "",
     ]
     return "\n".join(lines)
