@@ -98,13 +98,15 @@ def test_attacks_seen_and_unseen_are_measured_apart(corpus, done):
 def test_every_system_has_its_row_and_files(done):
     assert [row.system for row in done.rows] == [
         "multi",
+        "multi",
         "single-20",
         "single-160",
         "baseline",
         "shuffled",
         "joint-detector",
     ]
-    assert [len(row.values["eval"]) for row in done.rows] == [2, 2, 2, 2, 2, 1]
+    assert [len(row.values["eval"]) for row in done.rows] == [2, 2, 2, 2, 2, 2, 1]
+    assert [row.hop for row in done.rows] == [0.02, 0.16, 0.02, 0.16, 0.02, 0.02, 0.02]
     out = done.places.out
     for name in ("multi", "single", "systems"):
         for suffix in ("txt", "md", "tex", "csv", "json"):

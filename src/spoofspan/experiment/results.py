@@ -29,7 +29,7 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Row:
-    """One system: the range EER of its finest branch on parts of the data, a value for each seed."""
+    """One branch of a system: its range EER on parts of the data, a value for each seed."""
 
     system: str
     hop: float
@@ -76,7 +76,11 @@ class Results:
             for row in self.rows
         )
         seeds = max(len(row.values["eval"]) for row in self.rows)
-        notes = ["", "Range EER in % of the finest branch" + (f", mean over {seeds} seeds." if seeds > 1 else ".")]
+        notes = [
+            "",
+            "Range EER in %" + (f", means over {seeds} seeds." if seeds > 1 else "."),
+            "above floor: of the evaluation set, what a perfect system with that hop would not have.",
+        ]
         if self.unseen:
             notes.append(
                 f"{SEEN}: evaluation utterances without {', '.join(self.unseen)}; "
@@ -167,20 +171,23 @@ class _Measuring:
         return ss.read_scores(self.places.scores(system, subset) / f"scores_{branch}.parquet")
 
     def rows(self) -> tuple[Row, ...]:
-        """All systems by their finest branch."""
+        """Every branch of what is trained at all of them, the finest branch of everything else."""
+        names = list(dict.fromkeys(one.name for one in self.planned))
+        names.sort(key=lambda name: name == JOINT_DETECTOR)  # the untrained one is last
         found = []
-        for name in dict.fromkeys(one.name for one in self.planned):
+        for name in names:
             seeds = [one for one in self.planned if one.name == name]
-            branch = self._finest(seeds[0])
-            hop = resolution(scale_of(branch))
-            floor = ss.best_possible(self.references["eval"], hop, **self.rules)
-            values: dict[str, list[float]] = {}
-            for system in seeds:
-                for part, value in self._parts(system, branch):
-                    values.setdefault(part, []).append(value)
-            found.append(Row(name, hop, float(floor.value), values))
-        order = list(dict.fromkeys((*(row.system for row in found if row.system != JOINT_DETECTOR), JOINT_DETECTOR)))
-        return tuple(sorted(found, key=lambda row: order.index(row.system)))
+            branches = self.experiment.branches if name == "multi" else (self._finest(seeds[0]),)
+            found += [self._row(name, seeds, branch) for branch in branches]
+        return tuple(found)
+
+    def _row(self, name: str, seeds: list[System], branch: str) -> Row:
+        hop = resolution(scale_of(branch))
+        values: dict[str, list[float]] = {}
+        for system in seeds:
+            for part, value in self._parts(system, branch):
+                values.setdefault(part, []).append(value)
+        return Row(name, hop, float(ss.best_possible(self.references["eval"], hop, **self.rules).value), values)
 
     def _finest(self, system: System) -> str:
         names = self.experiment.branches if system.config is None else system.config.network.branches
