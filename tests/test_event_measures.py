@@ -590,6 +590,14 @@ def test_making_proposals_leaves_the_errors_of_utterances_alone(files, tmp_path,
     assert made.read_text() == plain.read_text()
 
 
+def test_making_proposals_leaves_breakdowns_alone(files, capsys):
+    words = [*files, "-m", "range-eer", "--by", "length", "--format", "json"]
+    plain = json.loads(run(words, capsys)[1])["breakdowns"]
+    made = json.loads(run([*words, "-m", "event-ap", "--smoothing", "5"], capsys)[1])["breakdowns"]
+    assert plain
+    assert made == plain
+
+
 @pytest.mark.parametrize("spelling", ["text", "markdown", "latex", "csv"])
 def test_events_are_printed_in_every_format(spelling, files, proposal_files, capsys):
     code, printed, _ = run([*proposal_files, "-m", "event-ap", "-m", "add2023", "--format", spelling], capsys)

@@ -175,12 +175,12 @@ def eval_(
             "threshold": threshold,
             "scores_are": scores_are,
             **more.read(),
-            **proposals.arguments(),
             **rules,
         }
         metadata = metadata or inputs.protocol()
         intervals = {"resampling": drawing.resampling(metadata)} if drawing.asked_for() else {}
-        evaluation = corpus.evaluate(measure, how | intervals)
+        # how proposals are made concerns the measures alone, and neither breakdowns nor utterances
+        evaluation = corpus.evaluate(measure, how | proposals.arguments() | intervals)
         first = next(iter(evaluation.measurements.values()))
         breakdowns = [corpus.break_down(one, metadata, first.measure, how) for one in by or ()]
         if per_utterance is not None:
