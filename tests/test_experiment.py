@@ -147,7 +147,7 @@ def test_the_demo_is_made_of_an_experiment(corpus, done, tmp_path):
     assert made.references.utterances == tuple(without)
     assert made.systems is made.seeds["1"]
     mass = ss.overlay(references, scores).select(made.references.utterances)
-    assert ss.range_eer(made.references, made.seeds["10"][0.16]).value == ss.equal_error_rate(mass).value
+    assert ss.range_eer(made.references, made.seeds["10"][0.16]).value == float(ss.equal_error_rate(mass).value)
 
 
 def test_another_experiment_is_refused_in_the_same_folder(asked, corpus, done, tmp_path):

@@ -107,7 +107,7 @@ class EerState:
         >>> corpus = spoofspan.demo.load()
         >>> mass = spoofspan.overlay(corpus.references, corpus.systems[0.02])
         >>> print(EerState.of(mass).bracket())
-        8.525 to 8.588 %
+        5.198 to 5.213 %
         """
         state = cls(mass.dtype, higher=mass.higher, unit=mass.unit, uncovered=mass.uncovered, basis=mass.basis)
         state.update(mass)

@@ -185,7 +185,7 @@ def resolution_table(
     >>> corpus = spoofspan.demo.load()
     >>> table = resolution_table(corpus.references, {0.02: corpus.systems[0.02]}, [0.01, 0.02])
     >>> print(f"{table[0.02].point_eers[0.01].value:.4f}, floor {table[0.02].floor.value:.4f}")
-    0.0820, floor 0.0054
+    0.0529, floor 0.0026
     """
     if not systems:
         raise UsageError("give at least one system: {hop in seconds: scores}, or {name: scores}")
