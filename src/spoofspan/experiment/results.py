@@ -143,10 +143,12 @@ class _Measuring:
 
     def __init__(self, experiment: Experiment, places: Places, planned: list[System]) -> None:
         self.experiment, self.places, self.planned = experiment, places, planned
-        self.references = {
-            subset: ss.read_dataset(places.dataset(subset), source=experiment.reference_source).references
+        found = {
+            subset: ss.read_dataset(places.dataset(subset), source=experiment.reference_source)
             for subset in ("train", *MEASURED_SETS)
         }
+        self.references = {subset: one.references for subset, one in found.items()}
+        self.speakers = _speakers(found["eval"])
         labels = experiment.config.labels
         self.rules: dict[str, Any] = {"gaps": labels.gaps, "nonspeech": labels.nonspeech}
         self.unseen = unseen_attacks(self.references["train"], self.references["eval"])
@@ -223,6 +225,8 @@ class _Measuring:
         sounds = self._sound_folder()
         settings = PageSettings(
             f"{self.experiment.config.name}, {milliseconds(resolution(scale_of(finest)))}: evaluation set",
+            resampling=ss.Resampling(self.speakers, replicates=1000, clusters_are="speaker"),
+            columns={} if self.speakers is None else {"speaker": self.speakers},
             audio={} if sounds is None else addresses(sounds, references.utterances, self.places.page, embed=False),
             arguments=self.rules,
         )
@@ -233,6 +237,14 @@ class _Measuring:
             if folder.is_dir():
                 return folder
         return None
+
+
+def _speakers(dataset: ss.Dataset) -> dict[str, str] | None:
+    """The speaker of every utterance, where the protocol knows them all: intervals then draw speakers."""
+    if dataset.protocol is None:
+        return None
+    known = {utterance: speaker for utterance, speaker in dataset.by_utterance("speaker").items() if speaker}
+    return known if set(dataset.references.utterances) <= known.keys() else None
 
 
 # ---------------------------------------------------------------- attacks
