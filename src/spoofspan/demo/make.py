@@ -5,8 +5,8 @@ training did not hear, and what ``multi`` said of it with each seed. The experim
 
     OMP_NUM_THREADS=1 spoofspan experiment FOLDER --seeds 1,10,100
 
-Its corpus has the same bytes wherever it is built. What is learned differs in its last digits, and then in more of them,
-with the number of threads and the machine, and so do scores.
+Its corpus has the same bytes wherever it is built. What is learned differs in its last digits, and then in more of
+them, with the number of threads and the machine, and so do scores.
 
 ``python -m spoofspan.demo.make --short-tail tests/golden/short_tail/case.json`` takes the golden case of that name.
 """
