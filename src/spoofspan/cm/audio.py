@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -126,7 +126,7 @@ def check_channel(channel: str | None) -> str | None:
 # ---------------------------------------------------------------- two ways to open a file
 
 
-class _File:
+class _File(Protocol):
     """An open sound file, one way or the other."""
 
     rate: int
@@ -135,14 +135,14 @@ class _File:
 
     def seek(self, sample: int) -> None:
         """Go to a sample."""
-        raise NotImplementedError
+        ...
 
     def blocks(self) -> Iterator[Samples]:
         """(samples, channels) at the rate of the file."""
-        raise NotImplementedError
+        ...
 
 
-class _SoundFile(_File):
+class _SoundFile:
     def __init__(self, file: Any, name: str) -> None:
         self._file, self._name = file, name
         self.rate, self.channels, self.frames = file.samplerate, file.channels, file.frames
@@ -163,7 +163,7 @@ class _SoundFile(_File):
             yield block
 
 
-class _WaveFile(_File):
+class _WaveFile:
     def __init__(self, file: wave.Wave_read) -> None:
         self._file = file
         self.rate, self.channels, self.frames = file.getframerate(), file.getnchannels(), file.getnframes()

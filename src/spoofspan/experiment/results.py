@@ -19,7 +19,8 @@ from spoofspan.cm.timing import UTTERANCE, resolution, scale_of
 from spoofspan.experiment.plan import MEASURED_SETS, Experiment, Places, System
 from spoofspan.formats.writing import write_atomically
 from spoofspan.measures import milliseconds
-from spoofspan.report.resolutions import render
+from spoofspan.references import SPOOF
+from spoofspan.report.resolutions import render, tables_dict
 from spoofspan.report.tables import Table
 
 SPELLINGS = {"txt": "text", "md": "markdown", "tex": "latex", "csv": "csv", "json": "json"}
@@ -40,6 +41,11 @@ class Row:
         """The mean over seeds."""
         return statistics.fmean(self.values[part])
 
+    @property
+    def above_floor(self) -> float:
+        """What a perfect system with that hop would not have, of the evaluation set."""
+        return self.mean("eval") - self.floor
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
         means = {part: self.mean(part) for part in self.values}
@@ -48,7 +54,7 @@ class Row:
             "hop": self.hop,
             "floor": self.floor,
             "range_eer": {part: {"mean": means[part], "seeds": list(values)} for part, values in self.values.items()},
-            "excess_over_floor": means["eval"] - self.floor,
+            "above_floor": self.above_floor,
         }
 
 
@@ -71,7 +77,7 @@ class Results:
                 f"{1000 * row.hop:g} ms",
                 *(f"{100 * row.mean(part):.2f}" for part in parts),
                 f"{100 * row.floor:.2f}",
-                f"{100 * (row.mean('eval') - row.floor):.2f}",
+                f"{100 * row.above_floor:.2f}",
             )
             for row in self.rows
         )
@@ -101,7 +107,7 @@ class Results:
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
         return {
-            "tables": {name: json.loads(render(sets, "json")) for name, sets in self.tables.items()},
+            "tables": {name: tables_dict(sets) for name, sets in self.tables.items()},
             "systems": [row.to_dict() for row in self.rows],
             "unseen_attacks": list(self.unseen),
             "folder": str(self.places.out),
@@ -271,7 +277,7 @@ def by_attack(references: ss.References, unseen: Sequence[str]) -> dict[str, Row
     named = references.kinds >= 0
     new = np.zeros(references.kinds.size, bool)
     new[named] = is_unseen[references.kinds[named]]
-    spoof = references.labels == 1
+    spoof = references.labels == SPOOF
     has[SEEN][owner[spoof & ~new]] = True
     has[UNSEEN][owner[spoof & new]] = True
     return {SEEN: np.flatnonzero(~has[UNSEEN]), UNSEEN: np.flatnonzero(~has[SEEN])}
