@@ -40,7 +40,7 @@ def write_noise(path: Path, seconds: float, seed: int) -> None:
 def checkpoint(folder: Path) -> Path:
     """A small countermeasure that has not learned anything yet."""
     from spoofspan.cm import checkpoints
-    from spoofspan.cm.building import build
+    from spoofspan.cm.build import build
     from spoofspan.cm.config import preset
 
     config = preset("small-cpu")

@@ -32,10 +32,10 @@ import numpy as np
 from run import as_text
 
 import spoofspan as ss
+from spoofspan.uncertainty.clusters import Resampling, draw_replicates
 from spoofspan.uncertainty.comparison import bootstrap_p_value
 from spoofspan.uncertainty.eer_replicates import EerReplicates
 from spoofspan.uncertainty.intervals import quantiles
-from spoofspan.uncertainty.resampling import Resampling, draw_replicates
 
 EER = 0.15
 DISTANCE = -NormalDist().inv_cdf(EER)

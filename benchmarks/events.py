@@ -20,8 +20,8 @@ import numpy as np
 from corpus import Corpus, generate
 
 import spoofspan as ss
-from spoofspan.events import AR_IOUS, average_precision_at, average_recall_at
-from spoofspan.proposals import Proposals
+from spoofspan.data.proposals import Proposals
+from spoofspan.measures.events.scores import AR_IOUS, average_precision_at, average_recall_at
 
 PROPOSALS = 20
 BOUND = 20.0

@@ -37,8 +37,8 @@ from random_corpora import random_case  # noqa: E402
 from test_exactness import build  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
-from spoofspan.formats import parquet  # noqa: E402
-from spoofspan.formats.tables import table_from_references, table_from_scores  # noqa: E402
+from spoofspan.formats.tables import parquet  # noqa: E402
+from spoofspan.formats.tables.tables import table_from_references, table_from_scores  # noqa: E402
 
 PARTITIONINGS = ("one file", "several files", "shuffled rows")
 
@@ -141,8 +141,8 @@ def streamed(cases: list[Case], folder: Path, jobs: int | None = None) -> dict[s
 
 def in_processes(cases: list[Case], folder: Path) -> dict[str, int]:
     """Two processes for all corpora: starting them again and again would take most of the time."""
-    from spoofspan.formats import sharding
-    from spoofspan.processes import Processes
+    from spoofspan.scale import sharding
+    from spoofspan.scale.processes import Processes
 
     pool = Processes(2)
 

@@ -83,8 +83,8 @@ def size(setting: Setting) -> Iterator[Figure]:
 
 def accumulation(setting: Setting) -> Iterator[Figure]:
     """Blocks of scores and classes that are there already, into the bins."""
-    from spoofspan.histogram import Histogram
-    from spoofspan.mass import MassBlock
+    from spoofspan.mass.score_mass import MassBlock
+    from spoofspan.measures.histogram import Histogram
 
     rng = np.random.default_rng(0)
     count = max(1, int(40 * setting.scale))
@@ -182,7 +182,7 @@ def update(setting: Setting) -> Iterator[Figure]:
     """A batch of 8 x 30 s against a forward and backward pass of the small countermeasure."""
     import torch
 
-    from spoofspan.cm.building import build
+    from spoofspan.cm.build import build
     from spoofspan.cm.config import preset
     from spoofspan.integrations.torch import RangeEER
 

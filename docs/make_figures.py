@@ -7,10 +7,11 @@ from pathlib import Path
 
 import spoofspan as ss
 import spoofspan.demo
-from spoofspan.report import figure_data as data
-from spoofspan.report import figures, timeline_figures
-from spoofspan.report.heatmap import draw_heatmap
-from spoofspan.report.timeline_data import measurement_data, resampling_data, timeline_data
+from spoofspan.report.figures import data
+from spoofspan.report.figures import systems as figures
+from spoofspan.report.figures import timelines as timeline_figures
+from spoofspan.report.figures.heatmap import draw_heatmap
+from spoofspan.report.figures.timeline_data import measurement_data, resampling_data, timeline_data
 from spoofspan.uncertainty import bootstrap
 
 FOLDER = Path(__file__).with_name("figures")

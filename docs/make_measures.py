@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from spoofspan.event_kinds import all_kinds
-from spoofspan.measures import Measure
+from spoofspan.evaluation.measurement import Measure
+from spoofspan.measures.event_kinds import all_kinds
 
 PAGE = Path(__file__).with_name("measures.md")
 BEGIN, END = "<!-- begin: made by make_measures.py -->", "<!-- end: made by make_measures.py -->"

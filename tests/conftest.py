@@ -3,7 +3,8 @@
 import pytest
 
 import spoofspan.demo
-from spoofspan.formats import parquet, rttm
+from spoofspan.formats.tables import parquet
+from spoofspan.formats.text import rttm
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,8 @@ import numpy as np
 
 import spoofspan as ss
 import spoofspan.demo
-from spoofspan.report import figure_data as data
-from spoofspan.report.timeline_data import measurement_data, resampling_data, timeline_data
+from spoofspan.report.figures import data
+from spoofspan.report.figures.timeline_data import measurement_data, resampling_data, timeline_data
 
 FOLDER = Path(__file__).parent / "golden" / "figures"
 VERSION = FOLDER / "matplotlib.txt"
@@ -25,8 +25,9 @@ NAMES = ("det", "threshold", "scores", "resolution", "boundary", "timeline", "me
 @cache
 def prepared():
     """The data of all figures, by name, each with the function that draws it."""
-    from spoofspan.report import figures, timeline_figures
-    from spoofspan.report.heatmap import draw_heatmap
+    from spoofspan.report.figures import systems as figures
+    from spoofspan.report.figures import timelines as timeline_figures
+    from spoofspan.report.figures.heatmap import draw_heatmap
     from spoofspan.uncertainty import bootstrap
 
     corpus = spoofspan.demo.load()

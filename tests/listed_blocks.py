@@ -7,10 +7,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from spoofspan.histogram import Step, find_step, next_score
-from spoofspan.labelling import IGNORED
-from spoofspan.mass import MassBlock, ScoreMass
-from spoofspan.references import BONA_FIDE, SPOOF
+from spoofspan.data.references import BONA_FIDE, SPOOF
+from spoofspan.mass.labelling import IGNORED
+from spoofspan.mass.score_mass import MassBlock, ScoreMass
+from spoofspan.measures.histogram import Step, find_step, next_score
 
 
 @dataclass

@@ -15,10 +15,11 @@ import typer
 from typer.testing import CliRunner
 
 import spoofspan as ss
+from spoofspan.base.errors import SpoofspanError
 from spoofspan.cli import app
 from spoofspan.cli.commands import COMMANDS
-from spoofspan.errors import SpoofspanError
-from spoofspan.formats import arrays, segment_labels
+from spoofspan.formats.arrays import npz as arrays
+from spoofspan.formats.arrays import segment_labels
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema" / "evaluation.json").read_text())
@@ -304,7 +305,7 @@ def test_help_brings_in_neither_commands_nor_tables_nor_formats(asked):
 def test_every_rule_is_a_flag_of_the_same_name():
     from dataclasses import fields
 
-    from spoofspan.rules import POINT_RULES
+    from spoofspan.data.rules import POINT_RULES
 
     for command, without in (("eval", ()), ("check", POINT_RULES)):
         words = run(command, "--help").stdout.split()

@@ -10,11 +10,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
 
 import spoofspan as ss  # noqa: E402
-from spoofspan.cm import labels, loss, timing  # noqa: E402
-from spoofspan.cm.building import build, count_parameters  # noqa: E402
+from spoofspan.cm import frame_times as timing  # noqa: E402
+from spoofspan.cm import labels, loss  # noqa: E402
+from spoofspan.cm.build import build, count_parameters  # noqa: E402
 from spoofspan.cm.config import BASELINE, PAPER, PRESETS, SMALL, Config, FrontEnd, Network, preset  # noqa: E402
-from spoofspan.cm.masking import normalised  # noqa: E402
 from spoofspan.cm.model import Countermeasure, Pool, PostNet  # noqa: E402
+from spoofspan.cm.padding import normalised  # noqa: E402
 
 torch.set_num_threads(1)
 LENGTHS = [*range(1, 70), 127, 128, 129]

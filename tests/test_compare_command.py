@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 import spoofspan as ss
 import spoofspan.demo
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import app
 from spoofspan.cli.systems import named_files
-from spoofspan.errors import UsageError
 
 SCHEMAS = {
     path.name: json.loads(path.read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ from spoofspan.corpus.settings import BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, Se
 from spoofspan.corpus.sources import Recording, find_recordings
 from spoofspan.corpus.survey import look_at
 from spoofspan.corpus.vocoders import VOCODERS
-from spoofspan.formats import segment_labels
+from spoofspan.formats.arrays import segment_labels
 
 
 @pytest.fixture(scope="module")

@@ -14,13 +14,19 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import log_loss
 
 import spoofspan as ss
-from spoofspan.costs import act_dcf, cllr, min_cllr, min_dcf, pool_adjacent_violators, reliability
-from spoofspan.curve import error_curve_of
-from spoofspan.eer import equal_error_rate
-from spoofspan.formats.protocol import read_protocol
-from spoofspan.tandem import TandemCosts, VerificationErrors, min_tdcf, read_verification_scores, verification_errors
-from spoofspan.utterance_mass import utterance_mass
-from spoofspan.utterance_scores import UtteranceScores, read_utterance_scores
+from spoofspan.data.utterance_scores import UtteranceScores, read_utterance_scores
+from spoofspan.formats.text.protocol import read_protocol
+from spoofspan.mass.utterances import utterance_mass
+from spoofspan.measures.costs import act_dcf, cllr, min_cllr, min_dcf, pool_adjacent_violators, reliability
+from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.tandem import (
+    TandemCosts,
+    VerificationErrors,
+    min_tdcf,
+    read_verification_scores,
+    verification_errors,
+)
 
 GOLDEN = Path(__file__).parent / "golden" / "utterance"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text(encoding="utf-8"))

@@ -14,8 +14,8 @@ from random_corpora import random_case
 from test_exactness import build
 
 import spoofspan as ss
-from spoofspan.formats import parquet
-from spoofspan.formats.tables import table_from_references, table_from_scores
+from spoofspan.formats.tables import parquet
+from spoofspan.formats.tables.tables import table_from_references, table_from_scores
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed: pip install 'spoofspan[dask]'")
 dask = pytest.importorskip("dask")

@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 import spoofspan as ss
 from spoofspan.cli import app
-from spoofspan.formats import partialspoof_scores, rttm, segment_labels
-from spoofspan.formats.durations import reco2dur_lines
+from spoofspan.formats.arrays import partialspoof_scores, segment_labels
+from spoofspan.formats.text import rttm
+from spoofspan.formats.text.durations import reco2dur_lines
 
 RANGES = {
     "LA_E_0000001": [(0.0, 1.0, "bonafide")],

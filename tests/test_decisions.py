@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 import spoofspan as ss
 from spoofspan.cli import app
-from spoofspan.formats import hypotheses
+from spoofspan.evaluation.signature import scores_hash
 from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
-from spoofspan.formats.converting import convert
-from spoofspan.signature import scores_hash
+from spoofspan.formats.convert import convert
+from spoofspan.formats.text import hypotheses
 
 RTTM = (
     "SPEAKER u1 1 0.000 0.540 <NA> <NA> bonafide <NA> <NA>\n"

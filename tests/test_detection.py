@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 
 import spoofspan as ss
-from spoofspan.breakdown import UtteranceErrors
-from spoofspan.curve import error_curve_of
-from spoofspan.detection import AT_A_THRESHOLD, at_constraint, best_point, macro_at, value_at
-from spoofspan.operating_point import OperatingPoint
-from spoofspan.ranking import auc, average_precision, best_f1, exact_dot
-from spoofspan.utterance_mass import utterance_mass
-from spoofspan.utterance_scores import UtteranceScores
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.mass.utterances import utterance_mass
+from spoofspan.measures.confusion import AT_A_THRESHOLD, at_constraint, best_point, macro_at, value_at
+from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.per_utterance import UtteranceErrors
+from spoofspan.measures.ranking import auc, average_precision, best_f1, exact_dot
 
 NAMES = sorted(set(AT_A_THRESHOLD) - {"false-alarms-per-hour"})
 AMOUNTS = st.integers(0, 5)

@@ -13,8 +13,8 @@ from random_corpora import random_case
 from test_exactness import assert_same, build, has_clashing_labels, outcome_of_brute_force
 
 import spoofspan as ss
-from spoofspan.eer_state import MAGIC
-from spoofspan.histogram import Bins
+from spoofspan.measures.eer_state import MAGIC
+from spoofspan.measures.histogram import Bins
 
 CASES, BATCHES = 160, 4
 PASSES = {np.float16: 1, np.float32: 2, np.float64: 4}
@@ -254,7 +254,7 @@ def test_bytes_that_are_not_a_state_are_refused():
 
 
 def test_another_version_is_refused(monkeypatch):
-    from spoofspan import eer_state
+    from spoofspan.measures import eer_state
 
     state = ss.EerState(higher="bonafide")
     monkeypatch.setattr(eer_state, "VERSION", 2)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import spoofspan as ss
-from spoofspan.errors import NothingToMeasureError
+from spoofspan.base.errors import NothingToMeasureError
 
 NAN, INF = float("nan"), float("inf")
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spoofspan as ss
-from spoofspan.events import (
+from spoofspan.data.proposals import Proposals
+from spoofspan.measures.events.scores import (
     AR_IOUS,
     VARIANTS,
     avdeepfake1m_score,
@@ -23,7 +24,6 @@ from spoofspan.events import (
     segment_f1,
     segment_scores,
 )
-from spoofspan.proposals import Proposals
 
 GOLDEN = Path(__file__).parent / "golden" / "proposals"
 CASES = sorted(folder.name for folder in GOLDEN.iterdir() if folder.is_dir())

@@ -14,8 +14,8 @@ import pytest
 from format_samples import Sample
 
 import spoofspan as ss
+from spoofspan.evaluation.signature import references_hash, scores_hash
 from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
-from spoofspan.signature import references_hash, scores_hash
 
 IDS = tuple(f"CON_{number}" for number in range(20))
 STATED = {

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spoofspan as ss
-from spoofspan.report import figure_data as data
-from spoofspan.report.thinning import TOLERANCE, deviates, rates_of, thin_det, thin_function
-from spoofspan.report.timeline_data import measurement_data, points_data, resampling_data, timeline_data
+from spoofspan.report.figures import data
+from spoofspan.report.figures.thinning import TOLERANCE, deviates, rates_of, thin_det, thin_function
+from spoofspan.report.figures.timeline_data import measurement_data, points_data, resampling_data, timeline_data
 from spoofspan.uncertainty import bootstrap
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # small corpora have wide gaps
@@ -353,6 +353,6 @@ def test_data_are_ready_for_json(corpus, system):
 
 
 def test_data_need_no_matplotlib():
-    modules = "spoofspan.report.figure_data, spoofspan.report.timeline_data"
+    modules = "spoofspan.report.figures.data, spoofspan.report.figures.timeline_data"
     code = f"import sys, {modules}; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -16,9 +16,9 @@ from test_cli import evaluated, run
 from test_exactness import build
 
 import spoofspan as ss
-from spoofspan.formats.protocol import read_protocol
-from spoofspan.formats.utterance_labels import read_utterance_labels, recognises
-from spoofspan.tandem import VerificationScores
+from spoofspan.formats.text.protocol import read_protocol
+from spoofspan.formats.text.utterance_labels import read_utterance_labels, recognises
+from spoofspan.measures.tandem import VerificationScores
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 

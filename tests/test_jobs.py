@@ -9,9 +9,10 @@ import pytest
 from command_line import run
 
 import spoofspan as ss
-from spoofspan.formats import frame_lines, parquet, rttm
-from spoofspan.formats.durations import reco2dur_lines
-from spoofspan.processes import Processes, processes
+from spoofspan.formats.tables import parquet
+from spoofspan.formats.text import frame_lines, rttm
+from spoofspan.formats.text.durations import reco2dur_lines
+from spoofspan.scale.processes import Processes, processes
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spoofspan import labelling as module
-from spoofspan.labelling import Labelling, overwrite
+from spoofspan.mass import labelling as module
+from spoofspan.mass.labelling import Labelling, overwrite
 
 
 def random_labelling(rng):

@@ -21,18 +21,18 @@ import pyarrow as pa
 import pytest
 
 import spoofspan as ss
+from spoofspan.data.proposals import read_proposals
+from spoofspan.data.utterance_scores import read_utterance_scores
 from spoofspan.formats.catalogue import (
     PROPOSAL_FORMATS,
     REFERENCE_FORMATS,
     SCORE_FORMATS,
     UTTERANCE_SCORE_FORMATS,
 )
-from spoofspan.formats.durations import read_durations
-from spoofspan.formats.protocol import read_protocol
 from spoofspan.formats.sources import sources
-from spoofspan.formats.uem import read_regions
-from spoofspan.proposals import read_proposals
-from spoofspan.utterance_scores import read_utterance_scores
+from spoofspan.formats.text.durations import read_durations
+from spoofspan.formats.text.protocol import read_protocol
+from spoofspan.formats.text.uem import read_regions
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 

@@ -8,11 +8,11 @@ from sklearn.metrics import f1_score, jaccard_score, precision_score, roc_auc_sc
 from test_streaming import run
 
 import spoofspan as ss
-from spoofspan.explain import explain
-from spoofspan.formats import parquet
-from spoofspan.groups import by_column
-from spoofspan.measure_kinds import KINDS
-from spoofspan.measures import EXAMPLES, Measure
+from spoofspan.evaluation.breakdown import by_column
+from spoofspan.evaluation.explain import explain
+from spoofspan.evaluation.measurement import EXAMPLES, Measure
+from spoofspan.formats.tables import parquet
+from spoofspan.measures.catalogue import KINDS
 
 DECLARED = [name for name, kind in KINDS.items() if kind.declared]
 

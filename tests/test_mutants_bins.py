@@ -11,8 +11,8 @@ import pytest
 from listed_blocks import ListedPart, block_of, check_every_step
 
 import spoofspan as ss
-from spoofspan.histogram import BINS, Bins, Histogram, Place, Step, fill, find_step, next_score
-from spoofspan.mass import MassBlock, ScoreMass
+from spoofspan.mass.score_mass import MassBlock, ScoreMass
+from spoofspan.measures.histogram import BINS, Bins, Histogram, Place, Step, fill, find_step, next_score
 
 
 def bins_of(amounts, carries=None):

@@ -9,12 +9,12 @@ import pytest
 from small_corpora import MS, THREE, THREE_SCORES, TWO, TWO_SCORES, frames_of, references_of
 
 import spoofspan as ss
-import spoofspan.crossing
-import spoofspan.eer
-import spoofspan.overlaying
-from spoofspan.crossing import crossing
-from spoofspan.curve import error_curve_of
-from spoofspan.operating_point import OperatingPoint, point_at, totals
+import spoofspan.mass.ranges
+import spoofspan.measures.crossing
+import spoofspan.measures.eer
+from spoofspan.measures.crossing import crossing
+from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
@@ -59,7 +59,7 @@ def test_operating_points_and_sums_cannot_be_changed():
             setattr(thing, dataclasses.fields(thing)[0].name, None)
     # arrays have no single truth, so these are equal only to themselves
     assert error_curve_of(mass) != error_curve_of(mass)
-    buckets = spoofspan.eer.BucketedPart(mass.parts[0], -1.0, 1.0, 4)
+    buckets = spoofspan.measures.eer.BucketedPart(mass.parts[0], -1.0, 1.0, 4)
     assert buckets != dataclasses.replace(buckets)
     with pytest.raises(dataclasses.FrozenInstanceError):
         buckets.low = 0.0
@@ -69,7 +69,7 @@ def test_operating_points_and_sums_cannot_be_changed():
 @pytest.mark.parametrize("uncovered", ["bonafide", "spoof", "unanswered", "ignore"])
 def test_one_pass_finds_the_errors_at_a_threshold(monkeypatch, higher, sign, uncovered):
     """By hand, in blocks of one utterance each: (score, bona fide ms, spoof ms) of three utterances."""
-    monkeypatch.setattr(spoofspan.overlaying, "ROWS_PER_BLOCK", 1)
+    monkeypatch.setattr(spoofspan.mass.ranges, "ROWS_PER_BLOCK", 1)
     rows = [(0.9, 20, 0), (0.3, 20, 0), (0.5, 10, 10), (-0.1, 0, 20), (0.2, 0, 10)]
     rows += [(0.1, 0, 20), (0.4, 10, 10), (0.6, 20, 0), (0.6, 20, 0), (0.8, 20, 0), (0.7, 20, 0), (0.25, 20, 0)]
     scores = frames_of(
@@ -330,7 +330,7 @@ def test_unknown_eer_rules_are_refused(rule):
 
 def test_the_largest_score_of_all_blocks_sets_the_buckets(monkeypatch):
     """Twice the 2.0 of the middle one of three utterances; -3.0 lies over ignored time."""
-    monkeypatch.setattr(spoofspan.overlaying, "ROWS_PER_BLOCK", 1)
+    monkeypatch.setattr(spoofspan.mass.ranges, "ROWS_PER_BLOCK", 1)
     references = references_of([(20, "b"), (40, "s")], [(20, "b"), (40, "s")], [(20, "n"), (40, "s")])
     for sign, higher in ((1, "bonafide"), (-1, "spoof")):
         scores = frames_of([0.5 * sign, 0.25 * sign], [-0.1, -2.0], [-3.0, 0.1], higher=higher)

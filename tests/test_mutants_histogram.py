@@ -9,10 +9,10 @@ import pytest
 from listed_blocks import ListedPart, block_of, check_every_step
 
 import spoofspan as ss
-import spoofspan.histogram
-from spoofspan.crossing import crossing
-from spoofspan.histogram import Step, find_step, next_score
-from spoofspan.mass import ScoreMass
+import spoofspan.measures.histogram
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.crossing import crossing
+from spoofspan.measures.histogram import Step, find_step, next_score
 
 # the smallest and largest, neighbours that differ in the last bit only, and both zeros
 EXTREMES = {
@@ -47,7 +47,7 @@ def test_extreme_scores_are_told_apart(dtype):
 @pytest.mark.parametrize("rows_counted", [1, 5, 1 << 20])
 def test_any_blocks_are_counted(monkeypatch, dtype, rows_counted):
     """One amount for all or one for each, the same as in the block before or not, with exceptions or without."""
-    monkeypatch.setattr(spoofspan.histogram, "ROWS_COUNTED", rows_counted)
+    monkeypatch.setattr(spoofspan.measures.histogram, "ROWS_COUNTED", rows_counted)
     rng = random.Random(dtype)
     for _ in range(5):
         blocks = []
@@ -115,8 +115,8 @@ def test_sums_next_to_the_limit_are_exact(before):
 
 
 def test_what_waits_to_be_counted_is_bounded(monkeypatch):
-    monkeypatch.setattr(spoofspan.histogram, "ROWS_COUNTED", 10)
-    bins = spoofspan.histogram.Bins()
+    monkeypatch.setattr(spoofspan.measures.histogram, "ROWS_COUNTED", 10)
+    bins = spoofspan.measures.histogram.Bins()
     for _ in range(9):
         bins.add(block_of(np.zeros(4), "bsbs", 1), np.arange(4, dtype=np.uint64))
         assert sum(keys.size for keys in bins._keys) <= 12

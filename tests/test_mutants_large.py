@@ -7,12 +7,12 @@ import pytest
 from small_corpora import MS, frames_of, references_of
 
 import spoofspan as ss
-import spoofspan.eer
-import spoofspan.overlaying
-import spoofspan.points
-from spoofspan.crossing import crossing
-from spoofspan.curve import error_curve_of
-from spoofspan.operating_point import totals
+import spoofspan.mass.points
+import spoofspan.mass.ranges
+import spoofspan.measures.eer
+from spoofspan.measures.crossing import crossing
+from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.operating_point import totals
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 

@@ -10,13 +10,13 @@ from small_corpora import MS, THREE, THREE_SCORES, TWO, TWO_SCORES, content, fra
 from test_exactness import assert_same, outcome_of_brute_force, outcome_of_package
 
 import spoofspan as ss
-import spoofspan.eer
-import spoofspan.overlaying
-import spoofspan.points
-from spoofspan.crossing import crossing
-from spoofspan.curve import error_curve_of
-from spoofspan.operating_point import totals
-from spoofspan.rules import Touched
+import spoofspan.mass.points
+import spoofspan.mass.ranges
+import spoofspan.measures.eer
+from spoofspan.data.rules import Touched
+from spoofspan.measures.crossing import crossing
+from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.operating_point import totals
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
@@ -27,8 +27,8 @@ def test_what_was_measured_cannot_be_changed():
     points = ss.point_mass(TWO, TWO_SCORES, 0.02)
     found = ss.equal_error_rate(mass)
     curve = error_curve_of(mass)
-    buckets = spoofspan.eer.BucketedPart(mass.parts[0], -1.0, 1.0, 4)
-    laid = spoofspan.overlaying.LaidOver.of(TWO, TWO_SCORES, measured.rules)
+    buckets = spoofspan.measures.eer.BucketedPart(mass.parts[0], -1.0, 1.0, 4)
+    laid = spoofspan.mass.ranges.LaidOver.of(TWO, TWO_SCORES, measured.rules)
     for thing in (
         buckets,
         laid,
@@ -209,7 +209,7 @@ def test_the_longest_utterance_limits_all_weights():
 
 @pytest.mark.parametrize("rows", [1, 4])
 def test_blocks_of_a_few_rows_give_the_bits_of_one_block(monkeypatch, rows):
-    for module in (spoofspan.overlaying, spoofspan.points):
+    for module in (spoofspan.mass.ranges, spoofspan.mass.points):
         monkeypatch.setattr(module, "ROWS_PER_BLOCK", rows)
     for seed in range(40_000, 40_060):
         case = random_case(random.Random(seed))

@@ -5,8 +5,8 @@ import pytest
 from small_corpora import MS, THREE, THREE_SCORES, TWO, TWO_SCORES, content, frames_of, references_of
 
 import spoofspan as ss
-from spoofspan.operating_point import totals
-from spoofspan.rules import Touched
+from spoofspan.data.rules import Touched
+from spoofspan.measures.operating_point import totals
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 

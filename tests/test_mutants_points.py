@@ -9,10 +9,10 @@ import pytest
 from small_corpora import MS, TWO, TWO_SCORES, content, frames_of, references_of
 
 import spoofspan as ss
-import spoofspan.points
-import spoofspan.resample
-from spoofspan.operating_point import totals
-from spoofspan.points import Grid
+import spoofspan.mass.points
+import spoofspan.mass.resample
+from spoofspan.mass.points import Grid
+from spoofspan.measures.operating_point import totals
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
@@ -122,7 +122,7 @@ def test_a_corpus_whose_points_are_all_rounded_away_has_no_eer():
     ("edge", "bona_fide"), [(10, 0), (11, 1), (29, 1), (30, 2), (31, 2), (50, 2), (51, 3), (70, 4), (90, 4)]
 )
 def test_edges_are_rounded_to_points_half_to_even(monkeypatch, edge, bona_fide, block):
-    monkeypatch.setattr(spoofspan.points, "ROWS_PER_BLOCK", block)
+    monkeypatch.setattr(spoofspan.mass.points, "ROWS_PER_BLOCK", block)
     references = references_of([(edge, "b"), (100, "s")], [(100, "b")], [(60, "s"), (100, "b")])
     mass = ss.point_mass(references, frames_of([0.5] * 5, [0.6] * 5, [0.7] * 5), 0.02, label="rounded")
     assert content(mass) == {0.5: (bona_fide, 5 - bona_fide), 0.6: (5, 0), 0.7: (2, 3)}
@@ -251,7 +251,7 @@ def naive_resample(ranges, extent, resolution):
 @pytest.mark.parametrize("resolution", [0.01, 0.02, 0.03, 0.04, 0.1, 1 / 30, 0.0071])
 @pytest.mark.parametrize("kind", ["frames", "odd hops", "ranges", "start", "early start", "window", "two hops"])
 def test_resampled_scores_are_the_lowest_over_each_frame(monkeypatch, kind, resolution, block):
-    monkeypatch.setattr(spoofspan.resample, "ROWS_PER_BLOCK", block)
+    monkeypatch.setattr(spoofspan.mass.resample, "ROWS_PER_BLOCK", block)
     rng = np.random.default_rng(3)
     values = {"a": rng.normal(size=9), "b": np.zeros(0), "c": rng.normal(size=4), "d": rng.normal(size=11)}
     layout = {
@@ -311,7 +311,7 @@ def test_resampled_scores_are_the_lowest_over_each_frame(monkeypatch, kind, reso
 
 @pytest.mark.parametrize("block", [1, 1 << 17])
 def test_a_hole_is_refused_and_named(monkeypatch, block):
-    monkeypatch.setattr(spoofspan.resample, "ROWS_PER_BLOCK", block)
+    monkeypatch.setattr(spoofspan.mass.resample, "ROWS_PER_BLOCK", block)
     scores = ss.Scores.from_ranges(
         {"a": [(0.0, 0.1, 1.0)], "b": [(0.0, 0.03, 1.0), (0.06, 0.07, 2.0)], "c": [(0.0, 0.1, 1.0)]}, higher="bonafide"
     )

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import spoofspan.rules
 from small_corpora import MS, TWO, TWO_SCORES
 
 import spoofspan as ss
-import spoofspan.rules
-from spoofspan.rules import Touched, note_touched, rules_for
+from spoofspan.data.rules import Touched, note_touched, rules_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import spoofspan as ss
-from spoofspan.formats.interchange import references_from
+from spoofspan.formats.tables.dataframes import references_from
 from spoofspan.integrations.huggingface import references_from_rows, scores_from_rows
 
 # a few frames of noise have few operating points

@@ -23,11 +23,11 @@ from test_exactness import build
 
 import spoofspan as ss
 import spoofspan.demo
-from spoofspan import breakdown
-from spoofspan.breakdown import UtteranceErrors
-from spoofspan.detection import AT_A_THRESHOLD
-from spoofspan.operating_point import OperatingPoint
-from spoofspan.streaming import utterance_errors_of_shards
+from spoofspan.measures import per_utterance as breakdown
+from spoofspan.measures.confusion import AT_A_THRESHOLD
+from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.per_utterance import UtteranceErrors
+from spoofspan.scale.shards import utterance_errors_of_shards
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 

@@ -21,12 +21,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib import format as npy
 
-from spoofspan.errors import DataError, UsageError
-from spoofspan.formats import arrays, partialspoof_scores, pickle_machine, pickles, segment_labels
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.formats import pickle_machine, pickles
+from spoofspan.formats.arrays import npz as arrays
+from spoofspan.formats.arrays import partialspoof_scores, segment_labels
 from spoofspan.formats.registry import ReadOptions
 from spoofspan.formats.sources import Source, sources
-from spoofspan.references import References
-from spoofspan.scores import Scores
 
 PROTOCOLS = range(6)
 OLD, NEW = b"numpy.core.multiarray", b"numpy._core.multiarray"

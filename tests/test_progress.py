@@ -9,8 +9,8 @@ import time
 import pytest
 
 import spoofspan as ss
-from spoofspan import progress
-from spoofspan.formats.counting import counted
+from spoofspan.base import progress
+from spoofspan.base.byte_count import counted
 from spoofspan.formats.sources import sources
 
 
@@ -157,7 +157,7 @@ def test_bytes_are_counted_whatever_reads_them(tmp_path, quick):
 
 def test_counted_files_are_read_the_same(tmp_path, quick):
     scores = ss.Scores.from_frames({"u1": [0.5, -0.5]}, hop=0.02, higher="bonafide")
-    from spoofspan.formats.converting import write_converted
+    from spoofspan.formats.convert import write_converted
 
     for name in ("s.parquet", "s.jsonl.gz", "s.npz", "x_score_ali_2.pkl"):
         write_converted(scores, str(tmp_path / name))

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import spoofspan as ss
-from spoofspan.curve import error_curve_of
+from spoofspan.measures.curve import error_curve_of
 
 explored = settings(
     max_examples=40,

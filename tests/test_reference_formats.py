@@ -12,15 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spoofspan import DataError, References, UsageError, read_references
-from spoofspan.formats import audacity, avdeepfake1m, had, lavdf, rttm, segment_list, vad
-from spoofspan.formats.converting import convert
-from spoofspan.formats.protocol import Protocol, read_protocol
+from spoofspan.data.rules import rules_for
+from spoofspan.formats.convert import convert
+from spoofspan.formats.datasets import avdeepfake1m, lavdf
 from spoofspan.formats.registry import ReadOptions, Registry
 from spoofspan.formats.sources import Source
 from spoofspan.formats.sources import sources as find_sources
-from spoofspan.formats.uem import read_regions
-from spoofspan.labelling import label_references
-from spoofspan.rules import rules_for
+from spoofspan.formats.text import audacity, had, rttm, segment_list, vad
+from spoofspan.formats.text.protocol import Protocol, read_protocol
+from spoofspan.formats.text.uem import read_regions
+from spoofspan.mass.labelling import label_references
 
 FORMATS = Registry(
     "reference",

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
-from spoofspan.groups import by_kind
+from spoofspan.evaluation.breakdown import by_kind
 from spoofspan.report.page import PageSettings, page_content, render_page
 from spoofspan.report.page.timelines import choose
 

@@ -19,11 +19,12 @@ from typer.testing import CliRunner
 
 import spoofspan as ss
 from spoofspan.cli import app
-from spoofspan.formats import frame_lines, partialspoof_scores, rttm, segment_labels
-from spoofspan.formats.durations import reco2dur_lines
-from spoofspan.formats.systems import Lazily, SystemFile, find_systems, matching, rows_of
+from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
+from spoofspan.formats.arrays import partialspoof_scores, segment_labels
+from spoofspan.formats.datasets.systems import Lazily, SystemFile, find_systems, matching, rows_of
+from spoofspan.formats.text import frame_lines, rttm
+from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.report.resolutions import Look, check_alike, render
-from spoofspan.table import PAPER_RESOLUTIONS
 
 SCHEMAS = Path(__file__).parents[1] / "docs" / "schema"
 FEW = [0.02, 0.04]

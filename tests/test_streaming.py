@@ -12,13 +12,15 @@ from random_corpora import random_case
 from test_exactness import build
 
 import spoofspan as ss
+from spoofspan.base.errors import SpoofspanError
 from spoofspan.cli import main
-from spoofspan.errors import SpoofspanError
-from spoofspan.formats import arrow_ipc, csv_files, frame_lines, jsonl, memory, parquet, rttm
-from spoofspan.formats.durations import reco2dur_lines
-from spoofspan.formats.sharding import IdSample
-from spoofspan.formats.tables import table_from_scores
-from spoofspan.streaming import ShardedPart, utterance_errors_of_shards
+from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
+from spoofspan.formats.tables.tables import table_from_scores
+from spoofspan.formats.text import frame_lines, rttm
+from spoofspan.formats.text.durations import reco2dur_lines
+from spoofspan.scale import memory
+from spoofspan.scale.sharding import IdSample
+from spoofspan.scale.shards import ShardedPart, utterance_errors_of_shards
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -355,7 +357,7 @@ def test_the_command_line_streams_what_does_not_fit(corpus, tmp_path, capsys, mo
     scores, _ = scores_as("unit", corpus[1], tmp_path)
     cut = []
     sharded = ss.sharded
-    monkeypatch.setattr("spoofspan.formats.sharding.sharded", lambda *a, **k: cut.append(a) or sharded(*a, **k))
+    monkeypatch.setattr("spoofspan.scale.sharding.sharded", lambda *a, **k: cut.append(a) or sharded(*a, **k))
     files = ["eval", references, scores, "--durations", more["durations"], "-m", "range-eer"]
     in_memory = run(files, capsys)
     assert in_memory[0] == 0

@@ -18,17 +18,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from spoofspan import DataError, References, Scores, UsageError
-from spoofspan.formats import arrow_ipc, csv_files, interchange, jsonl, parquet
+from spoofspan.evaluation.signature import references_hash, scores_hash
 from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.sources import Source, sources
-from spoofspan.formats.tables import (
+from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
+from spoofspan.formats.tables import dataframes as interchange
+from spoofspan.formats.tables.tables import (
     references_from_table,
     scores_from_table,
     table_from_references,
     table_from_scores,
 )
 from spoofspan.formats.writing import write_atomically
-from spoofspan.signature import references_hash, scores_hash
 
 MODULES = (parquet, arrow_ipc, csv_files, jsonl)
 REFERENCE_FORMATS: dict[str, Format[References]] = {f.name: f for m in MODULES for f in m.REFERENCE_FORMATS}

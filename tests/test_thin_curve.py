@@ -10,8 +10,8 @@ from random_corpora import random_case
 from test_exactness import build
 
 import spoofspan as ss
-from spoofspan.curve import error_curve_of
-from spoofspan.thin_curve import thin_curve
+from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.thin_curve import thin_curve
 
 
 def check(mass, thin, tolerance):
@@ -70,7 +70,7 @@ def test_a_larger_corpus_keeps_few_points(digits, higher):
 
 @pytest.mark.parametrize("higher", ["bonafide", "spoof"])
 def test_the_tolerance_may_be_one_of_normal_deviates(higher):
-    from spoofspan.report.thinning import deviates
+    from spoofspan.report.figures.thinning import deviates
 
     rng = np.random.default_rng(2)
     spoof = rng.random(30_000) < 0.3

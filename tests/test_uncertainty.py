@@ -12,10 +12,10 @@ from test_exactness import build
 
 import spoofspan as ss
 from spoofspan.uncertainty import Resampling, bootstrap, bootstrap_of, seed_variation
+from spoofspan.uncertainty.clusters import Clusters, draw_replicates, draw_weights, stream
 from spoofspan.uncertainty.eer_replicates import EerReplicates
 from spoofspan.uncertainty.exact_columns import ExactColumns
 from spoofspan.uncertainty.replicates import MeasuredReplicates
-from spoofspan.uncertainty.resampling import Clusters, draw_replicates, draw_weights, stream
 
 RULES = ("nearest", "interpolated")
 
@@ -302,8 +302,8 @@ def test_other_eer_rules_are_measured_from_the_whole_mass(rule):
 @pytest.mark.parametrize("kind", ["f1", "fpr", "hter"])
 @pytest.mark.parametrize("higher", ["bonafide", "spoof"])
 def test_measures_at_a_fixed_threshold_equal_the_whole_mass(basis, kind, higher):
-    from spoofspan.detection import value_at
-    from spoofspan.operating_point import point_at
+    from spoofspan.measures.confusion import value_at
+    from spoofspan.measures.operating_point import point_at
 
     references, scores = toy(40, higher=higher)
     found = bootstrap(references, scores, basis.format(kind), threshold=0.1, replicates=60)

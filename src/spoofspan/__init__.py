@@ -3,51 +3,47 @@
 Exact range-based and point-based equal error rates for spoof localization.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.curve import ErrorCurve
-from spoofspan.eer import EqualErrorRate, equal_error_rate
-from spoofspan.errors import (
-    DataError,
-    SpoofspanError,
-    SpoofspanWarning,
-    UndefinedMeasureError,
-    UsageError,
-)
-from spoofspan.evaluate import (
-    Evaluation,
-    best_possible,
-    bisection_eer,
-    default_measures,
-    error_curve,
-    evaluate,
-    overlay,
-    point_eer,
-    point_mass,
-    range_eer,
-    utterance_eer,
-)
-from spoofspan.mass import ScoreMass
-from spoofspan.measures import BisectionMeasurement, Measure, Measurement
-from spoofspan.operating_point import OperatingPoint
-from spoofspan.references import References
-from spoofspan.rules import CONVENTIONS, Rules
-from spoofspan.scores import Scores
-from spoofspan.signature import Signature
-
 if TYPE_CHECKING:
-    from spoofspan.breakdown import UtteranceErrors, errors_by_utterance
-    from spoofspan.eer_state import EerBracket, EerState
-    from spoofspan.event_measurement import EventMeasurement
-    from spoofspan.event_proposals import proposals_from_scores
-    from spoofspan.formats.partialspoof_dataset import Dataset, read_dataset
+    from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UndefinedMeasureError, UsageError
+    from spoofspan.base.version import __version__
+    from spoofspan.data.proposals import Proposals, read_proposals
+    from spoofspan.data.references import References
+    from spoofspan.data.rules import CONVENTIONS, Rules
+    from spoofspan.data.scores import Scores
+    from spoofspan.data.utterance_scores import UtteranceScores, read_utterance_scores
+    from spoofspan.evaluation.evaluate import (
+        Evaluation,
+        best_possible,
+        bisection_eer,
+        default_measures,
+        error_curve,
+        evaluate,
+        overlay,
+        point_eer,
+        point_mass,
+        range_eer,
+        utterance_eer,
+    )
+    from spoofspan.evaluation.event_measurement import EventMeasurement
+    from spoofspan.evaluation.measurement import BisectionMeasurement, Measure, Measurement
+    from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
+    from spoofspan.evaluation.signature import Signature
+    from spoofspan.evaluation.utterances import evaluate_utterances
+    from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
     from spoofspan.formats.reading import read_references, read_scores
-    from spoofspan.formats.sharding import sharded
-    from spoofspan.given_utterances import evaluate_utterances
-    from spoofspan.proposals import Proposals, read_proposals
-    from spoofspan.streaming import evaluate_shards
-    from spoofspan.table import ResolutionTable, resolution_table
-    from spoofspan.tandem import read_verification_scores
+    from spoofspan.mass.score_mass import ScoreMass
+    from spoofspan.measures.curve import ErrorCurve
+    from spoofspan.measures.eer import EqualErrorRate, equal_error_rate
+    from spoofspan.measures.eer_state import EerBracket, EerState
+    from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
+    from spoofspan.measures.operating_point import OperatingPoint
+    from spoofspan.measures.per_utterance import UtteranceErrors, errors_by_utterance
+    from spoofspan.measures.tandem import read_verification_scores
+    from spoofspan.scale.sharding import sharded
+    from spoofspan.scale.shards import evaluate_shards
     from spoofspan.uncertainty import (
         Comparison,
         Interval,
@@ -57,9 +53,40 @@ if TYPE_CHECKING:
         compare,
         seed_variation,
     )
-    from spoofspan.utterance_scores import UtteranceScores, read_utterance_scores
 
-__version__ = "0.1.0"
+# Where each public name lives. A name is loaded when it is first used, so that `import spoofspan` costs nothing.
+_HOMES = {
+    "base.errors": "DataError SpoofspanError SpoofspanWarning UndefinedMeasureError UsageError",
+    "base.version": "__version__",
+    "data.proposals": "Proposals read_proposals",
+    "data.references": "References",
+    "data.rules": "CONVENTIONS Rules",
+    "data.scores": "Scores",
+    "data.utterance_scores": "UtteranceScores read_utterance_scores",
+    "evaluation.evaluate": (
+        "Evaluation best_possible bisection_eer default_measures error_curve evaluate overlay point_eer point_mass "
+        "range_eer utterance_eer"
+    ),
+    "evaluation.event_measurement": "EventMeasurement",
+    "evaluation.measurement": "BisectionMeasurement Measure Measurement",
+    "evaluation.resolution_table": "ResolutionTable resolution_table",
+    "evaluation.signature": "Signature",
+    "evaluation.utterances": "evaluate_utterances",
+    "formats.datasets.partialspoof_dataset": "Dataset read_dataset",
+    "formats.reading": "read_references read_scores",
+    "mass.score_mass": "ScoreMass",
+    "measures.curve": "ErrorCurve",
+    "measures.eer": "EqualErrorRate equal_error_rate",
+    "measures.eer_state": "EerBracket EerState",
+    "measures.events.proposals_from_scores": "proposals_from_scores",
+    "measures.operating_point": "OperatingPoint",
+    "measures.per_utterance": "UtteranceErrors errors_by_utterance",
+    "measures.tandem": "read_verification_scores",
+    "scale.sharding": "sharded",
+    "scale.shards": "evaluate_shards",
+    "uncertainty": "Comparison Interval Resampling SeedVariation bootstrap compare seed_variation",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "CONVENTIONS",
@@ -121,36 +148,13 @@ __all__ = [
     "utterance_eer",
 ]
 
-# The many formats take longer to load than all the rest; who measures arrays, or asks for help, does not wait for them.
-_LATER = {
-    **dict.fromkeys(("UtteranceErrors", "errors_by_utterance"), "breakdown"),
-    **dict.fromkeys(("ResolutionTable", "resolution_table"), "table"),
-    **dict.fromkeys(
-        ("Comparison", "Interval", "Resampling", "SeedVariation", "bootstrap", "compare", "seed_variation"),
-        "uncertainty",
-    ),
-    "Dataset": "formats.partialspoof_dataset",
-    "EventMeasurement": "event_measurement",
-    "Proposals": "proposals",
-    "UtteranceScores": "utterance_scores",
-    "EerBracket": "eer_state",
-    "EerState": "eer_state",
-    "evaluate_shards": "streaming",
-    "evaluate_utterances": "given_utterances",
-    "proposals_from_scores": "event_proposals",
-    "read_dataset": "formats.partialspoof_dataset",
-    "read_proposals": "proposals",
-    "read_references": "formats.reading",
-    "read_scores": "formats.reading",
-    "read_utterance_scores": "utterance_scores",
-    "read_verification_scores": "tandem",
-    "sharded": "formats.sharding",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _HOME_OF:
         raise AttributeError(f"module 'spoofspan' has no attribute {name!r}")
-    from importlib import import_module
+    value = globals()[name] = getattr(import_module(f"spoofspan.{_HOME_OF[name]}"), name)
+    return value
 
-    return getattr(import_module(f"spoofspan.{_LATER[name]}"), name)
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -12,7 +12,9 @@ from typing import Annotated, TextIO
 
 import typer
 
-from spoofspan import SpoofspanError, SpoofspanWarning, __version__, progress
+from spoofspan.base import progress
+from spoofspan.base.errors import SpoofspanError, SpoofspanWarning
+from spoofspan.base.version import __version__
 from spoofspan.cli.commands import CommandsLater
 
 app = typer.Typer(

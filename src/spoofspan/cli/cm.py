@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.completion import among
-from spoofspan.errors import UsageError
 
 if TYPE_CHECKING:
     from spoofspan.cm.config import Config
@@ -198,7 +198,7 @@ def info(
         o.deliver(_presets_table(list(PRESETS.values()), output), None, False)
         return
     from spoofspan.cm import checkpoints
-    from spoofspan.cm.building import count_parameters
+    from spoofspan.cm.build import count_parameters
 
     where = Path(checkpoint)
     found = checkpoints.load(where)
@@ -304,7 +304,7 @@ def _shown(value: Any) -> str:
 
 
 def _presets_table(presets: list[Config], output: o.Output) -> str:
-    from spoofspan.cm.building import count_parameters
+    from spoofspan.cm.build import count_parameters
 
     counted = {one.name: count_parameters(one) for one in presets}
     if output is o.Output.json:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.drawing import Drawing, takes_drawing
+from spoofspan.cli.bootstrap_options import Drawing, takes_drawing
 from spoofspan.cli.evaluate import Metadata, ScoresAreOption, threshold_in
 from spoofspan.cli.systems import Systems, takes_each_system
-from spoofspan.errors import UsageError
 
 if TYPE_CHECKING:
     from spoofspan.report.tables import Table
@@ -71,9 +71,11 @@ def compare(
 
       spoofspan compare ref.rttm seed1.score seed2.score seed3.score --seeds
     """
-    import spoofspan as ss
+    from spoofspan.base.version import __version__
     from spoofspan.report.comparisons import comparison_tables, seeds_table
     from spoofspan.report.results import finite
+    from spoofspan.uncertainty.comparison import compare as compare_systems
+    from spoofspan.uncertainty.seeds import seed_variation
 
     o.must_be_free(out, force=force)
     references, scores = systems.read_each(fewest=2)
@@ -93,15 +95,15 @@ def compare(
         if seeds:
             if thresholds:
                 raise UsageError("--threshold and --threshold-from are for a comparison; leave --seeds out")
-            variation = ss.seed_variation(references, scores, one, **how)
+            variation = seed_variation(references, scores, one, **how)
             tables.append(seeds_table(variation))
             plain.append(variation.to_dict())
         else:
-            comparison = ss.compare(references, scores, one, thresholds=thresholds or None, **how)
+            comparison = compare_systems(references, scores, one, thresholds=thresholds or None, **how)
             tables.extend(comparison_tables(comparison))
             plain.append(comparison.to_dict())
     if output is o.Output.json:
-        content = {"spoofspan": ss.__version__, "seeds" if seeds else "comparisons": finite(plain)}
+        content = {"spoofspan": __version__, "seeds" if seeds else "comparisons": finite(plain)}
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     else:
         text = "\n".join(table.render(output.value) for table in tables)

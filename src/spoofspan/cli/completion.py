@@ -18,23 +18,23 @@ def among(names: Callable[[], Iterable[str]]) -> Complete:
 
 def conventions() -> Iterable[str]:
     """The conventions."""
-    from spoofspan.rules import CONVENTIONS
+    from spoofspan.data.rules import CONVENTIONS
 
     return CONVENTIONS
 
 
 def eer_rules() -> Iterable[str]:
     """The EER rules; a bucketed one needs numbers of its own."""
-    from spoofspan.explain import EER_RULES
+    from spoofspan.evaluation.explain import EER_RULES
 
     return ["bucketed(-1,1,10000)" if name == "bucketed" else name for name in EER_RULES]
 
 
 def measures() -> Iterable[str]:
     """The measures, at the resolutions of the paper."""
-    from spoofspan.event_kinds import all_kinds
-    from spoofspan.measures import Measure
-    from spoofspan.table import PAPER_RESOLUTIONS
+    from spoofspan.evaluation.measurement import Measure
+    from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
+    from spoofspan.measures.event_kinds import all_kinds
 
     for kind in all_kinds():
         for basis in kind.bases:
@@ -90,17 +90,17 @@ def written_formats() -> Iterable[str]:
 
 def reference_sources() -> Iterable[str]:
     """What the labels of a dataset may come from."""
-    from spoofspan.formats.partialspoof_dataset import RTTM_NAMES, SEGMENT_LABELS
-    from spoofspan.measures import milliseconds
-    from spoofspan.table import PAPER_RESOLUTIONS
+    from spoofspan.evaluation.measurement import milliseconds
+    from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
+    from spoofspan.formats.datasets.partialspoof_dataset import RTTM_NAMES, SEGMENT_LABELS
 
     return [*RTTM_NAMES, *(f"{SEGMENT_LABELS}@{milliseconds(one)}" for one in PAPER_RESOLUTIONS)]
 
 
 def subjects() -> Iterable[str]:
     """Everything that has an explanation."""
-    from spoofspan.explain import EER_RULES, MEASURES, RULES
-    from spoofspan.rules import CONVENTIONS
+    from spoofspan.data.rules import CONVENTIONS
+    from spoofspan.evaluation.explain import EER_RULES, MEASURES, RULES
 
     events = (name for name in measures() if name.startswith("event-"))
     return [*MEASURES, *events, "measures", *RULES, *EER_RULES, *CONVENTIONS]

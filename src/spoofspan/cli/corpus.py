@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.completion import among
-from spoofspan.errors import UsageError
 
 if TYPE_CHECKING:
     from spoofspan.report.tables import Table

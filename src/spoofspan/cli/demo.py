@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from spoofspan import Evaluation, Measurement, References, ResolutionTable, Rules
+    from spoofspan.data.references import References
+    from spoofspan.data.rules import Rules
     from spoofspan.demo import DemoCorpus
-    from spoofspan.table import ResolutionRow
+    from spoofspan.evaluation.evaluate import Evaluation
+    from spoofspan.evaluation.measurement import Measurement
+    from spoofspan.evaluation.resolution_table import ResolutionRow, ResolutionTable
 
 NARROWEST, WIDEST = 80, 100
 SHOWN = (0.02, 0.16)  # branches on the page
@@ -117,7 +120,8 @@ def _write_page(corpus: DemoCorpus, target: Path, force: bool) -> None:
 
 
 def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
-    from spoofspan import evaluate, resolution_table
+    from spoofspan.evaluation.evaluate import evaluate
+    from spoofspan.evaluation.resolution_table import resolution_table
 
     table = resolution_table(corpus.references, corpus.systems)
     hop, system = next(iter(corpus.systems.items()))
@@ -296,7 +300,9 @@ def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
 
 
 def _rows_of_conventions(corpus: DemoCorpus) -> list[_Row]:
-    from spoofspan import CONVENTIONS, SpoofspanError, range_eer
+    from spoofspan.base.errors import SpoofspanError
+    from spoofspan.data.rules import CONVENTIONS
+    from spoofspan.evaluation.evaluate import range_eer
 
     scores = corpus.systems[0.02]
     rows = []

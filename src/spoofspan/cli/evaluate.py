@@ -9,30 +9,27 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.drawing import Drawing, takes_drawing
+from spoofspan.cli.bootstrap_options import Drawing, takes_drawing
 from spoofspan.cli.inputs import Inputs, takes_inputs
 from spoofspan.cli.proposals import ProposalOptions, takes_proposals
 from spoofspan.cli.utterances import UtteranceInputs, UtterancesAlone, takes_utterance_scores
-from spoofspan.errors import DataError, UsageError
-from spoofspan.progress import progress
 
 if TYPE_CHECKING:
-    from spoofspan import (
-        Evaluation,
-        Measure,
-        OperatingPoint,
-        Proposals,
-        References,
-        Scores,
-        UndefinedMeasureError,
-        UtteranceErrors,
-    )
-    from spoofspan.groups import Breakdown
-    from spoofspan.plan import OnUndefined
-    from spoofspan.scores import Higher
-    from spoofspan.streaming import ShardedCorpus
+    from spoofspan.base.errors import UndefinedMeasureError
+    from spoofspan.data.proposals import Proposals
+    from spoofspan.data.references import References
+    from spoofspan.data.scores import Higher, Scores
+    from spoofspan.evaluation.breakdown import Breakdown
+    from spoofspan.evaluation.evaluate import Evaluation
+    from spoofspan.evaluation.measurement import Measure
+    from spoofspan.evaluation.plan import OnUndefined
+    from spoofspan.measures.operating_point import OperatingPoint
+    from spoofspan.measures.per_utterance import UtteranceErrors
+    from spoofspan.scale.shards import ShardedCorpus
 
 # How a signature says that utterance scores were given.
 GIVEN = "|utterance-scores:given|"
@@ -198,8 +195,8 @@ def eval_(
 
 def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention: str) -> None:
     """Refuse before long work what would be refused after it."""
-    from spoofspan.own_eer import check_own_rule
-    from spoofspan.rules import rules_for
+    from spoofspan.data.rules import rules_for
+    from spoofspan.measures.own_eer import check_own_rule
 
     if per_utterance is None:
         raise UsageError("--own-eer goes with --per-utterance")
@@ -210,7 +207,7 @@ def _point_of_utterances(
     corpus: _Corpus, evaluation: Evaluation, how: dict[str, Any], threshold: float | None
 ) -> OperatingPoint:
     """Where utterances are measured: at the threshold given, of the first range measure, or of the range EER."""
-    from spoofspan import OperatingPoint
+    from spoofspan.measures.operating_point import OperatingPoint
 
     higher = corpus.higher
     if threshold is not None:
@@ -235,7 +232,7 @@ def threshold_in(path: Path, measures: list[str], *, given: bool = False) -> flo
     """
     import json
 
-    from spoofspan.measures import Measure
+    from spoofspan.evaluation.measurement import Measure
 
     bases = {str(Measure.parse(one).eer) for one in measures}
     if len(bases) > 1:
@@ -280,9 +277,9 @@ class _InMemory:
     @property
     def scores(self) -> Scores:
         """The scores, which proposals are not."""
-        import spoofspan as ss
+        from spoofspan.data.scores import Scores
 
-        if isinstance(self.system, ss.Scores):
+        if isinstance(self.system, Scores):
             return self.system
         raise UsageError("--by and --per-utterance need scores, and these are proposals; leave them out")
 
@@ -291,29 +288,29 @@ class _InMemory:
         return self.scores.higher
 
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
-        import spoofspan as ss
+        from spoofspan.evaluation.evaluate import default_measures, evaluate
 
-        usual = ss.default_measures(self.system, arguments["convention"])
+        usual = default_measures(self.system, arguments["convention"])
         arguments = arguments | {"on_undefined": _leaving_out(measures, usual)}
-        return ss.evaluate(self.references, self.system, measures or usual, **arguments)
+        return evaluate(self.references, self.system, measures or usual, **arguments)
 
     def errors_by_utterance(self, at: OperatingPoint, arguments: dict[str, Any]) -> UtteranceErrors:
-        import spoofspan as ss
+        from spoofspan.measures.per_utterance import errors_by_utterance
 
         with progress("errors by utterance"):
-            return ss.errors_by_utterance(
+            return errors_by_utterance(
                 self.references, self.scores, at.threshold, everything=at.everything, **arguments
             )
 
     def break_down(self, by: str, metadata: str | None, measure: str, arguments: dict[str, Any]) -> Breakdown:
-        from spoofspan import groups
+        from spoofspan.evaluation import breakdown as groups
 
         known = {"kind": groups.by_kind, "length": groups.by_length, "boundary": groups.by_boundary}
         if by in known:
             return known[by](self.references, self.scores, measure=measure, **arguments)
         if metadata is None:
             raise UsageError(f"--by {by}: give --metadata, a file that says the {by} of every utterance")
-        from spoofspan.formats.metadata import read_metadata
+        from spoofspan.formats.text.metadata import read_metadata
 
         column = read_metadata(metadata, by)
         return groups.by_column(self.references, self.scores, column, name=by, measure=measure, **arguments)
@@ -328,8 +325,8 @@ class _Shards:
         return self.shards.higher
 
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
-        from spoofspan.evaluate import measures_for_hop
-        from spoofspan.streaming import evaluate_shards
+        from spoofspan.evaluation.evaluate import measures_for_hop
+        from spoofspan.scale.shards import evaluate_shards
 
         if "resampling" in arguments:
             raise UsageError("--confidence needs the corpus in memory; leave --stream out, or draw from a part of it")
@@ -338,7 +335,7 @@ class _Shards:
         return evaluate_shards(self.shards, measures or usual, **arguments)
 
     def errors_by_utterance(self, at: OperatingPoint, arguments: dict[str, Any]) -> UtteranceErrors:
-        from spoofspan.streaming import utterance_errors_of_shards
+        from spoofspan.scale.shards import utterance_errors_of_shards
 
         return utterance_errors_of_shards(self.shards, at.threshold, everything=at.everything, **arguments)
 

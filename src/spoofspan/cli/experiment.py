@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.cm import Device, Gaps, Nonspeech, chosen_config
 from spoofspan.cli.completion import among
 from spoofspan.cli.corpus import Utterances, per_set
-from spoofspan.errors import UsageError
 
 
 def _presets() -> list[str]:

@@ -31,6 +31,6 @@ def explain(
 
       spoofspan explain nii-2023
     """
-    from spoofspan.explain import explain as explain_subject
+    from spoofspan.evaluation.explain import explain as explain_subject
 
     typer.echo(explain_subject(subject))

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.completion import among
 from spoofspan.cli.inputs import Inputs, takes_inputs
-from spoofspan.errors import UsageError
 
 
 @takes_inputs
@@ -37,7 +37,7 @@ def check(
 
       spoofspan check --dataset partialspoof:database:eval
     """
-    from spoofspan.checking import check as check_files
+    from spoofspan.evaluation.check import check as check_files
     from spoofspan.report.results import check_table
 
     o.must_be_free(out, force=force)
@@ -99,8 +99,8 @@ def convert(
 
       spoofspan convert --dataset partialspoof:database:eval eval.parquet
     """
-    from spoofspan.formats.converting import convert as convert_file
-    from spoofspan.formats.converting import write_converted
+    from spoofspan.formats.convert import convert as convert_file
+    from spoofspan.formats.convert import write_converted
 
     if dataset is not None:
         if target is not None or kind == "scores":
@@ -162,8 +162,8 @@ def diff_references(
 
       spoofspan diff-references a.rttm dev_seglab_0.02.npy --durations reco2dur
     """
-    from spoofspan import read_references
-    from spoofspan.reference_difference import diff_references as compare
+    from spoofspan.evaluation.reference_diff import diff_references as compare
+    from spoofspan.formats.reading import read_references
     from spoofspan.report.results import difference_dict, difference_table
 
     o.must_be_free(out, force=force)

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.errors import UsageError
 
 if TYPE_CHECKING:
-    from spoofspan import Dataset, References, Scores
+    from spoofspan.data.references import References
+    from spoofspan.data.scores import Scores
+    from spoofspan.formats.datasets.partialspoof_dataset import Dataset
     from spoofspan.formats.registry import Registry
     from spoofspan.formats.sources import Where
-    from spoofspan.streaming import ShardedCorpus
+    from spoofspan.scale.shards import ShardedCorpus
 
 NOTHING_TYPED = "give REFERENCES and SCORES, or --dataset and SCORES"
 
@@ -69,8 +71,8 @@ class Inputs:
         """Whether both sides would not fit into memory, as far as the sizes of the files tell."""
         if self.dataset is not None:
             return False
-        from spoofspan.formats.memory import fits_into_memory
         from spoofspan.formats.sources import sources
+        from spoofspan.scale.memory import fits_into_memory
 
         files = [str(where) for where in self._files()]
         # standard input can be read only once
@@ -78,7 +80,7 @@ class Inputs:
 
     def sharded(self, jobs: int | None = None) -> AbstractContextManager[ShardedCorpus]:
         """Cut both sides into shards on disk, for as long as the context lasts."""
-        from spoofspan.formats.sharding import sharded
+        from spoofspan.scale.sharding import sharded
 
         if self.dataset is not None:
             raise UsageError(
@@ -125,7 +127,8 @@ class Inputs:
 
     def references_from(self, where: Where) -> References:
         """Read the references of a file."""
-        from spoofspan import DataError, read_references
+        from spoofspan.base.errors import DataError
+        from spoofspan.formats.reading import read_references
 
         try:
             return read_references(
@@ -147,7 +150,7 @@ class Inputs:
 
     def _hop_of_labels(self) -> float | None:
         """--hop speaks of label arrays too, unless their own name does."""
-        from spoofspan.formats.segment_labels import FILE_NAME
+        from spoofspan.formats.arrays.segment_labels import FILE_NAME
 
         if self.reference_hop is not None:
             return self.reference_hop
@@ -155,7 +158,8 @@ class Inputs:
 
     def read_scores(self, where: str) -> Scores:
         """Read scores from a file, as both sides were described."""
-        from spoofspan import DataError, read_scores
+        from spoofspan.base.errors import DataError
+        from spoofspan.formats.reading import read_scores
 
         try:
             return read_scores(
@@ -177,7 +181,7 @@ class Inputs:
     @cached_property
     def database(self) -> Dataset:
         """The database that --dataset names, read once; what it has is said."""
-        from spoofspan import read_dataset
+        from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 
         self._refuse_what_a_dataset_has()
         found = read_dataset(str(self.dataset), source=self.reference_source)
@@ -225,10 +229,10 @@ class Inputs:
 
 def _looks_like(where: Where, what: str) -> bool:
     """Whether a file that could not be read as what it should be is something else."""
-    from spoofspan.errors import SpoofspanError
-    from spoofspan.formats import utterance_labels
+    from spoofspan.base.errors import SpoofspanError
     from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
     from spoofspan.formats.sources import sources
+    from spoofspan.formats.text import utterance_labels
 
     if where == "-":
         return False

@@ -12,12 +12,12 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from spoofspan import progress
+from spoofspan.base import progress
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli.completion import Complete, among
-from spoofspan.errors import UsageError
-from spoofspan.rules import CHOICES, CONVENTIONS, LABEL_RULES, POINT_RULES
-from spoofspan.scores import Higher
+from spoofspan.data.rules import CHOICES, CONVENTIONS, LABEL_RULES, POINT_RULES
+from spoofspan.data.scores import Higher
 
 Command = Callable[..., None]
 
@@ -175,7 +175,7 @@ def given_rules(**flags: Any) -> dict[str, Any]:
         with suppress(ValueError):
             rules["label"] = float(rules["label"])
     if "regions" in rules:
-        from spoofspan.formats.uem import read_regions
+        from spoofspan.formats.text.uem import read_regions
 
         rules["regions"] = read_regions(rules["regions"])
     return rules

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.systems import Systems, takes_systems
 from spoofspan.cli.table import resolutions_in
-from spoofspan.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from spoofspan import Measurement, References, Scores
-    from spoofspan.formats.systems import SystemFile
+    from spoofspan.data.references import References
+    from spoofspan.data.scores import Scores
+    from spoofspan.evaluation.measurement import Measurement
+    from spoofspan.formats.datasets.systems import SystemFile
 
 
 class Kind(str, Enum):
@@ -101,7 +103,7 @@ def plot(
 
       spoofspan plot timeline ref.rttm a.score --utterance CON_E_0000001 --audio CON_E_0000001.wav --out one.png
     """
-    from spoofspan.report.drawing import in_mm, must_be_drawable, save
+    from spoofspan.report.figures.style import in_mm, must_be_drawable, save
 
     o.must_be_free(out, force=force)
     must_be_drawable(out)
@@ -169,8 +171,8 @@ class _Asked:
         labels = [one.system or (Path(one.path).name if len(files) > 1 else "") for one in files]
         read: list[Callable[[], Scores]] = [lambda one=one: systems.scores(one) for one in files]  # type: ignore[misc]
         if self.kind is Kind.boundary:
-            from spoofspan.report.figure_data import boundary_data
-            from spoofspan.report.figures import draw_boundary
+            from spoofspan.report.figures.data import boundary_data
+            from spoofspan.report.figures.systems import draw_boundary
 
             return draw_boundary(
                 [
@@ -182,8 +184,8 @@ class _Asked:
         return self._over_thresholds(references, labels, read)
 
     def _over_thresholds(self, references: References, names: list[str], read: list[Callable[[], Scores]]) -> Figure:
-        from spoofspan.report import figure_data as data
-        from spoofspan.report import figures
+        from spoofspan.report.figures import data
+        from spoofspan.report.figures import systems as figures
         from spoofspan.uncertainty import bootstrap
 
         ways: dict[Kind, tuple[Callable[[data.SystemCurve], Any], Callable[..., Figure]]] = {
@@ -207,18 +209,18 @@ class _Asked:
         return draw(reduced, **self.size)
 
     def _resolution(self, references: References, systems: Systems, files: list[SystemFile]) -> Figure:
-        from spoofspan.report.figure_data import resolution_data
-        from spoofspan.report.figures import draw_resolution
-        from spoofspan.table import PAPER_RESOLUTIONS, resolution_table
+        from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
+        from spoofspan.report.figures.data import resolution_data
+        from spoofspan.report.figures.systems import draw_resolution
 
         points = PAPER_RESOLUTIONS if self.resolutions is None else resolutions_in(self.resolutions, "--resolutions")
         table = resolution_table(references, systems.rows(files), points, eer_rule=self.eer_rule, **self.rules)
         return draw_resolution(resolution_data(table), **self.size)
 
     def _one_utterance(self, references: References, scores: Scores) -> Figure:
-        import spoofspan as ss
-        from spoofspan.report import timeline_data as data
-        from spoofspan.report import timeline_figures as figures
+        from spoofspan.evaluation.evaluate import range_eer
+        from spoofspan.report.figures import timeline_data as data
+        from spoofspan.report.figures import timelines as figures
 
         if self.utterance is None:
             raise UsageError(
@@ -226,7 +228,7 @@ class _Asked:
             )
         threshold = self.threshold
         if threshold is None:
-            measured: Measurement = ss.range_eer(references, scores, eer_rule=self.eer_rule, **self.rules)
+            measured: Measurement = range_eer(references, scores, eer_rule=self.eer_rule, **self.rules)
             threshold = measured.threshold
         place = references, scores, self.utterance
         if self.kind is Kind.timeline:

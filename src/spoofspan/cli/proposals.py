@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spoofspan.base.errors import SpoofspanError, UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import Inputs
-from spoofspan.errors import SpoofspanError, UsageError
 
 if TYPE_CHECKING:
-    from spoofspan import Proposals, References, Scores
+    from spoofspan.data.proposals import Proposals
+    from spoofspan.data.references import References
+    from spoofspan.data.scores import Scores
 
 MEANINGLESS = ("higher", "column", "label2id")
 
@@ -54,7 +56,7 @@ class ProposalOptions:
                     "--fps says how times of proposals are counted, and these are no proposals; leave it out"
                 )
             return inputs.read()
-        from spoofspan.proposals import read_proposals
+        from spoofspan.data.proposals import read_proposals
 
         for name in MEANINGLESS:
             if getattr(inputs, name) is not None:

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.drawing import Drawing, takes_drawing
+from spoofspan.cli.bootstrap_options import Drawing, takes_drawing
 from spoofspan.cli.evaluate import Metadata
 from spoofspan.cli.systems import Systems, takes_each_system
-from spoofspan.errors import UsageError
 
 
 @takes_each_system
@@ -54,7 +54,7 @@ def report(
 
       spoofspan report ref.rttm a.score --audio wav --embed --out report.html
     """
-    from spoofspan.formats.metadata import read_metadata
+    from spoofspan.formats.text.metadata import read_metadata
     from spoofspan.formats.writing import write_atomically
     from spoofspan.report.page import PageSettings, page_content, render_page
     from spoofspan.report.page.sound import addresses

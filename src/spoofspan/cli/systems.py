@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import FLAGS, Inputs
-from spoofspan.errors import UsageError
 
 if TYPE_CHECKING:
-    from spoofspan import Dataset, References, Scores
-    from spoofspan.formats.systems import SystemFile
+    from spoofspan.data.references import References
+    from spoofspan.data.scores import Scores
+    from spoofspan.formats.datasets.partialspoof_dataset import Dataset
+    from spoofspan.formats.datasets.systems import SystemFile
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Systems:
 
     def of_set(self, subset: str | None) -> Systems:
         """The same with the name of a set in the place of {set}."""
-        from spoofspan.formats.systems import fill_in_set
+        from spoofspan.formats.datasets.systems import fill_in_set
 
         names = ("references", "dataset", "durations", "reference_source")
         given = {name: getattr(self.typed, name) for name in names}
@@ -66,19 +68,19 @@ class Systems:
 
     def segment_labels(self, hop: float) -> References:
         """The label array of a hop in the database."""
-        from spoofspan.measures import milliseconds
+        from spoofspan.evaluation.measurement import milliseconds
 
         return replace(self.typed, reference_source=f"segment_labels@{milliseconds(hop)}").database.references
 
     def labels(self, where: str) -> References:
         """A label array in a file of its own."""
-        from spoofspan import read_references
+        from spoofspan.formats.reading import read_references
 
         return read_references(where, durations=self.typed.durations, format="segment-labels")
 
     def files(self, dataset: Dataset | None) -> list[SystemFile]:
         """The score files."""
-        from spoofspan.formats.systems import find_systems, seeds_below, split_name
+        from spoofspan.formats.datasets.systems import find_systems, seeds_below, split_name
 
         if dataset is None:
             return find_systems(self.words)
@@ -98,7 +100,7 @@ class Systems:
 
     def rows(self, files: list[SystemFile]) -> Mapping[Any, Mapping[str, Scores]]:
         """The systems, by resolution or name and by seed, each read when it is looked up."""
-        from spoofspan.formats.systems import Lazily, rows_of
+        from spoofspan.formats.datasets.systems import Lazily, rows_of
 
         rows: Mapping[Any, Mapping[str, SystemFile]] = rows_of(files)
         return Lazily(rows, lambda key: Lazily(rows[key], partial(self._seed, rows[key])))
@@ -113,7 +115,7 @@ def named_files(words: Sequence[str]) -> dict[str, str]:
     >>> named_files(["a/unit0.02.score", "multi=b/unit0.02.score"])
     {'unit0.02': 'a/unit0.02.score', 'multi': 'b/unit0.02.score'}
     """
-    from spoofspan.formats.systems import split_name
+    from spoofspan.formats.datasets.systems import split_name
 
     pairs = [(name or (Path(where).stem if where != "-" else where), where) for name, where in map(split_name, words)]
     names = [name for name, _ in pairs]

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.completion import among
 from spoofspan.cli.systems import Systems, takes_systems
-from spoofspan.errors import UsageError
 
 if TYPE_CHECKING:
-    from spoofspan import References, ResolutionTable
+    from spoofspan.data.references import References
+    from spoofspan.evaluation.resolution_table import ResolutionTable
 
 
 @takes_systems
@@ -76,7 +77,7 @@ def table(
 
     o.must_be_free(out, heatmap, force=force)
     if heatmap is not None:
-        from spoofspan.report.drawing import must_be_drawable
+        from spoofspan.report.figures.style import must_be_drawable
 
         must_be_drawable(heatmap)
     if not sets and systems.names_sets():
@@ -95,8 +96,8 @@ def table(
     width = shutil.get_terminal_size().columns if out is None and sys.stdout.isatty() else None
     o.deliver(render(tables, output.value, Look(decimals, floor, width)), out, force)
     if heatmap is not None:
-        from spoofspan.report.drawing import save
-        from spoofspan.report.heatmap import draw_heatmap
+        from spoofspan.report.figures.heatmap import draw_heatmap
+        from spoofspan.report.figures.style import save
 
         save(draw_heatmap(tables, decimals=decimals), heatmap, force)
 
@@ -111,8 +112,8 @@ def _measured(
     arguments: dict[str, Any],
 ) -> ResolutionTable:
     """Measure one set."""
-    from spoofspan.formats.systems import Lazily, fill_in_set, matching
-    from spoofspan.table import PAPER_RESOLUTIONS, resolution_table
+    from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
+    from spoofspan.formats.datasets.systems import Lazily, fill_in_set, matching
 
     references, dataset = systems.read()
     files = systems.files(dataset)
@@ -142,7 +143,7 @@ def _measured(
 
 def resolutions_in(text: str, flag: str) -> list[float]:
     """Resolutions (seconds) as they are typed: in ms, or with a unit, as in measures."""
-    from spoofspan.measures import Measure
+    from spoofspan.evaluation.measurement import Measure
 
     words = [word.strip() for word in text.split(",") if word.strip()]
     spelled = [word if word.endswith("s") else f"{word}ms" for word in words]

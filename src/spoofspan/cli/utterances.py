@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import Inputs
-from spoofspan.errors import UsageError
 
 if TYPE_CHECKING:
-    from spoofspan import Evaluation, References, UtteranceErrors, UtteranceScores
-    from spoofspan.groups import Breakdown
-    from spoofspan.scores import Higher
-    from spoofspan.tandem import VerificationScores
+    from spoofspan.data.references import References
+    from spoofspan.data.scores import Higher
+    from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.evaluation.breakdown import Breakdown
+    from spoofspan.evaluation.evaluate import Evaluation
+    from spoofspan.measures.per_utterance import UtteranceErrors
+    from spoofspan.measures.tandem import VerificationScores
 
 NEEDS_SCORES = "needs scores in time: give SCORES after REFERENCES"
 
@@ -33,7 +36,7 @@ class UtteranceInputs:
 
     def check(self, measures: list[str] | None) -> None:
         """Refuse, before long work, what would not be used."""
-        from spoofspan.measures import parse_measures
+        from spoofspan.evaluation.measurement import parse_measures
 
         wanted = parse_measures(measures or [])
         for flag, value in (
@@ -51,13 +54,13 @@ class UtteranceInputs:
         """Read what was given, as arguments of evaluate."""
         found: dict[str, UtteranceScores | VerificationScores] = {}
         if self.utterance_scores is not None:
-            from spoofspan.utterance_scores import read_utterance_scores
+            from spoofspan.data.utterance_scores import read_utterance_scores
 
             found["utterance_scores"] = read_utterance_scores(
                 self.utterance_scores, self.utterance_scores_format, column=self.utterance_column
             )
         if self.asv_scores is not None:
-            from spoofspan.tandem import read_verification_scores
+            from spoofspan.measures.tandem import read_verification_scores
 
             found["asv_scores"] = read_verification_scores(self.asv_scores)
         return found
@@ -94,9 +97,9 @@ class UtterancesAlone:
     @classmethod
     def read(cls, inputs: Inputs) -> UtterancesAlone:
         """Read REFERENCES, which may be labels of whole utterances."""
-        from spoofspan.formats import utterance_labels
         from spoofspan.formats.catalogue import REFERENCE_FORMATS
         from spoofspan.formats.sources import sources
+        from spoofspan.formats.text import utterance_labels
 
         if inputs.dataset is not None or inputs.references is None or inputs.reference_format is not None:
             return cls(inputs.read_known()[0])
@@ -109,11 +112,11 @@ class UtterancesAlone:
 
     def evaluate(self, measures: list[str] | None, arguments: dict[str, Any]) -> Evaluation:
         """Measure utterances; without measures, their EER."""
-        import spoofspan as ss
+        from spoofspan.evaluation.utterances import evaluate_utterances
 
         arguments = dict(arguments)
         scores = arguments.pop("utterance_scores")
-        return ss.evaluate_utterances(self.truth, scores, measures or ["utterance-eer"], **arguments)
+        return evaluate_utterances(self.truth, scores, measures or ["utterance-eer"], **arguments)
 
     def errors_by_utterance(self, at: Any, arguments: dict[str, Any]) -> UtteranceErrors:
         """There is no time to err on."""

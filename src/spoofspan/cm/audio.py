@@ -18,9 +18,9 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.errors import DataError, UsageError
 from spoofspan.cm.extra import INSTALL
-from spoofspan.cm.timing import RATE
-from spoofspan.errors import DataError, UsageError
+from spoofspan.cm.frame_times import RATE
 
 Samples = npt.NDArray[np.float32]
 SUFFIXES = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".aif", ".au", ".sph", ".w64", ".rf64", ".caf")

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from spoofspan.cm.config import Network
-from spoofspan.cm.masking import mean_over_time, real_steps
+from spoofspan.cm.frame_times import UTTERANCE, scale_of, window_count
 from spoofspan.cm.model import Embeddings
-from spoofspan.cm.timing import UTTERANCE, scale_of, window_count
+from spoofspan.cm.padding import mean_over_time, real_steps
 
 
 class LogisticRegression(nn.Module):

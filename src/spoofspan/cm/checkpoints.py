@@ -23,11 +23,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from spoofspan.cm.building import build
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.cm.build import build
 from spoofspan.cm.config import Config
 from spoofspan.cm.extra import require
 from spoofspan.cm.frontends import architecture_of
-from spoofspan.errors import DataError, UsageError
 from spoofspan.formats.writing import write_atomically
 
 CONFIG, MODEL, FRONT_END, STATE = "config.toml", "model.safetensors", "front_end.json", "state.safetensors"

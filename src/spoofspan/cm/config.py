@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from spoofspan.cm.timing import BRANCHES, COARSEST, SEGMENT_BRANCHES
-from spoofspan.errors import DataError, UsageError, nearest_name
-from spoofspan.rules import Rules
+from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.cm.frame_times import BRANCHES, COARSEST, SEGMENT_BRANCHES
+from spoofspan.data.rules import Rules
 
 PAPER_CHECKPOINT = "facebook/wav2vec2-large-robust"
 CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -151,7 +151,7 @@ class Config:
         stop_on = self.training.stop_on
         if stop_on == "loss":
             return
-        from spoofspan.measures import Measure
+        from spoofspan.evaluation.measurement import Measure
 
         if not Measure.parse(stop_on).family.endswith("-eer"):
             raise UsageError(f"training.stop_on = {stop_on!r}: must be loss or an EER, which is better when lower")
@@ -272,7 +272,7 @@ def preset(name: str) -> Config:
     ('160ms',)
     >>> preset("small")
     Traceback (most recent call last):
-    spoofspan.errors.UsageError: no preset is called 'small': did you mean 'small-cpu'? (valid: baseline, ...
+    spoofspan.base.errors.UsageError: no preset is called 'small': did you mean 'small-cpu'? (valid: baseline, ...
     """
     if name not in PRESETS:
         raise UsageError(f"no preset is called {name!r}: {nearest_name(name, PRESETS)}")

@@ -16,16 +16,16 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from spoofspan.base.errors import Problems, UsageError
+from spoofspan.base.progress import progress
+from spoofspan.base.times import SECOND, seconds_text
 from spoofspan.cm.audio import Sound, sounds_in
 from spoofspan.cm.config import Config
+from spoofspan.cm.frame_times import COARSEST, HOP, RATE, frame_count, samples_of
 from spoofspan.cm.labels import TARGET, Targets, WindowLabels, shuffled
-from spoofspan.cm.timing import COARSEST, HOP, RATE, frame_count, samples_of
-from spoofspan.errors import Problems, UsageError
-from spoofspan.formats.partialspoof_dataset import read_dataset
+from spoofspan.data.references import References
+from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 from spoofspan.formats.reading import read_references
-from spoofspan.nanoseconds import SECOND, seconds_text
-from spoofspan.progress import progress
-from spoofspan.references import References
 
 MOST_OFF = 50_000_000  # ns by which a recording may miss its duration
 POOL = 32  # batches that are sorted by length together

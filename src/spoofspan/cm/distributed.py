@@ -17,8 +17,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from spoofspan import errors
-from spoofspan.errors import SpoofspanError, UsageError
+from spoofspan.base import errors
+from spoofspan.base.errors import SpoofspanError, UsageError
 
 
 @dataclass(frozen=True)

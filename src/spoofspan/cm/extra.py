@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from spoofspan.errors import UsageError
+from spoofspan.base.errors import UsageError
 
 INSTALL = "pip install 'spoofspan[cm]'"
 
@@ -15,7 +15,7 @@ def require(*packages: str) -> None:
     >>> require("numpy")
     >>> require("torch_of_tomorrow")
     Traceback (most recent call last):
-    spoofspan.errors.UsageError: this needs torch_of_tomorrow, which is not installed; pip install 'spoofspan[cm]'
+    spoofspan.base.errors.UsageError: this needs torch_of_tomorrow, which is not installed; pip install 'spoofspan[cm]'
     """
     missing = [name for name in packages if find_spec(name) is None]
     if missing:

@@ -1,7 +1,7 @@
 """Front-ends: sound at 16 kHz -> features every 20 ms, with the number of real frames of each recording.
 
 Both normalise a recording to mean 0 and variance 1 and give frame k what happens in the samples
-[320 k, 320 k + 400), so that there are floor((samples - 400) / 320) + 1 frames (:mod:`spoofspan.cm.timing`).
+[320 k, 320 k + 400), so that there are floor((samples - 400) / 320) + 1 frames (:mod:`spoofspan.cm.frame_times`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cm.config import FrontEnd
 from spoofspan.cm.extra import require
-from spoofspan.cm.masking import normalised, real_steps, zero_padding
-from spoofspan.cm.timing import HOP, WINDOW
-from spoofspan.errors import UsageError
+from spoofspan.cm.frame_times import HOP, WINDOW
+from spoofspan.cm.padding import normalised, real_steps, zero_padding
 
 SPECTRUM_HOP = 160  # samples; half of a frame
 FLOOR = 1e-5  # power below which the spectrum is silence

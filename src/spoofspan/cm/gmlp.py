@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from spoofspan.cm.masking import zero_padding
+from spoofspan.cm.padding import zero_padding
 
 LARGEST_WEIGHT = 0.01  # of W at the start
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from spoofspan.cm.frame_times import BRANCHES, COARSEST, HOP, UTTERANCE, WINDOW, frame_count, scale_of
 from spoofspan.cm.scoring import Float32, Window
-from spoofspan.cm.timing import BRANCHES, COARSEST, HOP, UTTERANCE, WINDOW, frame_count, scale_of
 
 BANDS = 20
 AROUND = 3  # frames on each side

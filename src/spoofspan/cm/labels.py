@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.cm.timing import UTTERANCE, resolution, scale_of, window_count
-from spoofspan.labelling import label_references
-from spoofspan.points import Grid, point_classes
-from spoofspan.references import BONA_FIDE, SPOOF, References
-from spoofspan.rules import Rules
+from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of, window_count
+from spoofspan.data.references import BONA_FIDE, SPOOF, References
+from spoofspan.data.rules import Rules
+from spoofspan.mass.labelling import label_references
+from spoofspan.mass.points import Grid, point_classes
 
 Targets = npt.NDArray[np.int8]  # of windows
 TARGET = {"bona fide": 1, "spoof": 0, "not counted": -1}

@@ -21,9 +21,9 @@ import torch
 from torch import Tensor, nn
 
 from spoofspan.cm.config import Network
+from spoofspan.cm.frame_times import SCALES, UTTERANCE, pooled_count, scale_of
 from spoofspan.cm.gmlp import Branch
-from spoofspan.cm.masking import mean_over_time, real_steps, zero_padding
-from spoofspan.cm.timing import SCALES, UTTERANCE, pooled_count, scale_of
+from spoofspan.cm.padding import mean_over_time, real_steps, zero_padding
 
 BONA_FIDE_CLASS = 1  # column of the head
 

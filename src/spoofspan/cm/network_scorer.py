@@ -12,10 +12,10 @@ from torch import nn
 from spoofspan.cm import checkpoints
 from spoofspan.cm.config import Config
 from spoofspan.cm.distributed import choose_device
+from spoofspan.cm.frame_times import UTTERANCE, scale_of
 from spoofspan.cm.model import Embeddings
 from spoofspan.cm.model import scores as scores_of
 from spoofspan.cm.scoring import Float32, Window
-from spoofspan.cm.timing import UTTERANCE, scale_of
 
 
 class NetworkScorer:

@@ -31,11 +31,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.cm import checkpoints
-from spoofspan.cm.building import Parameters, build, parts
+from spoofspan.cm.build import Parameters, build, parts
 from spoofspan.cm.config import PAPER, Config
-from spoofspan.cm.timing import UTTERANCE
-from spoofspan.errors import DataError, Problems, UsageError
+from spoofspan.cm.frame_times import UTTERANCE
 
 NAME = "official"
 WIDTH_OF_A_HEAD = 64  # of attention, in every published wav2vec 2.0

@@ -24,17 +24,18 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.columns import offsets_of
+from spoofspan.base.errors import UsageError
+from spoofspan.base.progress import progress
 from spoofspan.cm.audio import Samples, Sound
+from spoofspan.cm.frame_times import COARSEST, HOP, RATE, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
 from spoofspan.cm.recordings import find_recordings
-from spoofspan.cm.timing import COARSEST, HOP, RATE, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
-from spoofspan.columns import offsets_of
-from spoofspan.errors import UsageError
-from spoofspan.formats import parquet, partialspoof_scores
-from spoofspan.formats.utterance_scores import write_asvspoof5
+from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.formats.arrays import partialspoof_scores
+from spoofspan.formats.tables import parquet
+from spoofspan.formats.text.utterance_scores import write_asvspoof5
 from spoofspan.formats.writing import check_target, write_atomically
-from spoofspan.progress import progress
-from spoofspan.scores import Scores
-from spoofspan.utterance_scores import UtteranceScores
 
 CONTEXT = COARSEST  # frames that a window sees beyond what is kept of it
 AT_ONCE = 8  # windows in a batch

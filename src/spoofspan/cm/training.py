@@ -25,9 +25,10 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-from spoofspan import progress
+from spoofspan.base import progress
+from spoofspan.base.errors import DataError, UsageError
 from spoofspan.cm import checkpoints
-from spoofspan.cm.building import build
+from spoofspan.cm.build import build
 from spoofspan.cm.config import Config, Training
 from spoofspan.cm.data import Batch, Pieces, TrainingData
 from spoofspan.cm.distributed import Team, joined, launch
@@ -35,7 +36,6 @@ from spoofspan.cm.extra import require
 from spoofspan.cm.history import History
 from spoofspan.cm.loss import whole_loss
 from spoofspan.cm.validation import validate
-from spoofspan.errors import DataError, UsageError
 
 LOOKED_AT = 256  # pieces that a front-end sees before it learns
 RISING = 0.2  # share of the epochs in which the rate of one-cycle rises

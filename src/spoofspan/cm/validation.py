@@ -10,17 +10,19 @@ import numpy as np
 import torch
 from torch import nn
 
-import spoofspan as ss
+from spoofspan.base.columns import offsets_of
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
+from spoofspan.base.progress import progress
 from spoofspan.cm.config import Config
 from spoofspan.cm.data import Pieces
 from spoofspan.cm.distributed import Team
+from spoofspan.cm.frame_times import SEGMENT_BRANCHES, UTTERANCE, resolution, scale_of
 from spoofspan.cm.loss import window_errors
 from spoofspan.cm.model import scores as scores_of
-from spoofspan.cm.timing import SEGMENT_BRANCHES, UTTERANCE, resolution, scale_of
-from spoofspan.columns import offsets_of
-from spoofspan.measures import milliseconds
-from spoofspan.progress import progress
-from spoofspan.references import durations_of
+from spoofspan.data.references import durations_of
+from spoofspan.data.scores import Scores
+from spoofspan.evaluation.evaluate import evaluate
+from spoofspan.evaluation.measurement import milliseconds
 
 Values = np.ndarray[tuple[int], np.dtype[np.float32]]
 
@@ -49,18 +51,18 @@ def validate(model: nn.Module, pieces: Pieces, config: Config, team: Team) -> Va
     by_branch = {name: branch_scores(pieces, [values[name] for _, values, _ in found], name) for name in counted}
     # what a warning says of a system's scores is no news of a model that has just begun to learn
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ss.SpoofspanWarning)
+        warnings.simplefilter("ignore", SpoofspanWarning)
         return _measured(pieces, by_branch, loss, config)
 
 
-def _measured(pieces: Pieces, by_branch: dict[str, ss.Scores], loss: float, config: Config) -> Validation:
+def _measured(pieces: Pieces, by_branch: dict[str, Scores], loss: float, config: Config) -> Validation:
     rules: dict[str, Any] = {"gaps": config.labels.gaps, "nonspeech": config.labels.nonspeech}
     measures = {name: _eers(pieces, scores, name, rules) for name, scores in by_branch.items()}
     stop_on = config.training.stop_on
     if stop_on == "loss":
         return Validation(loss, measures, loss)
     finest = min((name for name in by_branch if name != UTTERANCE), key=scale_of)
-    evaluation = ss.evaluate(pieces.corpus.references, by_branch[finest], [stop_on], **rules)
+    evaluation = evaluate(pieces.corpus.references, by_branch[finest], [stop_on], **rules)
     value = next(iter(evaluation.measurements.values())).value
     return Validation(loss, measures, float(value))
 
@@ -82,7 +84,7 @@ def _scored(
     return rows
 
 
-def branch_scores(pieces: Pieces, values: list[Values], name: str) -> ss.Scores:
+def branch_scores(pieces: Pieces, values: list[Values], name: str) -> Scores:
     """The scores of a branch for whole utterances, from those of their pieces in order."""
     references = pieces.corpus.references
     owner = np.array([one.utterance for one in pieces.pieces])
@@ -90,7 +92,7 @@ def branch_scores(pieces: Pieces, values: list[Values], name: str) -> ss.Scores:
         lowest = np.full(len(references), np.inf, np.float32)
         np.minimum.at(lowest, owner, np.concatenate(values))
         starts = np.zeros(len(references), np.int64)
-        return ss.Scores.from_columns(
+        return Scores.from_columns(
             references.utterances,
             np.arange(len(references) + 1),
             lowest,
@@ -99,7 +101,7 @@ def branch_scores(pieces: Pieces, values: list[Values], name: str) -> ss.Scores:
             higher="bonafide",
         )
     counts = np.bincount(owner, [one.size for one in values], len(references)).astype(np.int64)
-    return ss.Scores.from_columns(
+    return Scores.from_columns(
         references.utterances,
         offsets_of(counts),
         np.concatenate(values),
@@ -108,7 +110,7 @@ def branch_scores(pieces: Pieces, values: list[Values], name: str) -> ss.Scores:
     )
 
 
-def _eers(pieces: Pieces, scores: ss.Scores, name: str, rules: dict[str, Any]) -> dict[str, float]:
+def _eers(pieces: Pieces, scores: Scores, name: str, rules: dict[str, Any]) -> dict[str, float]:
     """The EERs of a branch that the development set defines."""
     wanted = [UTTERANCE + "-eer"]
     if name in SEGMENT_BRANCHES:
@@ -116,8 +118,8 @@ def _eers(pieces: Pieces, scores: ss.Scores, name: str, rules: dict[str, Any]) -
     values = {}
     for measure in wanted:
         try:
-            evaluation = ss.evaluate(pieces.corpus.references, scores, [measure], **rules)
-        except ss.UndefinedMeasureError:  # one class only: there is a loss, but no EER
+            evaluation = evaluate(pieces.corpus.references, scores, [measure], **rules)
+        except UndefinedMeasureError:  # one class only: there is a loss, but no EER
             continue
         values[measure] = float(next(iter(evaluation.measurements.values())).value)
     return values

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from spoofspan.base.errors import DataError
 from spoofspan.corpus.frames import RATE, Float64
-from spoofspan.errors import DataError
 
 FULL_SCALE = 32768
 SUFFIXES = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".aif")

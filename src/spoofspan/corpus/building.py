@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan import __version__
+from spoofspan.base.errors import UsageError
+from spoofspan.base.pool import check_jobs, do_all, in_batches
+from spoofspan.base.version import __version__
 from spoofspan.corpus.audio import wav_bytes
 from spoofspan.corpus.builtin import built_in_settings, write_voices
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, sound_digest, write_json, write_set
-from spoofspan.corpus.making import Material, make_utterance
-from spoofspan.corpus.parallel import check_jobs, do_all, in_batches
 from spoofspan.corpus.plan import Plan, UtterancePlan, make_plan
 from spoofspan.corpus.provenance import BONA_FIDE, Provenance, labelled_ranges
 from spoofspan.corpus.settings import (
@@ -35,7 +35,7 @@ from spoofspan.corpus.settings import (
 )
 from spoofspan.corpus.sources import Recording, Recordings, find_recordings
 from spoofspan.corpus.survey import Surveyed, look_at
-from spoofspan.errors import UsageError
+from spoofspan.corpus.utterances import Material, make_utterance
 from spoofspan.formats.writing import write_atomically
 
 BUILT_IN = "built-in voices and vocoders"

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
+from spoofspan.base.pool import do_all, in_batches
 from spoofspan.corpus.activity import find_speech
 from spoofspan.corpus.audio import wav_bytes
 from spoofspan.corpus.frames import Float64
 from spoofspan.corpus.level import gain_to
-from spoofspan.corpus.parallel import do_all, in_batches
 from spoofspan.corpus.plan import check_held_out
 from spoofspan.corpus.settings import BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
 from spoofspan.corpus.sources import BONA_FIDE

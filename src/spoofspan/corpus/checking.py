@@ -23,6 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.errors import DataError, Problems, SpoofspanError, SpoofspanWarning, UsageError
+from spoofspan.base.progress import progress
+from spoofspan.base.times import Int64, edges_before
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import (
     ABOUT,
@@ -36,16 +39,13 @@ from spoofspan.corpus.layout import (
 )
 from spoofspan.corpus.provenance import Provenance, labelled_ranges
 from spoofspan.corpus.settings import SETS, Settings
-from spoofspan.errors import DataError, Problems, SpoofspanError, SpoofspanWarning, UsageError
-from spoofspan.formats.durations import read_durations
-from spoofspan.formats.partialspoof_dataset import Dataset, read_dataset
+from spoofspan.data.references import NONSPEECH, SPOOF, References, durations_of
+from spoofspan.data.rules import Rules
+from spoofspan.evaluation.reference_diff import diff_references
+from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
 from spoofspan.formats.reading import read_references
-from spoofspan.labelling import label_references
-from spoofspan.nanoseconds import Int64, edges_before
-from spoofspan.progress import progress
-from spoofspan.reference_difference import diff_references
-from spoofspan.references import NONSPEECH, SPOOF, References, durations_of
-from spoofspan.rules import Rules
+from spoofspan.formats.text.durations import read_durations
+from spoofspan.mass.labelling import label_references
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,9 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.columns import offsets_of
+from spoofspan.base.columns import offsets_of
+from spoofspan.base.errors import DataError
+from spoofspan.base.times import SECOND
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.provenance import (
     BONA_FIDE,
@@ -39,14 +41,13 @@ from spoofspan.corpus.provenance import (
     segment_labels,
 )
 from spoofspan.corpus.settings import Settings
-from spoofspan.errors import DataError
-from spoofspan.formats import arrays, rttm
-from spoofspan.formats import segment_labels as official
-from spoofspan.formats.durations import reco2dur_lines
+from spoofspan.data.references import BONA_FIDE as BONA_FIDE_CODE
+from spoofspan.data.references import LABELS, NONSPEECH, SPOOF, References
+from spoofspan.formats.arrays import npz as arrays
+from spoofspan.formats.arrays import segment_labels as official
+from spoofspan.formats.text import rttm
+from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.formats.writing import write_atomically
-from spoofspan.nanoseconds import SECOND
-from spoofspan.references import BONA_FIDE as BONA_FIDE_CODE
-from spoofspan.references import LABELS, NONSPEECH, SPOOF, References
 
 DATABASE, SOURCES, ABOUT, WORK = "database", "sources", "corpus.json", ".work"
 RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)

@@ -17,11 +17,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.corpus.activity import Unit
 from spoofspan.corpus.settings import SETS, SPEAKER_SHARES, Settings
 from spoofspan.corpus.sources import Recording
 from spoofspan.corpus.survey import Surveyed
-from spoofspan.errors import DataError, UsageError, nearest_name
 
 FEWEST_UNITS = 2  # of a carrier: one is replaced, one stays
 LETTERS = {"train": "T", "dev": "D", "eval": "E"}

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.errors import DataError
 from spoofspan.corpus.level import Span
 from spoofspan.corpus.splicing import Joint
-from spoofspan.errors import DataError
 
 NO_SPEECH = "nonspeech"
 BONA_FIDE = "bonafide"

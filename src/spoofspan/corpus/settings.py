@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from spoofspan.errors import UsageError, nearest_name
+from spoofspan.base.errors import UsageError, nearest_name
 
 SETS = ("train", "dev", "eval")
 JOINT_POLICIES = {

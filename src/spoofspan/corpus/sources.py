@@ -20,11 +20,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.corpus.audio import SUFFIXES
 from spoofspan.corpus.settings import SETS
-from spoofspan.errors import DataError, Problems, UsageError
-from spoofspan.formats.rows import label_and_kind
-from spoofspan.references import SPOOF
+from spoofspan.data.references import SPOOF
+from spoofspan.formats.text.rows import label_and_kind
 
 BONA_FIDE = "bonafide"
 NO_ATTACK = ("", "-", BONA_FIDE)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spoofspan.base.errors import UsageError
 from spoofspan.corpus.frames import Float64
-from spoofspan.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib.resources import files
 
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
 from spoofspan.formats.reading import read_references, read_scores
-from spoofspan.references import References
-from spoofspan.scores import Scores
 
 RTTM, RECO2DUR = "references.rttm", "reco2dur"
 HOPS_MS = (20, 40, 80, 160, 320, 640)

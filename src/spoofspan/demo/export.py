@@ -6,13 +6,14 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
+from spoofspan.base.errors import UsageError
+from spoofspan.data.rules import RuleArguments
 from spoofspan.demo import RECO2DUR, RTTM, DemoCorpus
-from spoofspan.errors import UsageError
-from spoofspan.evaluate import range_eer
-from spoofspan.formats import frame_lines, parquet, rttm
-from spoofspan.formats.durations import reco2dur_lines
+from spoofspan.evaluation.evaluate import range_eer
+from spoofspan.formats.tables import parquet
+from spoofspan.formats.text import frame_lines, rttm
+from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.formats.writing import write_atomically
-from spoofspan.rules import RuleArguments
 
 README = "README.txt"
 TABLED = "seed-{seed}/scores_{resolution}.parquet"

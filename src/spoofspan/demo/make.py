@@ -22,15 +22,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.columns import offsets_of
+from spoofspan.base.columns import offsets_of
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
 from spoofspan.demo import HOPS_MS, RECO2DUR, RTTM, SEEDS, DemoCorpus, npz_name
-from spoofspan.formats import arrays, rttm
-from spoofspan.formats.durations import reco2dur_lines
-from spoofspan.formats.partialspoof_dataset import read_dataset
+from spoofspan.formats.arrays import npz as arrays
+from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 from spoofspan.formats.reading import read_scores
+from spoofspan.formats.text import rttm
+from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.formats.writing import write_atomically
-from spoofspan.references import References
-from spoofspan.scores import Scores
 
 HERE = Path(__file__).parent
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.cm.config import BASELINE, Config, preset
+from spoofspan.cm.frame_times import SEGMENT_BRANCHES
 from spoofspan.cm.scoring import JOINT_DETECTOR
-from spoofspan.cm.timing import SEGMENT_BRANCHES
-from spoofspan.errors import UsageError, nearest_name
 
 SYSTEMS = {
     "multi": "all branches trained together",

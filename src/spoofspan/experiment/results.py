@@ -13,15 +13,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import spoofspan as ss
+from spoofspan.base.errors import SpoofspanWarning
+from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of
 from spoofspan.cm.scoring import JOINT_DETECTOR
-from spoofspan.cm.timing import UTTERANCE, resolution, scale_of
+from spoofspan.data.references import SPOOF, References
+from spoofspan.data.scores import Scores
+from spoofspan.evaluation.evaluate import best_possible, range_eer
+from spoofspan.evaluation.measurement import milliseconds
+from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
 from spoofspan.experiment.plan import MEASURED_SETS, Experiment, Places, System
+from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
+from spoofspan.formats.reading import read_scores
 from spoofspan.formats.writing import write_atomically
-from spoofspan.measures import milliseconds
-from spoofspan.references import SPOOF
 from spoofspan.report.resolutions import render, tables_dict
 from spoofspan.report.tables import Table
+from spoofspan.uncertainty import Resampling
 
 SPELLINGS = {"txt": "text", "md": "markdown", "tex": "latex", "csv": "csv", "json": "json"}
 SEEN, UNSEEN = "seen attacks", "unseen attacks"
@@ -62,7 +68,7 @@ class Row:
 class Results:
     """The tables, by what they show, and all systems in one."""
 
-    tables: Mapping[str, Mapping[str, ss.ResolutionTable]]  # multi, single: the sets
+    tables: Mapping[str, Mapping[str, ResolutionTable]]  # multi, single: the sets
     rows: tuple[Row, ...]
     unseen: tuple[str, ...]  # attacks of the evaluation set that are not in the training set
     places: Places
@@ -118,7 +124,7 @@ def write_results(experiment: Experiment, places: Places, planned: list[System],
     """Measure, and write tables and page."""
     with warnings.catch_warnings():
         # systems that are there to fail are at 50 % by design
-        warnings.simplefilter("ignore", ss.SpoofspanWarning)
+        warnings.simplefilter("ignore", SpoofspanWarning)
         return _write_results(_Measuring(experiment, places, planned), report)
 
 
@@ -150,7 +156,7 @@ class _Measuring:
     def __init__(self, experiment: Experiment, places: Places, planned: list[System]) -> None:
         self.experiment, self.places, self.planned = experiment, places, planned
         found = {
-            subset: ss.read_dataset(places.dataset(subset), source=experiment.reference_source)
+            subset: read_dataset(places.dataset(subset), source=experiment.reference_source)
             for subset in ("train", *MEASURED_SETS)
         }
         self.references = {subset: one.references for subset, one in found.items()}
@@ -159,24 +165,24 @@ class _Measuring:
         self.rules: dict[str, Any] = {"gaps": labels.gaps, "nonspeech": labels.nonspeech}
         self.unseen = unseen_attacks(self.references["train"], self.references["eval"])
 
-    def tables(self) -> dict[str, dict[str, ss.ResolutionTable]]:
+    def tables(self) -> dict[str, dict[str, ResolutionTable]]:
         """The paper's tables: rows are branches of one system, or systems of one branch."""
-        found: dict[str, dict[str, ss.ResolutionTable]] = {}
+        found: dict[str, dict[str, ResolutionTable]] = {}
         for name in ("multi", "single"):
             if name in self.experiment.systems:
                 found[name] = {subset: self._table(name, subset) for subset in MEASURED_SETS}
         return found
 
-    def _table(self, name: str, subset: str) -> ss.ResolutionTable:
-        rows: dict[float, dict[str, ss.Scores]] = {}
+    def _table(self, name: str, subset: str) -> ResolutionTable:
+        rows: dict[float, dict[str, Scores]] = {}
         for branch in self.experiment.branches:
             wanted = name if name == "multi" else f"single-{branch.removesuffix('ms')}"
             seeds = [one for one in self.planned if one.name == wanted]
             rows[resolution(scale_of(branch))] = {str(one.seed): self._scores(one, subset, branch) for one in seeds}
-        return ss.resolution_table(self.references[subset], rows, **self.rules)
+        return resolution_table(self.references[subset], rows, **self.rules)
 
-    def _scores(self, system: System, subset: str, branch: str) -> ss.Scores:
-        return ss.read_scores(self.places.scores(system, subset) / f"scores_{branch}.parquet")
+    def _scores(self, system: System, subset: str, branch: str) -> Scores:
+        return read_scores(self.places.scores(system, subset) / f"scores_{branch}.parquet")
 
     def rows(self) -> tuple[Row, ...]:
         """Every branch of what is trained at all of them, the finest branch of everything else."""
@@ -195,7 +201,7 @@ class _Measuring:
         for system in seeds:
             for part, value in self._parts(system, branch):
                 values.setdefault(part, []).append(value)
-        return Row(name, hop, float(ss.best_possible(self.references["eval"], hop, **self.rules).value), values)
+        return Row(name, hop, float(best_possible(self.references["eval"], hop, **self.rules).value), values)
 
     def _finest(self, system: System) -> str:
         names = self.experiment.branches if system.config is None else system.config.network.branches
@@ -212,7 +218,7 @@ class _Measuring:
             place = {utterance: row for row, utterance in enumerate(scores.utterances)}
             for part, rows in parts.items():
                 same = np.array([place[references.utterances[row]] for row in rows], np.int64)
-                found = ss.range_eer(references.take(rows), scores.take(same), **self.rules)
+                found = range_eer(references.take(rows), scores.take(same), **self.rules)
                 values.append((part, float(found.value)))
         return values
 
@@ -222,7 +228,7 @@ class _Measuring:
         from spoofspan.report.page.sound import addresses
 
         finest = self.experiment.branches[0]
-        shown: dict[str, ss.Scores] = {}
+        shown: dict[str, Scores] = {}
         for system in self.planned:
             if system.name not in shown and self._finest(system) == finest:
                 shown[system.name] = self._scores(system, "eval", finest)
@@ -231,7 +237,7 @@ class _Measuring:
         sounds = self._sound_folder()
         settings = PageSettings(
             f"{self.experiment.config.name}, {milliseconds(resolution(scale_of(finest)))}: evaluation set",
-            resampling=ss.Resampling(self.speakers, replicates=1000, clusters_are="speaker"),
+            resampling=Resampling(self.speakers, replicates=1000, clusters_are="speaker"),
             columns={} if self.speakers is None else {"speaker": self.speakers},
             audio={} if sounds is None else addresses(sounds, references.utterances, self.places.page, embed=False),
             arguments=self.rules,
@@ -245,7 +251,7 @@ class _Measuring:
         return None
 
 
-def _speakers(dataset: ss.Dataset) -> dict[str, str] | None:
+def _speakers(dataset: Dataset) -> dict[str, str] | None:
     """The speaker of every utterance, where the protocol knows them all: intervals then draw speakers."""
     if dataset.protocol is None:
         return None
@@ -256,15 +262,15 @@ def _speakers(dataset: ss.Dataset) -> dict[str, str] | None:
 # ---------------------------------------------------------------- attacks
 
 
-def unseen_attacks(train: ss.References, evaluation: ss.References) -> tuple[str, ...]:
+def unseen_attacks(train: References, evaluation: References) -> tuple[str, ...]:
     """Attacks that are evaluated but were not trained on."""
     return tuple(sorted(set(evaluation.kind_names) - set(train.kind_names)))
 
 
-def by_attack(references: ss.References, unseen: Sequence[str]) -> dict[str, Rows]:
+def by_attack(references: References, unseen: Sequence[str]) -> dict[str, Rows]:
     """Which utterances have no unseen attack, and which have no other; bona fide ones are in both.
 
-    >>> references = ss.References.from_ranges({"a": [(0, 1, "bonafide")], "b": [(0, 1, "spoof", "A01")],
+    >>> references = References.from_ranges({"a": [(0, 1, "bonafide")], "b": [(0, 1, "spoof", "A01")],
     ...     "c": [(0, 1, "spoof", "A04")], "d": [(0, 1, "spoof", "A01"), (1, 2, "spoof", "A04")]})
     >>> {part: rows.tolist() for part, rows in by_attack(references, ["A04"]).items()}
     {'seen attacks': [0, 1], 'unseen attacks': [0, 2]}

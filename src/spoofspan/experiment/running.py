@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from spoofspan import __version__, progress
+from spoofspan.base import progress
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.version import __version__
 from spoofspan.cm.config import Config
 from spoofspan.cm.extra import require
-from spoofspan.errors import DataError, UsageError
 from spoofspan.experiment.plan import MEASURED_SETS, Experiment, Places, System
 from spoofspan.experiment.results import Results, write_results
 from spoofspan.formats.writing import write_atomically

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from spoofspan.formats import (
-    arrays,
-    arrow_ipc,
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.formats.arrays import kaldi, partialspoof_scores, segment_labels
+from spoofspan.formats.arrays import npz as arrays
+from spoofspan.formats.datasets import avdeepfake1m, lavdf, proposals
+from spoofspan.formats.registry import Registry
+from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
+from spoofspan.formats.text import (
     audacity,
-    avdeepfake1m,
-    csv_files,
     frame_lines,
     had,
     hypotheses,
-    jsonl,
-    kaldi,
-    lavdf,
     log_output,
-    parquet,
-    partialspoof_scores,
-    proposals,
     rttm,
-    segment_labels,
     segment_list,
     utterance_scores,
     vad,
 )
-from spoofspan.formats.registry import Registry
-from spoofspan.proposals import Proposals
-from spoofspan.references import References
-from spoofspan.scores import Scores
-from spoofspan.utterance_scores import UtteranceScores
 
 REFERENCE_FORMATS: Registry[References] = Registry(
     "reference",

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from spoofspan.errors import DataError, SpoofspanError
+from spoofspan.base.errors import DataError, SpoofspanError
 from spoofspan.formats.pickle_machine import MOST_DIMENSIONS, MOST_NESTED
 from spoofspan.formats.sources import Source
 

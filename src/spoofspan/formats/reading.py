@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from spoofspan.errors import DataError, UsageError
+from spoofspan.base.byte_count import counted
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.data.references import References
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.formats.arrays.kaldi import read_label2id
 from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
-from spoofspan.formats.counting import counted
-from spoofspan.formats.durations import read_durations
-from spoofspan.formats.kaldi import read_label2id
 from spoofspan.formats.registry import Format, ReadOptions, Registry, T
 from spoofspan.formats.sources import Source, Where, sources
-from spoofspan.references import References
-from spoofspan.scores import Higher, Scores
+from spoofspan.formats.text.durations import read_durations
 
 
 def read_references(

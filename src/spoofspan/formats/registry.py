@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from spoofspan.errors import DataError, UsageError, nearest_name
+from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.data.scores import Higher
 from spoofspan.formats.sources import Source
-from spoofspan.scores import Higher
 
 if TYPE_CHECKING:
-    from spoofspan.formats.table_columns import Part
+    from spoofspan.formats.tables.table_columns import Part
 
 T = TypeVar("T")  # what a format holds
 

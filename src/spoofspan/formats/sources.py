@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
 
-from spoofspan.errors import DataError, UsageError
+from spoofspan.base.errors import DataError, UsageError
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 HEAD_BYTES = 1 << 16

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-from spoofspan.errors import UsageError
+from spoofspan.base.errors import UsageError
 
 
 def write_atomically(path: str | Path, chunks: Iterable[bytes], force: bool = False) -> None:

@@ -22,21 +22,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from spoofspan import __version__
-from spoofspan.errors import DataError, UsageError
-from spoofspan.evaluate import Evaluation
-from spoofspan.formats.parquet import RowGroups, read_groups, row_groups
-from spoofspan.formats.reference_tables import REFERENCE_COLUMNS
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.progress import progress
+from spoofspan.base.version import __version__
+from spoofspan.data.scores import Higher
+from spoofspan.evaluation.evaluate import Evaluation
+from spoofspan.evaluation.measurement import Measure
 from spoofspan.formats.registry import ReadOptions
-from spoofspan.formats.score_tables import SCORE_COLUMNS
-from spoofspan.formats.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
 from spoofspan.formats.sources import Where, sources
-from spoofspan.formats.stored_shards import CorpusFacts, HasFacts, ShardFacts, facts_of
-from spoofspan.formats.table_columns import Part
-from spoofspan.measures import Measure
-from spoofspan.progress import progress
-from spoofspan.scores import Higher
-from spoofspan.streaming import Shard, evaluate_shards
+from spoofspan.formats.tables.parquet import RowGroups, read_groups, row_groups
+from spoofspan.formats.tables.reference_tables import REFERENCE_COLUMNS
+from spoofspan.formats.tables.score_tables import SCORE_COLUMNS
+from spoofspan.formats.tables.table_columns import Part
+from spoofspan.scale.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
+from spoofspan.scale.shards import Shard, evaluate_shards
+from spoofspan.scale.stored_shards import CorpusFacts, HasFacts, ShardFacts, facts_of
 
 try:
     from dask.distributed import Client, KilledWorker, as_completed
@@ -165,7 +165,7 @@ def on_cluster(
 
 @dataclass(frozen=True)
 class DaskShards(HasFacts):
-    """A corpus in shards on the workers of a cluster (:class:`spoofspan.streaming.WorksElsewhere`)."""
+    """A corpus in shards on the workers of a cluster (:class:`spoofspan.scale.shards.WorksElsewhere`)."""
 
     submitted: _Submitted
     shards: tuple[Future, ...]

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import spoofspan
-from spoofspan.errors import UsageError
+from spoofspan.base.errors import UsageError
+from spoofspan.evaluation.evaluate import evaluate as evaluate_corpus
 from spoofspan.integrations.huggingface import references_from_rows, scores_from_rows
 
 try:
@@ -59,6 +59,6 @@ class SpoofLocalization(evaluate.Metric):  # type: ignore[misc]
             raise UsageError("compute needs hop= (seconds) and higher= ('bonafide' or 'spoof': what high scores mean)")
         named = [{"utterance": str(i), "ranges": listed} for i, listed in enumerate(references)]
         scored = [{"utterance": str(i), "scores": values} for i, values in enumerate(predictions)]
-        return spoofspan.evaluate(
+        return evaluate_corpus(
             references_from_rows(named), scores_from_rows(scored, hop=hop, higher=higher), measures, **arguments
         ).to_flat_dict()

@@ -6,7 +6,7 @@ A row has an id, its labelled ranges, and if it is known its duration; or an id 
     {"utterance": "u1", "scores": [0.9, 0.8, ...]}
 
 Ranges may be a list of dicts, of ``(start, end, label)``, or a dict of lists, which is what ``datasets`` makes of them.
-A table of ranges, one per row, needs nothing of this: ``spoofspan.formats.interchange.references_from`` takes it.
+A table of ranges, one per row, needs nothing of this: ``spoofspan.formats.tables.dataframes.references_from`` takes it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.errors import DataError, nearest_name
-from spoofspan.references import References
-from spoofspan.scores import Higher, Scores
+from spoofspan.base.errors import DataError, nearest_name
+from spoofspan.data.references import References
+from spoofspan.data.scores import Higher, Scores
 
 Row = Mapping[str, Any]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.errors import DataError, UsageError, nearest_name
-from spoofspan.nanoseconds import SECOND
-from spoofspan.references import LABELS, References
-from spoofspan.scores import Higher, Scores
+from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.base.times import SECOND
+from spoofspan.data.references import LABELS, References
+from spoofspan.data.scores import Higher, Scores
 
 try:
     from pyannote.core import Annotation, Segment, SlidingWindow, SlidingWindowFeature

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from spoofspan.eer_state import EerBracket, EerState
-from spoofspan.errors import DataError, UndefinedMeasureError, UsageError
-from spoofspan.histogram import BINS, CARRIED_BITS, Amounts
-from spoofspan.integrations.rows import batch_references, rows_of
-from spoofspan.measures import Measure, flat_name
-from spoofspan.plan import Undefined, plan_measure
-from spoofspan.references import Range, References
-from spoofspan.scores import Higher
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
+from spoofspan.data.references import Range, References
+from spoofspan.data.scores import Higher
+from spoofspan.evaluation.measurement import Measure, flat_name
+from spoofspan.evaluation.plan import Undefined, plan_measure
+from spoofspan.integrations.batch_rows import batch_references, rows_of
+from spoofspan.measures.eer_state import EerBracket, EerState
+from spoofspan.measures.histogram import BINS, CARRIED_BITS, Amounts
 
 try:
     import torch
@@ -41,7 +41,7 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.rules import RuleArguments
+    from spoofspan.data.rules import RuleArguments
 
 # Sums hand what is above these bits over to their carries; so many sums of shorter batches cannot overflow.
 LOW_BITS = 40

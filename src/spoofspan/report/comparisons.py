@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from spoofspan.measures import in_percent, number_text
+from spoofspan.evaluation.measurement import in_percent, number_text
 from spoofspan.report.results import interval_cells, interval_header
 from spoofspan.report.tables import Table
 
 if TYPE_CHECKING:
-    from spoofspan.signature import Signature
+    from spoofspan.evaluation.signature import Signature
     from spoofspan.uncertainty import Comparison, Interval, SeedVariation
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from spoofspan.errors import UsageError
-from spoofspan.measures import milliseconds
+from spoofspan.base.errors import UsageError
+from spoofspan.evaluation.measurement import milliseconds
+from spoofspan.evaluation.resolution_table import Cell, ResolutionRow, ResolutionTable
 from spoofspan.report.results import finite
 from spoofspan.report.tables import Table, printable
-from spoofspan.table import Cell, ResolutionRow, ResolutionTable
 
 SET_NAMES = {"train": "Training set", "dev": "Development set", "eval": "Evaluation set"}
 NATIVE = "*"
@@ -77,7 +77,7 @@ def _rules_of(cell: Cell) -> str:
 
 def tables_dict(tables: Mapping[str, ResolutionTable]) -> dict[str, Any]:
     """Tables as plain data, in the shape of ``docs/schema/table.json``."""
-    from spoofspan import __version__
+    from spoofspan.base.version import __version__
 
     first = next(iter(tables.values()))
     return {

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spoofspan.measures import milliseconds
+from spoofspan.evaluation.measurement import milliseconds
+from spoofspan.evaluation.resolution_table import ResolutionRow, ResolutionTable
 from spoofspan.report.resolutions import Look, by_hop, captions, details, percent, set_title
 from spoofspan.report.tables import latex_text, printable
-from spoofspan.table import ResolutionRow, ResolutionTable
 
 NEEDS = r"% needs \usepackage{booktabs,graphicx}"
 FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"  # shrinks, never grows

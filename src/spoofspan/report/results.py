@@ -7,16 +7,16 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.measures import number_text
-from spoofspan.reference_difference import NAMES
+from spoofspan.evaluation.measurement import number_text
+from spoofspan.evaluation.reference_diff import NAMES
 from spoofspan.report.tables import Table
 
 if TYPE_CHECKING:
-    from spoofspan.checking import Check
-    from spoofspan.evaluate import Evaluation
-    from spoofspan.groups import Breakdown
-    from spoofspan.measures import Measurement
-    from spoofspan.reference_difference import ReferenceDifference
+    from spoofspan.evaluation.breakdown import Breakdown
+    from spoofspan.evaluation.check import Check
+    from spoofspan.evaluation.evaluate import Evaluation
+    from spoofspan.evaluation.measurement import Measurement
+    from spoofspan.evaluation.reference_diff import ReferenceDifference
     from spoofspan.uncertainty import Interval
 
 
@@ -52,7 +52,7 @@ def breakdown_table(breakdown: Breakdown) -> Table:
 
 def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
     """An evaluation as plain data, in the shape of ``docs/schema/evaluation.json``."""
-    from spoofspan import __version__
+    from spoofspan.base.version import __version__
 
     return {"spoofspan": __version__, **finite(evaluation.to_dict())}
 
@@ -70,7 +70,7 @@ def finite(value: Any) -> Any:
 
 def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
-    from spoofspan.event_measurement import EventMeasurement
+    from spoofspan.evaluation.event_measurement import EventMeasurement
 
     measurements = list(evaluation.measurements.values())
     only_eers = all(m.measure.partition("@")[0].endswith("-eer") for m in measurements)

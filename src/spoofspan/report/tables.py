@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from spoofspan.errors import UsageError, nearest_name
+from spoofspan.base.errors import UsageError, nearest_name
 
 _LATEX = str.maketrans(
     {

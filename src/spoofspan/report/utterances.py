@@ -15,8 +15,8 @@ from spoofspan.report.results import finite
 from spoofspan.report.tables import Table
 
 if TYPE_CHECKING:
-    from spoofspan.breakdown import UtteranceErrors
-    from spoofspan.operating_point import OperatingPoint
+    from spoofspan.measures.operating_point import OperatingPoint
+    from spoofspan.measures.per_utterance import UtteranceErrors
 
 ROWS_PER_PIECE = 1 << 16
 
@@ -53,7 +53,7 @@ def _cell(value: Any) -> str:
 
 
 def _json(errors: UtteranceErrors, at: OperatingPoint) -> Iterator[bytes]:
-    from spoofspan import __version__
+    from spoofspan.base.version import __version__
 
     head = {"spoofspan": __version__, "threshold": at.threshold, "decision": at.decision}
     yield json.dumps(finite(head), ensure_ascii=False)[:-1].encode() + b', "utterances": ['
@@ -73,7 +73,7 @@ def _parquet(errors: UtteranceErrors) -> Iterator[bytes]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from spoofspan.formats.parquet import in_pieces
+    from spoofspan.formats.tables.parquet import in_pieces
 
     columns = _plain(errors)
     texts = ("utterance", "undefined")

@@ -26,21 +26,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from spoofspan.errors import UsageError
-from spoofspan.measures import Measure
-from spoofspan.nanoseconds import Float64, Int64
-from spoofspan.references import References
-from spoofspan.scores import DECISION_THRESHOLD, Scores
-from spoofspan.signature import Signature
+from spoofspan.base.errors import UsageError
+from spoofspan.base.times import Float64, Int64
+from spoofspan.data.references import References
+from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.evaluation.measurement import Measure
+from spoofspan.evaluation.signature import Signature
+from spoofspan.uncertainty.clusters import draw_replicates, stream
 from spoofspan.uncertainty.intervals import Interval, interval
+from spoofspan.uncertainty.measured_system import clusters_of, measured_systems, told_apart
 from spoofspan.uncertainty.replicates import ConfusionReplicates, MeanReplicates, Replicates, SummedReplicates
-from spoofspan.uncertainty.resampling import draw_replicates, stream
-from spoofspan.uncertainty.systems import clusters_of, measured_systems, told_apart
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.uncertainty.systems import BootstrapArguments
+    from spoofspan.uncertainty.measured_system import BootstrapArguments
 
 # Two differences that are equal in exact arithmetic may be this far apart in doubles, relative to the values.
 ROUNDING = 1e-12

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.eer import check_eer_rule, equal_error_rate
-from spoofspan.errors import UndefinedMeasureError, UsageError
-from spoofspan.mass import ScoreMass
-from spoofspan.nanoseconds import Float64, Int64
-from spoofspan.overlaying import Overlay
-from spoofspan.points import PointOverlay
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.times import Float64, Int64
+from spoofspan.mass.points import PointOverlay
+from spoofspan.mass.ranges import Overlay
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.eer import check_eer_rule, equal_error_rate
 from spoofspan.uncertainty.near_crossing import CalledIn, Gathered, OutsideError, gather_near_crossing
 from spoofspan.uncertainty.replicates import all_but_one
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.nanoseconds import Float64, Int64
+from spoofspan.base.times import Float64, Int64
 
 
 class ExactColumns:

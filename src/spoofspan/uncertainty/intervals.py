@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.errors import UndefinedMeasureError
-from spoofspan.nanoseconds import Float64
-from spoofspan.uncertainty.resampling import Method, Resampling
+from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.times import Float64
+from spoofspan.uncertainty.clusters import Method, Resampling
 
 
 @dataclass(frozen=True, eq=False)

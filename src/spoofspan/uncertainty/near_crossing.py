@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.columns import sum_by_utterance
-from spoofspan.crossing import SAMPLE, crossing, sum_ties
-from spoofspan.errors import UndefinedMeasureError
-from spoofspan.mass import NS_PER_BLOCK, Columns, ScoreMass
-from spoofspan.nanoseconds import Int64
-from spoofspan.overlaying import Overlay
-from spoofspan.points import PointOverlay
-from spoofspan.scores import Values
+from spoofspan.base.columns import sum_by_utterance
+from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.times import Int64
+from spoofspan.data.scores import Values
+from spoofspan.mass.points import PointOverlay
+from spoofspan.mass.ranges import Overlay
+from spoofspan.mass.score_mass import NS_PER_BLOCK, Columns, ScoreMass
+from spoofspan.measures.crossing import SAMPLE, crossing, sum_ties
 from spoofspan.uncertainty.exact_columns import ExactColumns
 from spoofspan.uncertainty.utterance_blocks import blocks_with_units
 

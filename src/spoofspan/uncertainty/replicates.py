@@ -15,11 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.columns import sum_by_utterance
-from spoofspan.errors import UndefinedMeasureError
-from spoofspan.mass import ScoreMass
-from spoofspan.nanoseconds import Float64, Int64
-from spoofspan.operating_point import OperatingPoint, Totals
+from spoofspan.base.columns import sum_by_utterance
+from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.times import Float64, Int64
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.operating_point import OperatingPoint, Totals
 from spoofspan.uncertainty.exact_columns import ExactColumns
 from spoofspan.uncertainty.utterance_blocks import blocks_with_units
 

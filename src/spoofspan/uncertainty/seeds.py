@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.errors import UsageError
-from spoofspan.measures import Measure
-from spoofspan.references import References
-from spoofspan.scores import Scores
-from spoofspan.signature import Signature
+from spoofspan.base.errors import UsageError
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.evaluation.measurement import Measure
+from spoofspan.evaluation.signature import Signature
+from spoofspan.uncertainty.clusters import draw_replicates, stream
 from spoofspan.uncertainty.intervals import Interval, interval
-from spoofspan.uncertainty.resampling import draw_replicates, stream
-from spoofspan.uncertainty.systems import clusters_of, measured_systems, told_apart
+from spoofspan.uncertainty.measured_system import clusters_of, measured_systems, told_apart
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.uncertainty.systems import BootstrapArguments
+    from spoofspan.uncertainty.measured_system import BootstrapArguments
 
 FEWEST_FOR_JOINT = 5
 # Seeds are drawn from streams of their own, behind those of the clusters.

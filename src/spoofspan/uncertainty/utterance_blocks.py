@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spoofspan.columns import blocks, sum_by_utterance
-from spoofspan.errors import UsageError
-from spoofspan.mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassPart, ScoreMass
-from spoofspan.nanoseconds import Int64
-from spoofspan.overlaying import Overlay, lay_over
-from spoofspan.points import PointOverlay
-from spoofspan.references import BONA_FIDE, SPOOF
-from spoofspan.scores import Values
-from spoofspan.utterance_mass import WholeUtterances
+from spoofspan.base.columns import blocks, sum_by_utterance
+from spoofspan.base.errors import UsageError
+from spoofspan.base.times import Int64
+from spoofspan.data.references import BONA_FIDE, SPOOF
+from spoofspan.data.scores import Values
+from spoofspan.mass.points import PointOverlay
+from spoofspan.mass.ranges import Overlay, lay_over
+from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassPart, ScoreMass
+from spoofspan.mass.utterances import WholeUtterances
 
 
 @dataclass(frozen=True, eq=False)

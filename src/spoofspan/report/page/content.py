@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.breakdown import errors_with
-from spoofspan.errors import UndefinedMeasureError, UsageError
-from spoofspan.evaluate import best_possible, default_measures, evaluate
-from spoofspan.groups import Breakdown, by_boundary, by_column, by_kind, by_length
-from spoofspan.measures import Measurement, milliseconds, number_text
-from spoofspan.nanoseconds import exact_sum
-from spoofspan.overlaying import overlay_with
-from spoofspan.progress import progress
-from spoofspan.references import SPOOF, References
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.progress import progress
+from spoofspan.base.times import exact_sum
+from spoofspan.data.references import SPOOF, References
+from spoofspan.data.scores import Scores
+from spoofspan.evaluation.breakdown import Breakdown, by_boundary, by_column, by_kind, by_length
+from spoofspan.evaluation.evaluate import best_possible, default_measures, evaluate
+from spoofspan.evaluation.measurement import Measurement, milliseconds, number_text
+from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
+from spoofspan.mass.ranges import overlay_with
+from spoofspan.measures.per_utterance import errors_with
+from spoofspan.measures.thin_curve import thin_curve
 from spoofspan.report.page.timelines import choose, packed, timelines
 from spoofspan.report.results import finite
 from spoofspan.report.tables import printable
-from spoofspan.scores import Scores
-from spoofspan.table import PAPER_RESOLUTIONS
-from spoofspan.thin_curve import thin_curve
 from spoofspan.uncertainty import Resampling, compare
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class PageSettings:
 
 def page_content(references: References, systems: Mapping[str, Scores], settings: PageSettings) -> dict[str, Any]:
     """Measure everything that the page shows."""
-    from spoofspan import __version__
+    from spoofspan.base.version import __version__
 
     if not systems:
         raise UsageError("a report needs the scores of at least one system")

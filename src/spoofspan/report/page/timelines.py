@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.breakdown import UtteranceErrors
-from spoofspan.nanoseconds import Int64
-from spoofspan.overlaying import overlay_part
-from spoofspan.references import References
+from spoofspan.base.times import Int64
+from spoofspan.data.references import References
+from spoofspan.data.rules import Rules
+from spoofspan.data.scores import Scores
+from spoofspan.mass.ranges import overlay_part
+from spoofspan.mass.score_runs import FrameRuns, ScoreRuns
+from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.report.tables import printable
-from spoofspan.rules import Rules
-from spoofspan.score_runs import FrameRuns, ScoreRuns
-from spoofspan.scores import Scores
 
 GROUPS = ("worst", "median", "random")
 

@@ -1,0 +1,210 @@
+"""A corpus as columns: utterance ids, flat arrays of rows, and offsets that cut the rows into utterances.
+
+::
+
+    utterances  u1          u2    u3
+    offsets     0           3     4        6
+    rows        r0  r1  r2  r3    r4  r5
+
+Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``. There is never a Python object per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from operator import lt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.times import LONGEST, Float64, Int64, seconds_text
+
+Flags = npt.NDArray[np.bool_]
+
+
+def utterance_ids(utterances: Any) -> tuple[str, ...]:
+    """Check ids: strings, unique, not empty, at least one."""
+    array = isinstance(utterances, np.ndarray)
+    ids = tuple(utterances.tolist() if array else utterances)
+    if not ids:
+        raise DataError("the corpus is empty; give at least one utterance")
+    if not _rising(ids) and len(set(ids)) != len(ids):
+        seen: set[str] = set()
+        repeated = [utt for utt in ids if utt in seen or seen.add(utt)]  # type: ignore[func-returns-value]
+        problems = Problems()
+        problems.extend((f"utterance {utt!r} occurs more than once" for utt in repeated), len(repeated))
+        problems.raise_if_any("give each utterance one id")
+    if "" in ids or not ((array and utterances.dtype.kind == "U") or set(map(type, ids)) == {str}):
+        bad = [utt for utt in ids if not isinstance(utt, str) or utt == ""]
+        if bad:
+            raise DataError(f"{bad[0]!r} is no utterance id; ids are non-empty strings")
+        ids = tuple(map(str, ids))
+    return ids
+
+
+def _rising(ids: tuple[Any, ...]) -> bool:
+    """Whether each id is greater than the one before, so that none occurs twice.
+
+    Most corpora are sorted, and neighbours are read one after the other; a set reads all over the memory, which takes
+    seven times as long with 700,000 ids.
+    """
+    try:
+        return all(map(lt, ids, islice(ids, 1, None)))
+    except TypeError:  # what is no text is refused later
+        return False
+
+
+def check_offsets(offsets: Any, utterances: int, rows: int) -> Int64:
+    """Check that offsets start at 0, never fall, and end at the number of rows."""
+    array = np.asarray(offsets)
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        raise UsageError("offsets must be a one-dimensional array of integers")
+    array = array.astype(np.int64, copy=False)
+    if array.size != utterances + 1:
+        raise UsageError(f"{utterances} utterances need {utterances + 1} offsets, not {array.size}")
+    if array[0] != 0 or array[-1] != rows or (np.diff(array) < 0).any():
+        raise UsageError(f"offsets must start at 0, never fall, and end at the number of rows, {rows}")
+    return array
+
+
+def offsets_of(counts: Sequence[int] | Int64) -> Int64:
+    """Turn row counts per utterance into offsets.
+
+    >>> offsets_of([3, 0, 2]).tolist()
+    [0, 3, 3, 5]
+    """
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def utterance_of_rows(offsets: Int64) -> Int64:
+    """Return the utterance of every row."""
+    return np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+
+
+def rows_of(offsets: Int64, chosen: Int64) -> tuple[Int64, Int64]:
+    """Return the rows of chosen utterances, in that order, and their new offsets.
+
+    >>> rows, offsets = rows_of(np.array([0, 3, 3, 5]), np.array([2, 0]))
+    >>> rows.tolist(), offsets.tolist()
+    ([3, 4, 0, 1, 2], [0, 2, 5])
+    """
+    counts = (offsets[1:] - offsets[:-1])[chosen]
+    new = offsets_of(counts)
+    rows = np.arange(new[-1]) + np.repeat(offsets[:-1][chosen] - new[:-1], counts)
+    return rows, new
+
+
+def first_rows(offsets: Int64) -> Int64:
+    """Return the first row of every utterance that has rows."""
+    return offsets[:-1][offsets[1:] > offsets[:-1]]
+
+
+def sum_by_utterance(values: Int64, offsets: Int64) -> Int64:
+    """Sum the rows of each utterance (0 where there are none)."""
+    sums = np.zeros(offsets.size - 1, np.int64)
+    if values.size:
+        sums[offsets[1:] > offsets[:-1]] = np.add.reduceat(values, first_rows(offsets))
+    return sums
+
+
+def positions(wanted: Sequence[str], utterances: Sequence[str]) -> Int64:
+    """Return where each wanted id stands among the utterances; -1 for those that are missing."""
+    if wanted == utterances:
+        return np.arange(len(utterances))
+    where = {utt: i for i, utt in enumerate(utterances)}
+    return np.fromiter((where.get(utt, -1) for utt in wanted), np.int64, len(wanted))
+
+
+def blocks(rows: Int64, weight: Int64, most_rows: int, most_weight: int) -> Iterator[tuple[int, int]]:
+    """Cut utterances into consecutive blocks of about ``most_rows`` rows and at most ``most_weight`` in weight.
+
+    >>> list(blocks(np.array([4, 4, 9, 1]), np.array([1, 1, 1, 1]), most_rows=8, most_weight=100))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    end_row = np.cumsum(rows)
+    # Beyond 2**53 a double is too coarse for equality, not for a bound with room to spare.
+    end_weight = np.cumsum(weight.astype(np.float64))
+    first, count = 0, rows.size
+    while first < count:
+        row, done = (int(end_row[first - 1]), float(end_weight[first - 1])) if first else (0, 0.0)
+        last = min(
+            int(np.searchsorted(end_row, row + most_rows, side="right")),
+            int(np.searchsorted(end_weight, done + most_weight, side="right")),
+        )
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def place_of(utterances: Sequence[str], offsets: Int64, row: int, item: str) -> str:
+    """Say where a row belongs, for messages.
+
+    >>> place_of(["u1", "u2"], np.array([0, 3, 5]), 4, "range")
+    "utterance 'u2', range 1"
+    """
+    i = int(np.searchsorted(offsets, row, side="right")) - 1
+    return f"utterance {utterances[i]!r}, {item} {row - int(offsets[i])}"
+
+
+def check_ranges(starts: Int64, ends: Int64, place: Callable[[int], str]) -> None:
+    """Refuse ranges that no rule could make sense of."""
+    if not starts.size or (starts.min() >= 0 and ends.max() <= LONGEST and not (ends < starts).any()):
+        return  # finding out which are bad takes longer than that none is
+    bad = np.flatnonzero((ends < starts) | (starts < 0) | (ends > LONGEST))
+    problems = Problems()
+
+    def describe() -> Iterable[str]:
+        for row in bad:
+            start, end = seconds_text(int(starts[row])), seconds_text(int(ends[row]))
+            why = (
+                "ends before it starts"
+                if ends[row] < starts[row]
+                else "starts before 0"
+                if starts[row] < 0
+                else "ends after 36 years"
+            )
+            yield f"{place(int(row))}: {why} ({start} to {end})"
+
+    problems.extend(describe(), bad.size)
+    problems.raise_if_any("correct or drop it (float times are seconds, int64 times are nanoseconds)")
+
+
+def within_utterances(offsets: Int64, comparisons: Flags) -> Flags:
+    """Clear those comparisons of neighbouring rows (i with i + 1) that compare two utterances."""
+    joins = offsets[1:-1] - 1
+    comparisons[joins[(joins >= 0) & (joins < comparisons.size)]] = False
+    return comparisons
+
+
+def tidy_rows(offsets: Int64, starts: Int64, ends: Int64) -> tuple[Int64 | None, Int64, int]:
+    """Sort the ranges of each utterance by start and drop empty ones.
+
+    Returns the rows in their new order (None: all is well already), their offsets, and how many were dropped.
+    """
+    falls = within_utterances(offsets, starts[1:] < starts[:-1])
+    empty = ends == starts
+    if not falls.any() and not empty.any():
+        return None, offsets, 0
+    order = np.lexsort((ends, starts, utterance_of_rows(offsets)))
+    keep = ~empty[order]
+    kept_before = np.concatenate(([0], np.cumsum(keep)))
+    return order[keep], kept_before[offsets], int(np.count_nonzero(empty))
+
+
+def seconds_column(rows: Sequence[tuple[str, Sequence[Any]]], place: int, name: str) -> Float64:
+    """Take one time of every (utterance, row) pair, in seconds (or a confidence)."""
+    try:
+        return np.array([row[place] for _, row in rows], np.float64)
+    except (TypeError, ValueError):
+        for utterance, row in rows:
+            try:
+                float(row[place])
+            except (TypeError, ValueError):
+                unit = "" if name == "confidence" else " of seconds"
+                raise DataError(f"utterance {utterance!r}: {name} {row[place]!r} is no number{unit}") from None
+        raise

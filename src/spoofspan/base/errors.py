@@ -1,0 +1,106 @@
+"""The errors of spoofspan: one hierarchy, every message a sentence with its remedy.
+
+=========================  ==========================================  =========
+error                      raised when                                 exit code
+=========================  ==========================================  =========
+``UsageError``             an argument is wrong                        2
+``DataError``              the data are wrong                          3
+``UndefinedMeasureError``  the data are right but define no number     4
+=========================  ==========================================  =========
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spoofspan.data.rules import Touched
+
+PROBLEMS_SHOWN = 20
+
+
+class SpoofspanError(Exception):
+    """Anything that spoofspan refuses to do."""
+
+    exit_code = 1
+
+
+class UsageError(SpoofspanError, ValueError):
+    """An argument, a rule or a name is wrong."""
+
+    exit_code = 2
+
+
+class DataError(SpoofspanError, ValueError):
+    """The references or the scores are wrong, or do not fit each other under the rules asked for."""
+
+    exit_code = 3
+
+
+class UndefinedMeasureError(SpoofspanError, ValueError):
+    """The data are fine, but the measure has no value on them (for example: no spoofed time at all)."""
+
+    exit_code = 4
+
+
+class NothingToMeasureError(UndefinedMeasureError):
+    """The rules leave no utterance of a corpus, or of a shard of one; ``touched`` is what they did until then."""
+
+    def __init__(self, message: str, touched: Sequence[Touched]) -> None:
+        super().__init__(message)
+        self.touched = tuple(touched)
+
+
+class SpoofspanWarning(UserWarning):
+    """A number was computed, and there is a reason to look twice at it."""
+
+
+@dataclass
+class Problems:
+    """Collects what is wrong with the data, so that a user sees up to 20 problems at once.
+
+    >>> problems = Problems()
+    >>> problems.add("utterance 'u1': score 3 is NaN")
+    >>> problems.raise_if_any("replace the scores")
+    Traceback (most recent call last):
+    spoofspan.base.errors.DataError: utterance 'u1': score 3 is NaN; replace the scores
+    """
+
+    found: list[str] = field(default_factory=list)
+    total: int = 0
+
+    def add(self, *messages: str) -> None:
+        """Note problems; only the first 20 are kept as text."""
+        self.extend(messages, len(messages))
+
+    def extend(self, messages: Iterable[str], total: int) -> None:
+        """Note ``total`` problems, taking the text of as many as still fit (the iterable may be lazy)."""
+        room = PROBLEMS_SHOWN - len(self.found)
+        self.found.extend(message for message, _ in zip(messages, range(max(room, 0)), strict=False))
+        self.total += total
+
+    def raise_if_any(self, remedy: str) -> None:
+        """Raise one DataError with everything found and the remedy."""
+        if not self.total:
+            return
+        if self.total == 1:
+            raise DataError(f"{self.found[0]}; {remedy}")
+        lines = [f"{self.total:,} problems; {remedy}", *(f"  {message}" for message in self.found)]
+        if self.total > len(self.found):
+            lines.append(f"  ... and {self.total - len(self.found):,} more")
+        raise DataError("\n".join(lines))
+
+
+def nearest_name(name: str, valid: Iterable[str]) -> str:
+    """Return ``valid`` as a list to read, with the most likely meant name first.
+
+    >>> nearest_name("gap", ["snap", "gaps", "extent"])
+    "did you mean 'gaps'? (valid: extent, gaps, snap)"
+    """
+    names = sorted(valid)
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    listing = ", ".join(names)
+    return f"did you mean {close[0]!r}? (valid: {listing})" if close else f"valid: {listing}"

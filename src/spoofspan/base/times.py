@@ -1,0 +1,120 @@
+"""Time is int64 nanoseconds: converted once on entry, exact from there on.
+
+Floats are seconds and become ``rint(seconds * 1e9)``; int64 arrays are nanoseconds already.
+The k-th edge of a grid with spacing h (frames of a hop, points of a resolution) is ``rint(k * h * 1e9)`` in double
+precision, whether or not h is a whole number of nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.errors import Problems, UsageError
+
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+
+SECOND = 1_000_000_000
+# Longer times are a mistake in the data, and the bound keeps every intermediate sum of a chunk below 2**63.
+LONGEST = 2**60
+
+
+def duration_ns(seconds: float, name: str) -> int:
+    """Convert one argument given in seconds (a rule, a hop), naming it in the error.
+
+    >>> duration_ns(0.02, "hop")
+    20000000
+    """
+    try:
+        value = float(seconds)
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"{name} must be a number of seconds, not {seconds!r}") from None
+    if not np.isfinite(value) or abs(value) * 1e9 > LONGEST:
+        raise UsageError(f"{name} must be a finite number of seconds, not {seconds!r}")
+    return int(np.rint(value * 1e9))
+
+
+def times_ns(times: Any, name: str, place: Callable[[int], str] = "row {}".format) -> Int64:
+    """Convert an array of times: integers are nanoseconds (int64 is not copied), floats are seconds.
+
+    ``place`` says where row i of the array belongs, for the error message.
+    """
+    array = np.asarray(times)
+    if array.dtype == np.int64:
+        result: Int64 = array
+    elif array.dtype.kind in "iu":
+        result = array.astype(np.int64)
+    elif array.dtype.kind == "f":
+        seconds = array.astype(np.float64, copy=False)
+        bad = np.flatnonzero(~(np.abs(seconds) * 1e9 <= LONGEST))
+        problems = Problems()
+        problems.extend((f"{name}, {place(int(row))}: {seconds.flat[row]} s" for row in bad), bad.size)
+        problems.raise_if_any("times as floats must be seconds, finite and below 36 years")
+        result = np.rint(seconds * 1e9).astype(np.int64)
+    elif array.size == 0:
+        result = np.zeros(0, np.int64)
+    else:
+        raise UsageError(f"{name} must be int64 (nanoseconds) or float (seconds), not {array.dtype}")
+    if result.ndim != 1:
+        raise UsageError(f"{name} must be one-dimensional")
+    return result
+
+
+def grid_edges(k: Int64, spacing: float | Float64) -> Int64:
+    """Return the k-th edges of a grid, ``rint(k * spacing * 1e9)``.
+
+    >>> grid_edges(np.arange(4), 0.02).tolist()
+    [0, 20000000, 40000000, 60000000]
+    >>> grid_edges(np.arange(4), 1 / 30).tolist()
+    [0, 33333333, 66666667, 100000000]
+    """
+    edges: Int64 = np.rint(k * spacing * 1e9).astype(np.int64)
+    return edges
+
+
+def edges_before(times: Int64, spacing: float | Float64) -> Int64:
+    """Count the grid edges ``rint(k * spacing * 1e9)``, k = 0, 1, ..., that lie before each time.
+
+    >>> edges_before(np.array([0, 1, 20_000_000, 20_000_001]), 0.02).tolist()
+    [0, 1, 1, 2]
+    """
+    # The quotient is off by one at most; two exact comparisons with the edges themselves settle it.
+    count = np.maximum(np.ceil(times / (spacing * 1e9)).astype(np.int64), 0)
+    count -= (count > 0) & (grid_edges(np.maximum(count - 1, 0), spacing) >= times)
+    count += grid_edges(count, spacing) < times
+    return count
+
+
+def whole_ns(spacing: Float64, longest: int) -> bool:
+    """Tell whether every edge of these grids up to ``longest`` is exactly k times a whole number of ns.
+
+    Double rounding of ``k * spacing * 1e9`` stays below half a nanosecond up to about 17 days.
+    """
+    ns = np.rint(spacing * 1e9)
+    return bool(longest < 10**15 and (np.abs(spacing * 1e9 - ns) <= ns * 2.0**-51).all())
+
+
+def exact_sum(values: Int64) -> int:
+    """Sum int64 values of any total: the halves are summed apart, so nothing overflows below 2**31 values.
+
+    >>> exact_sum(np.full(32, 2**60))  == 2**65
+    True
+    """
+    high, low = values >> 32, values & 0xFFFFFFFF
+    return (int(high.sum()) << 32) + int(low.sum())
+
+
+def seconds_text(ns: int) -> str:
+    """Write a time for a person.
+
+    >>> seconds_text(1_234_000_000), seconds_text(1)
+    ('1.234 s', '0.000000001 s')
+    """
+    sign = "-" if ns < 0 else ""
+    whole, rest = divmod(abs(ns), SECOND)
+    fraction = f"{rest:09d}".rstrip("0").ljust(3, "0")
+    return f"{sign}{whole}.{fraction} s"

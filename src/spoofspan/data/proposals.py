@@ -1,0 +1,89 @@
+"""Proposals: ranges that a system believes to be spoofed, each with a confidence; they may overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spoofspan.base.columns import check_offsets, check_ranges, offsets_of, place_of, seconds_column, utterance_ids
+from spoofspan.base.errors import Problems, UsageError
+from spoofspan.base.times import Float64, Int64, times_ns
+
+if TYPE_CHECKING:
+    from spoofspan.formats.sources import Where
+
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """Proposals of a corpus, as columns: rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+
+    A high confidence means spoof. Times are int64 nanoseconds. The order of the rows is kept.
+    """
+
+    utterances: tuple[str, ...]
+    offsets: Int64
+    confidences: Float64
+    starts: Int64
+    ends: Int64
+
+    @classmethod
+    def from_ranges(cls, ranges: Mapping[str, Iterable[tuple[float, float, float]]]) -> Proposals:
+        """Build from a dict: utterance -> ``(start, end, confidence)``, times in seconds.
+
+        >>> Proposals.from_ranges({"u1": [(1.0, 2.0, 0.9), (0.0, 0.5, 0.2)], "u2": []})
+        Proposals(2 utterances, 2 proposals)
+        """
+        by_utterance = {utt: list(rows) for utt, rows in ranges.items()}
+        rows = [(utt, row) for utt, listed in by_utterance.items() for row in listed]
+        for utt, row in rows:
+            if len(row) != 3:
+                raise UsageError(f"utterance {utt!r}: a proposal is (start, end, confidence), not {row!r}")
+        offsets = offsets_of([len(listed) for listed in by_utterance.values()])
+        ids = tuple(by_utterance)
+        starts, ends = (
+            times_ns(seconds_column(rows, i, name), name, lambda row: place_of(ids, offsets, row, "proposal"))
+            for i, name in enumerate(("start", "end"))
+        )
+        return cls(ids, offsets, seconds_column(rows, 2, "confidence"), starts, ends)
+
+    def __post_init__(self) -> None:
+        ids = utterance_ids(self.utterances)
+        object.__setattr__(self, "utterances", ids)
+        object.__setattr__(self, "offsets", check_offsets(self.offsets, len(ids), self.confidences.size))
+        if not self.confidences.size == self.starts.size == self.ends.size:
+            raise UsageError("give one confidence, one start and one end per proposal")
+        if self.starts.dtype != np.int64 or self.ends.dtype != np.int64:
+            raise UsageError("starts and ends must be int64 (nanoseconds)")
+
+        def place(row: int) -> str:
+            return place_of(ids, self.offsets, row, "proposal")
+
+        if self.confidences.size and np.isnan(self.confidences.min()):
+            bad = np.flatnonzero(np.isnan(self.confidences))
+            problems = Problems()
+            problems.extend((f"{place(int(row))}: the confidence is NaN" for row in bad), bad.size)
+            problems.raise_if_any("find out why the system gave no number there")
+        check_ranges(self.starts, self.ends, place)
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    def __repr__(self) -> str:
+        utterances = f"{len(self):,} utterance{'s' * (len(self) != 1)}"
+        rows = f"{self.confidences.size:,} proposal{'s' * (self.confidences.size != 1)}"
+        return f"Proposals({utterances}, {rows})"
+
+
+def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) -> Proposals:
+    """Read proposals from JSON files of AV-Deepfake1M or LAV-DF.
+
+    Times are seconds, or with ``fps`` frame numbers at so many frames per second (1 = seconds).
+    """
+    from spoofspan.formats.catalogue import PROPOSAL_FORMATS
+    from spoofspan.formats.reading import read_with
+    from spoofspan.formats.registry import ReadOptions
+
+    return read_with(PROPOSAL_FORMATS, where, "proposals", ReadOptions(fps=fps))

@@ -1,0 +1,286 @@
+"""References: who is spoofed when, for a whole corpus.
+
+Half-open ranges per utterance, each labelled bona fide, spoof or non-speech, with an optional *kind* (the attack, the
+generator, the editor), and each utterance's duration if it is known::
+
+    u1  [0.00            1.20)[1.20      2.00)      duration 2.00
+         bona fide            spoof, kind A07
+
+Building checks what is wrong under every rule (ranges that end before they start, different labels at the same time).
+What is wrong under some rules only (gaps, ranges past the duration) is judged when measuring, see
+:mod:`spoofspan.mass.labelling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.columns import (
+    check_offsets,
+    check_ranges,
+    offsets_of,
+    place_of,
+    rows_of,
+    seconds_column,
+    tidy_rows,
+    utterance_ids,
+    utterance_of_rows,
+    within_utterances,
+)
+from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
+from spoofspan.base.times import LONGEST, Int64, duration_ns, exact_sum, seconds_text, times_ns
+
+BONA_FIDE, SPOOF, NONSPEECH = 0, 1, 2
+LABELS = ("bonafide", "spoof", "nonspeech")
+
+Labels = npt.NDArray[np.int8]
+Range = tuple[float, float, str] | tuple[float, float, str, str | None]
+
+
+@dataclass(frozen=True, eq=False)
+class References:
+    """Labelled ranges of a corpus, as columns. Build with :meth:`from_ranges` or :meth:`from_columns`.
+
+    >>> references = References.from_ranges({"u1": [(0.0, 1.2, "bonafide"), (1.2, 2.0, "spoof", "A07")]})
+    >>> references
+    References(1 utterance, 2 ranges: 1.200 s bona fide, 0.800 s spoof)
+    """
+
+    utterances: tuple[str, ...]
+    offsets: Int64
+    starts: Int64
+    ends: Int64
+    labels: Labels
+    durations: Int64 | None = None
+    kinds: npt.NDArray[np.int32] | None = None
+    kind_names: tuple[str, ...] = ()
+    snap: int = 0
+    names_both_classes: bool = True  # not so in a file that lists spoofs only
+    dropped_empty: int = 0
+
+    @classmethod
+    def from_ranges(
+        cls,
+        ranges: Mapping[str, Iterable[Range]],
+        durations: Mapping[str, float] | None = None,
+        *,
+        snap: float = 0.0,
+    ) -> References:
+        """Build from a dict: utterance -> ``(start, end, label)`` or ``(start, end, label, kind)``, in seconds.
+
+        Utterances that only ``durations`` lists belong to the corpus too, without any range.
+        ``snap`` is how far (in seconds) edges may miss each other because the source rounded them.
+        """
+        by_utterance = {utt: list(rows) for utt, rows in ranges.items()}
+        for utt in durations or ():
+            by_utterance.setdefault(utt, [])
+        rows = [(utt, row) for utt, listed in by_utterance.items() for row in listed]
+        problems = Problems()
+        codes: list[int] = []
+        kinds: list[str | None] = []
+        for utt, row in rows:
+            if not 3 <= len(row) <= 4:
+                raise UsageError(f"utterance {utt!r}: a range is (start, end, label[, kind]), not {row!r}")
+            code = LABELS.index(row[2]) if row[2] in LABELS else -1
+            if code < 0:
+                problems.add(f"utterance {utt!r}: unknown label {row[2]!r}, {nearest_name(row[2], LABELS)}")
+            codes.append(code)
+            kinds.append(row[3] if len(row) == 4 else None)
+        problems.raise_if_any("use these labels, and the fourth place of a range for its kind")
+        missing = [utt for utt in by_utterance if durations is not None and utt not in durations]
+        problems.extend((f"utterance {utt!r} has no duration" for utt in missing), len(missing))
+        problems.raise_if_any("give a duration for every utterance, or none at all")
+        return cls.from_columns(
+            list(by_utterance),
+            None if durations is None else np.array([durations[utt] for utt in by_utterance], np.float64),
+            offsets_of([len(listed) for listed in by_utterance.values()]),
+            seconds_column(rows, 0, "start"),
+            seconds_column(rows, 1, "end"),
+            labels=np.array(codes, np.int8),
+            kinds=kinds if any(kind is not None for kind in kinds) else None,
+            snap=snap,
+        )
+
+    @classmethod
+    def from_columns(
+        cls,
+        utterances: Sequence[str] | npt.NDArray[Any],
+        durations: npt.ArrayLike | None,
+        offsets: npt.ArrayLike,
+        starts: npt.ArrayLike,
+        ends: npt.ArrayLike,
+        is_spoof: npt.ArrayLike | None = None,
+        *,
+        labels: npt.ArrayLike | None = None,
+        kinds: Sequence[str | None] | None = None,
+        snap: float = 0.0,
+    ) -> References:
+        """Build from flat arrays: rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+
+        Int64 times are nanoseconds and are not copied, float times are seconds. Classes are given as ``is_spoof``
+        or as ``labels`` (0 bona fide, 1 spoof, 2 non-speech).
+        """
+        ids = utterance_ids(utterances)
+        label = _label_codes(is_spoof, labels)
+        offset = check_offsets(offsets, len(ids), label.size)
+
+        def place(row: int) -> str:
+            return place_of(ids, offset, row, "range")
+
+        start, end = times_ns(starts, "start", place), times_ns(ends, "end", place)
+        if not start.size == end.size == label.size:
+            raise UsageError(f"{start.size} starts, {end.size} ends and {label.size} labels are not one per range")
+        if kinds is not None and len(kinds) != start.size:
+            raise UsageError(f"{len(kinds)} kinds for {start.size} ranges; give one (or None) for each")
+        duration = None
+        if durations is not None:
+            duration = times_ns(durations, "duration", lambda row: f"utterance {ids[row]!r}")
+        if duration is not None:
+            _check_durations(ids, duration)
+        kind, kind_names = _kind_codes(kinds)
+        check_ranges(start, end, place)
+        raw = cls(ids, offset, start, end, label, duration, kind, kind_names, duration_ns(snap, "snap"))
+        tidy = raw._tidied()
+        tidy._check_overlaps()
+        both = bool((tidy.labels == BONA_FIDE).any() and (tidy.labels == SPOOF).any())
+        return replace(tidy, names_both_classes=both)
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    def __repr__(self) -> str:
+        seconds = [
+            f"{seconds_text(exact_sum(self.range_durations[self.labels == code]))} {name}"
+            for code, name in enumerate(("bona fide", "spoof", "non-speech"))
+            if (self.labels == code).any()
+        ]
+        count = f"{len(self):,} utterance{'s' * (len(self) != 1)}, {self.starts.size:,} ranges"
+        return f"References({count}: {', '.join(seconds)})" if seconds else f"References({count})"
+
+    @property
+    def range_durations(self) -> Int64:
+        """How long each range lasts, in ns."""
+        return self.ends - self.starts
+
+    def take(self, chosen: Int64) -> References:
+        """Keep chosen utterances, in that order."""
+        rows, offsets = rows_of(self.offsets, chosen)
+        return replace(
+            self._with_rows(rows, offsets),
+            utterances=tuple(self.utterances[i] for i in chosen.tolist()),
+            durations=None if self.durations is None else self.durations[chosen],
+        )
+
+    def _with_rows(self, rows: Int64, offsets: Int64) -> References:
+        return replace(
+            self,
+            offsets=offsets,
+            starts=self.starts[rows],
+            ends=self.ends[rows],
+            labels=self.labels[rows],
+            kinds=None if self.kinds is None else self.kinds[rows],
+        )
+
+    def _tidied(self) -> References:
+        """Sort the ranges of each utterance and drop the empty ones."""
+        rows, offsets, dropped = tidy_rows(self.offsets, self.starts, self.ends)
+        return self if rows is None else replace(self._with_rows(rows, offsets), dropped_empty=dropped)
+
+    def _check_overlaps(self) -> None:
+        """Different labels at the same time are an error, unless the edges only miss each other by ``snap``."""
+        over = self.ends[:-1] - self.starts[1:]
+        inside = within_utterances(self.offsets, over > 0)
+        # where ends never fall and neighbours overlap by no more than that, nothing else can overlap by more
+        inside &= (over > self.snap) | (self.ends[1:] < self.ends[:-1])
+        if not inside.any():
+            return
+        clashing = [
+            (utt, row, other)
+            for i in np.unique(utterance_of_rows(self.offsets)[1:][inside])
+            for utt, row, other in self._clashes(int(i))
+        ]
+        problems = Problems()
+        problems.extend(
+            (
+                f"utterance {utt!r}: {self._describe(other)} and {self._describe(row)} overlap"
+                for utt, row, other in clashing
+            ),
+            len(clashing),
+        )
+        problems.raise_if_any("give every instant one label")
+
+    def _clashes(self, utterance: int) -> Iterable[tuple[str, int, int]]:
+        """Find, in one utterance, ranges that begin more than ``snap`` before the end of one of another label."""
+        last_of: dict[int, int] = {}
+        for row in range(int(self.offsets[utterance]), int(self.offsets[utterance + 1])):
+            label = int(self.labels[row])
+            for other_label, other in last_of.items():
+                if other_label != label and self.ends[other] - self.starts[row] > self.snap:
+                    yield self.utterances[utterance], row, other
+            if label not in last_of or self.ends[row] > self.ends[last_of[label]]:
+                last_of[label] = row
+
+    def _describe(self, row: int) -> str:
+        start, end = int(self.starts[row]), int(self.ends[row])
+        return f"{LABELS[self.labels[row]]} [{seconds_text(start)}, {seconds_text(end)})"
+
+
+def _label_codes(is_spoof: npt.ArrayLike | None, labels: npt.ArrayLike | None) -> Labels:
+    if (is_spoof is None) == (labels is None):
+        raise UsageError("give either is_spoof or labels")
+    if is_spoof is not None:
+        flags = np.asarray(is_spoof)
+        if flags.size == 0:
+            return np.zeros(0, np.int8)
+        if flags.dtype != bool:
+            raise UsageError(f"is_spoof must be an array of bool, not {flags.dtype}; other codes go into labels=")
+        return flags.view(np.int8)
+    codes = np.asarray(labels)
+    if codes.size and (codes.dtype.kind not in "iu" or codes.min() < BONA_FIDE or codes.max() > NONSPEECH):
+        raise UsageError("labels must be integers: 0 bona fide, 1 spoof, 2 non-speech")
+    return codes.astype(np.int8, copy=False)
+
+
+def _kind_codes(
+    kinds: Sequence[str | None] | None,
+) -> tuple[npt.NDArray[np.int32] | None, tuple[str, ...]]:
+    if kinds is None:
+        return None, ()
+    names = tuple(sorted({str(kind) for kind in kinds if kind is not None}))
+    code = {name: i for i, name in enumerate(names)}
+    return np.array([-1 if kind is None else code[str(kind)] for kind in kinds], np.int32), names
+
+
+def _check_durations(ids: Sequence[str], durations: Int64) -> None:
+    if durations.size != len(ids):
+        raise UsageError(f"{durations.size} durations for {len(ids)} utterances; give one for each")
+    bad = np.flatnonzero((durations <= 0) | (durations > LONGEST))
+    problems = Problems()
+    problems.extend(
+        (f"utterance {ids[i]!r}: duration {seconds_text(int(durations[i]))}" for i in bad.tolist()), bad.size
+    )
+    problems.raise_if_any("a duration must be positive and below 36 years")
+
+
+def durations_of(source: Mapping[str, float] | References, utterances: Sequence[str]) -> Int64:
+    """Look up the duration (ns) of each utterance in a dict (seconds) or in references."""
+    if isinstance(source, References):
+        if source.durations is None:
+            raise UsageError("these references have no durations; build them with durations=")
+        known: dict[str, int] = dict(zip(source.utterances, source.durations.tolist(), strict=True))
+    else:
+        known = {utt: duration_ns(value, f"duration of {utt!r}") for utt, value in source.items()}
+    missing = [utt for utt in utterances if utt not in known]
+    if missing:
+        problems = Problems()
+        problems.extend((f"utterance {utt!r} has no duration" for utt in missing), len(missing))
+        problems.raise_if_any("give a duration for every utterance")
+    result = np.array([known[utt] for utt in utterances], np.int64)
+    if result.size and result.min() < 0:
+        raise DataError(f"utterance {utterances[int(result.argmin())]!r}: its duration is negative; correct it")
+    return result

@@ -1,0 +1,333 @@
+"""Scores: what a system said, a piecewise-constant function of time per utterance.
+
+Two layouts: uniform **frames** (a hop, an optional start, an optional window longer than the hop)::
+
+    u1  |0.9|0.8|0.7|-0.2|-0.4|      frame k is [start + rint(k * hop * 1e9), start + rint((k + 1) * hop * 1e9))
+
+or **ranges** of any length::
+
+    u1  [0.00  0.9  0.70)[0.70       -0.4       2.00)
+
+Scores are compared as given (float16, float32, float64; integers become float64) and never rescaled. Which end of the
+scale means bona fide is never guessed: ``higher="bonafide"`` or ``higher="spoof"``.
+
+Hard **decisions** are ranges of score 0 (spoof) and 1 (bona fide) that know what they are: they have errors at the
+threshold 0.5, but no EER.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.columns import (
+    check_offsets,
+    check_ranges,
+    offsets_of,
+    place_of,
+    rows_of,
+    seconds_column,
+    tidy_rows,
+    utterance_ids,
+)
+from spoofspan.base.errors import DataError, Problems, UndefinedMeasureError, UsageError, nearest_name
+from spoofspan.base.times import LONGEST, Float64, Int64, duration_ns, seconds_text, times_ns
+
+if TYPE_CHECKING:
+    from spoofspan.data.references import References
+
+Higher = Literal["bonafide", "spoof"]
+Values = npt.NDArray[np.floating[Any]]
+# The score that stands for a hard decision; a threshold of 0.5 gives the decision back.
+DECISIONS = {"spoof": 0.0, "bonafide": 1.0}
+DECISION_THRESHOLD = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of a corpus, as columns. Build with :meth:`from_frames`, :meth:`from_ranges` or :meth:`from_columns`.
+
+    >>> Scores.from_frames({"u1": np.float32([0.9, 0.8, -0.4])}, hop=0.02, higher="bonafide")
+    Scores(1 utterance, 3 frames of 20 ms, float32, higher = bonafide)
+    """
+
+    utterances: tuple[str, ...]
+    offsets: Int64
+    values: Values
+    higher: Higher
+    # frames: one hop (seconds) and one origin (ns) per utterance
+    hops: Float64 | None = None
+    origins: Int64 | None = None
+    window: float | None = None  # seconds; None where it is the hop in every utterance
+    # ranges: one start and one end (ns) per value
+    starts: Int64 | None = None
+    ends: Int64 | None = None
+    dropped_empty: int = 0
+    decisions: bool = False  # the values are hard decisions, see from_decisions
+
+    @classmethod
+    def from_frames(
+        cls,
+        frames: Mapping[str, npt.ArrayLike],
+        hop: float | Mapping[str, float],
+        *,
+        higher: Higher,
+        start: float | Mapping[str, float] = 0.0,
+        window: float | None = None,
+    ) -> Scores:
+        """Build from a dict: utterance -> one score per frame. ``hop``, ``start`` and ``window`` are in seconds."""
+        # each array is checked before they are joined: joined, integers and decisions would turn into floats
+        arrays = {utt: _numbers(values, f"utterance {utt!r}: ") for utt, values in frames.items()}
+        return cls.from_columns(
+            list(arrays),
+            offsets_of([array.size for array in arrays.values()]),
+            _concatenate(list(arrays.values())),
+            hop=[_of(hop, utt, "hop") for utt in arrays],
+            start=[_of(start, utt, "start") for utt in arrays],
+            window=window,
+            higher=higher,
+        )
+
+    @classmethod
+    def from_ranges(cls, ranges: Mapping[str, Iterable[tuple[float, float, float]]], *, higher: Higher) -> Scores:
+        """Build from a dict: utterance -> ``(start, end, score)``, times in seconds."""
+        by_utterance = {utt: list(rows) for utt, rows in ranges.items()}
+        rows = [(utt, row) for utt, listed in by_utterance.items() for row in listed]
+        values = [_numbers([row[2]], f"utterance {utt!r}: ") for utt, row in rows]
+        return cls.from_columns(
+            list(by_utterance),
+            offsets_of([len(listed) for listed in by_utterance.values()]),
+            _concatenate(values),
+            starts=seconds_column(rows, 0, "start"),
+            ends=seconds_column(rows, 1, "end"),
+            higher=higher,
+        )
+
+    @classmethod
+    def from_decisions(cls, decisions: Mapping[str, Iterable[tuple[float, float, str]]]) -> Scores:
+        """Build from hard decisions: utterance -> ``(start, end, "spoof" or "bonafide")``, times in seconds.
+
+        They have no EER, since there is no threshold to move. ``error_curve(references, decisions).at(0.5)`` has the
+        errors and rates of the decisions as they are.
+
+        >>> Scores.from_decisions({"u1": [(0.0, 0.7, "bonafide"), (0.7, 2.0, "spoof")]})
+        Scores(1 utterance, 2 ranges, hard decisions)
+        """
+        scored = {
+            utt: [(start, end, _decision(label, utt)) for start, end, label in rows] for utt, rows in decisions.items()
+        }
+        decided = replace(cls.from_ranges(scored, higher="bonafide"), decisions=True)
+        decided._check_contradictions()
+        return decided
+
+    @classmethod
+    def from_columns(
+        cls,
+        utterances: Sequence[str] | npt.NDArray[Any],
+        offsets: npt.ArrayLike,
+        values: npt.ArrayLike,
+        *,
+        higher: Higher,
+        hop: float | npt.ArrayLike | None = None,
+        start: float | npt.ArrayLike = 0.0,
+        window: float | None = None,
+        starts: npt.ArrayLike | None = None,
+        ends: npt.ArrayLike | None = None,
+    ) -> Scores:
+        """Build from flat arrays, without a copy: rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+
+        Give ``hop`` for frames (seconds; one, or one per utterance), or ``starts`` and ``ends`` for ranges (one per
+        row; int64 nanoseconds, or floats in seconds).
+        """
+        if higher not in ("bonafide", "spoof"):
+            raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {higher!r}")
+        ids = utterance_ids(utterances)
+        numbers = _numbers(values)
+        offset = check_offsets(offsets, len(ids), numbers.size)
+
+        def place(row: int) -> str:
+            return place_of(ids, offset, row, "score")
+
+        # min() is NaN where any value is, and far cheaper than looking at each
+        if numbers.size and np.isnan(numbers.min()):
+            bad = np.flatnonzero(np.isnan(numbers))
+            problems = Problems()
+            problems.extend((f"{place(int(row))} is NaN" for row in bad), bad.size)
+            problems.raise_if_any("find out why the system gave no number there")
+        if hop is not None:
+            if starts is not None or ends is not None:
+                raise UsageError("give hop (frames) or starts and ends (ranges), not both")
+            hops = _per_utterance(hop, ids, "hop")
+            if not ((hops >= 1e-9) & (hops <= LONGEST / 1e9)).all():
+                raise UsageError("hop must be positive and below 36 years: the spacing of the scores in seconds")
+            origins = np.array([0], np.int64) if np.isscalar(start) and not start else None
+            if origins is None:
+                seconds = _per_utterance(start, ids, "start")
+                if not (np.abs(seconds) <= LONGEST / 1e9).all():
+                    raise UsageError(
+                        "start must be finite and below 36 years: where the first frame begins, in seconds"
+                    )
+                origins = np.rint(seconds * 1e9).astype(np.int64)
+            return cls(ids, offset, numbers, higher, hops, np.broadcast_to(origins, len(ids)), _window(window, hops))
+        if starts is None or ends is None:
+            raise UsageError("scores need a time: give hop= (frames) or starts= and ends= (ranges)")
+        if window is not None or not (np.isscalar(start) and not start):
+            raise UsageError("start= and window= belong to frames; ranges have their own starts and ends")
+        first, last = times_ns(starts, "start", place), times_ns(ends, "end", place)
+        if not first.size == last.size == numbers.size:
+            raise UsageError(f"{first.size} starts and {last.size} ends for {numbers.size} scores; give one each")
+        check_ranges(first, last, lambda row: place_of(ids, offset, row, "range"))
+        return cls(ids, offset, numbers, higher, starts=first, ends=last)._tidied()
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    def __repr__(self) -> str:
+        if self.hops is None:
+            rows = f"{self.values.size:,} ranges"
+        else:
+            spread = np.unique(self.hops)
+            rows = f"{self.values.size:,} frames of " + (
+                f"{spread[0] * 1000:g} ms" if spread.size == 1 else f"{spread[0] * 1000:g} to {spread[-1] * 1000:g} ms"
+            )
+        utterances = f"{len(self):,} utterance{'s' * (len(self) != 1)}"
+        if self.decisions:
+            return f"Scores({utterances}, {rows}, hard decisions)"
+        return f"Scores({utterances}, {rows}, {self.values.dtype}, higher = {self.higher})"
+
+    @property
+    def hop(self) -> float | None:
+        """The coarsest hop in seconds (None for ranges)."""
+        return None if self.hops is None else float(self.hops.max())
+
+    def resample(self, resolution: float, durations: Mapping[str, float] | References | None = None) -> Scores:
+        """Re-sample to uniform frames of another resolution, as in the paper.
+
+        A frame's score is the lowest (in bona fide polarity) of the ranges it overlaps: duplication where the
+        resolution is finer, minimum where it is coarser. With ``durations``, what lies past the end of an utterance
+        does not count; a tail without scores stays without.
+
+        >>> scores = Scores.from_frames({"u1": [0.9, 0.2, 0.4]}, hop=0.02, higher="bonafide")
+        >>> scores.resample(0.04).values.tolist(), scores.resample(0.01).values.tolist()
+        ([0.2, 0.4], [0.9, 0.9, 0.2, 0.2, 0.4, 0.4])
+        """
+        from spoofspan.mass.resample import resample
+
+        # the lowest of 0 and 1 is a decision again
+        return replace(resample(self, resolution, durations), decisions=self.decisions)
+
+    def refuse_decisions(self, what: str) -> None:
+        """Refuse hard decisions where every threshold counts."""
+        if self.decisions:
+            raise UndefinedMeasureError(
+                f"{what} needs scores, and these are hard decisions: there is no threshold to move; give the system's "
+                "scores, or take the errors of the decisions as they are: error_curve(references, decisions).at(0.5), "
+                "errors_by_utterance(references, decisions, 0.5)"
+            )
+
+    def take(self, chosen: Int64) -> Scores:
+        """Keep chosen utterances, in that order."""
+        if chosen.size and (np.diff(chosen) == 1).all():  # neighbours need no copy
+            first, last = int(chosen[0]), int(chosen[-1]) + 1
+            offsets = self.offsets[first : last + 1] - self.offsets[first]
+            kept = self._with_rows(slice(int(self.offsets[first]), int(self.offsets[last])), offsets)
+        else:
+            kept = self._with_rows(*rows_of(self.offsets, chosen))
+        return replace(
+            kept,
+            utterances=tuple(self.utterances[i] for i in chosen.tolist()),
+            hops=None if self.hops is None else self.hops[chosen],
+            origins=None if self.origins is None else self.origins[chosen],
+        )
+
+    def _with_rows(self, rows: Int64 | slice, offsets: Int64) -> Scores:
+        return replace(
+            self,
+            offsets=offsets,
+            values=self.values[rows],
+            starts=None if self.starts is None else self.starts[rows],
+            ends=None if self.ends is None else self.ends[rows],
+        )
+
+    def _tidied(self) -> Scores:
+        """Sort the ranges of each utterance and drop the empty ones."""
+        rows, offsets, dropped = tidy_rows(self.offsets, cast(Int64, self.starts), cast(Int64, self.ends))
+        return self if rows is None else replace(self._with_rows(rows, offsets), dropped_empty=dropped)
+
+    def _check_contradictions(self) -> None:
+        """Refuse two decisions on the same time."""
+        problems = Problems()
+        starts, ends = cast(Int64, self.starts).tolist(), cast(Int64, self.ends).tolist()
+        for i, utterance in enumerate(self.utterances):
+            until = dict.fromkeys(DECISIONS.values(), 0)
+            for row in range(int(self.offsets[i]), int(self.offsets[i + 1])):
+                value = float(self.values[row])
+                if starts[row] < until[1.0 - value]:
+                    problems.add(f"utterance {utterance!r}: two decisions on the time from {seconds_text(starts[row])}")
+                until[value] = max(until[value], ends[row])
+        problems.raise_if_any("decide every instant once")
+
+
+def _decision(label: str, utterance: str) -> float:
+    if label not in DECISIONS:
+        raise UsageError(f"utterance {utterance!r}: no decision {label!r}: {nearest_name(label, DECISIONS)}")
+    return DECISIONS[label]
+
+
+def _concatenate(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    filled = [array for array in arrays if array.size]
+    return np.concatenate(filled) if filled else np.zeros(0)
+
+
+def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
+    """Take scores as they are; integers become float64 if that loses nothing."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise UsageError(f"{place}scores must be one-dimensional, not {array.shape}")
+    if not array.size and array.dtype.kind not in "fiu":
+        return np.zeros(0)
+    if array.dtype in (np.float16, np.float32, np.float64):
+        return array
+    if array.dtype == bool:
+        raise UsageError(
+            f"{place}these scores are hard decisions (bool); an EER needs scores that say how likely a spoof is "
+            "(errors of decisions: Scores.from_decisions)"
+        )
+    if array.dtype.kind in "iu":
+        if array.size and (int(array.max()) > 2**53 or int(array.min()) < -(2**53)):
+            row = int(np.flatnonzero((array > 2**53) | (array < -(2**53)))[0])
+            where = f"{place.removesuffix(': ')}, score {row}" if place else f"score {row}"
+            raise DataError(f"{where}: integers beyond 2**53 do not fit into float64; rescale them")
+        return array.astype(np.float64)
+    raise UsageError(f"{place}scores must be float16, float32, float64 or integers, not {array.dtype}")
+
+
+def _of(value: float | Mapping[str, float], utterance: str, name: str) -> float:
+    if not isinstance(value, Mapping):
+        return value
+    if utterance not in value:
+        raise DataError(f"utterance {utterance!r} has no {name}; give one for every utterance, or one for all")
+    return value[utterance]
+
+
+def _per_utterance(value: float | npt.ArrayLike, ids: Sequence[str], name: str) -> Float64:
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} must be a number of seconds, not {value!r}") from None
+    if array.ndim > 1 or (array.ndim == 1 and array.size != len(ids)):
+        raise UsageError(f"{name} must be one number, or one per utterance")
+    return np.broadcast_to(array, len(ids))
+
+
+def _window(window: float | None, hops: Float64) -> float | None:
+    """Check a window; it is None where it is nothing but the hop."""
+    if window is None:
+        return None
+    if duration_ns(window, "window") <= 0:
+        raise UsageError("window must be positive: the length of time under each score in seconds")
+    return None if bool((hops == window).all()) else float(window)

@@ -1,0 +1,67 @@
+"""Utterance scores: what a system said of each utterance as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spoofspan.base.columns import utterance_ids
+from spoofspan.base.errors import Problems, UsageError
+from spoofspan.base.times import Float64, Int64
+from spoofspan.data.scores import Higher
+from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.sources import Where
+
+
+@dataclass(frozen=True, eq=False)
+class UtteranceScores:
+    """One score per utterance.
+
+    >>> UtteranceScores(("u1", "u2"), np.array([0.9, -0.4]), higher="bonafide")
+    UtteranceScores(2 utterances, higher = bonafide)
+    """
+
+    utterances: tuple[str, ...]
+    values: Float64
+    higher: Higher
+
+    def __post_init__(self) -> None:
+        if self.higher not in ("bonafide", "spoof"):
+            raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {self.higher!r}")
+        object.__setattr__(self, "utterances", utterance_ids(self.utterances))
+        object.__setattr__(self, "values", np.asarray(self.values, np.float64))
+        if self.values.shape != (len(self.utterances),):
+            raise UsageError(f"{len(self.utterances)} utterances need as many scores, not {self.values.shape}")
+        bad = np.flatnonzero(np.isnan(self.values))
+        problems = Problems()
+        problems.extend((f"the score of utterance {self.utterances[i]!r} is NaN" for i in bad), bad.size)
+        problems.raise_if_any("find out why the system gave no number there")
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    def take(self, chosen: Int64) -> UtteranceScores:
+        """Keep chosen utterances, in that order."""
+        return UtteranceScores(tuple(self.utterances[i] for i in chosen), self.values[chosen], self.higher)
+
+    def __repr__(self) -> str:
+        return f"UtteranceScores({len(self):,} utterance{'s' * (len(self) != 1)}, higher = {self.higher})"
+
+
+def read_utterance_scores(
+    where: Where | Sequence[Where],
+    format: str | None = None,
+    *,
+    column: str | None = None,
+    higher: Higher | None = None,
+) -> UtteranceScores:
+    """Read utterance scores from a file, a folder, a glob, an address, ``-`` or several of these.
+
+    ``format`` names the format where its content does not; ``column`` chooses one of several scores.
+    """
+    from spoofspan.formats.catalogue import UTTERANCE_SCORE_FORMATS
+    from spoofspan.formats.reading import read_with
+
+    return read_with(UTTERANCE_SCORE_FORMATS, where, format, ReadOptions(higher=higher, column=column))

@@ -1,0 +1,379 @@
+"""Breakdowns: which attacks, speakers, lengths and boundaries carry the error of a system.
+
+Every group is measured as a corpus of its own (its own EER, say), and next to it stands how much of the error of the
+whole corpus it carries, at the threshold of the whole corpus. A group without one of the classes has no EER: it says
+so, and still has its share of the error.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.columns import utterance_of_rows
+from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError
+from spoofspan.base.times import Int64, duration_ns
+from spoofspan.data.references import SPOOF, References
+from spoofspan.data.rules import Regions
+from spoofspan.data.scores import Scores
+from spoofspan.evaluation.evaluate import threshold_of_decisions
+from spoofspan.evaluation.measurement import Measure, Measurement
+from spoofspan.evaluation.plan import Plan, plan_measure
+from spoofspan.evaluation.signature import Inputs, Signature
+from spoofspan.mass.ranges import LaidOver
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.per_utterance import UtteranceErrors, errors_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from spoofspan.data.rules import RuleArguments
+
+LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds
+DISTANCES = (0.02, 0.04, 0.08, 0.16)  # seconds
+FOREVER = 1e8  # seconds; no utterance is as long
+Signer = Callable[[], Signature]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A part of a corpus: its own value, and how much of the whole corpus's error it carries."""
+
+    name: str
+    utterances: int
+    bona_fide_seconds: float
+    spoof_seconds: float
+    error_seconds: float
+    share_of_error: float  # NaN where there is no error at all
+    measurement: Measurement | None
+    reason: str = ""  # why there is no value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "name": self.name,
+            "utterances": self.utterances,
+            "bona_fide_seconds": self.bona_fide_seconds,
+            "spoof_seconds": self.spoof_seconds,
+            "error_seconds": self.error_seconds,
+            "share_of_error": self.share_of_error,
+            "value": None if self.measurement is None else self.measurement.value,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """The groups of a corpus, by something."""
+
+    by: str
+    measure: str
+    threshold: float
+    groups: tuple[Group, ...]
+    about: str = ""
+
+    def __getitem__(self, name: str) -> Group:
+        for group in self.groups:
+            if group.name == name:
+                return group
+        raise KeyError(name)
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        from spoofspan.report.results import breakdown_table
+
+        return breakdown_table(self).render("html")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "by": self.by,
+            "measure": self.measure,
+            "threshold": self.threshold,
+            "groups": [group.to_dict() for group in self.groups],
+        }
+
+
+def by_column(
+    references: References,
+    scores: Scores,
+    column: Mapping[str, str],
+    *,
+    name: str = "column",
+    measure: str = "range-eer",
+    **arguments: Unpack[RuleArguments],
+) -> Breakdown:
+    """Break down by a value that every utterance has (speaker, codec, language): utterance -> value."""
+    whole = _Whole(references, scores, measure, arguments)
+    missing = [utt for utt in whole.utterances if utt not in column]
+    if missing:
+        raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
+    rows: dict[str, list[int]] = {}
+    for row, utt in enumerate(whole.utterances):
+        rows.setdefault(column[utt], []).append(row)
+    groups = [whole.group(value, np.array(rows[value], np.int64)) for value in sorted(rows)]
+    return Breakdown(name, measure, whole.point.threshold, tuple(groups))
+
+
+def by_kind(
+    references: References, scores: Scores, *, measure: str = "range-eer", **arguments: Unpack[RuleArguments]
+) -> Breakdown:
+    """Break down by the kind of the spoofed ranges: each attack against all bona fide time."""
+    if references.kinds is None:
+        raise UsageError("these references have no kinds; give RTTM with attack names, or a column 'kind'")
+    codes = references.kinds
+    names = [
+        *references.kind_names,
+        *(["(no kind)"] if bool(((codes < 0) & (references.labels == SPOOF)).any()) else []),
+    ]
+    chosen = [(name, codes == (i if i < len(references.kind_names) else -1)) for i, name in enumerate(names)]
+    return _by_ranges("kind", references, scores, chosen, measure, arguments)
+
+
+def by_length(
+    references: References,
+    scores: Scores,
+    *,
+    edges: Sequence[float] = LENGTHS,
+    measure: str = "range-eer",
+    **arguments: Unpack[RuleArguments],
+) -> Breakdown:
+    """Break down by the length of the spoofed ranges (``edges`` in seconds), each against all bona fide time."""
+    bounds = [0, *(duration_ns(edge, "edge") for edge in edges), np.iinfo(np.int64).max]
+    lengths = references.range_durations
+    chosen = []
+    for low, high in pairwise(bounds):
+        name = f"under {high / 1e9:g} s" if not low else f"{low / 1e9:g} s and more" if high == bounds[-1] else ""
+        chosen.append((name or f"{low / 1e9:g} to {high / 1e9:g} s", (lengths >= low) & (lengths < high)))
+    return _by_ranges("length", references, scores, chosen, measure, arguments)
+
+
+def by_boundary(
+    references: References,
+    scores: Scores,
+    *,
+    distances: Sequence[float] = DISTANCES,
+    measure: str = "range-eer",
+    **arguments: Unpack[RuleArguments],
+) -> Breakdown:
+    """Break down by the distance from the nearest true boundary: how much of the error lies within each.
+
+    A group's value is that of the time *outside* its distance, as with a collar of it.
+    """
+    whole = _Whole(references, scores, measure, arguments)
+    rest = whole.measured
+    groups = []
+    for distance in distances:
+        outside = _Whole(references, scores, measure, {**arguments, "collar": distance}, at=whole.point)
+        near = whole.error - outside.error
+        times = whole.bona_fide - outside.bona_fide, whole.spoof - outside.spoof
+        groups.append(
+            Group(
+                f"within {distance * 1000:g} ms",
+                len(whole.utterances),
+                times[0] / 1e9,
+                times[1] / 1e9,
+                near / 1e9,
+                near / whole.error if whole.error else float("nan"),
+                outside.measured,
+            )
+        )
+    about = f"values are those of the time outside; {rest.measure} of all time is {rest.value_text}"
+    return Breakdown("boundary", measure, whole.point.threshold, tuple(groups), about)
+
+
+class _Whole:
+    """A corpus, its value, and its errors by utterance at one threshold."""
+
+    def __init__(
+        self,
+        references: References,
+        scores: Scores,
+        measure: str,
+        arguments: Mapping[str, Any],
+        at: OperatingPoint | None = None,
+    ) -> None:
+        parsed = Measure.parse(measure)
+        if parsed.basis != "range":
+            raise UsageError(f"breakdowns are in seconds, so the measure is one of ranges, not {measure}")
+        self.inputs = Inputs(references, scores)
+        self.plan = _plan(parsed, scores, arguments)
+        self.laid = LaidOver.of(references, scores, self.plan.rules)
+        self.mass, _ = self.laid.mass()
+        self.measured = self._measured(
+            self.plan, self.laid, self.mass, self.plan.signer(self.inputs, self.mass.utterances)
+        )
+        self.point = self.measured.point if at is None else at
+        if self.point.threshold != self.point.threshold:  # a value over all thresholds
+            self.point = equal_error_rate(self.mass, self.plan.eer_rule).point
+        if parsed.kind.group == "threshold":  # groups are measured where the whole corpus is
+            self.plan = replace(self.plan, threshold=self.point.threshold)
+        self.errors = self.errors_of(self.laid)
+        self.utterances = self.errors.utterances
+        self.bona_fide, self.spoof = int(self.errors.bona_fide.sum()), int(self.errors.spoof.sum())
+        self.by_utterance: Int64 = self.errors.false_positive + self.errors.false_negative
+        self.error = int(self.by_utterance.sum())
+
+    def errors_of(self, laid: LaidOver) -> UtteranceErrors:
+        """The errors at the threshold of the whole corpus."""
+        return errors_of(laid, self.point.threshold, self.point.everything)
+
+    def group(self, name: str, chosen: Int64) -> Group:
+        """Measure some of the utterances."""
+        error = int(self.by_utterance[chosen].sum())
+        laid = self.laid.take(chosen)
+        measured, reason = self.try_on(laid, partial(self._sign_selected, chosen))
+        return Group(
+            name,
+            chosen.size,
+            int(self.errors.bona_fide[chosen].sum()) / 1e9,
+            int(self.errors.spoof[chosen].sum()) / 1e9,
+            error / 1e9,
+            error / self.error if self.error else float("nan"),
+            measured,
+            reason,
+        )
+
+    def without(self, ranges: npt.NDArray[np.bool_]) -> tuple[LaidOver, Signer]:
+        """The corpus without some of the ranges, and what signs its value."""
+        references = self.inputs.references
+        utterance = self._utterance_of_ranges
+        rows = np.flatnonzero(ranges & (utterance >= 0))
+        # a range may end a little after its utterance, where the rules let it
+        extents = self.laid.labelling.extents[utterance[rows]]
+        starts, ends = (np.minimum(times[rows], extents) for times in (references.starts, references.ends))
+        return self.laid.without(utterance[rows], starts, ends), partial(self._sign_without, ranges)
+
+    @cached_property
+    def _utterance_of_ranges(self) -> Int64:
+        """The place of each range's utterance in the labelling; -1 if it is not measured."""
+        place = {utt: i for i, utt in enumerate(self.laid.labelling.utterances)}
+        references = self.inputs.references
+        of_utterance = np.array([place.get(utt, -1) for utt in references.utterances], np.int64)
+        return of_utterance[utterance_of_rows(references.offsets)]
+
+    def try_on(self, laid: LaidOver, signer: Signer) -> tuple[Measurement | None, str]:
+        """Measure a part of the corpus; or say why it has no value."""
+        try:
+            return self._measured(self.plan, laid, laid.mass()[0], signer), ""
+        except UndefinedMeasureError as error:
+            return None, str(error).partition(";")[0]
+
+    def _measured(self, plan: Plan, laid: LaidOver, mass: ScoreMass, signer: Signer) -> Measurement:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SpoofspanWarning)  # small groups have wide gaps
+            return plan.measured(
+                mass,
+                laid.touched,
+                len(mass.utterances),
+                signer,
+                errors_at=lambda point: errors_of(laid, point.threshold, point.everything),
+            )
+
+    def _sign_selected(self, chosen: Int64) -> Signature:
+        utterances = [self.laid.labelling.utterances[i] for i in chosen.tolist()]
+        part = _select(self.inputs.references, self.inputs.scores, utterances)
+        return self.plan.signer(Inputs(*part), utterances)()
+
+    def _sign_without(self, ranges: npt.NDArray[np.bool_]) -> Signature:
+        regions = _regions_without(self.inputs.references, ranges, self.plan.rules.regions)
+        plan = replace(self.plan, rules=replace(self.plan.rules, regions=regions))
+        return plan.signer(self.inputs, self.mass.utterances)()
+
+
+def _plan(measure: Measure, scores: Scores, arguments: Mapping[str, Any]) -> Plan:
+    rules = dict(arguments)
+    for other in ("utterance_scores", "asv_scores"):  # of other measures of the same evaluation
+        rules.pop(other, None)
+    threshold = rules.pop("threshold", None)
+    if scores.decisions:
+        threshold = threshold_of_decisions(measure, scores, threshold)
+    return plan_measure(
+        measure,
+        scores.hop,
+        rules.pop("convention", "default"),
+        rules.pop("eer_rule", None),
+        rules,
+        threshold,
+        rules.pop("scores_are", None),
+    )
+
+
+def _by_ranges(
+    by: str,
+    references: References,
+    scores: Scores,
+    chosen: Sequence[tuple[str, npt.NDArray[np.bool_]]],
+    measure: str,
+    arguments: Mapping[str, Any],
+) -> Breakdown:
+    """Measure some spoofed ranges at a time, the other spoofed ranges left out of account."""
+    whole = _Whole(references, scores, measure, arguments)
+    groups = []
+    is_spoof = references.labels == SPOOF
+    missed_of_all = int(whole.errors.false_negative.sum())
+    for name, kept in chosen:
+        if not (is_spoof & kept).any():
+            continue
+        laid, signer = whole.without(is_spoof & ~kept)
+        measured, reason = whole.try_on(laid, signer)
+        missed = 0 if measured is None else int(whole.errors_of(laid).false_negative.sum())
+        groups.append(
+            Group(
+                name,
+                int(np.count_nonzero(np.add.reduceat(is_spoof & kept, _heads(references)) > 0)),
+                whole.bona_fide / 1e9,
+                int(references.range_durations[is_spoof & kept].sum()) / 1e9,
+                missed / 1e9,
+                missed / missed_of_all if missed_of_all else float("nan"),
+                measured,
+                reason,
+            )
+        )
+    about = "errors are missed spoof: false alarms belong to no range"
+    return Breakdown(by, measure, whole.point.threshold, tuple(groups), about)
+
+
+def _heads(references: References) -> Int64:
+    filled = references.offsets[1:] > references.offsets[:-1]
+    return references.offsets[:-1][filled]
+
+
+def _regions_without(references: References, left_out: Any, given: Regions | None) -> Regions:
+    """All time, or that of given regions, without some of the ranges."""
+    regions: dict[str, list[tuple[float, float]]] = {}
+    for i, utterance in enumerate(references.utterances):
+        rows = range(int(references.offsets[i]), int(references.offsets[i + 1]))
+        holes = [(references.starts[row] / 1e9, references.ends[row] / 1e9) for row in rows if left_out[row]]
+        kept = [(0.0, FOREVER)] if given is None else sorted(given.get(utterance, ()))
+        regions[utterance] = list(_minus(kept, holes))
+    return regions
+
+
+def _minus(
+    ranges: Sequence[tuple[float, float]], holes: Sequence[tuple[float, float]]
+) -> Iterator[tuple[float, float]]:
+    for start, end in ranges:
+        for hole_start, hole_end in sorted(holes):
+            if hole_start > start and start < end:
+                yield start, min(hole_start, end)
+            start = max(start, hole_end)
+        if start < end:
+            yield start, end
+
+
+def _select(references: References, scores: Scores, utterances: Sequence[str]) -> tuple[References, Scores]:
+    wanted = set(utterances)
+    return (
+        references.take(np.array([i for i, utt in enumerate(references.utterances) if utt in wanted], np.int64)),
+        scores.take(np.array([i for i, utt in enumerate(scores.utterances) if utt in wanted], np.int64)),
+    )

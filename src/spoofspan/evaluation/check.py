@@ -1,0 +1,116 @@
+"""Checking files before measuring: every problem, and every second that a rule would decide. No number comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spoofspan.base.errors import SpoofspanError
+from spoofspan.base.times import exact_sum
+from spoofspan.data.references import LABELS, References
+from spoofspan.data.rules import Rules, Touched, rules_for
+from spoofspan.data.scores import Scores
+from spoofspan.evaluation.measurement import milliseconds
+from spoofspan.mass.labelling import label_references
+from spoofspan.mass.ranges import overlay_with
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from spoofspan.data.rules import RuleArguments
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was found: facts to read, time that rules would decide, and problems under the rules asked for."""
+
+    facts: dict[str, str]
+    touched: tuple[Touched, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether measuring would go through."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "passed": self.passed,
+            "facts": self.facts,
+            "touched": [
+                {"rule": entry.rule, "seconds": entry.seconds, "utterances": entry.utterances} for entry in self.touched
+            ],
+            "problems": list(self.problems),
+        }
+
+
+def check(
+    references: References,
+    scores: Scores | None = None,
+    *,
+    convention: str = "default",
+    **rules: Unpack[RuleArguments],
+) -> Check:
+    """Check references, and scores against them, under a set of rules."""
+    strict, _ = rules_for("range", convention, rules)
+    lenient = _lenient(strict)
+    facts = _facts(references) | ({} if scores is None else _score_facts(scores))
+    touched: tuple[Touched, ...] = ()
+    problems: list[str] = []
+    if scores is not None and scores.decisions:
+        facts["scores"] += " hard decisions (no EER: measures at an operating point only)"
+    for chosen in (strict, lenient):
+        try:
+            if scores is None:
+                touched = tuple(label_references(references, chosen)[1])
+            else:
+                touched = overlay_with(references, scores, chosen)[1]
+        except SpoofspanError as error:
+            problems.append(str(error))
+    return Check(facts, touched, tuple(dict.fromkeys(problems)))
+
+
+def _lenient(rules: Rules) -> Rules:
+    """The same rules with every refusal turned into something that only counts the time."""
+    return replace(
+        rules,
+        gaps="ignore" if rules.gaps in ("error", "following") else rules.gaps,
+        extent="cut-at-duration" if rules.extent == "duration" else rules.extent,
+        nonspeech="ignore" if rules.nonspeech == "error" else rules.nonspeech,
+        uncovered="ignore" if rules.uncovered in ("error", "hold") else rules.uncovered,
+        overlong="cut",
+        overlap="min" if rules.overlap == "error" else rules.overlap,
+        partial=True,
+    )
+
+
+def _facts(references: References) -> dict[str, str]:
+    lengths = references.ends - references.starts
+    seconds = {
+        f"{name} seconds": f"{exact_sum(lengths[references.labels == code]) / 1e9:.3f}"
+        for code, name in enumerate(LABELS)
+    }
+    durations = "unknown" if references.durations is None else f"{exact_sum(references.durations) / 1e9:.3f}"
+    return {
+        "utterances in the references": str(len(references)),
+        "ranges": str(references.starts.size),
+        "empty ranges dropped": str(references.dropped_empty),
+        "duration seconds": durations,
+        **seconds,
+    }
+
+
+def _score_facts(scores: Scores) -> dict[str, str]:
+    hop = "ranges" if scores.hop is None else milliseconds(scores.hop)
+    spread = f"{scores.values.min():g} to {scores.values.max():g}" if scores.values.size else "none"
+    without = int(np.count_nonzero(np.diff(scores.offsets) == 0))
+    return {
+        "utterances in the scores": str(len(scores)),
+        "scores": str(scores.values.size),
+        "hop": hop,
+        "values": f"{spread} ({scores.values.dtype}, higher = {scores.higher})",
+        "utterances without any score": str(without),
+    }

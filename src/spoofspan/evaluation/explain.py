@@ -1,0 +1,198 @@
+"""Explanations in plain words: measures, rules, EER rules, conventions and signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.data.rules import CHOICES, CONVENTIONS, Rules
+from spoofspan.evaluation.measurement import Measure
+from spoofspan.measures.catalogue import KINDS, PAPER, Kind
+from spoofspan.measures.event_kinds import ALIASES, EVENT_KINDS
+
+MEASURES: Mapping[str, str] = {
+    "range-eer": (
+        "The equal error rate in durations. With the threshold tau, time under a score s is called spoof iff s < tau\n"
+        "(for scores that are higher for bona fide).\n\n"
+        "  FPR(tau) = bona fide time called spoof / bona fide time          (Eq. 5)\n"
+        "  FNR(tau) = spoofed time called bona fide / spoofed time          (Eq. 6)\n"
+        "  EER = (FPR + FNR) / 2 at the tau of least |FPR - FNR|            (Eqs. 3, 4)\n\n"
+        "It needs no resolution, and is computed exactly, in integers of nanoseconds.\n"
+        f"Reference: {PAPER}."
+    ),
+    "point-eer": (
+        "The equal error rate in points. Time is cut into points of one resolution, each with one label (rule label)\n"
+        "and one score, the lowest of the scores it overlaps. FPR and FNR count points (Eqs. 1, 2). Spelled with its\n"
+        "resolution: point-eer@20ms. Measured coarser than the scores' hop it is an easier task, not a better system.\n"
+        f"Reference: {PAPER}."
+    ),
+    "utterance-eer": (
+        "The equal error rate of whole utterances: an utterance is spoof if any of it is, and its score is its lowest\n"
+        "(in bona fide polarity). It says whether a system finds spoofed recordings, not where the spoofs are. With\n"
+        "--utterance-scores it is that of scores which the system gives to whole utterances."
+    ),
+}
+
+RULES: Mapping[str, str] = {
+    "gaps": "Time in the reference under no range. following: it takes the label of the next range.",
+    "snap": "Reference edges that miss each other, 0 or the end by at most this are joined (2 ms for RTTM, else 0).",
+    "extent": "Where an utterance ends: at its duration, or at the end of its last range.",
+    "nonspeech": "What ranges labelled non-speech count as.",
+    "uncovered": (
+        "Labelled time under no score. hold: every score lasts until the next; bonafide, spoof: called so at every\n"
+        "threshold; ignore: not counted; unanswered: never an error, but in the denominators."
+    ),
+    "slack": "A missing tail of at most this is held under every rule: one hop + 25 ms, or 25 ms for ranges.",
+    "overlong": "Scores that start after the end of an utterance; up to two are cut in any case.",
+    "last_frame": "A last frame that ends after the utterance: used up to the end, or dropped.",
+    "overlap": "Score ranges that overlap: the lowest, the mean, or cut between their centres.",
+    "regions": "Only time inside these ranges (a UEM file) counts.",
+    "collar": "Time within this of a boundary between labels is ignored.",
+    "partial": "Measure the utterances that both sides have, instead of refusing.",
+    "utterances": "drop-bonafide-CON: utterances without spoof whose id starts with CON are left out.",
+    "label": "Label of a point: any spoof, majority, a fraction, or rounded edges (as in the published script).",
+    "last_point": "The last, shorter point: used, or only if at least half of it exists.",
+}
+
+EER_RULES: Mapping[str, str] = {
+    "nearest": "The mean of FPR and FNR at the threshold of least |FPR - FNR|; the lowest such threshold.",
+    "interpolated": "Where the line between the two neighbouring operating points meets FPR = FNR.",
+    "convex-hull": "Where the lower convex hull of all operating points meets FPR = FNR (ROCCH).",
+    "bucketed": "Scores are quantised to n buckets between lo and hi first, as some tools do: bucketed(lo,hi,n).",
+}
+
+
+def explain(subject: str) -> str:
+    """Explain a measure, a rule, an EER rule, a convention or a signature.
+
+    >>> print(explain("uncovered").splitlines()[0])
+    uncovered (rule): error (default), hold, bonafide, spoof, ignore, unanswered
+    """
+    name = subject.strip()
+    if "|" in name:
+        return _explain_signature(name)
+    rule = name.replace("-", "_")
+    if rule in RULES:
+        values = CHOICES.get(rule)
+        default = f"{values[0]} (default), {', '.join(values[1:])}" if values else f"default {_default(rule)}"
+        return f"{rule} (rule): {default}\n\n{RULES[rule]}\n\nIn full: docs/rules.md."
+    if name.partition("(")[0] in EER_RULES:
+        return f"{name} (EER rule)\n\n{EER_RULES[name.partition('(')[0]]}"
+    if name in CONVENTIONS:
+        return _explain_convention(name)
+    if name in MEASURES:
+        return f"{name} (measure)\n\n{MEASURES[name]}"
+    if name == "measures":
+        return _list_measures()
+    try:
+        return _explain_measure(Measure.parse(name if not name.startswith("point-") or "@" in name else f"{name}@20ms"))
+    except UsageError:
+        if name in KINDS:
+            return _explain_measure(Measure.parse(f"{KINDS[name].bases[0]}-{name}"))
+        if name in EVENT_KINDS:
+            return _explain_measure(Measure.parse(f"event-{name}"))
+    known = [
+        *MEASURES,
+        *KINDS,
+        *(f"event-{one}" for one in EVENT_KINDS),
+        *ALIASES,
+        *RULES,
+        *EER_RULES,
+        *CONVENTIONS,
+        "measures",
+    ]
+    raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")
+
+
+def _default(rule: str) -> str:
+    value = getattr(Rules(), rule)
+    return "set by the data" if value is None else str(value)
+
+
+def _explain_measure(measure: Measure) -> str:
+    kind = measure.kind
+    if measure.family in MEASURES:
+        return f"{measure} (measure)\n\n{MEASURES[measure.family]}"
+    counted = {
+        "range": "durations (ns)",
+        "point": "points of one resolution",
+        "utterance": "utterances",
+        "event": "events: spoofed ranges of the references, against proposed ranges",
+    }[measure.basis]
+    lines = [
+        f"{measure} (measure): {kind.about}",
+        "",
+        f"  {kind.formula}",
+        "",
+        f"Counted in {counted}; {kind.direction} is better.",
+    ]
+    if kind.positive:
+        lines.append(f"Positive is {measure.positive}; {measure.basis}-{kind.name}-bonafide has bona fide as positive.")
+    if kind.group == "threshold":
+        lines.append("Taken at --threshold, at that of --threshold-from, or at that of the EER;")
+        lines.append(f"at the best threshold under a constraint: {measure.basis}-{kind.name}@fpr=0.01.")
+    if kind.averaged:
+        lines.append(f"{measure.basis}-{kind.name}-macro has the mean over utterances.")
+    if kind.group == "event":
+        lines.append(
+            "Of proposals as given, or made of scores at --threshold, at that of --threshold-from, or at that of"
+        )
+        lines.append("the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/events.md.")
+    if kind.parameters:
+        lines.append(f"Parameters: {', '.join(f'{name}={value:g}' for name, value in measure.parameters)}.")
+    if kind.reference:
+        lines.append(f"Reference: {kind.reference}.")
+    return "\n".join(lines)
+
+
+def _list_measures() -> str:
+    def rows(kinds: Mapping[str, Kind]) -> list[str]:
+        width = max(map(len, kinds))
+        return [f"  {kind.name:{width}}  {kind.formula}  ({kind.direction} is better)" for kind in kinds.values()]
+
+    return "\n".join(
+        [
+            "A measure is <basis>-<name>: range-f1 (durations), point-f1@20ms (points), utterance-f1.",
+            "range-f1-bonafide has bona fide as positive, range-f1-macro is the mean over utterances,",
+            "range-fnr@fpr=0.01 is taken at the best threshold under a constraint.",
+            "",
+            *rows(KINDS),
+            "",
+            "Of events, that is spoofed ranges against proposed ones: event-ap@iou=0.5, event-ar@n=20, event-add2023.",
+            "",
+            *rows(EVENT_KINDS),
+        ]
+    )
+
+
+def _explain_convention(name: str) -> str:
+    convention = CONVENTIONS[name]
+    lines = [f"{name} (convention): {convention.about}"]
+    for measure, (rules, eer_rule) in convention.measures.items():
+        lines += ["", f"{measure}: EER rule {eer_rule}"]
+        lines += [
+            f"  {rule} = {value}" for rule, value in rules.spelled("range" if measure == "range" else "point").items()
+        ]
+    return "\n".join(lines)
+
+
+def _explain_signature(signature: str) -> str:
+    comparable, _, scores = signature.partition(" || ")
+    measure, eer_rule, *fields = comparable.split("|")
+    lines = [
+        "Numbers may be compared if this part of their signatures is the same:",
+        f"  measure {measure}, {'read off: ' if ':' in eer_rule else 'EER rule '}{eer_rule}",
+    ]
+    for field in fields:
+        name, _, value = field.partition(":")
+        about = {
+            "rules": "version of the rules",
+            "references": "hash of the references",
+            "utterance-scores": "scores of whole utterances, not the lowest of each",
+            "listing": "hash of the spoof ranges as they are listed",
+            "utterances": "number and hash of the utterances" if value.count(":") else "which utterances count",
+        }.get(name)
+        lines.append(f"  {name} = {value}" + (f"   ({about})" if about else ""))
+    if scores:
+        lines += ["The system is identified by:", f"  {scores}"]
+    return "\n".join(lines)

@@ -1,0 +1,358 @@
+"""The resolution table: one row per system, range EER and point EERs at several resolutions (Tables 3 and 4).
+
+Read along a row: the same scores measured at ever coarser resolutions. Cells coarser than the row's hop are an easier
+task, not a better system. The floor of a row is what a perfect system of that hop would get. Read down a column: the
+same measure under the same rules on the same references, or the table is refused.
+
+The published scripts read one table from two label files. ``label_sources="nii-2023"`` does as they do: range EER, and
+points finer than the hop, from the ranges (RTTM); points at the hop or coarser from the label array of the hop. The
+cells of one column then differ in their references, and the table says so.
+"""
+
+from __future__ import annotations
+
+import statistics
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, nearest_name
+from spoofspan.base.progress import progress
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.evaluation.evaluate import best_possible, evaluate
+from spoofspan.evaluation.measurement import Measure, Measurement, milliseconds
+from spoofspan.mass.points import check_resolution
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from spoofspan.data.rules import RuleArguments
+
+PAPER_RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
+SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
+
+LabelSources = Literal["one", "nii-2023"]
+LABEL_SOURCES = ("one", "nii-2023")
+RANGE = "range-eer"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number: the mean over seeds of one measure."""
+
+    measurements: Mapping[str, Measurement]  # by seed; a single one may have an empty name
+
+    @property
+    def value(self) -> float:
+        """The mean over seeds, rounded once."""
+        exact = [m.exact_value for m in self.measurements.values()]
+        if all(isinstance(one, Fraction) for one in exact):
+            return float(sum(one for one in exact if one is not None) / Fraction(len(exact)))
+        return statistics.fmean(m.value for m in self.measurements.values())
+
+    @property
+    def standard_deviation(self) -> float | None:
+        """Over seeds (n - 1); None with one."""
+        values = [m.value for m in self.measurements.values()]
+        return statistics.stdev(values) if len(values) > 1 else None
+
+    @property
+    def measurement(self) -> Measurement:
+        """The only measurement, where there is one seed."""
+        if len(self.measurements) != 1:
+            raise UsageError(f"this cell is a mean over {len(self.measurements)} seeds; look at .measurements")
+        return next(iter(self.measurements.values()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "measure": next(iter(self.measurements.values())).measure,
+            "value": self.value,
+            "standard_deviation": self.standard_deviation,
+            "seeds": [{"name": name, "measurement": m.to_dict()} for name, m in self.measurements.items()],
+        }
+
+
+@dataclass(frozen=True)
+class ResolutionRow:
+    """One system: its hop, its range EER, its point EERs by resolution, and the floor of its hop."""
+
+    name: str
+    hop: float | None  # None for scores that are ranges
+    range_eer: Cell
+    point_eers: Mapping[float, Cell]
+    floor: Measurement | None
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """Over which the cells are means."""
+        return tuple(self.range_eer.measurements)
+
+    def is_native(self, resolution: float) -> bool:
+        """Whether a resolution is the hop."""
+        return self.hop is not None and resolution <= self.hop * SAME and self.hop <= resolution * SAME
+
+    def is_coarser(self, resolution: float) -> bool:
+        """Whether a resolution is coarser than the hop: an easier task."""
+        return self.hop is not None and resolution > self.hop * SAME
+
+    @property
+    def cells(self) -> Iterator[tuple[str, Cell]]:
+        """All cells, with the column they stand in."""
+        yield RANGE, self.range_eer
+        for resolution, cell in self.point_eers.items():
+            yield str(Measure("point-eer", resolution)), cell
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "name": self.name,
+            "hop": self.hop,
+            "floor": None if self.floor is None else self.floor.to_dict(),
+            "range_eer": self.range_eer.to_dict(),
+            "point_eers": [
+                {
+                    "resolution": resolution,
+                    "native": self.is_native(resolution),
+                    "coarser_than_hop": self.is_coarser(resolution),
+                    **cell.to_dict(),
+                }
+                for resolution, cell in self.point_eers.items()
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class ResolutionTable:
+    """Rows of systems, columns of measures; made by :func:`resolution_table`."""
+
+    resolutions: tuple[float, ...]
+    rows: tuple[ResolutionRow, ...]
+    label_sources: LabelSources = "one"
+
+    def __getitem__(self, row: float | str) -> ResolutionRow:
+        """The row of a hop (seconds), or of a name."""
+        for one in self.rows:
+            if row == (one.name if isinstance(row, str) else one.hop):
+                return one
+        raise KeyError(row)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "resolutions": list(self.resolutions),
+            "label_sources": self.label_sources,
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+    def render(self, spelling: str) -> str:
+        """Write the table as ``text``, ``markdown``, ``latex``, ``csv``, ``html`` or ``json``."""
+        from spoofspan.report.resolutions import render
+
+        return render({"": self}, spelling)
+
+    def __str__(self) -> str:
+        return self.render("text").rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        return self.render("html")
+
+
+def resolution_table(
+    references: References,
+    systems: Mapping[float, Scores | Mapping[str, Scores]] | Mapping[str, Scores | Mapping[str, Scores]],
+    resolutions: Sequence[float] = PAPER_RESOLUTIONS,
+    *,
+    label_sources: LabelSources = "one",
+    segment_labels: Mapping[float, References] | None = None,
+    convention: str = "default",
+    eer_rule: str | None = None,
+    **rules: Unpack[RuleArguments],
+) -> ResolutionTable:
+    """Measure systems at every resolution.
+
+    ``systems`` are given by the hop (seconds) they were trained at, or by name; the scores of several seeds of one
+    system as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy. ``label_sources``
+    "nii-2023" takes points at the hop or coarser from ``segment_labels`` (hop -> label array of that resolution).
+
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> table = resolution_table(corpus.references, {0.02: corpus.systems[0.02]}, [0.01, 0.02])
+    >>> print(f"{table[0.02].point_eers[0.01].value:.4f}, floor {table[0.02].floor.value:.4f}")
+    0.0529, floor 0.0026
+    """
+    if not systems:
+        raise UsageError("give at least one system: {hop in seconds: scores}, or {name: scores}")
+    if label_sources not in LABEL_SOURCES:
+        raise UsageError(f"label_sources={label_sources!r}: {nearest_name(str(label_sources), LABEL_SOURCES)}")
+    if (segment_labels is None) != (label_sources == "one"):
+        raise UsageError(
+            "label_sources='nii-2023' (--label-sources) goes with segment_labels: the label array of every hop"
+        )
+    points = tuple(check_resolution(one) for one in resolutions)
+    if len(set(points)) < len(points):
+        raise UsageError("a resolution is listed twice; every column needs one of its own")
+    measured = _Rows(references, points, segment_labels, {"convention": convention, "eer_rule": eer_rule, **rules})
+    table = ResolutionTable(points, tuple(measured.rows(systems)), label_sources)
+    if label_sources == "one":
+        _refuse_incomparable(table)
+    else:
+        _refuse_other_utterances(table)
+    return table
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Measures systems, one at a time."""
+
+    references: References
+    resolutions: tuple[float, ...]
+    segment_labels: Mapping[float, References] | None
+    arguments: Mapping[str, Any]
+
+    def rows(self, systems: Mapping[Any, Scores | Mapping[str, Scores]]) -> Iterator[ResolutionRow]:
+        """The rows: by hop, finest first, or by name in the order given."""
+        keys = list(systems)
+        by_name = [isinstance(key, str) for key in keys]
+        if any(by_name) and not all(by_name):
+            raise UsageError("name all systems, or give all of them by their hop in seconds")
+        floors: dict[float, Measurement] = {}
+        for key in keys if any(by_name) else sorted(keys):
+            name = key if isinstance(key, str) else milliseconds(key)
+            hop: float | None = None if isinstance(key, str) else check_resolution(key)
+            given = systems[key]
+            seeds = {"": given} if isinstance(given, Scores) else given
+            if not seeds:
+                raise UsageError(f"{name}: there are no scores of any seed")
+            measured: dict[str, dict[str, Measurement]] = {}
+            scored: tuple[str, ...] = ()
+            for seed in seeds:
+                scores = seeds[seed]
+                place = f"{name}, {seed}" if seed else name
+                if scores.hop is not None:
+                    if hop is not None and abs(scores.hop - hop) > 1e-9:
+                        raise UsageError(
+                            f"{place}: the scores given for a hop of {milliseconds(hop)} have one of "
+                            f"{milliseconds(scores.hop)}"
+                        )
+                    hop = scores.hop if hop is None else hop
+                with progress(f"measuring {place}"):
+                    measured[seed] = self._measure(scores, hop, place)
+                scored = scores.utterances
+                del scores  # before the next ones are read
+            if hop is not None and hop not in floors:
+                floors[hop] = self._floor(hop, scored)
+            yield ResolutionRow(
+                name,
+                hop,
+                Cell({seed: found[RANGE] for seed, found in measured.items()}),
+                {
+                    resolution: Cell({seed: found[_point(resolution)] for seed, found in measured.items()})
+                    for resolution in self.resolutions
+                },
+                None if hop is None else floors[hop],
+            )
+
+    def _floor(self, hop: float, scored: Sequence[str]) -> Measurement:
+        """The floor of a hop, on the utterances that the systems were measured on."""
+        references = self.references
+        if self.arguments.get("partial"):
+            wanted = set(scored)
+            rows = [i for i, utterance in enumerate(references.utterances) if utterance in wanted]
+            references = references.take(np.array(rows, np.int64))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SpoofspanWarning)  # a perfect system has few distinct scores
+            return signed(best_possible(references, hop, **self.arguments))
+
+    def _measure(self, scores: Scores, hop: float | None, place: str) -> dict[str, Measurement]:
+        """Every measure of one system, signed, so that the scores need not be kept."""
+        from_ranges = [RANGE, *map(_point, self.resolutions)]
+        if self.segment_labels is None:
+            return self._evaluate(self.references, scores, from_ranges, place)
+        if hop is None:
+            raise UsageError(f"{place}: label_sources='nii-2023' needs the hop of the system, and these are ranges")
+        arrays = {milliseconds(one): one for one in self.segment_labels}
+        if milliseconds(hop) not in arrays:
+            known = ", ".join(arrays) or "none"
+            raise UsageError(f"{place}: there are no segment labels at {milliseconds(hop)} (only at: {known})")
+        from_arrays = [_point(one) for one in self.resolutions if one * SAME >= hop]
+        from_ranges = [one for one in from_ranges if one not in from_arrays]
+        found = self._evaluate(self.references, scores, from_ranges, place)
+        if from_arrays:
+            found |= self._evaluate(self.segment_labels[arrays[milliseconds(hop)]], scores, from_arrays, place)
+        return found
+
+    def _evaluate(
+        self, references: References, scores: Scores, measures: Sequence[str], place: str
+    ) -> dict[str, Measurement]:
+        def refuse(measure: Measure, error: UndefinedMeasureError) -> None:
+            leave = "" if measure.resolution is None else f" (or leave {milliseconds(measure.resolution)} out)"
+            raise UndefinedMeasureError(f"{place}, {measure}: {error}{leave}") from error
+
+        scores.refuse_decisions("an EER")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SpoofspanWarning)  # said below, with the place
+            found = evaluate(references, scores, measures, on_undefined=refuse, **self.arguments).measurements
+        for name, measurement in found.items():
+            for text in measurement.warnings:
+                warnings.warn(f"{place}, {name}: {text}", SpoofspanWarning, stacklevel=6)
+        return {name: signed(measurement) for name, measurement in found.items()}
+
+
+def _point(resolution: float) -> str:
+    return str(Measure("point-eer", resolution))
+
+
+def signed(measurement: Measurement) -> Measurement:
+    """The same measurement with its signature computed, so that it no longer holds references and scores."""
+    signature = measurement.signature
+    return replace(measurement, signer=lambda: signature)
+
+
+def _refuse_incomparable(table: ResolutionTable) -> None:
+    """Refuse a column whose numbers may not be compared."""
+    first: dict[str, tuple[str, str]] = {}  # by column: the comparable part of its first number, and where that is
+    for row in table.rows:
+        for column, cell in row.cells:
+            for seed, measurement in cell.measurements.items():
+                here = measurement.signature.comparable, f"{row.name}, {seed}" if seed else row.name
+                there = first.setdefault(column, here)
+                if here[0] != there[0]:
+                    fields = zip(there[0].split("|"), here[0].split("|"), strict=True)
+                    differ = [f"{a} and {b}" for a, b in fields if a != b]
+                    raise UsageError(
+                        f"{column}: the numbers of {there[1]} and {here[1]} cannot be compared, so they are refused in "
+                        f"one table ({'; '.join(differ)}); {_remedy(differ)}"
+                    )
+
+
+def _remedy(differ: Sequence[str]) -> str:
+    if any(one.startswith("utterances:") for one in differ):
+        return "score the same utterances with every system"
+    return (
+        "state these rules for all cells, or ask for the mixture of the published scripts with "
+        "label_sources='nii-2023' (--label-sources nii-2023)"
+    )
+
+
+def _refuse_other_utterances(table: ResolutionTable) -> None:
+    """Where labels come from two sources, their utterances at least must be the same (the range EER has its own)."""
+    points = [
+        (f"{row.name}, {column}", measurement.signature.comparable.rpartition("|")[2])
+        for row in table.rows
+        for column, cell in row.cells
+        for measurement in cell.measurements.values()
+        if column != RANGE
+    ]
+    for place, utterances in points:
+        if utterances != points[0][1]:
+            raise UsageError(
+                f"{points[0][0]} and {place} are measured on different utterances; RTTM and segment labels must be of "
+                "the same set"
+            )

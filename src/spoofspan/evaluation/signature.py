@@ -1,0 +1,291 @@
+"""Signatures: a number travels with what it was computed from.
+
+Two parts. Numbers whose ``comparable`` parts are equal may be compared: the same measure under the same rules on the
+same references. ``input`` identifies the scores. Both are generated from the objects that were used, never typed.
+
+The hashes are over a canonical form, so the same content has the same hash whatever container it came in: utterances
+sorted by id, touching ranges of equal content merged, edges in ns, scores as float64 in bona fide polarity; frames
+equal the ranges they stand for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.columns import blocks, within_utterances
+from spoofspan.base.times import Float64, Int64, duration_ns
+from spoofspan.data.references import References
+from spoofspan.data.rules import RULES_VERSION, Regions
+from spoofspan.data.scores import Scores
+from spoofspan.mass.labelling import merge_overlaps
+from spoofspan.mass.score_coverage import score_times
+
+if TYPE_CHECKING:
+    from spoofspan.data.utterance_scores import UtteranceScores
+
+DIGITS = 16
+Rows = npt.NDArray[np.intp] | slice
+_ROWS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The signature of a measurement.
+
+    >>> print(Signature("range-eer|rules:1", "scores:abc"))
+    range-eer|rules:1 || scores:abc
+    """
+
+    comparable: str
+    input: str
+
+    def __str__(self) -> str:
+        return f"{self.comparable} || {self.input}"
+
+    def to_dict(self) -> dict[str, str]:
+        """Both parts as plain data."""
+        return {"comparable": self.comparable, "input": self.input}
+
+
+class ContentHash:
+    """Hashes columns of a corpus block by block; each column has its own stream, so blocks leave no trace."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._streams: dict[str, Any] = {}
+
+    def add(self, column: str, data: bytes | npt.NDArray[Any]) -> None:
+        """Add to a column."""
+        self._streams.setdefault(column, hashlib.sha256()).update(data)
+
+    def add_texts(self, column: str, texts: Iterable[str]) -> None:
+        """Add texts with a NUL between any two of them."""
+        data = "\0".join(texts).encode("utf-8", "surrogatepass")
+        self.add(column, b"\0" + data if column in self._streams else data)
+
+    def digest(self, leave_out: Collection[str] = ()) -> str:
+        """The hash of all columns, or of all but some."""
+        whole = hashlib.sha256(self._kind.encode())
+        for column in sorted(set(self._streams) - set(leave_out)):
+            whole.update(column.encode() + b"\0" + self._streams[column].digest())
+        return whole.hexdigest()[:DIGITS]
+
+
+class UtterancesHash:
+    """Hashes a set of utterance ids, given in pieces whose ids rise from piece to piece."""
+
+    def __init__(self) -> None:
+        self._hashed = ContentHash("utterances 1")
+        self.count = 0
+
+    def add(self, utterances: Sequence[str]) -> None:
+        """Add a piece."""
+        self.count += len(utterances)
+        if utterances:
+            self._hashed.add("ids", ("\0".join(sorted(utterances)) + "\0").encode("utf-8", "surrogatepass"))
+
+    def digest(self) -> str:
+        """The hash of what was added."""
+        return self._hashed.digest()
+
+
+class ReferencesHash:
+    """Hashes who is spoofed when: ids, durations, ranges with their labels and kinds; pieces as above."""
+
+    def __init__(self) -> None:
+        self._hashed = ContentHash("references 1")
+        self._any_kind = False
+
+    def add(self, references: References) -> None:
+        """Add a piece."""
+        tidy = merge_overlaps(references.take(_sorted_order(references.utterances)))
+        # kinds as names, since codes depend on which others occur
+        kinds = np.full(tidy.starts.size, -1) if tidy.kinds is None else tidy.kinds.astype(np.int64)
+        content = tidy.labels.astype(np.int64) * 2**32 + kinds
+        self._hashed.add_texts("ids", tidy.utterances)
+        if tidy.durations is not None:
+            self._hashed.add("durations", tidy.durations.astype("<i8"))
+        names = [*tidy.kind_names, ""]
+        kept = _add_runs(self._hashed, tidy.offsets, tidy.starts, tidy.ends, content)
+        self._hashed.add("labels", tidy.labels[kept].astype("<i8"))
+        some = bool((kinds >= 0).any())
+        if kinds[kept].size:
+            texts = (names[kind] for kind in kinds[kept]) if some else [""] * kinds[kept].size
+            self._hashed.add_texts("kinds", texts)
+        self._any_kind |= some
+
+    def digest(self) -> str:
+        """The hash of what was added."""
+        return self._hashed.digest(leave_out=() if self._any_kind else ("kinds",))
+
+
+class ScoresHash:
+    """Hashes what a system said: ids and the piecewise-constant scores; pieces as above."""
+
+    def __init__(self) -> None:
+        self._hashed = ContentHash("scores 1")
+        self._decisions = False
+
+    def add(self, scores: Scores) -> None:
+        """Add a piece."""
+        hashed = self._hashed
+        self._decisions |= scores.decisions
+        order = _sorted_order(scores.utterances)
+        hashed.add_texts("ids", (scores.utterances[i] for i in order))
+        rows = np.diff(scores.offsets)[order]
+        for first, last in blocks(rows, np.zeros_like(rows), _ROWS, 1):
+            some = scores.take(order[first:last])
+            starts, ends = score_times(some)
+            values = some.values.astype(np.float64)
+            if scores.higher == "spoof":
+                np.negative(values, out=values)
+            values += 0.0  # no negative zero
+            kept = _add_runs(hashed, some.offsets, starts, ends, values)
+            hashed.add("scores", values[kept].astype("<f8", copy=False))
+
+    def digest(self) -> str:
+        """The hash of what was added."""
+        if self._decisions:  # they are not the same input as scores that happen to be 0 and 1
+            self._hashed.add("decisions", b"hard")
+        return self._hashed.digest()
+
+
+def utterances_hash(utterances: Sequence[str]) -> str:
+    """Hash a set of utterance ids."""
+    hashed = UtterancesHash()
+    hashed.add(utterances)
+    return hashed.digest()
+
+
+def references_hash(references: References) -> str:
+    """Hash who is spoofed when."""
+    hashed = ReferencesHash()
+    hashed.add(references)
+    return hashed.digest()
+
+
+def scores_hash(scores: Scores) -> str:
+    """Hash what a system said."""
+    hashed = ScoresHash()
+    hashed.add(scores)
+    return hashed.digest()
+
+
+def utterance_scores_hash(scores: UtteranceScores) -> str:
+    """Hash what a system said of whole utterances."""
+    order = _sorted_order(scores.utterances)
+    hashed = ContentHash("utterance scores 1")
+    hashed.add_texts("ids", (scores.utterances[i] for i in order))
+    values = scores.values[order] if scores.higher == "bonafide" else -scores.values[order]
+    hashed.add("scores", (values + 0.0).astype("<f8"))  # no negative zero
+    return hashed.digest()
+
+
+def labels_hash(labels: Mapping[str, str]) -> str:
+    """Hash who is spoofed: a label of each utterance."""
+    hashed = ContentHash("labels 1")
+    hashed.add_texts("ids", sorted(labels))
+    hashed.add_texts("labels", (labels[utt] for utt in sorted(labels)))
+    return hashed.digest()
+
+
+def verification_hash(scores: Mapping[str, Float64]) -> str:
+    """Hash the scores of a verification system, by kind of trial and in any order."""
+    hashed = ContentHash("verification scores 1")
+    for kind, values in scores.items():
+        hashed.add(kind, (np.sort(values) + 0.0).astype("<f8"))
+    return hashed.digest()
+
+
+def regions_hash(regions: Regions) -> str:
+    """Hash the regions that count."""
+    hashed = ContentHash("regions 1")
+    for utt in sorted(regions):
+        edges = sorted(tuple(duration_ns(t, "region") for t in region) for region in regions[utt])
+        hashed.add("regions", f"{utt}\0{edges}\0".encode("utf-8", "surrogatepass"))
+    return hashed.digest()
+
+
+def _sorted_order(utterances: Sequence[str]) -> Int64:
+    return np.array(sorted(range(len(utterances)), key=utterances.__getitem__), np.int64)
+
+
+def _merged(offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> tuple[Rows, Rows]:
+    """First and last row of every stretch of touching ranges with equal content."""
+    joined = within_utterances(offsets, (starts[1:] == ends[:-1]) & (content[1:] == content[:-1]))
+    if not joined.any():
+        return slice(None), slice(None)
+    return (
+        np.flatnonzero(np.concatenate(([True], ~joined))),
+        np.flatnonzero(np.concatenate((~joined, [True]))),
+    )
+
+
+def _add_runs(hashed: ContentHash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> Rows:
+    """Add where the stretches of equal content lie; return the first row of each."""
+    first, last = _merged(offsets, starts, ends, content)
+    before = offsets if isinstance(first, slice) else np.searchsorted(first, offsets)
+    hashed.add("counts", np.diff(before).astype("<i8"))
+    hashed.add("starts", starts[first].astype("<i8", copy=False))
+    hashed.add("ends", ends[last].astype("<i8", copy=False))
+    return first
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What was measured; several measurements share its hashes, which are computed when the first is signed."""
+
+    references: References
+    scores: Scores
+
+    @cached_property
+    def references_hash(self) -> str:
+        """Who is spoofed when."""
+        return references_hash(self.references)
+
+    @cached_property
+    def scores_hash(self) -> str:
+        """What a system said."""
+        return scores_hash(self.scores)
+
+
+def sign(
+    measure: str,
+    eer_rule: str,
+    spelled_rules: dict[str, str],
+    inputs: Inputs,
+    used: Sequence[str],
+    regions: Regions | None,
+) -> Signature:
+    """Generate the signature of a measurement on the utterances ``used``."""
+    hashes = inputs.references_hash, f"{len(used)}:{utterances_hash(used)}", inputs.scores_hash
+    return sign_hashes(measure, eer_rule, spelled_rules, hashes, regions)
+
+
+def sign_hashes(
+    measure: str,
+    eer_rule: str,
+    spelled_rules: dict[str, str],
+    hashes: tuple[str, str, str],
+    regions: Regions | None,
+) -> Signature:
+    """Generate the signature, given the hashes of the references, of the utterances used and of the scores."""
+    rules = dict(spelled_rules)
+    if regions is not None:
+        rules["regions"] = regions_hash(regions)
+    fields = [
+        measure,
+        eer_rule,
+        *(f"{name}:{value}" for name, value in rules.items()),
+        f"rules:{RULES_VERSION}",
+        f"references:{hashes[0]}",
+        f"utterances:{hashes[1]}",
+    ]
+    return Signature("|".join(fields), f"scores:{hashes[2]}")

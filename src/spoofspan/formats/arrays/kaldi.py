@@ -1,0 +1,388 @@
+r"""Kaldi archives: a matrix (frames x classes) or a vector (one score per frame) per utterance.
+
+::
+
+    binary ark   <utt> \0B FM \4 <rows> \4 <columns> <float32 ...>     (DM: float64; FV, DV: vectors)
+    text ark     <utt>  [
+                   0.91 0.09
+                   0.12 0.88 ]
+    scp          <utt> <ark>:<byte where its matrix begins>
+
+Which column is which class, an archive does not say: WeDefense numbers its labels as it meets them in training, and
+notes the order in ``label2id.json``. Such a file next to the archive counts, or one that is given. The spoof column is
+read then (high = spoof) unless ``column`` names the other class or an index. Without it, ``column`` must be an index,
+and polarity must be told, as for archives of one column.
+
+A scp's paths are looked up in its own folder. Commands (``gunzip -c ... |``) are never run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.columns import offsets_of
+from spoofspan.base.errors import PROBLEMS_SHOWN, DataError, Problems, UsageError, nearest_name
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.sources import Source, Where, sources
+from spoofspan.formats.text.frame_lines import check_frames
+from spoofspan.formats.text.score_fields import first_lines, is_number, polarity, score_of
+
+Matrix = npt.NDArray[Any]
+Bytes = bytes | memoryview
+
+BINARY = b"\0B"
+# token: number type, dimensions
+TYPES = {b"FM ": ("<f4", 2), b"DM ": ("<f8", 2), b"FV ": ("<f4", 1), b"DV ": ("<f8", 1)}
+BINARY_START = re.compile(rb"[^\s\0]+ \0B(?:[FD][MV]|CM\d?) ")
+TEXT_START = re.compile(r"\S+\s+\[")
+SCP_LINE = re.compile(r"\S+\s+\S.*\.ark(?::\d+)?|\S+\s+\S.*\|\s*")
+LONGEST_ID = 4096
+
+
+@dataclass(frozen=True)
+class _Record:
+    """One utterance of an archive."""
+
+    place: str
+    utterance: str
+    matrix: Matrix
+
+
+# ---------------------------------------------------------------- recognising
+
+
+def recognises_ark(head: bytes) -> bool:
+    """Whether it begins with an utterance and the mark of a binary matrix, or an opening bracket."""
+    if BINARY_START.match(head):
+        return True
+    lines = first_lines(head)
+    if not lines or not TEXT_START.match(lines[0]):
+        return False
+    return all(map(is_number, " ".join(lines[0].split("[", 1)[1:]).replace("]", " ").split()))
+
+
+def recognises_scp(head: bytes) -> bool:
+    """Whether each of the first lines points into an ark."""
+    lines = first_lines(head)
+    return bool(lines) and all(SCP_LINE.fullmatch(line) and ".ark" in line for line in lines)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_ark(found: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read archives, binary or text."""
+    return _read([(source, _records(source)) for source in found], options)
+
+
+def read_scp(found: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read what scp files point to."""
+    return _read([(source, _pointed_to(source)) for source in found], options)
+
+
+def _read(archives: Sequence[tuple[Source, Iterator[_Record]]], options: ReadOptions) -> Scores:
+    if options.hop is None:
+        raise UsageError(f"{archives[0][0].name}: an archive does not say how long a frame is; give hop= (--hop)")
+    problems = Problems()
+    place_of: dict[str, str] = {}
+    columns: list[Matrix] = []
+    choice: _Choice | None = None
+    for source, records in archives:
+        names = _label_order(source) if options.label2id is None else dict(options.label2id)
+        chosen_here = False  # the next archive may have its columns in another order
+        for record in records:
+            place = f"{record.place}: utterance {record.utterance!r}"
+            if record.utterance in place_of:
+                problems.add(f"{place} is there already ({place_of[record.utterance]})")
+                continue
+            place_of[record.utterance] = record.place
+            width = record.matrix.shape[1] if record.matrix.ndim == 2 else 0
+            if record.matrix.size and not chosen_here and (choice is None or width == choice.width):
+                choice, chosen_here = _same_polarity(choice, _choose(width, names, options, source.name)), True
+            if record.matrix.size and choice is not None and width != choice.width:
+                problems.add(f"{place} has {_width(width)}, others have {_width(choice.width)}")
+                continue
+            column = record.matrix if width == 0 or choice is None else record.matrix[:, choice.column]
+            columns.append(np.array(column.reshape(-1)))  # a copy, so that the archive need not stay
+            bad = np.flatnonzero(np.isnan(columns[-1]))
+            problems.extend((f"{place}: the score of frame {i} is NaN" for i in bad.tolist()), bad.size)
+    problems.raise_if_any("correct the archive")
+    if not place_of or choice is None:
+        raise DataError(f"{archives[0][0].name}: there is no score in the archive; it is empty")
+    if choice.width == 0 and len(columns) > 1 and all(column.size == 2 for column in columns):
+        raise DataError(
+            f"{archives[0][0].name}: every vector has two values; that looks like the classes of whole utterances, not "
+            "like frames; give the archive of frames"
+        )
+    return Scores.from_columns(
+        list(place_of),
+        offsets_of([column.size for column in columns]),
+        np.concatenate(columns),
+        hop=options.hop,
+        higher=choice.higher,
+    )
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Which column of how many is read (0: vectors), and what its high values mean."""
+
+    width: int
+    column: int
+    higher: Higher
+    what: str  # for messages
+
+
+def _width(columns: int) -> str:
+    return f"{columns} column{'s' * (columns != 1)}" if columns else "a vector"
+
+
+def _same_polarity(before: _Choice | None, choice: _Choice) -> _Choice:
+    if before is not None and before.higher != choice.higher:
+        raise UsageError(
+            f"{choice.what}: high values mean {choice.higher}, in the archive before they mean {before.higher}; name "
+            "the class with column= (--column)"
+        )
+    return choice
+
+
+def _choose(width: int, names: Mapping[str, int] | None, options: ReadOptions, source: str) -> _Choice:
+    if names is not None and width > 1 and sorted(names.values()) != list(range(width)):
+        raise DataError(f"{source}: label2id.json has {len(names)} labels for {_width(width)}; correct it")
+    names = names or {}
+    asked = options.column
+    if width < 2:
+        column, what = 0, f"the scores of {source}"
+        if asked not in (None, "0"):
+            raise UsageError(f"{source}: there is one score per frame; leave column= (--column) out")
+        names = {}
+    else:
+        name = "spoof" if asked is None else asked
+        if name in ("spoof", "bonafide") and name not in names:
+            raise UsageError(
+                f"{source}: which of the {width} columns? nothing says which is {name}; put label2id.json next to it, "
+                f"or give column= (--column), 0 to {width - 1}, with higher= (--higher)"
+            )
+        what = f"column {name!r} of {source}"
+        valid = {**names, **{str(i): i for i in range(width)}}
+        if name not in valid:
+            raise UsageError(f"{source}: no column {name!r}: {nearest_name(name, valid)}")
+        column = valid[name]
+    for label in ("bonafide", "spoof"):
+        if names.get(label) == column:
+            stated: Higher = "bonafide" if label == "bonafide" else "spoof"
+            return _Choice(width, column, polarity(stated, options, what), what)
+    if options.higher is None:
+        raise UsageError(f"{what}: what do high values mean? give higher= (--higher)")
+    return _Choice(width, column, options.higher, what)
+
+
+def _label_order(source: Source) -> dict[str, int] | None:
+    """Read ``label2id.json`` next to the archive, if there is one."""
+    path = Path(source.name).with_name("label2id.json") if Path(source.name).is_file() else None
+    return None if path is None or not path.is_file() else read_label2id(path)
+
+
+def read_label2id(where: Where | Mapping[str, int]) -> dict[str, int]:
+    """Read which column is which class from a JSON file, or take it from a dict."""
+    if isinstance(where, Mapping):
+        return dict(where)
+    source = sources(where)[0]
+    try:
+        order = json.loads(source.read())
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{source.name}: no JSON ({error}); it says which column of the archive is spoof") from None
+    if not isinstance(order, dict) or not all(type(index) is int for index in order.values()):
+        raise DataError(f'{source.name}: not {{"bonafide": 0, "spoof": 1}} or the like; it says which column is spoof')
+    return order
+
+
+# ---------------------------------------------------------------- archives
+
+
+def _records(source: Source) -> Iterator[_Record]:
+    if BINARY in source.head or not source.head:
+        return _binary_records(source)
+    return _text_records(source)
+
+
+def _binary_records(source: Source) -> Iterator[_Record]:
+    data = source.read()
+    position = 0
+    while position < len(data):
+        place = f"{source.name}: byte {position}"
+        gap = data.find(b" ", position, position + LONGEST_ID)
+        key = data[position:gap] if gap > position else b""
+        if not key or data[gap + 1 : gap + 3] != BINARY[: len(data) - gap - 1]:
+            raise DataError(f"{place}: here should be an utterance and a binary matrix; the archive is damaged")
+        try:
+            utterance = key.decode("utf-8")
+        except UnicodeDecodeError:
+            raise DataError(f"{place}: the utterance {key[:40]!r} is not UTF-8; rename it") from None
+        if utterance.split() != [utterance]:
+            raise DataError(f"{place}: {utterance[:40]!r} is no utterance id; the archive is damaged")
+        matrix, position = _binary_matrix(data, gap + 1, f"{place}: utterance {utterance!r}")
+        yield _Record(place, utterance, matrix)
+
+
+def _binary_matrix(data: Bytes, position: int, place: str) -> tuple[Matrix, int]:
+    """Read the matrix or vector that begins at a position with its mark; return it with the position after it."""
+    token = bytes(data[position + 2 : position + 5])
+    if token.startswith(b"CM"):
+        raise DataError(f"{place}: the matrix is compressed, with loss; write it with --compress=false")
+    if len(token) == 3 and token not in TYPES:
+        raise DataError(f"{place}: {token!r} is no matrix or vector of float32 or float64; convert it")
+    number_type, dimensions = TYPES.get(token, ("<f4", 1))
+    header = bytes(data[position + 5 : position + 5 + 5 * dimensions])
+    position += 5 + len(header)
+    if len(token) < 3 or len(header) < 5 * dimensions:
+        raise DataError(f"{place}: the archive is truncated; get it again")
+    if any(header[i] != 4 for i in range(0, len(header), 5)):
+        raise DataError(f"{place}: the size of the matrix is damaged; get the archive again")
+    shape = [int.from_bytes(header[i + 1 : i + 5], "little", signed=True) for i in range(0, len(header), 5)]
+    count = shape[0] * (shape[1] if dimensions == 2 else 1)
+    size = count * np.dtype(number_type).itemsize
+    if min(shape) < 0 or size > len(data) - position:
+        raise DataError(
+            f"{place}: the matrix should have {' x '.join(map(str, shape))} values, but {len(data) - position} bytes "
+            "are left; the archive is truncated or damaged"
+        )
+    return np.frombuffer(data, number_type, count, position).reshape(shape), position + size
+
+
+def _text_records(source: Source) -> Iterator[_Record]:
+    problems = Problems()
+    utterance, place, vector = "", "", False
+    rows: list[list[float]] | None = None
+    for number, line in source.lines():
+        here = f"{source.name}:{number}"
+        body = line
+        if rows is None:
+            head, bracket, body = line.partition("[")
+            if not bracket or len(head.split()) != 1:
+                raise DataError(f"{here}: here should be an utterance and an opening bracket; the archive is damaged")
+            utterance, place, rows, vector = head.strip(), here, [], bool(body.replace("]", "").strip())
+        numbers, bracket, rest = body.partition("]")
+        if "[" in numbers or rest.strip():
+            raise DataError(f"{here}: utterance {utterance!r}: a bracket is missing or too many; correct it")
+        where = f"{here}: utterance {utterance!r}, frame {len(rows)}"
+        row = [score_of(text, where, problems) for text in numbers.split()]
+        if row:
+            if rows and (vector or len(row) != len(rows[0])):
+                problems.add(f"{where}: {len(row)} values, the frames before have {len(rows[0])}")
+            else:
+                rows.append(row)
+        if problems.total >= PROBLEMS_SHOWN:
+            break
+        if bracket:
+            yield _Record(place, utterance, np.array(rows[0] if vector else rows, np.float64))
+            rows = None
+    problems.raise_if_any("correct the archive")
+    if rows is not None:
+        raise DataError(f"{place}: utterance {utterance!r}: the closing bracket is missing; the archive is truncated")
+
+
+def _pointed_to(source: Source) -> Iterator[_Record]:
+    problems = Problems()
+    archives: dict[Path, memoryview] = {}
+    found: list[_Record] = []
+    for number, line in source.lines():
+        place = f"{source.name}:{number}"
+        fields = line.split(None, 1)
+        if len(fields) != 2:
+            problems.add(f"{place}: not '<utterance> <ark>:<byte>': {line.strip()[:60]!r}")
+            continue
+        utterance, target = fields[0], fields[1].strip()
+        place = f"{place}: utterance {utterance!r}"
+        if "|" in target:
+            problems.add(f"{place}: commands are not run ({target[:60]!r}); unpack the archive")
+            continue
+        if target.endswith("]"):
+            problems.add(f"{place}: parts of matrices are not read ({target[:60]!r}); write them out")
+            continue
+        name, _, offset = target.rpartition(":") if re.search(r":\d{1,18}$", target, re.ASCII) else (target, "", "0")
+        try:
+            matrix = _matrix_at(_find(source, name, place), int(offset), utterance, archives, place)
+        except DataError as error:
+            problems.add(str(error))
+            continue
+        found.append(_Record(f"{source.name}:{number}", utterance, matrix))
+    problems.raise_if_any("correct the file")
+    return iter(found)
+
+
+def _find(source: Source, name: str, place: str) -> Path:
+    """Look a path up in the scp's folder, then its name alone: WeDefense writes paths from its working directory."""
+    folder = Path(source.name).parent
+    for path in (folder / name, folder / Path(name).name):
+        with suppress(OSError, ValueError):  # a name too long for the system is no file either
+            if path.is_file():
+                return path
+    raise DataError(f"{place}: there is no {name[:80]!r}, seen from the folder {str(folder)!r}")
+
+
+def _matrix_at(path: Path, offset: int, utterance: str, archives: dict[Path, memoryview], place: str) -> Matrix:
+    if path not in archives:
+        try:
+            archives[path] = memoryview(np.memmap(path, np.uint8, "r"))  # type: ignore[arg-type]
+        except (OSError, ValueError) as error:
+            raise DataError(f"{place}: {path} cannot be read ({error})") from None
+    data = archives[path]
+    key = utterance.encode() + b" "
+    if bytes(data[offset : offset + 2]) != BINARY:
+        raise DataError(f"{place}: no binary matrix begins at byte {offset} of {path}")
+    if offset and bytes(data[max(offset - len(key), 0) : offset]) != key:
+        raise DataError(f"{place}: another utterance is at byte {offset} of {path}")
+    return _binary_matrix(data, offset, f"{place}: {path}")[0]
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write_ark(scores: Scores) -> Iterator[bytes]:
+    """Write a binary archive of matrices with one column, float32 or float64 as the scores are."""
+    check_frames(scores, "kaldi-ark")
+    token, number_type = (b"DM ", "<f8") if scores.values.dtype == np.float64 else (b"FM ", "<f4")
+    for i, utterance in enumerate(scores.utterances):
+        if utterance.split() != [utterance]:
+            raise DataError(f"utterance {utterance!r} cannot be written as kaldi-ark: its id has white space")
+        values = scores.values[scores.offsets[i] : scores.offsets[i + 1]].astype(number_type)
+        shape = [values.size, 1 if values.size else 0]
+        sizes = b"".join(b"\4" + number.to_bytes(4, "little") for number in shape)
+        yield utterance.encode() + b" " + BINARY + token + sizes + values.tobytes()
+
+
+FORMATS: tuple[Format[Scores], ...] = (
+    Format(
+        "kaldi-ark",
+        "a matrix, frames x classes, or a vector per utterance, binary or text: Kaldi, WeDefense",
+        read_ark,
+        recognises_ark,
+        write_ark,
+        (".ark",),
+        ("hop",),
+        ("label2id",),
+    ),
+    Format(
+        "kaldi-scp",
+        "<utt> <ark>:<byte>: Kaldi, WeDefense",
+        read_scp,
+        recognises_scp,
+        None,
+        (".scp",),
+        ("hop",),
+        ("label2id",),
+    ),
+)

@@ -1,0 +1,376 @@
+"""Arrays per utterance: npz files, and dicts of arrays in npy files.
+
+Scores: utterance -> one score per frame, the first frame at 0. Labels: utterance -> one label per segment, 0 spoof and
+1 bona fide as in PartialSpoof's segment labels; segment k is ``[k * resolution, (k + 1) * resolution)``::
+
+    0.02 s    1 1 0 0 1    ->    bonafide [0.00, 0.04)  spoof [0.04, 0.08)  bonafide [0.08, 0.10)
+
+An npz file names no hop, no resolution and no polarity: these must be said. Its members are plain arrays, without
+pickles, and their names are the utterances.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib import format as npy
+
+from spoofspan.base.columns import offsets_of
+from spoofspan.base.errors import DataError, Problems, SpoofspanError, UsageError
+from spoofspan.base.times import SECOND, Int64, duration_ns, edges_before, grid_edges
+from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
+from spoofspan.data.scores import Scores
+from spoofspan.formats.pickles import NPY, check_text, first_opcode, npy_header, read_dict
+from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.sources import Source
+
+if TYPE_CHECKING:
+    import zipfile
+
+MOST_MEMBER = 1 << 30  # bytes of one array
+MOST_TOTAL = 1 << 34  # bytes of all arrays of a file
+ZIP = b"PK\x03\x04"
+
+Array = npt.NDArray[Any]
+
+
+def stated_resolution(source: Source, options: ReadOptions, pattern: str, per_second: int) -> float:
+    """The resolution (seconds) that a file name or ``hop`` states; both may, if they agree."""
+    match = re.search(pattern, PurePosixPath(source.name.replace("\\", "/")).name)
+    named = None if match is None else float(match[1]) / per_second
+    if named is not None and not named > 0:
+        raise DataError(f"{source.name}: the file name states a resolution of 0; rename the file")
+    if options.hop is not None and named is not None and duration_ns(options.hop, "hop") != round(named * SECOND):
+        raise UsageError(
+            f"{source.name}: the file name states a resolution of {named:g} s, hop states {options.hop:g} s; "
+            "drop hop= (--hop) or rename the file"
+        )
+    chosen = options.hop if options.hop is not None else named
+    if chosen is None:
+        raise UsageError(f"{source.name}: the file name states no resolution; give it in seconds with hop= (--hop)")
+    if duration_ns(chosen, "hop") <= 0:
+        raise UsageError("hop must be positive: the resolution in seconds")
+    return chosen
+
+
+class Seen:
+    """Utterances and the files they were found in."""
+
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
+        self._where: dict[str, str] = {}
+
+    def __contains__(self, utterance: str) -> bool:
+        return utterance in self._where
+
+    def is_new(self, utterance: str, source: Source) -> bool:
+        """Note an utterance; a second one is a problem."""
+        if utterance not in self._where:
+            self._where[utterance] = source.name
+            return True
+        first = self._where[utterance]
+        also = "" if first == source.name else f" and in {first}"
+        self._problems.add(f"{source.name}: utterance {utterance!r} occurs more than once{also}")
+        return False
+
+
+# --- scores
+
+
+def scores_from_arrays(found: Iterable[tuple[Source, Mapping[str, Any]]], options: ReadOptions) -> Scores:
+    """Build scores from dicts of arrays, checking each."""
+    if options.hop is None or options.higher is None:
+        raise UsageError("arrays of scores do not say it all; give hop= (--hop) and higher= (--higher)")
+    problems = Problems()
+    seen, frames = Seen(problems), dict[str, Array]()
+    for source, arrays in found:
+        for utterance, array in arrays.items():
+            place = f"{source.name}: utterance {utterance!r}"
+            why = _not_scores(array)
+            if why is not None:
+                problems.add(f"{place}: {why}")
+            elif seen.is_new(utterance, source):
+                frames[utterance] = array
+                if array.dtype.kind == "f" and np.isnan(array).any():
+                    bad = np.flatnonzero(np.isnan(array))
+                    problems.extend((f"{place}: score {row} is NaN" for row in bad), bad.size)
+    problems.raise_if_any("correct the file")
+    if not frames:
+        raise DataError("there are no scores in the file")
+    return Scores.from_frames(frames, options.hop, higher=options.higher)
+
+
+def _not_scores(array: Any) -> str | None:
+    if not isinstance(array, np.ndarray):
+        return f"it has a value of type {type(array).__name__}, not an array"
+    if array.ndim != 1:
+        return f"scores must be one-dimensional, not of shape {array.shape}"
+    if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
+        return f"scores must be numbers, not {array.dtype}"
+    return None
+
+
+def frames_by_utterance(scores: Scores, name: str) -> Iterator[tuple[str, Array]]:
+    """The scores of each utterance, if they are frames that a format without times can hold."""
+    if scores.hops is None or scores.origins is None:
+        raise UsageError(f"the format {name} holds frames of one hop, not ranges; resample the scores first")
+    if np.unique(scores.hops).size > 1 or scores.origins.any() or scores.window is not None:
+        raise UsageError(f"the format {name} holds frames of one hop that start at 0, without a window of their own")
+    for i, utterance in enumerate(scores.utterances):
+        yield utterance, scores.values[int(scores.offsets[i]) : int(scores.offsets[i + 1])]
+
+
+# --- labels
+
+
+def references_from_arrays(
+    found: Iterable[tuple[Source, float, Mapping[str, Any]]], options: ReadOptions
+) -> References:
+    """Build references from (source, resolution, labels): runs of equal labels become ranges."""
+    problems = Problems()
+    seen = Seen(problems)
+    ids: list[str] = []
+    counts: list[int] = []
+    starts: list[Int64] = []
+    ends: list[Int64] = []
+    labels: list[npt.NDArray[np.int8]] = []
+    durations = None if options.durations is None else dict(options.durations)
+    for source, resolution, arrays in found:
+        for utterance, array in arrays.items():
+            place = f"{source.name}: utterance {utterance!r}"
+            codes = _label_codes(array, place, problems)
+            if codes is None or not seen.is_new(utterance, source):
+                continue
+            end = None
+            if durations is not None:
+                if utterance not in durations:
+                    problems.add(f"{place} has no duration")
+                    continue
+                end = duration_ns(durations[utterance], f"duration of {utterance!r}")
+                segments = int(edges_before(np.array([end]), resolution)[0])
+                # ceil(duration / resolution) in doubles may count one more: 0.07 / 0.01 > 7
+                if codes.size == segments + 1 == math.ceil(durations[utterance] / resolution):
+                    codes = codes[:segments]
+                if codes.size != segments:
+                    problems.add(
+                        f"{place}: {codes.size:,} labels of {resolution:g} s, but its duration "
+                        f"({durations[utterance]:g} s) has {segments:,}"
+                    )
+                    continue
+            first = np.flatnonzero(np.diff(codes, prepend=codes[0] + 1))
+            edges = grid_edges(np.append(first, codes.size), resolution)
+            if end is not None:
+                edges[-1] = end
+            ids.append(utterance)
+            counts.append(first.size)
+            starts.append(edges[:-1])
+            ends.append(edges[1:])
+            labels.append(codes[first])
+    problems.raise_if_any("correct the labels, the durations or the resolution")
+    unlabelled = [utterance for utterance in durations or () if utterance not in seen]
+    ids += unlabelled
+    counts += [0] * len(unlabelled)
+    if not ids:
+        raise DataError("there are no labels in the file")
+    return References.from_columns(
+        ids,
+        None if durations is None else np.array([durations[utt] for utt in ids], np.float64),
+        offsets_of(counts),
+        np.concatenate([np.zeros(0, np.int64), *starts]),
+        np.concatenate([np.zeros(0, np.int64), *ends]),
+        labels=np.concatenate([np.zeros(0, np.int8), *labels]),
+        snap=0.0 if options.snap is None else options.snap,
+    )
+
+
+def _label_codes(array: Any, place: str, problems: Problems) -> npt.NDArray[np.int8] | None:
+    """The class of each segment, or None and a problem."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuU":
+        what = f"{array.dtype}" if isinstance(array, np.ndarray) else f"a value of type {type(array).__name__}"
+        problems.add(f"{place}: labels must be an array of 0 (spoof) and 1 (bona fide), text or integers, not {what}")
+        return None
+    if array.ndim != 1 or not array.size:
+        problems.add(f"{place}: labels must be one-dimensional and at least one, not of shape {array.shape}")
+        return None
+    zero, one = ("0", "1") if array.dtype.kind == "U" else (0, 1)
+    bona_fide = np.asarray(array == one)
+    bad = np.flatnonzero(~(bona_fide | (array == zero)))
+    if bad.size:
+        problems.extend(
+            (f"{place}: label {row} is {array[row].item()!r}, neither 0 (spoof) nor 1 (bona fide)" for row in bad),
+            bad.size,
+        )
+        return None
+    codes: npt.NDArray[np.int8] = np.where(bona_fide, np.int8(BONA_FIDE), np.int8(SPOOF))
+    return codes
+
+
+def label_arrays(references: References, resolution: float) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+    """Cut references into segments, True for bona fide; what the segments cannot hold exactly is refused."""
+    step = duration_ns(resolution, "resolution")
+    if step <= 0:
+        raise UsageError("resolution must be positive: the length of a segment in seconds")
+    remedy = "write ranges (for example RTTM) instead"
+    for i, utterance in enumerate(references.utterances):
+        rows = slice(int(references.offsets[i]), int(references.offsets[i + 1]))
+        start, end, label = references.starts[rows], references.ends[rows], references.labels[rows]
+        place = f"utterance {utterance!r}"
+        if not np.isin(label, (BONA_FIDE, SPOOF)).all():
+            odd = LABELS[label[~np.isin(label, (BONA_FIDE, SPOOF))][0]]
+            raise UsageError(f"{place}: segment labels know bonafide and spoof, not {odd}; {remedy}")
+        duration = None if references.durations is None else int(references.durations[i])
+        whole = start.size and start[0] == 0 and (start[1:] == end[:-1]).all() and duration in (None, int(end[-1]))
+        if not whole:
+            raise UsageError(f"{place}: its ranges leave gaps or overlap; {remedy}")
+        first = edges_before(start, resolution)
+        last = edges_before(end, resolution)
+        on_grid = (grid_edges(first, resolution) == start).all() and (
+            duration is not None or grid_edges(last[-1:], resolution)[0] == end[-1]
+        )
+        if not on_grid:
+            raise UsageError(f"{place}: its ranges are not on the grid of {resolution:g} s; {remedy}")
+        yield utterance, np.repeat(label == BONA_FIDE, last - first)
+
+
+# --- npz
+
+
+def read_npz(source: Source) -> dict[str, Array]:
+    """Read the arrays of an npz file; pickles, huge and damaged members are refused."""
+    import zipfile  # only here: it is slow to load
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(source.read())) as archive:
+            return _members(source, archive)
+    except SpoofspanError:
+        raise
+    except Exception as error:  # no archive, encrypted, cut off, packed in unknown ways: zipfile has many words for it
+        raise DataError(f"{source.name}: no npz file, or truncated or damaged ({error}); get it again") from None
+
+
+def _members(source: Source, archive: zipfile.ZipFile) -> dict[str, Array]:
+    arrays: dict[str, Array] = {}
+    total = 0
+    for member in archive.infolist():
+        utterance = member.filename.removesuffix(".npy")
+        place = f"{source.name}: utterance {utterance!r}"
+        if utterance == member.filename or not utterance:
+            raise DataError(f"{source.name}: the member {member.filename!r} is no array; members are '<utterance>.npy'")
+        if utterance in arrays:
+            raise DataError(f"{place} occurs more than once; give each utterance one id")
+        total += member.file_size
+        if member.file_size > MOST_MEMBER or total > MOST_TOTAL:
+            raise DataError(f"{place}: the arrays are larger than {MOST_MEMBER:,} bytes each, {MOST_TOTAL:,} in all")
+        with archive.open(member) as stream:
+            shape, dtype = npy_header(place, stream)
+            if dtype.hasobject or dtype.kind not in "biufSU":
+                raise DataError(f"{place}: the array has the dtype {dtype}; npz files must hold numbers or text")
+            data = stream.read()
+        if len(data) != math.prod(shape) * dtype.itemsize:
+            raise DataError(f"{place}: the array is truncated: {len(data):,} bytes for shape {shape} of {dtype}")
+        flat: Array = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="), copy=False)
+        if dtype.kind == "U":
+            check_text(place, flat)
+        arrays[utterance] = flat.reshape(shape)
+    return arrays
+
+
+def write_npz(arrays: Iterable[tuple[str, Array]]) -> Iterator[bytes]:
+    """Write an npz file, the same bytes for the same arrays."""
+    import zipfile
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for utterance, array in arrays:
+            if "\0" in utterance or len(utterance.encode()) > 1000:
+                raise UsageError(f"utterance {utterance!r}: the id cannot be the name of an npz member")
+            member = zipfile.ZipInfo(f"{utterance}.npy", (1980, 1, 1, 0, 0, 0))
+            with archive.open(member, "w") as stream:
+                npy.write_array(stream, array, allow_pickle=False)
+    yield buffer.getvalue()
+
+
+# --- formats
+
+
+def recognises_npz(head: bytes) -> bool:
+    """Whether it is a zip archive whose first member is an array."""
+    length = int.from_bytes(head[26:28], "little")
+    return head.startswith(ZIP) and head[30 : 30 + length].endswith(b".npy")
+
+
+def recognises_dict(head: bytes) -> bool:
+    """Whether it is an npy file of one object, or a pickled dict."""
+    return recognises_npy_object(head) or first_opcode(head) == b"}"
+
+
+def recognises_npy_object(head: bytes) -> bool:
+    """Whether it is an npy file of one object."""
+    header = head[8:200].replace(b" ", b"")
+    return head.startswith(NPY) and b"'descr':'|O'" in header and b"'shape':()" in header
+
+
+def read_scores_npz(sources: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read npz files of scores."""
+    return scores_from_arrays(((source, read_npz(source)) for source in sources), options)
+
+
+def read_scores_dict(sources: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read pickled dicts of scores, without running them."""
+    return scores_from_arrays(((source, read_dict(source)) for source in sources), options)
+
+
+def read_labels_npz(sources: Sequence[Source], options: ReadOptions) -> References:
+    """Read npz files of labels."""
+    if options.hop is None:
+        raise UsageError(f"{sources[0].name}: npz files state no resolution; give it in seconds with hop= (--hop)")
+    hop = options.hop
+    if duration_ns(hop, "hop") <= 0:
+        raise UsageError("hop must be positive: the resolution in seconds")
+    return references_from_arrays(((source, hop, read_npz(source)) for source in sources), options)
+
+
+def write_scores_npz(scores: Scores) -> Iterator[bytes]:
+    """Write an npz file of scores; hop and polarity must be said when reading it."""
+    return write_npz(frames_by_utterance(scores, "npz"))
+
+
+def write_labels_npz(references: References, resolution: float = 0.01) -> Iterator[bytes]:
+    """Write an npz file of labels; durations are not in it."""
+    return write_npz((utt, bona.astype(np.uint8)) for utt, bona in label_arrays(references, resolution))
+
+
+SCORES_NPZ = Format(
+    "npz",
+    "npz: <utterance> -> 1-D array of scores, one per frame from 0",
+    read_scores_npz,
+    recognises_npz,
+    write_scores_npz,
+    (".npz",),
+    ("hop", "higher"),
+)
+SCORES_DICT = Format(
+    "npy-dict",
+    "npy or pickle: dict <utterance> -> 1-D array of scores, one per frame from 0",
+    read_scores_dict,
+    recognises_dict,
+    None,
+    (".npy", ".pkl", ".pickle"),
+    ("hop", "higher"),
+)
+LABELS_NPZ = Format(
+    "npz",
+    "npz: <utterance> -> 1-D array of 0 (spoof) and 1 (bona fide), one per segment",
+    read_labels_npz,
+    recognises_npz,
+    write_labels_npz,
+    (".npz",),
+    ("hop",),
+)

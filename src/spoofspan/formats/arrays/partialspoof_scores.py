@@ -1,0 +1,164 @@
+"""PartialSpoof's score pickles: ``{set}_score_ali_{2,4,8,16,32,64}[_{date}].pkl``.
+
+A pickled list with one 2-D array of text per utterance, one row per frame; the number in the file name is the hop in
+units of 10 ms::
+
+    utterance  score0  score1  [label]        score1 is high for bona fide; the label is not read
+    utterance  score1
+
+Read without running the pickle, see :mod:`spoofspan.formats.pickles`. The decimal strings become float64.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.columns import offsets_of
+from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.times import Float64
+from spoofspan.data.scores import Scores
+from spoofspan.formats.arrays.npz import Seen, frames_by_utterance, stated_resolution
+from spoofspan.formats.pickles import first_opcode, portable, read_list
+from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.sources import Source
+
+FILE_NAME = r"_score_ali_([0-9]+)(?:[._]|$)"
+PER_SECOND = 100  # units of the number in the file name
+# Which column is which, by the number of columns.
+COLUMNS = {2: {"score1": 1}, 3: {"score0": 1, "score1": 2}, 4: {"score0": 1, "score1": 2}}
+WIDTH = 32  # characters; numpy's width for a float joined with text
+BATCH = 1000
+
+
+def recognises(head: bytes) -> bool:
+    """Whether it is a pickled list (of numpy arrays, as far as one can see)."""
+    return first_opcode(head) == b"]" and b"numpy" in head
+
+
+def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read score pickles; ``column`` may name score0 instead of score1, and must then come with ``higher``."""
+    column = "score1" if options.column is None else options.column
+    if column not in COLUMNS[4]:
+        raise UsageError(f"no column {column!r} in this format; valid: score0, score1 (high for bona fide)")
+    higher = options.higher
+    if higher is None and column == "score0":
+        raise UsageError("what high values of score0 mean is not fixed; give higher= (--higher)")
+    problems = Problems()
+    seen = Seen(problems)
+    ids: list[str] = []
+    hops: list[float] = []
+    values: list[Float64] = []
+    for source in sources:
+        hop = stated_resolution(source, options, FILE_NAME, PER_SECOND)
+        for number, item in enumerate(read_list(source)):
+            place = f"{source.name}: item {number}"
+            utterance = _utterance(item, place, problems)
+            if utterance is None or not seen.is_new(utterance, source):
+                continue
+            index = COLUMNS[item.shape[1]].get(column)
+            if index is None:
+                problems.add(f"{place}, utterance {utterance!r}: there is no {column}, only score1")
+                continue
+            ids.append(utterance)
+            hops.append(hop)
+            values.append(_numbers(item, index, f"{place}, utterance {utterance!r}", problems))
+    problems.raise_if_any("correct the file, or read one resolution at a time")
+    if not ids:
+        raise DataError(f"{sources[0].name}: there are no scores in the file; its list is empty")
+    return Scores.from_columns(
+        ids,
+        offsets_of([array.size for array in values]),
+        np.concatenate(values),
+        hop=hops,
+        higher="bonafide" if higher is None else higher,
+    )
+
+
+def _utterance(item: Any, place: str, problems: Problems) -> str | None:
+    """The utterance of an item whose layout is right."""
+    if not isinstance(item, np.ndarray):
+        problems.add(f"{place}: a value of type {type(item).__name__}, not an array")
+        return None
+    if item.ndim != 2 or item.shape[1] not in COLUMNS or not item.shape[0]:
+        problems.add(f"{place}: an array of shape {item.shape}, not of rows with 4, 3 or 2 columns")
+        return None
+    if item.dtype.kind != "U":
+        problems.add(f"{place}: an array of {item.dtype}, not of text: there is no utterance id in it")
+        return None
+    utterance = str(item[0, 0])
+    other = np.flatnonzero(item[:, 0] != item[0, 0])
+    if item.shape[1] == 2 and _is_number(utterance):
+        problems.add(
+            f"{place}: two columns of scores without an utterance id (some scripts keep the ids in a file apart)"
+        )
+        return None
+    if other.size:
+        row = int(other[0])
+        problems.add(f"{place}, row {row}: utterance {str(item[row, 0])!r} among the rows of {utterance!r}")
+        return None
+    if not utterance:
+        problems.add(f"{place}: the utterance id is empty")
+        return None
+    return utterance
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(item: npt.NDArray[np.str_], index: int, place: str, problems: Problems) -> Float64:
+    """One column as float64; every cell must be a number."""
+    cells = item[:, index]
+    try:
+        numbers = cells.astype(np.float64)
+        if not np.isnan(numbers).any() and not (np.char.find(cells, "_") >= 0).any():
+            return numbers
+    except ValueError:
+        pass
+    for row, cell in enumerate(cells.tolist()):
+        if not _is_number(cell) or "_" in cell:
+            hint = "; use a decimal point" if "," in cell else ""
+            problems.add(f"{place}, row {row}: score {cell!r} is no number{hint}")
+        elif np.isnan(float(cell)):
+            problems.add(f"{place}, row {row}: score {cell!r} is NaN")
+    return np.zeros(cells.size)
+
+
+def write(scores: Scores) -> Iterator[bytes]:
+    """Write the official layout with three columns, score0 = -score1; the file name must state the hop."""
+    yield b"\x80\x02]"  # protocol 2, a list
+    sign = 1.0 if scores.higher == "bonafide" else -1.0
+    for number, (utterance, values) in enumerate(frames_by_utterance(scores, "partialspoof-pickle")):
+        if not values.size:
+            raise UsageError(f"utterance {utterance!r} has no scores; the format partialspoof-pickle cannot name it")
+        score1 = sign * values.astype(np.float64)
+        array = np.empty((values.size, 3), f"<U{max(WIDTH, len(utterance))}")
+        array[:, 0], array[:, 1], array[:, 2] = utterance, _texts(-score1), _texts(score1)
+        # Each array is a pickle of its own, without its beginning and end: nothing refers across, memory stays small.
+        yield (b"(" if number % BATCH == 0 else b"") + portable(pickle.dumps(array, protocol=2)[2:-1])
+        if number % BATCH == BATCH - 1 or number == len(scores) - 1:
+            yield b"e"
+    yield b"."
+
+
+def _texts(values: Float64) -> list[str]:
+    return [repr(value) for value in values.tolist()]
+
+
+FORMAT = Format(
+    "partialspoof-pickle",
+    "pickled list of text arrays, rows [utt, score0, score1, label]: PartialSpoof {set}_score_ali_{10 ms}_{date}.pkl",
+    read,
+    recognises,
+    write,
+    (".pkl",),
+)

@@ -1,0 +1,57 @@
+"""PartialSpoof's segment labels: ``{set}_seglab_{0.01,0.02,...,0.64}.npy``.
+
+A pickled dict in a 0-dimensional object array: utterance -> 1-D array of ``'0'`` (spoof) and ``'1'`` (bona fide), one
+per segment of the resolution in the file name, ceil(duration / resolution) of them; a segment is spoof if any part is.
+Read without running the pickle, see :mod:`spoofspan.formats.pickles`; :mod:`.npz` has it as npz.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib import format as npy
+
+from spoofspan.data.references import References
+from spoofspan.formats.arrays.npz import label_arrays, recognises_npy_object, references_from_arrays, stated_resolution
+from spoofspan.formats.pickles import portable, read_dict
+from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.sources import Source
+
+FILE_NAME = r"_seglab_([0-9]+(?:\.[0-9]+)?)(?:[._]|$)"
+RESOLUTION = 0.01  # seconds; the finest of the official files
+
+
+def read(sources: Sequence[Source], options: ReadOptions) -> References:
+    """Read label arrays; with durations, the last segment ends there, and the number of labels is checked."""
+    return references_from_arrays(
+        ((source, stated_resolution(source, options, FILE_NAME, 1), read_dict(source)) for source in sources),
+        options,
+    )
+
+
+def write(references: References, resolution: float = RESOLUTION) -> Iterator[bytes]:
+    """Write the official layout; the file name must state the resolution, and kinds and durations are not in it."""
+    return write_labels(dict(label_arrays(references, resolution)))
+
+
+def write_labels(bona_fide: Mapping[str, npt.NDArray[np.bool_]]) -> Iterator[bytes]:
+    """Write segments that are labelled already, True for bona fide."""
+    labels = {utterance: np.where(flags, "1", "0") for utterance, flags in bona_fide.items()}
+    header = io.BytesIO()
+    npy.write_array_header_1_0(header, {"descr": "|O", "fortran_order": False, "shape": ()})
+    yield header.getvalue()
+    yield portable(pickle.dumps(np.array(labels, dtype=object), protocol=3))
+
+
+FORMAT = Format(
+    "segment-labels",
+    "npy of a dict <utterance> -> array of '0' (spoof) and '1' (bona fide): PartialSpoof {set}_seglab_{seconds}.npy",
+    read,
+    recognises_npy_object,
+    write,
+    (".npy",),
+)

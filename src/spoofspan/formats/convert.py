@@ -1,0 +1,158 @@
+"""Converting files between formats: read once, write whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.times import duration_ns
+from spoofspan.data.references import References
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.formats.arrays import npz as arrays
+from spoofspan.formats.arrays import segment_labels
+from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.reading import read_references, read_scores
+from spoofspan.formats.registry import Format, Registry, T
+from spoofspan.formats.sources import sources
+from spoofspan.formats.tables.parquet import kind_of
+from spoofspan.formats.text import hypotheses
+from spoofspan.formats.text.durations import reco2dur_lines
+from spoofspan.formats.writing import write_atomically
+
+# What the end of a file name says about its format.
+BY_SUFFIX = {
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".npz": "npz",
+}
+REFERENCES_BY_SUFFIX = {**BY_SUFFIX, ".rttm": "rttm", ".npy": "segment-labels"}
+SCORES_BY_SUFFIX = {
+    **BY_SUFFIX,
+    ".rttm": "hypothesis-rttm",
+    ".pkl": "partialspoof-pickle",
+    ".ark": "kaldi-ark",
+    ".npy": "npy-dict",
+}
+
+
+def convert(
+    source: str,
+    target: str,
+    *,
+    kind: str | None = None,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    durations: str | None = None,
+    hop: float | None = None,
+    higher: Higher | None = None,
+    column: str | None = None,
+    durations_out: str | None = None,
+    force: bool = False,
+    split: str | None = None,
+) -> str:
+    """Convert one file and say what was done."""
+    if kind not in (None, "references", "scores"):
+        raise UsageError(f"--kind {kind}: must be references or scores")
+    chosen = kind or _kind(source, from_format)
+    content: References | Scores
+    if chosen == "references":
+        content = read_references(source, durations=durations, format=from_format, hop=hop, split=split)
+    else:
+        content = read_scores(source, hop=hop, higher=higher, column=column, format=from_format, durations=durations)
+    return write_converted(content, target, to_format=to_format, hop=hop, durations_out=durations_out, force=force)
+
+
+def write_converted(
+    content: References | Scores,
+    target: str,
+    *,
+    to_format: str | None = None,
+    hop: float | None = None,
+    durations_out: str | None = None,
+    force: bool = False,
+) -> str:
+    """Write what was read, and say what was done; ``hop`` is the resolution (seconds) of label arrays."""
+    if isinstance(content, References):
+        name, chunks = _written_references(content, target, to_format, hop)
+        if durations_out is not None:
+            write_atomically(durations_out, reco2dur_lines(content), force)
+    else:
+        name, chunks = _written_scores(content, target, to_format)
+        if durations_out is not None:
+            raise UsageError("--durations-out goes with references")
+    write_atomically(target, chunks, force)
+    return f"{content!r} -> {target} ({name})"
+
+
+def _kind(source: str, name: str | None) -> str:
+    """Find out whether a file holds references or scores."""
+    if name is not None:
+        in_references, in_scores = name in REFERENCE_FORMATS.formats, name in SCORE_FORMATS.formats
+    else:
+        first = sources(source)[0]
+        head = first.head
+        stated = kind_of(first) if head.startswith(b"PAR1") else None
+        if stated is not None:
+            return stated
+        in_references = any(one.recognises(head) for one in REFERENCE_FORMATS.formats.values())
+        # decisions look like the references they would be; they are taken for such, and --kind scores says otherwise
+        in_scores = any(one.recognises(head) for one in SCORE_FORMATS.formats.values() if one not in hypotheses.FORMATS)
+    if in_references == in_scores:
+        raise DataError(f"{source}: cannot tell whether this is references or scores; say it with --kind")
+    return "references" if in_references else "scores"
+
+
+def _written_references(
+    references: References, target: str, name: str | None, hop: float | None
+) -> tuple[str, Iterable[bytes]]:
+    writer = _writer(REFERENCE_FORMATS, REFERENCES_BY_SUFFIX, target, name)
+    if writer is segment_labels.FORMAT:
+        return writer.name, segment_labels.write(references, _resolution(target, hop))
+    if writer is arrays.LABELS_NPZ:
+        return writer.name, arrays.write_labels_npz(references, _resolution(target, hop))
+    return writer.name, _chunks(writer, references)
+
+
+def _resolution(target: str, hop: float | None) -> float:
+    """The resolution (seconds) of label arrays: what the name of the file says, or the hop."""
+    match = re.search(segment_labels.FILE_NAME, PurePath(target).name)
+    named = None if match is None else float(match[1])
+    if named is not None and hop is not None and duration_ns(named, "resolution") != duration_ns(hop, "hop"):
+        raise UsageError(f"{target}: the name states a resolution of {named:g} s, --hop states {hop:g} s; change one")
+    if named is None and hop is None:
+        raise UsageError(f"{target}: label arrays need a resolution; give it in seconds with --hop")
+    return hop if named is None and hop is not None else named or 0.0
+
+
+def _written_scores(scores: Scores, target: str, name: str | None) -> tuple[str, Iterable[bytes]]:
+    writer = _writer(SCORE_FORMATS, SCORES_BY_SUFFIX, target, name)
+    if scores.decisions and writer not in hypotheses.FORMATS:
+        holds = ", ".join(one.name for one in hypotheses.FORMATS)
+        raise UsageError(
+            f"{writer.name} cannot hold hard decisions: they would be read back as scores, and get an EER; choose one "
+            f"of {holds} with --to, or convert them as references with --kind references"
+        )
+    return writer.name, _chunks(writer, scores)
+
+
+def _writer(registry: Registry[T], by_suffix: Mapping[str, str], target: str, name: str | None) -> Format[T]:
+    stem = target.removesuffix(".gz").removesuffix(".zst")
+    chosen = name or by_suffix.get(PurePath(stem).suffix)
+    valid = ", ".join(registry.formats)
+    if chosen is None:
+        raise UsageError(f"{target}: the name does not tell the format; give --to: {valid}")
+    if chosen not in registry.formats:
+        raise UsageError(f"{chosen} is no format for this kind of content; valid: {valid}")
+    return registry.formats[chosen]
+
+
+def _chunks(writer: Format[T], content: T) -> Iterable[bytes]:
+    if writer.write is None:
+        raise UsageError(f"the format {writer.name} can be read but not written; choose another with --to")
+    return writer.write(content)

@@ -1,0 +1,131 @@
+"""Proposals of AV-Deepfake1M and LAV-DF: JSON ``{file: [[confidence, start, end], ...]}``; high = fake.
+
+Times are seconds, or with ``fps`` frame numbers that are divided by it, as in AV-Deepfake1M's scorer (1 = seconds).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from spoofspan.base.columns import offsets_of
+from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.data.proposals import Proposals
+from spoofspan.formats.registry import Format, ReadOptions, text_of
+from spoofspan.formats.sources import Source
+from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
+
+SHAPE = "{file: [[confidence, start, end], ...]}"
+_NUMBER = r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*"
+TRIPLE = re.compile(rf'"\s*:\s*\[\s*\[{_NUMBER},{_NUMBER},{_NUMBER}\]')
+
+
+def recognises(head: bytes) -> bool:
+    """Whether it is a JSON object of lists of triples."""
+    # the head of a long file may end within its only line, even within a character
+    text = text_of(head) or head[:-3].decode("utf-8", "ignore")
+    return re.match(r'\s*\{\s*"', text) is not None and TRIPLE.search(text) is not None
+
+
+def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
+    """Read proposals."""
+    fps = 1.0 if options.fps is None else options.fps
+    if not 0 < fps < math.inf:
+        raise UsageError(f"fps must be a positive number of frames per second, not {fps!r}; 1 if times are seconds")
+    problems = Problems()
+    file_of: dict[str, str] = {}
+    counts: list[int] = []
+    rows: list[tuple[float, float, float]] = []
+    for source in sources:
+        for utterance, listed in _pairs(source):
+            place = f"{source.name}: {utterance!r}"
+            if utterance in file_of:
+                again = "twice" if file_of[utterance] == source.name else f"in {file_of[utterance]} as well"
+                problems.add(f"{place} is there {again}")
+                continue
+            if not utterance or not isinstance(listed, list):
+                problems.add(f"{place}: not a list of [confidence, start, end]")
+                continue
+            file_of[utterance] = source.name
+            good = [row for i, item in enumerate(listed) if (row := _proposal(item, fps, f"{place}[{i}]", problems))]
+            counts.append(len(good))
+            rows += good
+    problems.raise_if_any(f"correct the file: {SHAPE}, times in seconds, or in frames with fps=")
+    if not file_of:
+        raise DataError(f"{', '.join(source.name for source in sources)}: there is no proposal in the file")
+    columns = np.array(rows, np.float64).reshape(-1, 3)
+    starts, ends = (np.rint(columns[:, i] * 1e9).astype(np.int64) for i in (1, 2))
+    return Proposals(tuple(file_of), offsets_of(counts), columns[:, 0].copy(), starts, ends)
+
+
+def _pairs(source: Source) -> list[tuple[str, Any]]:
+    """Read the JSON object as pairs, so that a name that is there twice is seen."""
+    data = source.read()
+    if not data.strip():
+        raise DataError(f"{source.name}: the file is empty")
+    try:
+        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_Object, parse_int=float)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{source.name}:{line}: not UTF-8 text; convert it") from None
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{source.name}:{error.lineno}: no JSON from column {error.colno} on ({error.msg}); the file is truncated "
+            "or damaged"
+        ) from None
+    except RecursionError:
+        raise DataError(f"{source.name}: lists in lists without end; expected {SHAPE}") from None
+    if not isinstance(found, _Object):
+        raise DataError(f"{source.name}: the JSON is no object; expected {SHAPE}")
+    return found.pairs
+
+
+class _Object:
+    """A JSON object as its pairs."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        self.pairs = pairs
+
+
+def _proposal(item: Any, fps: float, place: str, problems: Problems) -> tuple[float, float, float] | None:
+    """Check one proposal, and take its times to seconds; None (and a problem) if it is none."""
+    if not isinstance(item, list) or len(item) != 3 or not all(isinstance(value, float) for value in item):
+        problems.add(f"{place}: not three numbers [confidence, start, end]")
+        return None
+    confidence, start, end = item[0], item[1] / fps, item[2] / fps
+    if not all(map(math.isfinite, (confidence, start, end))):
+        problems.add(f"{place}: not finite")
+    elif end < start:
+        problems.add(f"{place}: ends before it starts ({start} > {end})")
+    elif start < 0:
+        problems.add(f"{place}: starts before 0 ({start})")
+    elif end > SUSPICIOUS_SECONDS:
+        problems.add(f"{place}: ends after more than a day ({end} s); are these milliseconds or frames?")
+    else:
+        return confidence, start, end
+    return None
+
+
+def write(proposals: Proposals) -> Iterator[bytes]:
+    """Write JSON, an utterance a line."""
+    seconds = np.stack((proposals.confidences, proposals.starts / 1e9, proposals.ends / 1e9), axis=1)
+    for i, utterance in enumerate(proposals.utterances):
+        rows = seconds[proposals.offsets[i] : proposals.offsets[i + 1]].tolist()
+        yield f"{',' if i else '{'}\n{json.dumps(utterance)}: {json.dumps(rows)}".encode()
+    yield b"\n}\n"
+
+
+FORMAT = Format(
+    "proposals",
+    f"JSON {SHAPE}, seconds (or frames, with fps), high = fake: AV-Deepfake1M, LAV-DF",
+    read,
+    recognises,
+    write,
+    (".json",),
+    takes=("fps",),
+)

@@ -1,0 +1,95 @@
+"""Data frames: anything with the Arrow interface (pandas, polars, pyarrow, duckdb, ...) to and from a corpus.
+
+The columns are those of :mod:`spoofspan.formats.tables.tables`: integer times are nanoseconds, float times are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.data.references import References
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.tables.reference_tables import references_from_parts
+from spoofspan.formats.tables.score_tables import scores_from_parts
+from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.tables.tables import table_from_references, table_from_scores
+
+
+def references_from(obj: Any, *, durations: Mapping[str, float] | None = None, snap: float | None = None) -> References:
+    """Make References of a data frame with the columns utterance, start, end, label[, kind, duration].
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"utterance": ["u1"], "start": [0.0], "end": [1.2], "label": ["spoof"]})
+    >>> references_from(table)
+    References(1 utterance, 1 ranges: 1.200 s spoof)
+    """
+    return references_from_parts([Part(arrow_table(obj))], ReadOptions(durations=durations, snap=snap))
+
+
+def scores_from(
+    obj: Any, *, hop: float | None = None, higher: Higher | None = None, column: str | None = None
+) -> Scores:
+    """Make Scores of a data frame: utterance with start, end, score, or with frame, score, or with a list, scores.
+
+    >>> import pyarrow as pa
+    >>> scores_from(pa.table({"utterance": ["u1"], "scores": [[0.9, -0.4]]}), hop=0.02, higher="bonafide")
+    Scores(1 utterance, 2 frames of 20 ms, float64, higher = bonafide)
+    """
+    return scores_from_parts([Part(arrow_table(obj))], ReadOptions(hop=hop, higher=higher, column=column))
+
+
+def to_arrow(corpus: References | Scores, *, long: bool = True) -> Any:
+    """Make a pyarrow table; ``long=False`` gives frames as one list per utterance."""
+    if isinstance(corpus, References):
+        return table_from_references(corpus)
+    if isinstance(corpus, Scores):
+        return table_from_scores(corpus, long=long)
+    raise UsageError(f"only References and Scores become tables, not {type(corpus).__name__}")
+
+
+def to_pandas(corpus: References | Scores, *, long: bool = True) -> Any:
+    """Make a pandas data frame; it does not say what high scores mean nor their hop, so keep both."""
+    import pyarrow as pa
+
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise UsageError("pandas is not installed; pip install pandas") from None
+    # plain integers cannot be missing in pandas, and would become floats: seconds
+    nullable = {pa.int64(): pandas.Int64Dtype()}.get
+    table = to_arrow(corpus, long=long)
+    return table.to_pandas(types_mapper=nullable if any(column.null_count for column in table.columns) else None)
+
+
+def to_polars(corpus: References | Scores, *, long: bool = True) -> Any:
+    """Make a polars data frame; it does not say what high scores mean nor their hop, so keep both."""
+    try:
+        import polars
+    except ModuleNotFoundError:
+        raise UsageError("polars is not installed; pip install polars") from None
+    return polars.from_arrow(to_arrow(corpus, long=long))
+
+
+def arrow_table(obj: Any) -> Any:
+    """Take anything tabular as a pyarrow table, without a copy where the interface allows."""
+    import pyarrow as pa
+
+    try:
+        if type(obj).__module__.startswith("polars.") and hasattr(obj, "to_arrow"):
+            obj = obj.to_arrow()  # its stream has string views, which pyarrow 15 cannot cast
+        if isinstance(obj, pa.Table):
+            return obj
+        if isinstance(obj, pa.RecordBatchReader):
+            return obj.read_all()
+        if hasattr(obj, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(obj).read_all()
+        if hasattr(obj, "__arrow_c_array__"):
+            return pa.Table.from_batches([pa.record_batch(obj)])
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataError(f"this {type(obj).__name__} is no table with plain columns ({error}); convert them") from None
+    raise UsageError(
+        f"a {type(obj).__name__} has no Arrow interface; give a data frame (pandas, polars, ...) or a pyarrow table"
+    )

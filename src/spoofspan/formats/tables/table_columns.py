@@ -1,0 +1,285 @@
+"""Columns of an Arrow table as checked arrays: every problem keeps its row and its utterance.
+
+In typed tables integer times are nanoseconds and float times are seconds; text is never taken for a number. A missing
+value is a null; a problem with it is found here or by whoever asked for the column, never passed on.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.columns import Flags
+from spoofspan.base.errors import DataError, Problems
+from spoofspan.base.times import SECOND, Int64
+from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
+
+METADATA_KEY = b"spoofspan"
+METADATA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table of a corpus (often: one file), and how messages name it and its rows."""
+
+    table: Any
+    name: str = "the table"
+    first_line: int | None = None  # the line of row 0, in text where every row is one line
+    all_columns: Sequence[str] = ()  # where only some of them were read
+    rows: Int64 | None = None  # which rows of the file these are, if not all
+
+    @property
+    def column_names(self) -> list[str]:
+        """The columns that there are, read or not."""
+        return list(self.all_columns or self.table.column_names)
+
+    def place(self, row: int) -> str:
+        """Say where a row is: its line, or its number counted from 1."""
+        number = row if self.rows is None else int(self.rows[row])
+        return (
+            f"{self.name}, row {number + 1}" if self.first_line is None else f"{self.name}:{number + self.first_line}"
+        )
+
+    def metadata(self) -> dict[str, Any]:
+        """What a table that spoofspan wrote says about itself; empty for other tables."""
+        packed = (self.table.schema.metadata or {}).get(METADATA_KEY)
+        if packed is None:
+            return {}
+        try:
+            stated = json.loads(packed)
+        except (ValueError, RecursionError):
+            stated = None
+        if not isinstance(stated, dict) or not isinstance(stated.get("version"), int):
+            raise DataError(f"{self.name}: its metadata 'spoofspan' cannot be read; write the file again")
+        if stated["version"] > METADATA_VERSION:
+            raise DataError(f"{self.name}: written by a newer spoofspan; update spoofspan to read it")
+        return stated
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A column of text as codes into its distinct values; -1 where it is missing."""
+
+    codes: npt.NDArray[np.int32]
+    values: list[str]
+
+    @property
+    def missing(self) -> Flags | None:
+        """Which rows have none; None where all have one."""
+        missing = self.codes < 0
+        return missing if missing.any() else None
+
+    def at(self, row: int) -> str | None:
+        """Return the text of a row."""
+        code = int(self.codes[row])
+        return None if code < 0 else self.values[code]
+
+
+@dataclass(frozen=True)
+class Times:
+    """A column of times in ns; ``missing`` is None where none is."""
+
+    ns: Int64
+    missing: Flags | None
+    were_integers: bool
+
+
+class PartColumns:
+    """The columns of one part, with its problems."""
+
+    def __init__(self, part: Part, names: Sequence[str]) -> None:
+        self.part = part
+        self.problems = Problems()
+        found = part.column_names
+        for name in names:
+            if found.count(name) > 1:
+                raise DataError(f"{part.name}: {found.count(name)} columns are called {name!r}; keep one")
+        self.names: set[str] = set(found)
+        self.require(("utterance",))
+        if not part.table.num_rows:
+            raise DataError(f"{part.name}: the table has no rows; there is nothing to measure")
+        self._validate([name for name in names if name in self.names])
+        self.utterances = Texts(np.full(part.table.num_rows, -1, np.int32), [])
+        self.utterances = self._utterances()
+
+    def _validate(self, names: list[str]) -> None:
+        """Refuse damaged columns before anything trusts their offsets."""
+        import pyarrow as pa
+
+        try:
+            self.part.table.select(sorted(set(names))).validate(full=True)
+        except pa.ArrowException as error:
+            raise DataError(f"{self.part.name}: the table is damaged or not UTF-8 ({error}); write it again") from None
+
+    def require(self, wanted: Iterable[str], hint: str = "") -> None:
+        """Refuse a table without these columns, naming what was found."""
+        missing = [name for name in wanted if name not in self.names]
+        if missing:
+            raise DataError(f"{self.part.name}: {missing_columns(missing, self.part.column_names)}{hint}")
+
+    def _utterances(self) -> Texts:
+        texts = self.texts("utterance", "ids are text")
+        self.note(np.flatnonzero(texts.codes < 0), lambda row: "no utterance id")
+        if "" in texts.values:
+            self.note(np.flatnonzero(texts.codes == texts.values.index("")), lambda row: "the utterance id is empty")
+        self.stop_if_any()
+        return texts
+
+    def say(self, row: int) -> str:
+        """Say where a row is and whose it is."""
+        owner = self.utterances.at(row)
+        return self.part.place(row) + (f", utterance {owner!r}" if owner else "")
+
+    def note(self, rows: npt.NDArray[Any], describe: Callable[[int], str]) -> None:
+        """Note a problem with each of these rows."""
+        self.problems.extend((f"{self.say(row)}: {describe(row)}" for row in map(int, rows)), rows.size)
+
+    def stop_if_any(self, remedy: str = "correct the data") -> None:
+        """Raise if there are problems so far."""
+        self.problems.raise_if_any(remedy)
+
+    def texts(self, name: str, meaning: str, *, empty_is_missing: bool = False) -> Texts:
+        """Take a column of text, plain or as a dictionary."""
+        import pyarrow as pa
+
+        column = self.part.table.column(name)
+        dictionary = pa.types.is_dictionary(column.type)
+        kind = column.type.value_type if dictionary else column.type
+        if pa.types.is_null(kind):
+            return Texts(np.full(len(column), -1, np.int32), [])
+        if not _is_text(kind):
+            raise DataError(f"{self.part.name}: column {name!r} is of type {column.type}; {meaning}: make it text")
+        if not dictionary and not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            column = column.cast(pa.large_string())
+        return encoded_texts(column if dictionary else column.dictionary_encode(), empty_is_missing=empty_is_missing)
+
+    def times(self, name: str) -> Times:
+        """Take a column of times: integers are ns, floats are seconds."""
+        import pyarrow as pa
+
+        column = self.part.table.column(name)
+        missing = missing_rows(column)
+        kind = column.type
+        if pa.types.is_integer(kind):
+            return Times(flat(self._whole(column)), missing, True)
+        if pa.types.is_null(kind):
+            return Times(np.zeros(len(column), np.int64), missing, False)
+        if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            raise DataError(
+                f"{self.part.name}: column {name!r} is of type {kind}; times are floats (seconds) or integers "
+                "(nanoseconds): convert the column"
+            )
+        if pa.types.is_decimal(kind):
+            column = column.cast(pa.float64())
+        seconds = flat(column).astype(np.float64, copy=False)
+        if missing is not None:
+            seconds = np.where(missing, 0.0, seconds)
+        with np.errstate(invalid="ignore"):
+            bad = ~(np.abs(seconds) <= SUSPICIOUS_SECONDS)
+        if bad.any():
+            self.note(np.flatnonzero(bad), lambda row: f"{name} {_doubtful(float(seconds[row]))}")
+            seconds = np.where(bad, 0.0, seconds)
+        return Times(np.rint(seconds * SECOND).astype(np.int64), missing, False)
+
+    def _whole(self, column: Any) -> Any:
+        import pyarrow as pa
+
+        try:
+            whole = column.cast(pa.int64())
+        except pa.ArrowInvalid as error:
+            raise DataError(f"{self.part.name}: a time does not fit ({error}); correct the data") from None
+        return whole.fill_null(0) if whole.null_count else whole
+
+    def refuse_tiny_integers(self, ends: Times, name: str) -> None:
+        """Integers are ns; where the longest is below a millisecond they are something else."""
+        longest = int(ends.ns.max(initial=0))
+        if ends.were_integers and 0 < longest < SECOND // 1000 and not self.part.metadata():
+            raise DataError(
+                f"{self.part.name}: integer times are nanoseconds, and the longest {name} is {longest} ns; if these "
+                "are seconds, milliseconds or samples, make them floats in seconds"
+            )
+
+
+def missing_columns(missing: Sequence[str], found: Sequence[str]) -> str:
+    """Say which columns are missing, which there are, and which was probably meant.
+
+    >>> missing_columns(["utterance"], ["utt", "start"])
+    "no column 'utterance' (found: 'utt', 'start'); rename 'utt' to 'utterance'"
+    """
+    names = ", ".join(repr(name) for name in missing)
+    listing = ", ".join(repr(name) for name in found[:20]) + (", ..." if len(found) > 20 else "")
+    text = f"no column {names} (found: {listing or 'none'})"
+    for name in missing:
+        close = difflib.get_close_matches(name, found, n=1, cutoff=0.5)
+        if close:
+            text += f"; rename {close[0]!r} to {name!r}"
+    return text
+
+
+def missing_rows(column: Any) -> Flags | None:
+    """Which rows are null; None where none is."""
+    return flat(column.is_null()) if column.null_count else None
+
+
+def flat(column: Any) -> npt.NDArray[Any]:
+    """One array of a column without nulls; without a copy where it has one chunk of numbers."""
+    return flat_array(one_array(column))
+
+
+def encoded_texts(column: Any, *, empty_is_missing: bool = False) -> Texts:
+    """The texts of a dictionary column."""
+    import pyarrow as pa
+
+    # one dictionary for all chunks; each may come with all ids of the corpus
+    encoded = one_array(column.unify_dictionaries())
+    known: dict[str | None, int] = {None: -1} | ({"": -1} if empty_is_missing else {})
+    values: list[str] = []
+    own = []
+    for value in encoded.dictionary.to_pylist():
+        code = known.get(value)
+        if code is None:
+            code = known[value] = len(values)
+            values.append(value)
+        own.append(code)
+    own.append(-1)  # index -1: null
+    index = encoded.indices
+    index = index.cast(pa.int64(), safe=False).fill_null(-1) if index.null_count else index
+    return Texts(np.array(own, np.int32)[flat_array(index)], values)
+
+
+def flat_array(array: Any) -> npt.NDArray[Any]:
+    """An Arrow array as a numpy one."""
+    import pyarrow as pa
+
+    if array.null_count == 0 and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+        # without a copy; to_numpy would import pandas wherever it is installed, which takes half a second
+        return np.from_dlpack(array)
+    return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def one_array(column: Any) -> Any:
+    """Join the chunks of a column; one chunk is taken as it is."""
+    import pyarrow as pa
+
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    is_view = getattr(pa.types, "is_string_view", lambda kind: False)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
+
+
+def _doubtful(seconds: float) -> str:
+    if not np.isfinite(seconds):
+        return f"is not a time ({seconds})"
+    return f"is over a day ({seconds} s); are these milliseconds, samples or nanoseconds?"

@@ -1,0 +1,195 @@
+"""Tables: a corpus as an Arrow table, whatever file or data frame the table comes from.
+
+References have one row per range::
+
+    utterance  start  end  label  [kind]  [duration]
+
+Scores are long, one row per range or per frame, or wide, one row per utterance::
+
+    utterance  start  end  score
+    utterance  frame  score             [hop]  [origin]  [window]  [higher]
+    utterance  scores: list<float>      [hop]  [origin]  [window]  [higher]
+
+Integer times (start, end, duration, hop, origin, window) are nanoseconds, float times are seconds. A label is a word
+for a class or the name of an attack; frames count from 0. Rows may stand in any order. A row whose range is null (no
+start, no end, no label; no score) says that the utterance exists and has none. Columns of other names are ignored.
+
+The hop and what high scores mean come from the caller, from a column, or from the schema's metadata, where tables made
+here have them: key ``spoofspan``, JSON with ``version`` and ``hop``, ``start`` (of frame 0), ``window`` in seconds and
+``higher`` (references: ``snap``). Whoever says it twice must say the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.columns import Flags
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.times import SECOND, Int64
+from spoofspan.data.references import LABELS, References
+from spoofspan.data.scores import Scores, Values
+from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.tables.reference_tables import references_from_parts
+from spoofspan.formats.tables.score_tables import scores_from_parts
+from spoofspan.formats.tables.table_columns import METADATA_KEY, METADATA_VERSION, Part
+
+
+def references_from_table(table: Any, options: ReadOptions | None = None) -> References:
+    """Make References of one Arrow table."""
+    return references_from_parts([Part(table)], options or ReadOptions())
+
+
+def scores_from_table(table: Any, options: ReadOptions | None = None) -> Scores:
+    """Make Scores of one Arrow table."""
+    return scores_from_parts([Part(table)], options or ReadOptions())
+
+
+def table_from_references(references: References, *, text: bool = False) -> Any:
+    """Make an Arrow table: one row per range; ``text``: times in seconds, for files without types."""
+    import pyarrow as pa
+
+    rows = _Rows(references.offsets)
+    names = [*LABELS, None]
+    columns: dict[str, Any] = {
+        "utterance": rows.ids(references.utterances),
+        "start": rows.times(references.starts, text),
+        "end": rows.times(references.ends, text),
+        "label": pa.array(names, pa.string()).take(pa.array(rows.spread(references.labels, 3))),
+    }
+    if references.kinds is not None:
+        kinds = rows.spread(references.kinds, -1)
+        columns["kind"] = _strings([*references.kind_names, None]).take(
+            pa.array(np.where(kinds < 0, len(references.kind_names), kinds))
+        )
+    if references.durations is not None:
+        durations = references.durations[rows.utterance]
+        columns["duration"] = pa.array(durations / SECOND if text else durations)
+    return _table(columns, {} if text else {"snap": references.snap / SECOND})
+
+
+def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) -> Any:
+    """Make an Arrow table: a row per frame or range, or (``long=False``, frames only) a list per utterance.
+
+    ``text`` is for files without types and metadata: times in seconds, scores as float64 (so that their decimals are
+    exact), hop and polarity as columns.
+    """
+    import pyarrow as pa
+
+    if scores.decisions:
+        raise UsageError(
+            "a table cannot say that its scores are hard decisions, and an EER could come of it; write hypothesis-rttm"
+        )
+    if scores.hops is None and not long:
+        raise UsageError("scores of ranges have no hop, so they cannot be a list; write them long")
+    values = scores.values.astype(np.float64, copy=False) if text else scores.values
+    rows = _Rows(scores.offsets) if long else _Rows(np.arange(len(scores) + 1))
+    columns: dict[str, Any] = {"utterance": rows.ids(scores.utterances)}
+    metadata: dict[str, Any] = {"higher": scores.higher}
+    if scores.starts is not None and scores.ends is not None:
+        columns["start"], columns["end"] = rows.times(scores.starts, text), rows.times(scores.ends, text)
+    elif long:
+        within = np.arange(scores.values.size) - np.repeat(scores.offsets[:-1], np.diff(scores.offsets))
+        columns["frame"] = rows.numbers(within)
+    if long:
+        columns["score"] = rows.numbers(values)
+    else:
+        columns["scores"] = _lists(scores.offsets, values)
+    if scores.hops is not None and scores.origins is not None:
+        for name, key, one_each, usual in (
+            ("hop", "hop", scores.hops, None),
+            ("origin", "start", scores.origins / SECOND, 0.0),
+            ("window", "window", np.full(len(scores), np.nan if scores.window is None else scores.window), None),
+        ):
+            if np.isnan(one_each).all():
+                continue
+            uniform = bool((one_each == one_each[0]).all())
+            if uniform and not text:
+                metadata[key] = float(one_each[0])
+            elif not uniform or one_each[0] != usual:
+                columns[name] = pa.array(one_each[rows.utterance])
+    if text:
+        polarity = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows.utterance.size, np.int8)), [scores.higher])
+        columns["higher"] = polarity
+    return _table(columns, {} if text else metadata)
+
+
+def _table(columns: dict[str, Any], metadata: dict[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table(columns).replace_schema_metadata(metadata_of(metadata))
+
+
+def plain_texts(table: Any) -> Any:
+    """The same table, text as such instead of as a dictionary."""
+    import pyarrow as pa
+
+    for at, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(at, field.name, table.column(at).cast(pa.string()))
+    return table
+
+
+def metadata_of(stated: dict[str, Any]) -> dict[bytes, bytes] | None:
+    """What a table says about itself, as metadata of its schema."""
+    return {METADATA_KEY: json.dumps({"version": METADATA_VERSION, **stated}).encode()} if stated else None
+
+
+def _strings(texts: Sequence[str | None]) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError:
+        bad = next(text for text in texts if text is not None and not _is_unicode(text))
+        raise DataError(f"{bad!r} is not valid Unicode, so no table can hold it; rename it") from None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _lists(offsets: Int64, values: Values) -> Any:
+    import pyarrow as pa
+
+    if offsets[-1] < 2**31:
+        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(values))
+    return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(values))
+
+
+class _Rows:
+    """Rows of a long table: those of each utterance, or one empty row where it has none."""
+
+    def __init__(self, offsets: Int64) -> None:
+        counts = np.diff(offsets)
+        shown = np.maximum(counts, 1)
+        self.utterance = np.repeat(np.arange(counts.size), shown)
+        self.empty: Flags | None = np.repeat(counts == 0, shown) if (counts == 0).any() else None
+
+    def ids(self, utterances: Sequence[str]) -> Any:
+        import pyarrow as pa
+
+        return pa.DictionaryArray.from_arrays(pa.array(self.utterance.astype(np.int32)), _strings(utterances))
+
+    def spread(self, values: npt.NDArray[Any], filler: int) -> npt.NDArray[Any]:
+        if self.empty is None:
+            return values
+        spread = np.full(self.empty.size, filler, values.dtype)
+        spread[~self.empty] = values
+        return spread
+
+    def numbers(self, values: npt.NDArray[Any]) -> Any:
+        import pyarrow as pa
+
+        return pa.array(self.spread(values, 0), mask=self.empty)
+
+    def times(self, ns: Int64, text: bool) -> Any:
+        return self.numbers(ns / SECOND if text else ns)

@@ -1,0 +1,198 @@
+"""Hypotheses: hard decisions of a system, written as references are (RTTM, HAD, segment lists).
+
+Every range is a decision: spoof, or not. An attack (``A07``) is spoof. Non-speech is not spoof, hence bona fide. Time
+under no range is not decided; the rule ``uncovered`` says what it counts as, "bonafide" where a file lists spoofs only.
+An utterance of which nothing is listed is unknown, unless ``durations`` name it.
+
+Edges that miss each other, or 0, by at most ``snap`` are joined as in references (rule 3 of ``docs/rules.md``): text
+rounds them. Ranges of one decision may overlap; of two, by no more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.times import SECOND, duration_ns, seconds_text
+from spoofspan.data.references import BONA_FIDE, SPOOF, References
+from spoofspan.data.scores import DECISIONS, Scores
+from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.sources import Source
+from spoofspan.formats.text import had, rttm, segment_list
+from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows, mostly
+from spoofspan.mass.score_coverage import score_times
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """One range of a hypothesis; times in ns."""
+
+    start: int
+    end: int
+    label: str
+    place: str
+
+    def contradicts(self, before: _Decision, snap: int) -> bool:
+        """Whether it overlaps the one before by more than rounding, and says something else."""
+        if self.label == before.label or self.start >= before.end:
+            return False
+        return before.end - self.start > snap or self.start == before.start or self.end < before.end
+
+
+class DecisionRows(RangeRows):
+    """Collects ranges as decisions."""
+
+    def decide(self, options: ReadOptions, durations: Mapping[str, float] | None, file: str) -> Scores:
+        """Make Scores of the decisions; ``durations`` (seconds) help to notice milliseconds."""
+        self.problems.raise_if_any("correct the file")
+        listed = list(self._of)
+        if durations is not None and all(utterance in durations for utterance in listed):
+            self._refuse_other_units(listed, durations)
+        else:
+            self._refuse_other_units(listed, None)
+        for utterance in options.durations or ():
+            self.name(utterance)
+        if not self._of:
+            raise DataError(
+                f"{file}: there is no decision in the file; if nothing was found, give the utterances with durations= "
+                "(--durations)"
+            )
+        found: dict[str, list[_Decision]] = {utterance: [] for utterance in self._of}
+        ids = list(found)
+        for i, start, end, label, place in zip(
+            self._utterance, self._start, self._end, self._label, self._place, strict=True
+        ):
+            called = "spoof" if label == SPOOF else "bonafide"
+            found[ids[i]].append(_Decision(round(start * SECOND), round(end * SECOND), called, place))
+        snap = duration_ns(TEXT_SNAP if options.snap is None else options.snap, "snap")
+        joined = {utterance: self._joined(utterance, ranges, snap) for utterance, ranges in found.items()}
+        self.problems.raise_if_any("decide every instant once")
+        return Scores.from_decisions(
+            {
+                utterance: [(one.start / SECOND, one.end / SECOND, one.label) for one in ranges]
+                for utterance, ranges in joined.items()
+            }
+        )
+
+    def _joined(self, utterance: str, ranges: list[_Decision], snap: int) -> list[_Decision]:
+        """Put ranges in order, unite those that overlap, and join edges that were rounded."""
+        joined: list[_Decision] = []
+        for one in sorted(ranges, key=lambda one: (one.start, one.end)):
+            if one.start == one.end:
+                continue
+            if not joined:
+                joined.append(replace(one, start=0) if one.start <= snap else one)
+                continue
+            before = joined[-1]
+            if one.contradicts(before, snap):
+                self.problems.add(
+                    f"{one.place}: utterance {utterance!r}: {one.label} from {seconds_text(one.start)}, but "
+                    f"{before.label} until {seconds_text(before.end)} ({before.place})"
+                )
+            elif one.label == before.label and one.start <= before.end:
+                joined[-1] = replace(before, end=max(before.end, one.end))
+            else:
+                near = one.start - before.end <= snap
+                joined[-1:] = [replace(before, end=one.start) if near else before, one]
+        return joined
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _check_options(sources: Sequence[Source], options: ReadOptions) -> None:
+    for name in ("higher", "column", "hop"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"{sources[0].name}: hard decisions have no {name}; leave {name}= (--{name}) out")
+
+
+def read_rttm(sources: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read decisions from RTTM."""
+    _check_options(sources, options)
+    rows = DecisionRows()
+    rttm.note_ranges(rows, sources)
+    return rows.decide(options, options.durations, sources[0].name)
+
+
+def recognises_had(head: bytes) -> bool:
+    """Whether most of the first lines are an id, ranges with T or F, and perhaps 0 or 1."""
+    return mostly(head, _fits_had)
+
+
+def _fits_had(line: str) -> bool:
+    fields = line.split()
+    if len(fields) not in (2, 3) or (len(fields) == 3 and fields[2] not in (had.GENUINE, had.FAKE)):
+        return False
+    return had.WORDS.fit(fields[1].partition("/")[0])
+
+
+def read_had(sources: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read decisions from T/F strings."""
+    _check_options(sources, options)
+    rows = DecisionRows()
+    had.note_ranges(rows, sources, label_optional=True)
+    return rows.decide(options, options.durations, sources[0].name)
+
+
+def read_segments(sources: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read decisions from segment lists."""
+    _check_options(sources, options)
+    rows = DecisionRows()
+    durations = segment_list.note_ranges(rows, sources)
+    return rows.decide(options, durations, sources[0].name)
+
+
+# ---------------------------------------------------------------- writing
+
+
+def _writer(name: str, write: Callable[[References], Iterator[bytes]]) -> Callable[[Scores], Iterator[bytes]]:
+    """Write decisions as the references that they would be."""
+    return lambda scores: write(_as_references(scores, name))
+
+
+def _as_references(scores: Scores, name: str) -> References:
+    if not scores.decisions:
+        raise UsageError(f"{name} holds hard decisions, and these are scores; write a format of scores")
+    empty = np.flatnonzero(np.diff(scores.offsets) == 0)
+    if empty.size:
+        raise UsageError(
+            f"{name} cannot hold utterance {scores.utterances[int(empty[0])]!r}, which has no range; decide its whole "
+            "time, or leave it out"
+        )
+    starts, ends = score_times(scores)
+    # decisions do not know how long an utterance is; a segment list must say something
+    durations = np.maximum.reduceat(ends, scores.offsets[:-1]) if len(scores) else ends
+    labels = np.where(scores.values == DECISIONS["spoof"], SPOOF, BONA_FIDE)
+    return References.from_columns(scores.utterances, durations, scores.offsets, starts, ends, labels=labels)
+
+
+FORMATS: tuple[Format[Scores], ...] = (
+    Format(
+        "hypothesis-rttm",
+        "hard decisions: RTTM, as references; bonafide, spoof, an attack, or nonspeech (not spoof)",
+        read_rttm,
+        rttm.recognises,
+        _writer("hypothesis-rttm", rttm.write),
+        (".rttm",),
+        takes=("snap", "durations"),
+    ),
+    Format(
+        "hypothesis-had",
+        "hard decisions: <utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* [<0|1>], as HAD's references (T genuine, F fake)",
+        read_had,
+        recognises_had,
+        _writer("hypothesis-had", had.write),
+        takes=("snap", "durations"),
+    ),
+    Format(
+        "hypothesis-segments",
+        "hard decisions: <utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*, as a segment list",
+        read_segments,
+        segment_list.recognises,
+        _writer("hypothesis-segments", segment_list.write),
+        takes=("snap", "durations"),
+    ),
+)

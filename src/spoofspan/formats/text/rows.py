@@ -1,0 +1,304 @@
+"""Rows of reference files, on their way to References and back: every problem keeps its file and line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from spoofspan.base.columns import offsets_of
+from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.times import SECOND, seconds_text
+from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
+from spoofspan.formats.registry import text_of
+
+# Text with three decimals: start and duration are rounded apart, so edges miss each other by up to this (seconds).
+TEXT_SNAP = 0.002
+LABEL_WORDS = {
+    "bonafide": BONA_FIDE,
+    "bona-fide": BONA_FIDE,
+    "bona_fide": BONA_FIDE,
+    "genuine": BONA_FIDE,
+    "real": BONA_FIDE,
+    "spoof": SPOOF,
+    "fake": SPOOF,
+    "nonspeech": NONSPEECH,
+    "non-speech": NONSPEECH,
+    "non_speech": NONSPEECH,
+    "silence": NONSPEECH,
+    "sil": NONSPEECH,
+}
+# Recordings over a day are rare; times over this are milliseconds or samples far more often.
+SUSPICIOUS_SECONDS = 24 * 3600.0
+# Whole numbers up to this and no durations to compare with: milliseconds, or a very long recording.
+SUSPICIOUS_WHOLE_SECONDS = 1000.0
+# A range that ends this many durations after the start is no rounding.
+SUSPICIOUS_RATIO = 100.0
+# How many lines are looked at to recognise a format.
+LINES_LOOKED_AT = 20
+
+
+class RangeRows:
+    """Collects labelled ranges of many utterances from text, with up to 20 problems at once."""
+
+    def __init__(self) -> None:
+        self.problems = Problems()
+        self._of: dict[str, int] = {}
+        self._utterance: list[int] = []
+        self._start: list[float] = []
+        self._end: list[float] = []
+        self._label: list[int] = []
+        self._kind: list[str | None] = []
+        self._place: list[str] = []
+        self._whole_numbers = True
+        self._any_kind = False
+
+    def name(self, utterance: str) -> int:
+        """Note an utterance, even without ranges."""
+        return self._of.setdefault(utterance, len(self._of))
+
+    def name_once(self, place: str, utterance: str) -> bool:
+        """Note an utterance that may occur only once; False (and a problem) if it is known already."""
+        if utterance in self._of:
+            self.problems.add(f"{place}: utterance {utterance!r} is listed a second time; keep one of the two")
+            return False
+        self.name(utterance)
+        return True
+
+    def seconds(self, place: str, text: str, what: str = "time") -> float:
+        """Read a time in seconds; NaN (and a problem) if it is none."""
+        self._whole_numbers &= text.isdecimal()
+        value = plain_number(text)
+        if value is None:
+            hint = "use a decimal point" if "," in text else "it must be a number of seconds"
+            self.problems.add(f"{place}: {what} {text!r} cannot be read; {hint}")
+            return math.nan
+        if not math.isfinite(value):
+            self.problems.add(f"{place}: {what} {text!r} is not finite")
+            return math.nan
+        if value > SUSPICIOUS_SECONDS:
+            self.problems.add(f"{place}: {what} {text!r} is over a day; are these milliseconds or samples?")
+            return math.nan
+        return value
+
+    def add(self, place: str, utterance: str, start: float, end: float, label: str, *, kind: str | None = None) -> None:
+        """Note one range; a label that is no word for a class is an attack: spoof, of that kind."""
+        if math.isnan(start) or math.isnan(end):
+            return
+        if end < start:
+            self.problems.add(f"{place}: utterance {utterance!r}: the range ends before it starts ({start} > {end})")
+            return
+        if start < 0:
+            self.problems.add(f"{place}: utterance {utterance!r}: the range starts before 0 ({start})")
+            return
+        code, attack = label_and_kind(label)
+        if code is None:
+            self.problems.add(
+                f"{place}: utterance {utterance!r}: unknown label {label!r} (bonafide, spoof, nonspeech, or an attack "
+                "such as A07)"
+            )
+            return
+        self._utterance.append(self.name(utterance))
+        self._start.append(start)
+        self._end.append(end)
+        self._label.append(code)
+        self._kind.append(attack if kind is None else kind)
+        self._any_kind |= self._kind[-1] is not None
+        self._place.append(place)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is neither an utterance nor a problem."""
+        return not self._of and not self.problems.total
+
+    def build(
+        self,
+        durations: Mapping[str, float] | None,
+        *,
+        snap: float,
+        only_listed: bool = False,
+        check_units: bool = True,
+    ) -> References:
+        """Make References; utterances that only ``durations`` has belong to the corpus unless ``only_listed``."""
+        self.problems.raise_if_any("correct the file")
+        if durations is not None and not only_listed:
+            for utterance in durations:
+                self.name(utterance)
+        if not self._of:
+            raise DataError("there is no reference in the file; it is empty or has comments only")
+        ids = list(self._of)
+        missing = [utt for utt in ids if durations is not None and utt not in durations]
+        self.problems.extend((f"{self._files()}utterance {utt!r} has no duration" for utt in missing), len(missing))
+        self.problems.raise_if_any("complete the durations")
+        if check_units:
+            self._refuse_other_units(ids, durations)
+        order = np.argsort(np.array(self._utterance, np.int64), kind="stable")
+        counts = np.bincount(np.array(self._utterance, np.int64), minlength=len(ids))
+        kinds = [self._kind[i] for i in order] if self._any_kind else None
+        try:
+            return References.from_columns(
+                ids,
+                None if durations is None else np.array([durations[utt] for utt in ids], np.float64),
+                offsets_of(counts),
+                np.array(self._start, np.float64)[order],
+                np.array(self._end, np.float64)[order],
+                labels=np.array(self._label, np.int8)[order],
+                kinds=kinds,
+                snap=snap,
+            )
+        except DataError as error:
+            raise DataError(f"{self._files()}{error}") from None
+
+    def _refuse_other_units(self, ids: list[str], durations: Mapping[str, float] | None) -> None:
+        """Refuse times that are milliseconds or samples, as far as it shows."""
+        if durations is None:
+            last = max(range(len(self._end)), key=self._end.__getitem__, default=None)
+            if last is not None and self._whole_numbers and self._end[last] > SUSPICIOUS_WHOLE_SECONDS:
+                self.problems.add(
+                    f"{self._place[last]}: utterance {ids[self._utterance[last]]!r}: all times are whole numbers, "
+                    f"up to {self._end[last]:.0f}; are these milliseconds or samples?"
+                )
+            self.problems.raise_if_any("write seconds; if they are seconds, give durations as well")
+            return
+        known = np.array([durations[utt] for utt in ids], np.float64)[np.array(self._utterance, np.int64)]
+        suspicious = np.flatnonzero((np.array(self._end) > SUSPICIOUS_RATIO * known) & (known > 0))
+        for row in suspicious.tolist():
+            place, i, end = self._place[row], self._utterance[row], self._end[row]
+            self.problems.add(
+                f"{place}: utterance {ids[i]!r}: a range ends at {end:g} s, the utterance at {durations[ids[i]]:g} "
+                "s; are these milliseconds or samples?"
+            )
+        self.problems.raise_if_any("write seconds")
+
+    def _files(self) -> str:
+        """Name the file, for problems that are found when there are no lines any more."""
+        found = {re.split(r":\d+|\[\d+\]", place, maxsplit=1)[0] for place in self._place}
+        return f"{found.pop()}: " if len(found) == 1 else ""
+
+
+def label_and_kind(label: str) -> tuple[int | None, str | None]:
+    """Read a label: a word for a class, or the name of an attack (a letter, then digits).
+
+    >>> label_and_kind("bonafide"), label_and_kind("A07"), label_and_kind("banana")
+    ((0, None), (1, 'A07'), (None, None))
+    """
+    code = LABEL_WORDS.get(label.lower())
+    if code is not None:
+        return code, None
+    if len(label) > 1 and label[0].isalpha() and label[1:].isdigit():
+        return SPOOF, label
+    return None, None
+
+
+def time_text(ns: int) -> str:
+    """Write a time in seconds exactly, with at least three decimals.
+
+    >>> time_text(1_200_000_000), time_text(62_500)
+    ('1.200', '0.0000625')
+    """
+    whole, rest = divmod(ns, SECOND)
+    return f"{whole}.{f'{rest:09d}'.rstrip('0').ljust(3, '0')}"
+
+
+def mostly(head: bytes, fits: Callable[[str], bool]) -> bool:
+    """Tell whether most of the first lines of a text fit: a header or one bad line is for the reader to report."""
+    lines = [line for line in text_of(head).splitlines() if line.strip()][:LINES_LOOKED_AT]
+    return sum(map(fits, lines)) * 2 > len(lines)
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a field is a number.
+
+    >>> is_number("1e-05"), is_number("0,5"), is_number("nan")
+    (True, False, False)
+    """
+    value = plain_number(text)
+    return value is not None and math.isfinite(value)
+
+
+def plain_number(text: str) -> float | None:
+    """Read a number; None if it is none, though float() takes 1_000 and digits of other scripts for numbers."""
+    try:
+        return float(text) if "_" not in text and text.isascii() else None
+    except ValueError:
+        return None
+
+
+def header_hint(number: int, line: str) -> str:
+    """Say that a line without any digit at the top is probably a header."""
+    return " (a header line? remove it)" if number == 1 and not re.search(r"\d", line) else ""
+
+
+@dataclass(frozen=True)
+class WrittenRange:
+    """One range on its way to a file; times in ns."""
+
+    start: int
+    end: int
+    label: int
+    kind: str | None
+
+
+def written_ranges(references: References) -> Iterator[tuple[str, list[WrittenRange]]]:
+    """Yield every utterance with its ranges."""
+    kinds, names = references.kinds, references.kind_names
+    for i, utterance in enumerate(references.utterances):
+        rows = range(int(references.offsets[i]), int(references.offsets[i + 1]))
+        yield (
+            utterance,
+            [
+                WrittenRange(
+                    int(references.starts[row]),
+                    int(references.ends[row]),
+                    int(references.labels[row]),
+                    None if kinds is None or kinds[row] < 0 else names[kinds[row]],
+                )
+                for row in rows
+            ],
+        )
+
+
+def check_words(references: References, name: str) -> None:
+    """Refuse ids that a format of words between spaces cannot hold."""
+    for utterance in references.utterances:
+        if utterance.split() != [utterance] or "\0" in utterance or utterance.startswith("\ufeff"):
+            raise UsageError(f"{name} cannot hold the id {utterance!r} (white space or NUL); write another format")
+        check_utf8(utterance, name)
+
+
+def check_utf8(text: str, name: str) -> None:
+    """Refuse text that is no Unicode."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{name} cannot hold {text!r}, it is no UTF-8 text; write another format") from None
+
+
+def check_labels(references: References, name: str, holds: Collection[int]) -> None:
+    """Refuse labels that a format has no word for."""
+    for code, label in enumerate(LABELS):
+        if code not in holds and (references.labels == code).any():
+            raise UsageError(f"{name} cannot hold {label} ranges; write another format or drop them first")
+
+
+def check_no_kinds(references: References, name: str) -> None:
+    """Refuse kinds (attacks, generators)."""
+    if references.kinds is not None and (references.kinds >= 0).any():
+        kind = references.kind_names[int(references.kinds.max())]
+        raise UsageError(f"{name} cannot hold kinds such as {kind!r}; write another format or drop them first")
+
+
+def check_ends_at_durations(references: References, name: str) -> None:
+    """Refuse durations that a format without durations would lose: those that are not the end of the last range."""
+    for i, (utterance, ranges) in enumerate(written_ranges(references)):
+        if references.durations is None:
+            return
+        duration, last = int(references.durations[i]), max((one.end for one in ranges), default=0)
+        if duration != last:
+            raise UsageError(
+                f"{name} cannot hold durations: utterance {utterance!r} lasts {seconds_text(duration)}, its last range "
+                f"ends at {seconds_text(last)}; write another format, or write it without durations beside a reco2dur"
+            )

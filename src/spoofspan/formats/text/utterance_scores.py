@@ -1,0 +1,232 @@
+"""One utterance a line.
+
+========================  ============================================  ==================================  ===========
+format                    line                                          whose                               high scores
+========================  ============================================  ==================================  ===========
+utt-score                 ``<utt> <bona fide> <spoof>``                 partialspoof-metrics, ``utt.score`` by column
+asvspoof5                 ``<utt> TAB <score>`` under a header          ASVspoof 5, ``filename TAB cm-score``  bona fide
+av-deepfake1m-detection   ``<file>;<score>``                            AV-Deepfake1M                       spoof
+========================  ============================================  ==================================  ===========
+
+In ``utt-score`` the spoof column is read (high = spoof), with ``column="bonafide"`` the other one. Writers mirror the
+scores where the format's polarity is the other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from spoofspan.base.errors import PROBLEMS_SHOWN, DataError, Problems, UsageError
+from spoofspan.data.scores import Higher
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.sources import Source
+from spoofspan.formats.text.score_fields import (
+    class_column,
+    first_lines,
+    is_header,
+    is_number,
+    polarity,
+    score_of,
+    wrong_width,
+)
+
+CLASSES = {"bonafide": 1, "spoof": 2}
+NAME, SCORE = "filename", "cm-score"
+
+
+class UtteranceRows:
+    """Collects one score per utterance from text, with up to 20 problems at once."""
+
+    def __init__(self) -> None:
+        self.problems = Problems()
+        self._scores: dict[str, float] = {}
+        self._places: dict[str, str] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether there are as many problems as are shown."""
+        return self.problems.total >= PROBLEMS_SHOWN
+
+    def add(self, place: str, utterance: str, text: str) -> None:
+        """Note one score."""
+        if not utterance:
+            self.problems.add(f"{place}: the utterance is missing")
+            return
+        first = self._places.setdefault(utterance, place)
+        if first != place:
+            self.problems.add(f"{place}: utterance {utterance!r} has a score at {first} already")
+            return
+        self._scores[utterance] = score_of(text, f"{place}: utterance {utterance!r}", self.problems)
+
+    def build(self, sources: Sequence[Source], higher: Higher) -> UtteranceScores:
+        """Make UtteranceScores."""
+        self.problems.raise_if_any("correct the file, or state another format")
+        if not self._scores:
+            names = ", ".join(source.name for source in sources)
+            raise DataError(f"{names}: there is no score in the file; it is empty or of another format")
+        return UtteranceScores(tuple(self._scores), np.array(list(self._scores.values())), higher)
+
+
+def _no_column(options: ReadOptions, name: str) -> None:
+    if options.column is not None:
+        raise UsageError(f"the format {name} has one score a line; leave column= (--column) out")
+
+
+# ---------------------------------------------------------------- partialspoof-metrics
+
+
+def recognises_utt_score(head: bytes) -> bool:
+    """Whether the first lines have an id that no other has, and two numbers, not all whole ones (frames)."""
+    lines = [line.split() for line in first_lines(head)]
+    fits = all(len(fields) == 3 and all(map(is_number, fields[1:])) for fields in lines)
+    return (
+        bool(lines)
+        and fits
+        and len({fields[0] for fields in lines}) == len(lines)
+        and not all(is_number(fields[0]) for fields in lines)
+        and not all(fields[1].isdecimal() for fields in lines)
+    )
+
+
+def read_utt_score(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
+    """Read ``<utt> <bona fide> <spoof>``."""
+    column, higher = class_column(CLASSES, options)
+    rows = UtteranceRows()
+    for source in sources:
+        for number, line in source.lines():
+            place, fields = f"{source.name}:{number}", line.split()
+            if len(fields) != 3:
+                rows.problems.add(wrong_width(place, fields, "<utt> <bona fide> <spoof>"))
+            elif number == 1 and is_header(fields[1:]):
+                rows.problems.add(f"{place}: this looks like a header; remove it")
+            else:
+                rows.add(place, fields[0], fields[column])
+            if rows.full:
+                break
+    return rows.build(sources, higher)
+
+
+def write_utt_score(scores: UtteranceScores) -> Iterator[bytes]:
+    """Write ``<utt> <bona fide> <spoof>``, one of the two mirrored."""
+    bona_fide, spoof = _in_polarity(scores, "bonafide"), _in_polarity(scores, "spoof")
+    for utterance, a, b in zip(scores.utterances, bona_fide, spoof, strict=True):
+        if utterance.split() != [utterance]:
+            raise DataError(f"utterance {utterance!r} cannot be written as utt-score: its id has white space")
+        yield f"{utterance} {a!r} {b!r}\n".encode()
+
+
+# ---------------------------------------------------------------- ASVspoof 5
+
+
+def recognises_asvspoof5(head: bytes) -> bool:
+    """Whether the header names the columns of ASVspoof 5."""
+    names = first_lines(head)[:1]
+    return bool(names) and {NAME, SCORE} <= {name.strip() for name in names[0].split("\t")}
+
+
+def read_asvspoof5(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
+    """Read ``filename TAB cm-score``; further columns are allowed."""
+    _no_column(options, "asvspoof5")
+    higher = polarity("bonafide", options, "the column cm-score")
+    rows = UtteranceRows()
+    for source in sources:
+        names: list[str] = []
+        for number, line in source.lines():
+            place, fields = f"{source.name}:{number}", [field.strip() for field in line.split("\t")]
+            if not names:
+                names = fields
+                if names.count(NAME) != 1 or names.count(SCORE) != 1:
+                    rows.problems.add(f"{place}: the header must have {NAME!r} and {SCORE!r}, tabs between them")
+                    break
+            elif len(fields) != len(names):
+                rows.problems.add(wrong_width(place, fields, f"the {len(names)} of the header, tabs between them"))
+            else:
+                rows.add(place, fields[names.index(NAME)], fields[names.index(SCORE)])
+            if rows.full:
+                break
+    return rows.build(sources, higher)
+
+
+def write_asvspoof5(scores: UtteranceScores) -> Iterator[bytes]:
+    """Write ``filename TAB cm-score``, high = bona fide."""
+    yield f"{NAME}\t{SCORE}\n".encode()
+    yield from _write(scores, "bonafide", "\t", "asvspoof5")
+
+
+# ---------------------------------------------------------------- AV-Deepfake1M
+
+
+def recognises_detection(head: bytes) -> bool:
+    """Whether the first lines are a name and a number with a semicolon between them."""
+    lines = [line.split(";") for line in first_lines(head)]
+    return bool(lines) and all(len(fields) == 2 and fields[0] and is_number(fields[1].strip()) for fields in lines)
+
+
+def read_detection(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
+    """Read ``<file>;<score>``."""
+    _no_column(options, "av-deepfake1m-detection")
+    higher = polarity("spoof", options, "av-deepfake1m-detection")
+    rows = UtteranceRows()
+    for source in sources:
+        for number, line in source.lines():
+            place, fields = f"{source.name}:{number}", [field.strip() for field in line.split(";")]
+            if len(fields) != 2:
+                rows.problems.add(wrong_width(place, fields, "<file>;<score>"))
+            elif number == 1 and is_header(fields[1:]):
+                rows.problems.add(f"{place}: this looks like a header; remove it")
+            else:
+                rows.add(place, *fields)
+            if rows.full:
+                break
+    return rows.build(sources, higher)
+
+
+def write_detection(scores: UtteranceScores) -> Iterator[bytes]:
+    """Write ``<file>;<score>``, high = spoof."""
+    return _write(scores, "spoof", ";", "av-deepfake1m-detection")
+
+
+# ---------------------------------------------------------------- writing
+
+
+def _in_polarity(scores: UtteranceScores, higher: Higher) -> list[float]:
+    values: list[float] = (scores.values if scores.higher == higher else -scores.values).tolist()
+    return values
+
+
+def _write(scores: UtteranceScores, higher: Higher, separator: str, name: str) -> Iterator[bytes]:
+    for utterance, value in zip(scores.utterances, _in_polarity(scores, higher), strict=True):
+        if separator in utterance or len(utterance.splitlines()) > 1 or utterance.strip() != utterance:
+            raise DataError(f"utterance {utterance!r} cannot be written as {name}: its id would not read back")
+        yield f"{utterance}{separator}{value!r}\n".encode()
+
+
+FORMATS: tuple[Format[UtteranceScores], ...] = (
+    Format(
+        "utt-score",
+        "<utt> <bona fide> <spoof>: partialspoof-metrics, utt.score",
+        read_utt_score,
+        recognises_utt_score,
+        write_utt_score,
+        (".score",),
+    ),
+    Format(
+        "asvspoof5",
+        "<filename> <cm-score> under a header, tabs, high = bona fide: ASVspoof 5",
+        read_asvspoof5,
+        recognises_asvspoof5,
+        write_asvspoof5,
+        (".tsv", ".txt"),
+    ),
+    Format(
+        "av-deepfake1m-detection",
+        "<file>;<score>, high = spoof: AV-Deepfake1M",
+        read_detection,
+        recognises_detection,
+        write_detection,
+        (".txt", ".csv"),
+    ),
+)

@@ -1,0 +1,407 @@
+"""Point-based measurement at a resolution (Eqs. 1 and 2), and re-sampling of scores between resolutions.
+
+Point k is ``[rint(k * r * 1e9), rint((k + 1) * r * 1e9))``, cut at the extent. It has one label (by a rule) and one
+score: the lowest, in bona fide polarity, of the score runs it overlaps. That is duplication where the
+resolution is finer than the scores, the paper's minimum where it is coarser, and it is defined for any ratio::
+
+    scores 20 ms   | 0.9 | 0.2 | 0.4 | 0.7 |
+    points 10 ms   |0.9|0.9|0.2|0.2|0.4|0.4|0.7|0.7|
+    points 40 ms   |    0.2    |    0.4    |
+    points 30 ms   |   0.2  |   0.2  | 0.4 ... |
+
+A point counts one, whatever its length: a ScoreMass whose unit is points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.columns import blocks, first_rows, offsets_of, utterance_of_rows
+from spoofspan.base.errors import UsageError
+from spoofspan.base.times import Int64, duration_ns, edges_before, grid_edges, whole_ns
+from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References
+from spoofspan.data.rules import Rules, Touched
+from spoofspan.data.scores import Scores, Values
+from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
+from spoofspan.mass.ranges import lay_over, overlay_part, undecided_time
+from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, combine_weights
+from spoofspan.mass.score_runs import FrameBlock, FrameRuns, RangeBlock, RunBlock, RunBlocks, ScoreRuns
+
+
+def check_resolution(resolution: float) -> float:
+    """Return a resolution in seconds, or say what is wrong with it."""
+    if duration_ns(resolution, "resolution") <= 0:
+        raise UsageError(f"resolution={resolution!r}: must be positive (seconds)")
+    return float(resolution)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The points of every utterance: how many, and where they lie."""
+
+    resolution: float
+    offsets: Int64
+    extents: Int64
+
+    @classmethod
+    def over(cls, extents: Int64, resolution: float, last_point: str) -> Grid:
+        """Rule 16: every point that starts before the extent, or the last one only if half of it does."""
+        counts = edges_before(extents, resolution)
+        if last_point == "round":
+            first, end = grid_edges(counts - 1, resolution), grid_edges(counts, resolution)
+            counts = counts - (2 * (extents - first) < end - first)
+        return cls(resolution, offsets_of(counts), extents)
+
+    @property
+    def counts(self) -> Int64:
+        """How many points each utterance has."""
+        return np.diff(self.offsets)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every edge is a whole number of ns times k."""
+        return whole_ns(np.array([self.resolution]), int(self.extents.max()))
+
+    def take(self, chosen: Int64) -> Grid:
+        """Keep chosen utterances, in that order."""
+        return Grid(self.resolution, offsets_of(self.counts[chosen]), self.extents[chosen])
+
+    def edges(self, utterance: Int64, k: Int64) -> tuple[Int64, Int64]:
+        """Where the k-th points of utterances start and end."""
+        starts, ends = grid_edges(k, self.resolution), grid_edges(k + 1, self.resolution)
+        return starts, np.minimum(ends, self.extents[utterance])
+
+    def runs(self) -> RunBlocks:
+        """The points as if they were score runs, to be laid over a labelling."""
+        if self.is_whole:
+            ns = np.full(self.extents.size, duration_ns(self.resolution, "resolution"))
+            counts = self.counts
+            last = np.minimum(counts * ns, self.extents)
+            values = _no_values(int(self.offsets[-1]))
+            return FrameRuns(self.offsets, values, "bonafide", ns, np.zeros_like(ns), counts, last)
+        return _GridRuns(self)
+
+
+def _no_values(count: int) -> Values:
+    """Points that are only laid over a labelling need no scores."""
+    return np.broadcast_to(np.float16(0), count)
+
+
+@dataclass(frozen=True, eq=False)
+class _GridRuns:
+    """Points of a resolution that is no whole number of ns, as score runs; times are made block by block."""
+
+    grid: Grid
+
+    def block(self, first: int, last: int) -> RunBlock:
+        offsets = self.grid.offsets[first : last + 1] - self.grid.offsets[first]
+        utterance = utterance_of_rows(offsets)
+        starts, ends = self.grid.edges(first + utterance, np.arange(utterance.size) - offsets[utterance])
+        return RangeBlock(offsets, _no_values(utterance.size), starts, ends)
+
+
+# Points of so many frames are gathered frame by frame; longer ones are faster to reduce as stretches.
+FEW_STEPS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class PointOverlay:
+    """The point-based part of a mass."""
+
+    labelling: Labelling
+    runs: ScoreRuns
+    grid: Grid
+    rules: Rules
+    weights: Int64 | None = None
+
+    @property
+    def utterances(self) -> tuple[str, ...]:
+        """Its utterances."""
+        return self.labelling.utterances
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its scores."""
+        return self.runs.values.dtype
+
+    def take(self, chosen: Int64) -> PointOverlay:
+        """Keep chosen utterances."""
+        return PointOverlay(
+            self.labelling.take(chosen),
+            self.runs.take(chosen),
+            self.grid.take(chosen),
+            self.rules,
+            None if self.weights is None else self.weights[chosen],
+        )
+
+    def weigh(self, weights: Int64) -> PointOverlay:
+        """Count each utterance so many times."""
+        return replace(self, weights=combine_weights(self.weights, weights, int(self.grid.counts.max())))
+
+    def blocks(self) -> Iterator[MassBlock]:
+        """Label and score the points block by block."""
+        points = self.grid.counts
+        for first, last, scores, scored, classes in self.labelled_points():
+            weights = None if self.weights is None else np.repeat(self.weights[first:last], points[first:last])
+            yield _block(scores, scored, classes, weights)
+
+    def labelled_points(self) -> Iterator[tuple[int, int, Values, npt.NDArray[np.bool_] | None, Labels]]:
+        """For blocks of utterances: the first, the last + 1, and of every point score, whether it has one, class."""
+        points = self.grid.counts
+        rows = np.maximum(points, np.diff(self.runs.offsets))
+        point_runs = self.grid.runs()
+        # both the time to lay over and the weighted points must fit into int64
+        heavy = points if self.weights is None else points * self.weights
+        for first, last in blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK):
+            _, laid = lay_over(self.labelling, point_runs, first, last)
+            classes = _classes_of_block(self.labelling, self.grid, self.rules, first, last, laid)
+            yield first, last, *self._scores(first, last), classes
+
+    def _scores(self, first: int, last: int) -> tuple[Values, npt.NDArray[np.bool_] | None]:
+        return point_scores(self.runs.block(first, last), self.grid, first, last)
+
+    def sample(self, size: int) -> Columns:
+        """About ``size`` points; labels are computed in doubles."""
+        total = int(self.grid.offsets[-1])
+        axis = np.concatenate(([0.0], np.cumsum(self.labelling.extents.astype(np.float64))))
+        nothing = np.zeros(0, np.int64)
+        if not total or not self.runs.values.size or axis[-1] >= NS_PER_BLOCK:
+            return self.runs.values[:0], nothing, nothing
+        # of a few long points, take a few: each of them costs as much as in the real pass
+        point = np.arange(0, total, max(total // max(size, total >> 9), min(8, total)))
+        utterance = np.searchsorted(self.grid.offsets, point, side="right") - 1
+        starts, ends = self.grid.edges(utterance, point - self.grid.offsets[utterance])
+        edges = axis[utterance_of_rows(self.labelling.offsets)] + self.labelling.ends
+        lengths = (self.labelling.ends - self.labelling.starts).astype(np.float64)
+        edges = np.concatenate(([0.0], edges))
+
+        def time_of(label: int) -> Int64:
+            cumulated = np.concatenate(([0.0], np.cumsum(lengths * (self.labelling.labels == label))))
+            at_end = np.interp(axis[utterance] + ends, edges, cumulated)
+            return np.rint(at_end - np.interp(axis[utterance] + starts, edges, cumulated)).astype(np.int64)
+
+        rules = replace(self.rules, label="majority") if self.rules.label == "rounded" else self.rules
+        bona_fide, spoof = labels_of(time_of(BONA_FIDE), time_of(SPOOF), rules)
+        runs = self.runs
+        block = replace(runs, higher="bonafide").block(0, len(self.utterances))  # type: ignore[type-var]
+        first, last, scored = _rows_under(block, utterance, starts, ends)
+        sign = 1 if runs.higher == "bonafide" else -1
+        scores = _lowest(_Signed(block.values, sign), first, last)
+        weights = None if self.weights is None else self.weights[utterance]
+        sampled = _block(scores, scored, classes_of(bona_fide, spoof), weights)
+        return sampled.scores, sampled.bona_fide, sampled.spoof
+
+
+def point_classes(labelling: Labelling, grid: Grid, rules: Rules) -> Iterator[Labels]:
+    """The classes of all points of a labelling, some utterances at a time, whatever their scores are."""
+    runs = grid.runs()
+    for first, last in blocks(grid.counts, labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
+        _, laid = lay_over(labelling, runs, first, last)
+        yield _classes_of_block(labelling, grid, rules, first, last, laid)
+
+
+def _classes_of_block(labelling: Labelling, grid: Grid, rules: Rules, first: int, last: int, laid: MassBlock) -> Labels:
+    if rules.label == "rounded":
+        return classes_of(*_rounded_labels(labelling, grid, first, last, laid.counted))
+    return _classes(laid, rules)
+
+
+@dataclass(frozen=True, eq=False)
+class _Signed:
+    """Values that are mirrored only where they are looked up."""
+
+    values: Values
+    sign: int
+
+    def __getitem__(self, rows: Int64) -> Values:
+        chosen = self.values[rows]
+        return chosen if self.sign == 1 else -chosen
+
+
+def _block(
+    scores: Values,
+    scored: npt.NDArray[np.bool_] | None,
+    classes: Labels,
+    weights: Int64 | None,
+) -> MassBlock:
+    block = MassBlock(scores, classes, 1 if weights is None else weights)
+    if scored is None:
+        return block
+    undecided = block.sums(~scored)
+    amounts = block.amounts if isinstance(block.amounts, int) else block.amounts[scored]
+    return MassBlock(
+        scores[scored],
+        classes[scored],
+        amounts,
+        undecided_bona_fide=undecided[0],
+        undecided_spoof=undecided[1],
+    )
+
+
+def _classes(laid: MassBlock, rules: Rules) -> Labels:
+    """Rule 18 for a block of points: those of one class keep it, only the others have to be looked at."""
+    mixed = np.zeros(laid.classes.size, bool)
+    mixed[laid.rows] = True
+    _, bona_fide, spoof = laid.columns_of(mixed)
+    classes: Labels = laid.classes.copy()
+    classes[mixed] = classes_of(*labels_of(bona_fide, spoof, rules))
+    return classes
+
+
+def classes_of(bona_fide: npt.NDArray[np.bool_], spoof: npt.NDArray[np.bool_]) -> Labels:
+    """The class of each point, given which are bona fide and which are spoof."""
+    classes = np.full(bona_fide.size, IGNORED, np.int8)
+    classes[bona_fide], classes[spoof] = BONA_FIDE, SPOOF
+    return classes
+
+
+def labels_of(bona_fide: Int64, spoof: Int64, rules: Rules) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Rule 18: which points are bona fide, which are spoof, given the time of both classes in each."""
+    if rules.label == "any":
+        is_spoof = spoof > 0
+        return (bona_fide > 0) & ~is_spoof, is_spoof
+    share = rules.spoof_fraction
+    labelled = bona_fide + spoof
+    if labelled.size and int(labelled.max()) * share.denominator >= 2**63:
+        labelled, spoof = labelled.astype(object), spoof.astype(object)
+    is_spoof = np.asarray((spoof * share.denominator >= labelled * share.numerator) & (labelled > 0), bool)
+    return np.asarray(labelled > 0, bool) & ~is_spoof, is_spoof
+
+
+def _rounded_labels(
+    labelling: Labelling, grid: Grid, first: int, last: int, labelled: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Rule 18, ``rounded``: edges between labels go to the nearest edge of the grid, half to even."""
+    spacing = duration_ns(grid.resolution, "resolution")
+    here = slice(int(labelling.offsets[first]), int(labelling.offsets[last]))
+    offsets = labelling.offsets[first : last + 1] - labelling.offsets[first]
+    utterance = utterance_of_rows(offsets)
+    points = grid.counts[first:last]
+    whole, rest = np.divmod(labelling.ends[here], spacing)
+    up = (2 * rest > spacing) | ((2 * rest == spacing) & (whole % 2 == 1))
+    edge = np.minimum(whole + up, points[utterance])
+    counts = np.diff(edge, prepend=0)
+    begins = first_rows(offsets)
+    counts[begins] = edge[begins]
+    # one more run per utterance: the points that rounding leaves without a label are spoof
+    count = points.size
+    run_at = np.arange(edge.size) + utterance
+    extra_at = offsets[1:] + np.arange(count)
+    run_counts, run_labels = np.zeros(edge.size + count, np.int64), np.full(edge.size + count, SPOOF, np.int8)
+    run_counts[run_at], run_labels[run_at] = counts, labelling.labels[here]
+    run_counts[extra_at] = points - edge[offsets[1:] - 1]
+    labels: Labels = np.repeat(run_labels, run_counts)
+    return labelled & (labels == BONA_FIDE), labelled & (labels == SPOOF)
+
+
+def point_scores(block: RunBlock, grid: Grid, first: int, last: int) -> tuple[Values, npt.NDArray[np.bool_] | None]:
+    """Rule 19: the score of every point of a block, and which points have one (None: all)."""
+    offsets = grid.offsets[first : last + 1] - grid.offsets[first]
+    frames = _gapless_frames(block, grid.extents[first:last])
+    if frames is not None and grid.is_whole and (frames.hops == duration_ns(grid.resolution, "resolution")).all():
+        return block.values[_frames_of_points(frames, offsets)], None
+    utterance = utterance_of_rows(offsets)
+    k = np.arange(utterance.size) - offsets[utterance]
+    if frames is not None and (frames.hops == frames.hops[0]).all():
+        return _lowest(block.values, *_rows_from_table(frames, grid, offsets, utterance, k)), None
+    starts, ends = grid.edges(first + utterance, k)
+    low_row, high_row, scored = _rows_under(block, utterance, starts, ends)
+    return _lowest(block.values, low_row, high_row), None if scored.all() else scored
+
+
+def _gapless_frames(block: RunBlock, extents: Int64) -> FrameBlock | None:
+    """The block, if frames lie from 0 to the extent in each of its utterances."""
+    if not isinstance(block, FrameBlock) or block.origins.any() or (block.last != extents).any():
+        return None
+    return block
+
+
+def _frames_of_points(block: FrameBlock, offsets: Int64) -> Int64:
+    """The row under each point, where each point is one frame, and the last frame holds for points after it."""
+    counts = offsets[1:] - offsets[:-1]
+    rows: Int64 = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - block.offsets[:-1], counts)
+    np.minimum(rows, np.repeat(block.offsets[:-1] + block.used - 1, counts), out=rows)
+    return rows
+
+
+def _rows_from_table(block: FrameBlock, grid: Grid, offsets: Int64, utterance: Int64, k: Int64) -> tuple[Int64, Int64]:
+    """First and last row under each point by a table over k, where frames of one hop lie alike in all utterances.
+
+    Measured: four times faster than to divide for every point.
+    """
+    table = np.arange(int(np.diff(offsets).max()))
+    low = grid_edges(table, grid.resolution) // block.hops[0]
+    high = (grid_edges(table + 1, grid.resolution) - 1) // block.hops[0]
+    base, final = block.offsets[utterance], (block.offsets[:-1] + block.used - 1)[utterance]
+    return np.minimum(base + low[k], final), np.minimum(base + high[k], final)
+
+
+def _rows_under(
+    block: RunBlock, utterance: Int64, starts: Int64, ends: Int64
+) -> tuple[Int64, Int64, npt.NDArray[np.bool_]]:
+    """First and last row of the runs that each range of time overlaps, and whether there are any."""
+    first = np.maximum(block.rows_before(utterance, starts + 1) - 1, 0)
+    last = block.rows_before(utterance, ends) - 1
+    some = (block.offsets[1:] > block.offsets[:-1])[utterance]
+    # the run that starts at or before the range may have ended before it
+    over = np.zeros(utterance.size, bool)
+    over[some] = block.ends(utterance[some], first[some]) <= starts[some]
+    first = first + over
+    scored = first <= last
+    base = block.offsets[utterance]
+    return np.where(scored, base + first, 0), np.where(scored, base + last, 0), scored
+
+
+def _lowest(values: Values | _Signed, first: Int64, last: Int64) -> Values:
+    """The lowest of values[first] to values[last], for many pairs at once."""
+    if isinstance(values, np.ndarray) and not values.size:
+        return np.zeros(first.size, values.dtype)
+    steps = int((last - first).max(initial=0))
+    if steps > FEW_STEPS and isinstance(values, np.ndarray):
+        # each pair of places is one stretch to reduce; the stretches between them are left out
+        places = np.stack((first, last + 1), axis=1).ravel()
+        return np.minimum.reduceat(np.append(values, values[-1:]), places)[::2]
+    lowest = values[first]
+    for step in range(1, steps + 1):
+        np.minimum(lowest, values[np.minimum(first + step, last)], out=lowest)
+    return lowest
+
+
+def point_mass_with(
+    references: References, scores: Scores, resolution: float, rules: Rules
+) -> tuple[ScoreMass, tuple[Touched, ...]]:
+    """Lay references and scores over each other point by point, under the given rules."""
+    resolution = check_resolution(resolution)
+    labelling, runs, touched = overlay_part(references, scores, rules)
+    undecided_time(labelling, runs, rules, touched)
+    if rules.uncovered == "ignore":
+        labelling = _ignore_uncovered(labelling, runs)
+    grid = Grid.over(labelling.extents, resolution, rules.last_point)
+    part = PointOverlay(labelling, runs, grid, rules)
+    basis = f"{resolution!r} s points, {rules.spelled('point')}"
+    return ScoreMass((part,), scores.higher, "points", rules.uncovered, basis), tuple(touched)
+
+
+def _ignore_uncovered(labelling: Labelling, runs: ScoreRuns) -> Labelling:
+    """Rule 17: ignore the time before, between and after the score runs of each utterance."""
+    utterance, starts, ends = runs.cover()
+    count = labelling.extents.size
+    offsets = offsets_of(np.bincount(utterance, minlength=count))
+    before = np.zeros_like(starts)
+    before[1:] = ends[:-1]
+    before[first_rows(offsets)] = 0
+    reach = np.zeros(count, np.int64)
+    filled = offsets[1:] > offsets[:-1]
+    reach[filled] = ends[offsets[1:][filled] - 1]
+    return overwrite(
+        labelling,
+        np.concatenate((utterance, np.arange(count))),
+        np.concatenate((before, reach)),
+        np.concatenate((starts, labelling.extents)),
+        IGNORED,
+    )

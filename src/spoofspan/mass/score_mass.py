@@ -1,0 +1,272 @@
+"""ScoreMass: references and scores laid over each other. Read this module first.
+
+For each score: how long bona fide speech, and how long spoofed speech, lasted under it. Everything that needs no
+threshold (Eqs. 3 to 7 of the paper: the EER, the whole curve) is a function of these two columns::
+
+    reference   |      bona fide      |   spoof   |  bona fide |
+    scores      |  0.9  |  0.8  |  0.3  | -0.2  |  0.1  |  0.7 |
+
+    score       0.9  0.8  0.3 -0.2  0.1  0.7
+    bona fide    20   20    5    0   12   20
+    spoof         0    0   15   20    8    0
+
+The columns are integers (nanoseconds, or points), so sums have the same bits whatever the order, the blocks or the
+number of shards: masses add, and that is all that several processes or machines need. They are computed block by
+block, by :mod:`spoofspan.mass.ranges` for ranges and by :mod:`spoofspan.mass.points` for points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.errors import UsageError
+from spoofspan.base.times import Int64
+from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
+from spoofspan.data.scores import Higher, Values
+
+# Measured on two cores: a quarter as many rows cost a third more time, four times as many up to a fifth more.
+ROWS_PER_BLOCK = 1 << 18
+# A block's sums must fit into int64.
+NS_PER_BLOCK = 2**62
+
+
+Flags = npt.NDArray[np.bool_]
+# Scores, and the bona fide and spoofed amount under each.
+Columns = tuple[Values, Int64, Int64]
+
+
+def _no_rows() -> Int64:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class MassBlock:
+    """A piece of a ScoreMass: scores in bona fide polarity, the two columns, and what no score decides.
+
+    Most scores lie under one class for as long as all others, so the columns are written as a byte per score (its
+    class), one amount for all, and a few exceptions: what ``more_bona_fide`` and ``more_spoof`` add in certain rows.
+    """
+
+    scores: Values
+    classes: Labels  # BONA_FIDE, SPOOF, or another number for neither
+    amounts: Int64 | int  # of each score, or of all
+    rows: Int64 = field(default_factory=_no_rows)  # the exceptions; a row may occur twice
+    more_bona_fide: Int64 = field(default_factory=_no_rows)
+    more_spoof: Int64 = field(default_factory=_no_rows)
+    undecided_bona_fide: int = 0
+    undecided_spoof: int = 0
+
+    @cached_property
+    def is_bona_fide(self) -> Flags:
+        """Whether a score's amount is bona fide."""
+        return np.equal(self.classes, BONA_FIDE)
+
+    @cached_property
+    def is_spoof(self) -> Flags:
+        """Whether a score's amount is spoof."""
+        return np.equal(self.classes, SPOOF)
+
+    @cached_property
+    def bona_fide(self) -> Int64:
+        """The bona fide amount under each score."""
+        return self._column(self.is_bona_fide, self.more_bona_fide)
+
+    @cached_property
+    def spoof(self) -> Int64:
+        """The spoofed amount under each score."""
+        return self._column(self.is_spoof, self.more_spoof)
+
+    def _column(self, flags: Flags, more: Int64) -> Int64:
+        column = np.multiply(flags, self.amounts, dtype=np.int64)
+        np.add.at(column, self.rows, more)
+        return column
+
+    @property
+    def counted(self) -> Flags:
+        """Which scores have any amount."""
+        return (self.bona_fide > 0) | (self.spoof > 0)
+
+    def sums(self, chosen: Flags | None = None) -> tuple[int, int]:
+        """The bona fide and the spoofed amount of all, or of the chosen, scores."""
+        return (
+            self._sum(self.is_bona_fide, self.more_bona_fide, chosen),
+            self._sum(self.is_spoof, self.more_spoof, chosen),
+        )
+
+    def _sum(self, flags: Flags, more: Int64, chosen: Flags | None) -> int:
+        if chosen is not None:
+            flags, more = flags & chosen, more[chosen[self.rows]]
+        if isinstance(self.amounts, int):
+            return int(np.count_nonzero(flags)) * self.amounts + int(more.sum())
+        # multiplying by flags is seven times faster than indexing with them
+        return int((self.amounts * flags).sum()) + int(more.sum())
+
+    def columns_of(self, chosen: Flags) -> Columns:
+        """The scores and both columns of the chosen rows."""
+        rows, found = np.flatnonzero(chosen), np.flatnonzero(chosen[self.rows])
+        few = MassBlock(
+            self.scores[rows],
+            self.classes[rows],
+            self.amounts if isinstance(self.amounts, int) else self.amounts[rows],
+            np.searchsorted(rows, self.rows[found]),
+            self.more_bona_fide[found],
+            self.more_spoof[found],
+        )
+        return few.scores, few.bona_fide, few.spoof
+
+
+class MassPart(Protocol):
+    """One corpus inside a ScoreMass."""
+
+    @property
+    def utterances(self) -> tuple[str, ...]:
+        """Its utterances."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its scores."""
+        ...
+
+    def blocks(self) -> Iterator[MassBlock]:
+        """Compute it piece by piece."""
+        ...
+
+    def sample(self, size: int) -> Columns:
+        """About ``size`` of its rows, spread over the corpus; the two columns may be approximate."""
+        ...
+
+    def take(self, chosen: Int64) -> MassPart:
+        """Keep chosen utterances."""
+        ...
+
+    def weigh(self, weights: Int64) -> MassPart:
+        """Count each utterance so many times."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreMass:
+    """For each score, how much bona fide and how much spoof (ns or points) it lies under. Made by :func:`overlay`.
+
+    Masses add, which is all that shards and workers need; utterances can be selected or re-weighted without laying
+    anything over again.
+    """
+
+    parts: tuple[MassPart, ...]
+    higher: Higher
+    unit: str = "ns"
+    uncovered: str = "error"
+    basis: str = ""  # the rules and the resolution under which it was made
+
+    def __add__(self, other: ScoreMass) -> ScoreMass:
+        if (self.higher, self.unit) != (other.higher, other.unit):
+            raise UsageError(
+                f"masses of {self.unit} with higher={self.higher!r} and of {other.unit} with higher={other.higher!r} "
+                "do not add"
+            )
+        if self.basis != other.basis:
+            raise UsageError(f"masses made under different rules do not add: {self.basis} and {other.basis}")
+        return replace(self, parts=self.parts + other.parts)
+
+    @property
+    def utterances(self) -> tuple[str, ...]:
+        """All utterances, in order."""
+        if len(self.parts) == 1:
+            return self.parts[0].utterances
+        return tuple(chain.from_iterable(part.utterances for part in self.parts))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type in which all scores of the parts can be compared."""
+        return np.result_type(*(part.dtype for part in self.parts))
+
+    def blocks(self) -> Iterator[MassBlock]:
+        """Iterate piece by piece; nothing larger than a piece is held."""
+        dtype = self.dtype
+        for part in self.parts:
+            for block in part.blocks():
+                yield replace(block, scores=block.scores.astype(dtype, copy=False))
+
+    def sample(self, size: int) -> Columns:
+        """About ``size`` rows, spread over all utterances, for a guess at where the curve lies."""
+        pieces = [part.sample(max(size // len(self.parts), 64)) for part in self.parts]
+        scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*pieces, strict=True))
+        return scores.astype(self.dtype, copy=False), bona_fide, spoof
+
+    def _column(self, name: str) -> Any:
+        columns = []
+        for block in self.blocks():
+            columns.append(getattr(block, name)[block.counted])
+        return np.concatenate(columns)
+
+    @property
+    def scores(self) -> Values:
+        """The scores with counted time, in corpus order and as given (held whole; :meth:`blocks` is not)."""
+        scores: Values = self._column("scores")
+        return scores if self.higher == "bonafide" else -scores
+
+    @property
+    def bona_fide(self) -> Int64:
+        """The bona fide time under each of :attr:`scores`."""
+        column: Int64 = self._column("bona_fide")
+        return column
+
+    @property
+    def spoof(self) -> Int64:
+        """The spoofed time under each of :attr:`scores`."""
+        column: Int64 = self._column("spoof")
+        return column
+
+    def select(self, utterances: Sequence[str]) -> ScoreMass:
+        """Keep only these utterances."""
+        wanted = set(utterances)
+        unknown = wanted - set(self.utterances)
+        if unknown:
+            raise UsageError(f"no such utterance: {', '.join(map(repr, sorted(unknown)[:20]))}")
+        parts = []
+        for part in self.parts:
+            chosen = np.array([i for i, utt in enumerate(part.utterances) if utt in wanted], np.int64)
+            if chosen.size:
+                parts.append(part.take(chosen))
+        if not parts:
+            raise UsageError("select at least one utterance")
+        return replace(self, parts=tuple(parts))
+
+    def reweight(self, weights: Mapping[str, int] | npt.ArrayLike) -> ScoreMass:
+        """Count each utterance ``weights`` times (whole numbers; 0 leaves it out), as a bootstrap does.
+
+        Weights are an array in the order of :attr:`utterances`, or a dict that lists every utterance.
+        """
+        utterances = self.utterances
+        if isinstance(weights, Mapping):
+            missing = [utt for utt in utterances if utt not in weights]
+            if missing:
+                raise UsageError(f"no weight for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
+            weights = np.array([weights[utt] for utt in utterances])
+        array = np.asarray(weights)
+        if array.dtype.kind not in "iu" or array.shape != (len(utterances),) or (array < 0).any():
+            raise UsageError("weights must be whole numbers from 0 on, one per utterance")
+        if int(array.max()) >= NS_PER_BLOCK:
+            raise UsageError(f"a weight of {int(array.max())} is too large")
+        parts, done = [], 0
+        for part in self.parts:
+            count = len(part.utterances)
+            parts.append(part.weigh(array[done : done + count].astype(np.int64)))
+            done += count
+        return replace(self, parts=tuple(parts))
+
+
+def combine_weights(old: Int64 | None, new: Int64, heaviest: int) -> Int64:
+    """Multiply weights; refuse those with which one utterance alone could overflow."""
+    largest = int(new.max()) * (1 if old is None else int(old.max()))
+    if largest * max(heaviest, 1) >= NS_PER_BLOCK:
+        raise UsageError(f"a weight of {largest} is too large for the longest utterance")
+    return new if old is None else old * new

@@ -1,0 +1,270 @@
+"""Score runs: one score, or none, for every instant of an utterance.
+
+Scores say what a system wrote; score runs are what lies inside [0, extent), in order and without overlap::
+
+    scores          | 0.9 | 0.8 | 0.7 | -0.2 | -0.4 |-0.4 |
+    score runs      [ 0.9 | 0.8 | 0.7 | -0.2 | -0.4 )
+                    0                             extent
+
+Frames stay arithmetic (:class:`FrameRuns`: no array of times is ever made for 12 million of them); everything else
+becomes :class:`RangeRuns`. Both are read in blocks of consecutive utterances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.columns import offsets_of, rows_of, sum_by_utterance, utterance_of_rows
+from spoofspan.base.times import Int64
+from spoofspan.data.scores import Higher, Values
+
+
+class RunBlocks(Protocol):
+    """What it takes to be laid over a labelling."""
+
+    def block(self, first: int, last: int) -> RunBlock:
+        """Return the runs of utterances first to last - 1."""
+        ...
+
+
+class ScoreRuns(RunBlocks, Protocol):
+    """What :mod:`spoofspan.mass` and :mod:`spoofspan.mass.points` need of score runs."""
+
+    @property
+    def offsets(self) -> Int64:
+        """Rows ``offsets[i]:offsets[i + 1]`` belong to utterance i."""
+        ...
+
+    @property
+    def values(self) -> Values:
+        """The scores as given."""
+        ...
+
+    @property
+    def higher(self) -> Higher:
+        """What high scores mean."""
+        ...
+
+    def take(self, chosen: Int64) -> ScoreRuns:
+        """Keep chosen utterances, in that order."""
+        ...
+
+    def spans(self, utterance: Int64, rows: Int64) -> tuple[Int64, Int64]:
+        """Where single runs start and end, near enough for a sample."""
+        ...
+
+    def covered(self) -> Int64:
+        """The time under a score in each utterance."""
+        ...
+
+    def cover(self) -> tuple[Int64, Int64, Int64]:
+        """The time under a score as (utterance, start, end) of ranges."""
+        ...
+
+
+class RunBlock(Protocol):
+    """Runs of a few consecutive utterances; rows and utterances are counted from the block's own first."""
+
+    @property
+    def offsets(self) -> Int64:
+        """Rows ``offsets[i]:offsets[i + 1]`` belong to utterance i."""
+        ...
+
+    @property
+    def values(self) -> Values:
+        """The scores in bona fide polarity."""
+        ...
+
+    def rows_before(self, utterance: Int64, times: Int64) -> Int64:
+        """Count the runs of an utterance that start before a time (not later than the extent)."""
+        ...
+
+    def ends(self, utterance: Int64, position: Int64) -> Int64:
+        """Where the runs at these positions in their utterances end."""
+        ...
+
+    def durations(self) -> tuple[Int64 | int, Int64, Int64]:
+        """How long each run lasts, or one duration for all; then the rows that differ from it, and by how much."""
+        ...
+
+    def rows_without_time(self) -> Int64:
+        """Rows that lie outside of the extent."""
+        ...
+
+
+def bona_fide_polarity(values: Values, higher: Higher) -> Values:
+    """Mirror scores that are higher for spoof."""
+    return values if higher == "bonafide" else -values
+
+
+@dataclass(frozen=True, eq=False)
+class FrameRuns:
+    """Frames of whole nanoseconds: run k is ``[origin + k * hop, origin + (k + 1) * hop)``; the last is cut or held."""
+
+    offsets: Int64
+    values: Values
+    higher: Higher
+    hops: Int64
+    origins: Int64
+    used: Int64  # runs with time inside the extent; rows after them have none
+    last: Int64  # where the last used run ends
+
+    def block(self, first: int, last: int) -> FrameBlock:
+        """Return the runs of utterances first to last - 1."""
+        here = slice(first, last)
+        rows = slice(int(self.offsets[first]), int(self.offsets[last]))
+        return FrameBlock(
+            self.offsets[first : last + 1] - self.offsets[first],
+            bona_fide_polarity(self.values[rows], self.higher),
+            self.hops[here],
+            self.origins[here],
+            self.used[here],
+            self.last[here],
+        )
+
+    def take(self, chosen: Int64) -> FrameRuns:
+        """Keep chosen utterances, in that order."""
+        rows, offsets = rows_of(self.offsets, chosen)
+        columns = (column[chosen] for column in (self.hops, self.origins, self.used, self.last))
+        return FrameRuns(offsets, self.values[rows], self.higher, *columns)
+
+    def spans(self, utterance: Int64, rows: Int64) -> tuple[Int64, Int64]:
+        """Where single runs start and end, near enough for a sample."""
+        hops = self.hops[utterance]
+        starts = self.origins[utterance] + (rows - self.offsets[utterance]) * hops
+        return starts, starts + hops
+
+    def covered(self) -> Int64:
+        """The time under a score in each utterance."""
+        return np.where(self.used > 0, self.last - self.origins, 0)
+
+    def cover(self) -> tuple[Int64, Int64, Int64]:
+        """The time under a score as (utterance, start, end) of ranges."""
+        some = np.flatnonzero(self.used)
+        return some, self.origins[some], self.last[some]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameBlock:
+    """A block of :class:`FrameRuns`."""
+
+    offsets: Int64
+    values: Values
+    hops: Int64
+    origins: Int64
+    used: Int64
+    last: Int64
+
+    def rows_before(self, utterance: Int64, times: Int64) -> Int64:
+        """Count the runs of an utterance that start before a time."""
+        whole = -((self.origins[utterance] - times) // self.hops[utterance])
+        rows: Int64 = np.minimum(np.maximum(whole, 0), self.used[utterance])
+        return rows
+
+    def ends(self, utterance: Int64, position: Int64) -> Int64:
+        """Where the runs at these positions in their utterances end."""
+        nominal = self.origins[utterance] + (position + 1) * self.hops[utterance]
+        ends: Int64 = np.where(position == self.used[utterance] - 1, self.last[utterance], nominal)
+        return ends
+
+    def durations(self) -> tuple[Int64 | int, Int64, Int64]:
+        """The hop, and the last used runs, which may be shorter or longer."""
+        alike = self.hops.size and (self.hops == self.hops[0]).all()
+        hops = int(self.hops[0]) if alike else np.repeat(self.hops, self.offsets[1:] - self.offsets[:-1])
+        difference = self.last - self.origins - self.used * self.hops
+        odd = np.flatnonzero((self.used > 0) & (difference != 0))
+        return hops, self.offsets[odd] + self.used[odd] - 1, difference[odd]
+
+    def rows_without_time(self) -> Int64:
+        """Rows after the last used ones."""
+        unused = self.offsets[1:] - self.offsets[:-1] - self.used
+        if not unused.any():
+            return np.zeros(0, np.int64)
+        first_unused = np.repeat(self.offsets[:-1] + self.used, unused)
+        before = np.repeat(offsets_of(unused)[:-1], unused)
+        return first_unused + np.arange(first_unused.size) - before
+
+
+@dataclass(frozen=True, eq=False)
+class RangeRuns:
+    """Runs of any length: inside [0, extent), in order, without overlap; there may be gaps between them."""
+
+    offsets: Int64
+    values: Values
+    higher: Higher
+    starts: Int64
+    ends: Int64
+
+    def block(self, first: int, last: int) -> RangeBlock:
+        """Return the runs of utterances first to last - 1."""
+        rows = slice(int(self.offsets[first]), int(self.offsets[last]))
+        return RangeBlock(
+            self.offsets[first : last + 1] - self.offsets[first],
+            bona_fide_polarity(self.values[rows], self.higher),
+            self.starts[rows],
+            self.ends[rows],
+        )
+
+    def take(self, chosen: Int64) -> RangeRuns:
+        """Keep chosen utterances, in that order."""
+        rows, offsets = rows_of(self.offsets, chosen)
+        return RangeRuns(offsets, self.values[rows], self.higher, self.starts[rows], self.ends[rows])
+
+    def spans(self, utterance: Int64, rows: Int64) -> tuple[Int64, Int64]:
+        """Where single runs start and end."""
+        return self.starts[rows], self.ends[rows]
+
+    def covered(self) -> Int64:
+        """The time under a score in each utterance."""
+        return sum_by_utterance(self.ends - self.starts, self.offsets)
+
+    def cover(self) -> tuple[Int64, Int64, Int64]:
+        """The time under a score as (utterance, start, end) of ranges."""
+        return utterance_of_rows(self.offsets), self.starts, self.ends
+
+
+class RangeBlock:
+    """A block of :class:`RangeRuns`."""
+
+    def __init__(self, offsets: Int64, values: Values, starts: Int64, ends: Int64) -> None:
+        self.offsets, self.values = offsets, values
+        self._starts, self._ends = starts, ends
+        # One axis for all utterances of the block: each begins after the last end of the one before.
+        reach = np.zeros(offsets.size, np.int64)
+        filled = offsets[1:] > offsets[:-1]
+        reach[1:][filled] = ends[offsets[1:][filled] - 1]
+        self._shift = np.cumsum(reach)[:-1]
+        self._reach = reach[1:]
+        self._axis = starts + np.repeat(self._shift, np.diff(offsets))
+
+    def rows_before(self, utterance: Int64, times: Int64) -> Int64:
+        """Count the runs of an utterance that start before a time."""
+        on_axis = self._shift[utterance] + np.minimum(times, self._reach[utterance])
+        rows: Int64 = np.searchsorted(self._axis, on_axis) - self.offsets[utterance]
+        return rows
+
+    def ends(self, utterance: Int64, position: Int64) -> Int64:
+        """Where the runs at these positions in their utterances end."""
+        ends: Int64 = self._ends[self.offsets[utterance] + position]
+        return ends
+
+    def durations(self) -> tuple[Int64 | int, Int64, Int64]:
+        """Each run has its own."""
+        nothing = np.zeros(0, np.int64)
+        return self._ends - self._starts, nothing, nothing
+
+    def rows_without_time(self) -> Int64:
+        """Runs lie inside the extent."""
+        return np.zeros(0, np.int64)
+
+
+def keep_runs(runs: RangeRuns, keep: npt.NDArray[np.bool_]) -> RangeRuns:
+    """Keep some of the runs."""
+    if keep.all():
+        return runs
+    kept_before = np.concatenate(([0], np.cumsum(keep)))
+    return RangeRuns(kept_before[runs.offsets], runs.values[keep], runs.higher, runs.starts[keep], runs.ends[keep])

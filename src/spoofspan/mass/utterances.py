@@ -1,0 +1,94 @@
+"""The ScoreMass of utterance scores: one score per utterance, counted in utterances.
+
+With it, everything that is a function of a mass or of its curve (EER, AUC, F1, costs) is there for utterances too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from spoofspan.base.errors import Problems, UndefinedMeasureError
+from spoofspan.base.times import Float64, Int64
+from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.formats.text.protocol import Protocol
+from spoofspan.mass.score_mass import Columns, MassBlock, ScoreMass, combine_weights
+
+CLASSES = {"bonafide": BONA_FIDE, "spoof": SPOOF}
+
+
+@dataclass(frozen=True, eq=False)
+class WholeUtterances:
+    """One score (in bona fide polarity) and one label per utterance, as part of a mass."""
+
+    utterances: tuple[str, ...]
+    scores: Float64
+    classes: Labels
+    weights: Int64
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its scores."""
+        return self.scores.dtype
+
+    def blocks(self) -> Iterator[MassBlock]:
+        """All of it at once."""
+        yield MassBlock(self.scores, self.classes, self.weights)
+
+    def sample(self, size: int) -> Columns:
+        """All of it: there are never too many utterances."""
+        block = next(self.blocks())
+        return block.scores, block.bona_fide, block.spoof
+
+    def take(self, chosen: Int64) -> WholeUtterances:
+        """Keep chosen utterances."""
+        names = tuple(self.utterances[i] for i in chosen)
+        return WholeUtterances(names, self.scores[chosen], self.classes[chosen], self.weights[chosen])
+
+    def weigh(self, weights: Int64) -> WholeUtterances:
+        """Count each utterance so many times."""
+        return replace(self, weights=combine_weights(self.weights, weights, len(self.utterances)))
+
+
+def utterance_mass(
+    scores: UtteranceScores, labels: Mapping[str, str] | Protocol, *, partial: bool = False
+) -> ScoreMass:
+    """Count utterances under each score; ``labels`` are ``"bonafide"`` or ``"spoof"`` by utterance, or a protocol.
+
+    Utterances that only one side has are an error, or with ``partial`` left out.
+
+    >>> scores = UtteranceScores(("u1", "u2"), np.array([0.9, -0.4]), higher="bonafide")
+    >>> mass = utterance_mass(scores, {"u1": "bonafide", "u2": "spoof"})
+    >>> mass.bona_fide.tolist(), mass.spoof.tolist(), mass.unit
+    ([1, 0], [0, 1], 'utterances')
+    """
+    if isinstance(labels, Protocol):
+        labels = dict(zip(labels.utterance, labels.label, strict=True))
+    scored = set(scores.utterances)
+    no_score = [utt for utt in labels if utt not in scored]
+    no_label = [utt for utt in scores.utterances if utt not in labels]
+    wrong = [utt for utt in scores.utterances if utt in labels and labels[utt] not in CLASSES]
+    problems = Problems()
+    problems.extend(
+        (f"utterance {utt!r}: the label must be bonafide or spoof, not {labels[utt]!r}" for utt in wrong), len(wrong)
+    )
+    problems.raise_if_any("correct the labels")
+    if not partial:
+        problems.extend((f"utterance {utt!r} has a label but no score" for utt in no_score), len(no_score))
+        problems.extend((f"utterance {utt!r} has a score but no label" for utt in no_label), len(no_label))
+        problems.raise_if_any("complete the files, or measure the common utterances with partial=True")
+    chosen = [i for i, utt in enumerate(scores.utterances) if utt in labels]
+    if not chosen:
+        raise UndefinedMeasureError("labels and scores have no utterance in common; check the ids")
+    utterances = tuple(scores.utterances[i] for i in chosen)
+    part = WholeUtterances(
+        utterances,
+        (scores.values if scores.higher == "bonafide" else -scores.values)[chosen],
+        np.array([CLASSES[labels[utt]] for utt in utterances], np.int8),
+        np.ones(len(utterances), np.int64),
+    )
+    return ScoreMass((part,), scores.higher, "utterances", "error", "utterance scores")

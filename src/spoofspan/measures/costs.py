@@ -1,0 +1,306 @@
+"""Detection costs and calibration: minDCF, actDCF, Cllr, minCllr, and the table of a reliability diagram.
+
+The words are those of ASVspoof, where the target is bona fide. A *miss* is bona fide called spoof, so its rate is our
+FPR; a *false alarm* is spoof called bona fide, so its rate is our FNR::
+
+    DCF(tau) = cost_miss * (1 - p_spoof) * FPR(tau) + cost_false_alarm * p_spoof * FNR(tau)
+
+divided by ``min(cost_miss * (1 - p_spoof), cost_false_alarm * p_spoof)``, what it costs to call everything the same.
+**minDCF** is its minimum over all thresholds, **actDCF** its value at the threshold that would be best if the scores
+were what they are declared to be. Both are exact.
+
+**Cllr**, in bits, weighs the classes evenly whatever their amounts. L is the log-likelihood ratio of bona fide::
+
+    Cllr = (mean of log2(1 + exp(-L)) over bona fide + mean of log2(1 + exp(L)) over spoof) / 2
+
+**minCllr** is the Cllr after the best increasing map of the scores (pool adjacent violators); equal scores stay equal.
+
+What depends on the size of a score must be told what it is (``scores_are``):
+
+``"llr"``
+    the natural logarithm of a likelihood ratio: of bona fide to spoof if ``higher="bonafide"``, else the other way;
+``"probability"``
+    of the class that ``higher`` names, as it would be if ``prior`` (one half) were the share of spoof.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.times import Float64
+from spoofspan.mass.score_mass import Flags
+from spoofspan.measures.confusion import Formula, ValueAtPoint, as_fraction, best_point
+from spoofspan.measures.curve import ErrorCurve
+from spoofspan.measures.operating_point import Totals
+
+ScoresAre = Literal["llr", "probability"]
+EVEN = Fraction(1, 2)
+# Pooling all neighbours at once is worth it while it removes at least this share of them.
+WORTH_POOLING = 0.1
+
+
+# ---------------------------------------------------------------- detection cost
+
+
+def min_dcf(
+    curve: ErrorCurve,
+    *,
+    p_spoof: Fraction | float = 0.05,
+    cost_miss: Fraction | float = 1,
+    cost_false_alarm: Fraction | float = 10,
+) -> ValueAtPoint:
+    """The least normalised detection cost of all thresholds, exactly (the parameters of ASVspoof 5 unless given)."""
+    return best_point(curve, cost_formula("DCF", *_class_costs(p_spoof, cost_miss, cost_false_alarm)))
+
+
+def act_dcf(
+    curve: ErrorCurve,
+    scores_are: ScoresAre,
+    *,
+    p_spoof: Fraction | float = 0.05,
+    cost_miss: Fraction | float = 1,
+    cost_false_alarm: Fraction | float = 10,
+    prior: Fraction | float = EVEN,
+) -> ValueAtPoint:
+    """The normalised detection cost at the threshold that is best for scores that are what they are declared to be."""
+    _check_declared(curve.thresholds[:-1], scores_are)
+    of_misses, of_false_alarms = _class_costs(p_spoof, cost_miss, cost_false_alarm)
+    # bona fide is called spoof below this likelihood ratio of bona fide to spoof
+    ratio = of_false_alarms / of_misses
+    share = _inside_0_1(prior, "prior")
+    if scores_are == "llr":
+        tau = math.log(ratio.numerator) - math.log(ratio.denominator)
+        threshold = tau if curve.sums.higher == "bonafide" else -tau
+    else:
+        odds = ratio * (1 - share) / share
+        threshold = float(odds / (1 + odds) if curve.sums.higher == "bonafide" else 1 / (1 + odds))
+    point = curve.at(threshold)
+    return ValueAtPoint(cost_formula("DCF", of_misses, of_false_alarms).at(point), point)
+
+
+def cost_formula(name: str, of_misses: Fraction, of_false_alarms: Fraction, always: Fraction = Fraction(0)) -> Formula:
+    """``(always + of_misses * FPR + of_false_alarms * FNR) / (always + min(of_misses, of_false_alarms))``."""
+    least = always + min(of_misses, of_false_alarms)
+    # whole numbers, so that the formula serves integers and arrays
+    unit = math.lcm(*(cost.denominator for cost in (of_misses, of_false_alarms, always)))
+    miss, false_alarm, fixed, norm = (int(cost * unit) for cost in (of_misses, of_false_alarms, always, least))
+    return Formula(
+        name,
+        "lower",
+        ("positives", "negatives"),
+        lambda c: (
+            miss * c.false_positive * c.positives
+            + false_alarm * c.false_negative * c.negatives
+            + fixed * c.positives * c.negatives,
+            norm * c.positives * c.negatives,
+        ),
+    )
+
+
+def _class_costs(
+    p_spoof: Fraction | float, cost_miss: Fraction | float, cost_false_alarm: Fraction | float
+) -> tuple[Fraction, Fraction]:
+    """What calling all bona fide spoof, and all spoof bona fide, costs."""
+    share = _inside_0_1(p_spoof, "p_spoof")
+    costs = as_fraction(cost_miss, "cost_miss"), as_fraction(cost_false_alarm, "cost_false_alarm")
+    for name, cost in zip(("cost_miss", "cost_false_alarm"), costs, strict=True):
+        if cost <= 0:
+            raise UsageError(f"{name} must be positive, not {cost}; otherwise one kind of error is free")
+    return costs[0] * (1 - share), costs[1] * share
+
+
+def _inside_0_1(number: Fraction | float, name: str) -> Fraction:
+    share = as_fraction(number, name)
+    if not 0 < share < 1:
+        raise UsageError(f"{name} must lie between 0 and 1, not be {number}")
+    return share
+
+
+# ---------------------------------------------------------------- Cllr
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredAmounts:
+    """Distinct scores in bona fide polarity, ascending, and the amounts of both classes under each, as doubles."""
+
+    scores: Float64
+    bona_fide: Float64
+    spoof: Float64
+
+    @classmethod
+    def of(cls, curve: ErrorCurve) -> ScoredAmounts:
+        """Take the steps of a curve apart again."""
+        _refuse_undecided(curve.sums)
+        sign = 1.0 if curve.sums.higher == "bonafide" else -1.0
+        amounts = (np.diff(called).astype(np.float64) for called in (curve.called_bona_fide, curve.called_spoof))
+        return cls(sign * curve.thresholds[:-1], *amounts)
+
+
+def cllr(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = EVEN) -> float:
+    """The log-likelihood-ratio cost in bits: 0 is perfect, 1 is what scores that say nothing have.
+
+    A score that is certain (an infinite ratio, a probability of 0 or 1) and right costs nothing. One that is certain
+    and wrong costs infinitely much, which is an error.
+    """
+    amounts = ScoredAmounts.of(curve)
+    ratios = _log_ratios(amounts, curve, scores_are, prior)
+    wrong = (np.isposinf(ratios) & (amounts.spoof > 0)) | (np.isneginf(ratios) & (amounts.bona_fide > 0))
+    if wrong.any():
+        score = float(curve.thresholds[:-1][wrong][0])
+        raise UndefinedMeasureError(
+            f"Cllr is infinite: the score {score!r} is certain, and wrong; keep scores away from certainty, "
+            "or use minCllr, which needs only their order"
+        )
+    return _mean_cost(amounts.bona_fide, -ratios) / 2 + _mean_cost(amounts.spoof, ratios) / 2
+
+
+def min_cllr(curve: ErrorCurve) -> float:
+    """The Cllr in bits after the best increasing map of the scores: what their order alone is worth."""
+    amounts = ScoredAmounts.of(curve)
+    bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
+    all_bona_fide, all_spoof = math.fsum(bona_fide), math.fsum(spoof)
+    with np.errstate(divide="ignore"):
+        ratios = np.log(bona_fide / all_bona_fide) - np.log(spoof / all_spoof)
+    return _mean_cost(bona_fide, -ratios) / 2 + _mean_cost(spoof, ratios) / 2
+
+
+def pool_adjacent_violators(bona_fide: Float64, spoof: Float64) -> tuple[Float64, Float64]:
+    """Pool neighbours until the share of bona fide rises from each group to the next.
+
+    Neighbours whose share does not rise end up in one group whatever else happens, so whole runs of them are pooled at
+    once; a stack settles what is left. Doubles decide: where they err, the shares are equal to their precision, and
+    so is the cost.
+    """
+    while True:
+        falls = ~_rises(bona_fide[:-1], spoof[:-1], bona_fide[1:], spoof[1:])
+        if not falls.any():
+            return bona_fide, spoof
+        if falls.mean() < WORTH_POOLING:
+            break
+        begins = np.flatnonzero(np.concatenate(([True], ~falls)))
+        bona_fide, spoof = np.add.reduceat(bona_fide, begins), np.add.reduceat(spoof, begins)
+    groups: list[tuple[float, float]] = []
+    for b, s in zip(bona_fide.tolist(), spoof.tolist(), strict=True):
+        group = (b, s)
+        while groups and not groups[-1][0] * group[1] < group[0] * groups[-1][1]:
+            before = groups.pop()
+            group = (before[0] + group[0], before[1] + group[1])
+        groups.append(group)
+    pooled = np.array(groups)
+    return pooled[:, 0], pooled[:, 1]
+
+
+def _rises(b: Float64, s: Float64, next_b: Float64, next_s: Float64) -> Flags:
+    """Whether the share of bona fide is higher in the next group."""
+    flags: Flags = b * next_s < next_b * s
+    return flags
+
+
+def _mean_cost(amounts: Float64, against: Float64) -> float:
+    """The mean of log2(1 + exp(against)) over a class."""
+    some = amounts > 0  # elsewhere the cost may be infinite, and does not count
+    return math.fsum(amounts[some] * np.logaddexp(0.0, against[some])) / math.fsum(amounts) / math.log(2)
+
+
+def _log_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
+    """The declared log-likelihood ratios of bona fide to spoof."""
+    scores = curve.thresholds[:-1]
+    _check_declared(scores, scores_are)
+    share = float(_inside_0_1(prior, "prior"))
+    if scores_are == "llr":
+        return amounts.scores
+    with np.errstate(divide="ignore"):
+        log_odds = np.log(scores) - np.log1p(-scores)
+    if curve.sums.higher == "spoof":
+        log_odds = -log_odds
+    return log_odds - math.log((1 - share) / share)
+
+
+def _check_declared(scores: Float64, scores_are: ScoresAre) -> None:
+    if scores_are not in ("llr", "probability"):
+        raise UsageError(f"scores_are={scores_are!r}: valid: 'llr', 'probability'")
+    if scores_are == "probability" and not (scores.min() >= 0 and scores.max() <= 1):
+        raise UsageError(
+            f"scores from {float(scores.min()):g} to {float(scores.max()):g} are no probabilities; "
+            "use scores_are='llr' if they are log-likelihood ratios"
+        )
+
+
+def _refuse_undecided(sums: Totals) -> None:
+    if sums.undecided_bona_fide + sums.undecided_spoof:
+        raise UndefinedMeasureError(
+            f"there is time under no score (uncovered={sums.uncovered!r}), which has no likelihood ratio; "
+            "use uncovered='hold' or 'ignore'"
+        )
+
+
+# ---------------------------------------------------------------- reliability
+
+
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """Scores whose probability of spoof lies in [low, high): its mean, and the share of spoof among them.
+
+    ``weight`` is the bin's part of everything; bona fide and spoof are the amounts in it.
+    """
+
+    low: float
+    high: float
+    predicted: float
+    observed: float
+    weight: float
+    bona_fide: int
+    spoof: int
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """The table of a reliability diagram; bins without any amount are left out."""
+
+    bins: tuple[ReliabilityBin, ...]
+    prior: float
+
+    @property
+    def error(self) -> float:
+        """The expected calibration error: the mean distance of predicted and observed, by weight."""
+        return math.fsum(one.weight * abs(one.predicted - one.observed) for one in self.bins)
+
+
+def reliability(
+    curve: ErrorCurve, scores_are: ScoresAre, *, bins: int = 10, prior: Fraction | float = EVEN
+) -> Reliability:
+    """Compare the probability of spoof that the scores state with the share of spoof, in bins of equal width.
+
+    Both are meant for ``prior`` as the share of spoof: ratios become probabilities with it, and the classes are
+    weighted to it. For the share in the corpus give ``Fraction(spoof, spoof + bona_fide)``. The last bin includes 1.
+    """
+    if not isinstance(bins, int) or bins < 1:
+        raise UsageError(f"bins={bins!r}: needs a whole number from 1 on")
+    amounts, share = ScoredAmounts.of(curve), float(_inside_0_1(prior, "prior"))
+    scores = curve.thresholds[:-1]
+    _check_declared(scores, scores_are)
+    if scores_are == "probability":
+        predicted = scores if curve.sums.higher == "spoof" else 1.0 - scores
+    else:
+        log_odds = math.log(share / (1 - share)) - amounts.scores
+        predicted = np.exp(-np.logaddexp(0.0, -log_odds))
+    bona_fide_weight = amounts.bona_fide * ((1 - share) / curve.sums.bona_fide)
+    spoof_weight = amounts.spoof * (share / curve.sums.spoof)
+    weights = bona_fide_weight + spoof_weight
+    places = np.minimum((predicted * bins).astype(np.int64), bins - 1)
+    sums = [
+        np.bincount(places, column, minlength=bins)
+        for column in (weights, weights * predicted, spoof_weight, amounts.bona_fide, amounts.spoof)
+    ]
+    rows = [
+        ReliabilityBin(k / bins, (k + 1) / bins, stated / weight, found / weight, weight, int(b), int(s))
+        for k, (weight, stated, found, b, s) in enumerate(zip(*(column.tolist() for column in sums), strict=True))
+        if weight
+    ]
+    return Reliability(tuple(rows), share)

@@ -1,0 +1,209 @@
+"""The crossing of FPR and FNR, found exactly and without sorting everything.
+
+A sample of the scores suggests a narrow bracket; one pass over the mass sums what lies below it and gathers what lies
+inside. If the sums prove the bracket right, the answer is found by sorting the little inside; if not, histograms
+(:mod:`spoofspan.measures.histogram`) find it for certain. Either way the result has the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.times import Int64
+from spoofspan.data.scores import Values
+from spoofspan.mass.score_mass import Columns, ScoreMass
+from spoofspan.measures.histogram import Histogram, Step, fill, find_inside, first_reached, next_score
+from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Totals
+
+# A guess from so many scores puts the crossing into a bracket that holds about 1 % of them.
+SAMPLE = 1 << 15
+SAMPLE_DEVIATIONS = 3.5
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The two neighbouring operating points between which FPR - FNR changes its sign.
+
+    ``before`` is the last candidate with FPR < FNR, ``after`` the first with FPR >= FNR. One of them is missing where
+    the rates never cross, which takes uncovered time that is always called the same.
+    """
+
+    before: OperatingPoint | None
+    after: OperatingPoint | None
+
+    @property
+    def nearest(self) -> OperatingPoint:
+        """The point of least |FPR - FNR|, the lower threshold (in bona fide polarity) on a tie."""
+        candidates = [point for point in (self.before, self.after) if point is not None]
+        return min(
+            candidates,
+            key=lambda point: abs(point.exact_false_positive_rate - point.exact_false_negative_rate),
+        )
+
+    @property
+    def interpolated(self) -> Fraction:
+        """Where the line between both points meets FPR = FNR."""
+        if self.after is not None and self.after.gap == 0.0:
+            return self.after.exact_false_positive_rate
+        if self.before is None or self.after is None:
+            raise UndefinedMeasureError(
+                "FPR and FNR never cross, because uncovered time is always called the same; use eer_rule='nearest' "
+                "or another rule for uncovered time"
+            )
+        return meet_diagonal(
+            (self.before.exact_false_positive_rate, self.before.exact_false_negative_rate),
+            (self.after.exact_false_positive_rate, self.after.exact_false_negative_rate),
+        )
+
+
+def meet_diagonal(p: tuple[Fraction, Fraction], q: tuple[Fraction, Fraction]) -> Fraction:
+    """Where the segment from p (FPR < FNR) to q (FPR >= FNR) meets FPR = FNR."""
+    short, long = p[1] - p[0], q[0] - q[1]
+    along = short / (short + long)
+    return p[0] + along * (q[0] - p[0])
+
+
+def crossing(mass: ScoreMass, *, guess: bool = True) -> Crossing:
+    """Find the crossing exactly.
+
+    A sample of the scores suggests a narrow bracket; one pass sums what lies below it and gathers what lies inside. If
+    the sums prove the bracket right, the answer is found by sorting the little inside (1.7 times faster than the
+    histograms); if not, or with ``guess=False``, the histograms find it for certain.
+    """
+    found = _from_guess(mass) if guess else None
+    if found is not None:
+        return crossing_at(*found)
+    histogram = fill(Histogram(mass.dtype), mass)
+    sums = Totals(mass.higher, mass.unit, mass.uncovered, *histogram.sums(), *histogram.undecided)
+    sums.check()
+    return crossing_at(sums, find_inside(histogram, mass, sums.crossed))
+
+
+def crossing_at(sums: Totals, step: Step | None) -> Crossing:
+    """The crossing, given the first score at whose inclusion FPR >= FNR; None if there is no such score."""
+    if step is None:
+        return Crossing(sums.point(None, sums.bona_fide, sums.spoof), None)
+    if sums.crossed(0, 0):
+        return Crossing(None, sums.point(step.score, 0, 0))
+    return Crossing(
+        sums.point(step.score, step.bona_fide_below, step.spoof_below),
+        sums.point(step.next_score, step.bona_fide_below + step.bona_fide_at, step.spoof_below + step.spoof_at),
+    )
+
+
+def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
+    """Try a bracket from a sample; None if it does not hold the crossing."""
+    low, top = _bracket(mass.sample(SAMPLE))
+    if low is None:
+        return None
+    sums = RunningTotals(mass)
+    below, tied = [0, 0], {low: [0, 0], top: [0, 0]}
+    inside: list[Columns] = []
+    rows = gathered = 0
+    for block in mass.blocks():
+        sums.add(block)
+        scores = block.scores
+        _add(below, block.sums(scores < low))
+        # scores tied with an end of the bracket may be many: they are summed, not gathered
+        for end, amounts in tied.items():
+            equal = scores == end
+            if equal.any():
+                _add(amounts, block.sums(equal))
+        inside.append(block.columns_of((scores > low) & (scores < top)))
+        rows, gathered = rows + scores.size, gathered + inside[-1][0].size
+        if gathered > max(rows // 4, 4 * SAMPLE):
+            return None  # a bad guess; better to count than to gather everything
+    whole = sums.totals()
+    whole.check()
+    if whole.crossed(below[0], below[1]):
+        return None
+    step = _step_inside(whole, below, tied, inside)
+    if step is not None and step.next_score is None:
+        step = replace(step, next_score=next_score(mass, step.score))
+    return None if step is None else (whole, step)
+
+
+def _add(amounts: list[int], more: tuple[int, int]) -> None:
+    amounts[0] += more[0]
+    amounts[1] += more[1]
+
+
+def _bracket(sample: Columns) -> tuple[Any, Any]:
+    """Two scores of a sample that should hold the crossing between them, or be it; None if it cannot tell."""
+    distinct, columns = sum_ties(*sample)
+    # doubles are good enough for a guess, and cannot overflow
+    called_bona_fide, called_spoof = (np.cumsum(column.astype(np.float64)) for column in columns)
+    if not distinct.size or not called_bona_fide[-1] or not called_spoof[-1]:
+        return None, None
+    all_bona_fide, all_spoof = float(called_bona_fide[-1]), float(called_spoof[-1])
+    false_positive_rate = called_bona_fide / all_bona_fide
+    difference = false_positive_rate + called_spoof / all_spoof - 1.0
+    # the standard deviation of FPR - FNR at the crossing; an EER near 0 or 1 is itself uncertain
+    last = distinct.size - 1
+    rate = float(false_positive_rate[min(int(np.searchsorted(difference, 0.0)), last)])
+    effective = [
+        float(column.sum(dtype=np.float64)) ** 2 / float((column.astype(np.float64) ** 2).sum())
+        for column in sample[1:]
+    ]
+    variance = max(rate * (1 - rate), 0.02) * (1 / effective[0] + 1 / effective[1])
+    deviation = SAMPLE_DEVIATIONS * variance**0.5
+    low, top = (min(int(np.searchsorted(difference, edge)), last) for edge in (-deviation, deviation))
+    return distinct[low], distinct[top]
+
+
+def _step_inside(
+    whole: Totals,
+    below: list[int],
+    tied: dict[Any, list[int]],
+    inside: list[Columns],
+) -> Step | None:
+    """Find the step among the gathered scores and the two ends of the bracket (no next score: it lies beyond)."""
+    scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*inside, strict=True))
+    ends = np.array(list(tied), scores.dtype)
+    exact = max(map(sum, tied.values())) < 2**62
+    amounts = np.array(list(tied.values()), np.int64 if exact else object)
+    distinct, columns = sum_ties(
+        np.concatenate((scores, ends)),
+        np.concatenate((bona_fide, amounts[:, 0])),
+        np.concatenate((spoof, amounts[:, 1])),
+    )
+    sums = [np.cumsum(column) for column in columns]
+    start = (below[0], below[1])
+    place = first_reached(start, sums, whole.crossed)
+    if place is None:
+        return None
+    return Step(
+        float(distinct[place]),
+        start[0] + (int(sums[0][place - 1]) if place else 0),
+        start[1] + (int(sums[1][place - 1]) if place else 0),
+        int(columns[0][place]),
+        int(columns[1][place]),
+        float(distinct[place + 1]) if place + 1 < distinct.size else None,
+    )
+
+
+def sum_ties(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, list[npt.NDArray[Any]]]:
+    """Sort by score and add up equal scores; scores without counted time go.
+
+    The sums are Python integers where int64 could overflow when they are cumulated.
+    """
+    counted = (bona_fide > 0) | (spoof > 0)
+    if not counted.all():
+        scores, bona_fide, spoof = scores[counted], bona_fide[counted], spoof[counted]
+    order = np.argsort(scores)
+    scores = scores[order]
+    if not scores.size:
+        return scores, [bona_fide, spoof]
+    begins = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1])))
+    exact = float(bona_fide.sum(dtype=np.float64) + spoof.sum(dtype=np.float64)) < 2**62
+    columns = [
+        np.add.reduceat(column[order] if exact else column[order].astype(object), begins)
+        for column in (bona_fide, spoof)
+    ]
+    return scores[begins], columns

@@ -1,0 +1,112 @@
+"""The whole error curve: FPR and FNR at every threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.times import Float64
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.crossing import meet_diagonal, sum_ties
+from spoofspan.measures.operating_point import OperatingPoint, Totals, totals
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorCurve:
+    """FPR and FNR at every candidate threshold: each distinct score with counted time, then "everything is spoof".
+
+    Thresholds are on the scale of the scores as given, ordered so that ever more is called spoof: FPR rises from the
+    first to the last entry, FNR falls.
+    """
+
+    thresholds: Float64
+    false_positive_rates: Float64
+    false_negative_rates: Float64
+    sums: Totals = field(repr=False)
+    called_bona_fide: npt.NDArray[Any] = field(repr=False)  # amounts called spoof at each threshold
+    called_spoof: npt.NDArray[Any] = field(repr=False)
+
+    def __len__(self) -> int:
+        return self.thresholds.size
+
+    def __repr__(self) -> str:
+        return f"ErrorCurve({len(self):,} thresholds)"
+
+    def point(self, index: int) -> OperatingPoint:
+        """The operating point of the index-th threshold."""
+        last = index in (-1, len(self) - 1)
+        sign = 1 if self.sums.higher == "bonafide" else -1
+        tau = None if last else sign * float(self.thresholds[index])
+        return self.sums.point(tau, int(self.called_bona_fide[index]), int(self.called_spoof[index]))
+
+    def at(self, threshold: float) -> OperatingPoint:
+        """Rates and confusion amounts at any threshold (on the scale of the scores)."""
+        if np.isnan(threshold):
+            raise UsageError("a threshold must be a number, not NaN")
+        sign = 1 if self.sums.higher == "bonafide" else -1
+        # the first candidate that is not below the threshold calls the same scores spoof
+        index = int(np.searchsorted(sign * self.thresholds[:-1], sign * threshold))
+        return replace(self.point(index), threshold=float(threshold), everything=False)
+
+    def hull_crossing(self) -> Fraction:
+        """Where the lower convex hull of all points (FPR, FNR) meets FPR = FNR."""
+        hull: list[int] = []
+        x, y = self.called_bona_fide, self.called_spoof  # FNR falls as the called spoof rises
+        for i in _corners(x, y):
+            while len(hull) >= 2 and _turns_down(hull[-2], hull[-1], i, x, y):
+                hull.pop()
+            hull.append(i)
+        for left, right in pairwise(hull):
+            p, q = self.point(left), self.point(right)
+            rates = [(point.exact_false_positive_rate, point.exact_false_negative_rate) for point in (p, q)]
+            if rates[0][0] <= rates[0][1] and rates[1][0] >= rates[1][1]:
+                return meet_diagonal(rates[0], rates[1])
+        raise UndefinedMeasureError("FPR and FNR never cross; use eer_rule='nearest'")
+
+
+def _corners(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> list[int]:
+    """Points at which the curve turns from spoof-only to bona fide steps can be on the hull; few others need a look."""
+    rises_x, rises_y = x[1:] > x[:-1], y[1:] > y[:-1]
+    keep = np.ones(x.size, bool)
+    # inside a run of steps along one axis
+    keep[1:-1] = ~((~rises_x[:-1] & ~rises_x[1:]) | (~rises_y[:-1] & ~rises_y[1:]))
+    return [int(i) for i in np.flatnonzero(keep)]
+
+
+def _turns_down(a: int, b: int, c: int, x: npt.NDArray[Any], y: npt.NDArray[Any]) -> bool:
+    """Whether b lies on or below the line from a to c (in called spoof over called bona fide)."""
+    first = (int(x[b]) - int(x[a])) * (int(y[c]) - int(y[a]))
+    second = (int(x[c]) - int(x[a])) * (int(y[b]) - int(y[a]))
+    return first >= second
+
+
+def error_curve_of(mass: ScoreMass) -> ErrorCurve:
+    """Sort a mass into its whole curve (held in memory: about 40 bytes per distinct score)."""
+    sums = totals(mass)
+    sums.check()
+    pieces = [(block.scores, block.bona_fide, block.spoof) for block in mass.blocks()]
+    scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    distinct, columns = sum_ties(scores, bona_fide, spoof)
+    called = [np.concatenate(([0], np.cumsum(column))) for column in columns]
+    errors = [sums.errors(0, 0)[0] + called[0], sums.errors(0, 0)[1] - called[1]]
+    sign = 1.0 if sums.higher == "bonafide" else -1.0
+    return ErrorCurve(
+        np.append(sign * distinct.astype(np.float64), sign * np.inf) + 0.0,
+        rates_of(errors[0], sums.all_bona_fide),
+        rates_of(errors[1], sums.all_spoof),
+        sums,
+        *called,
+    )
+
+
+def rates_of(amounts: npt.NDArray[Any], whole: int) -> Float64:
+    """Divide, correctly rounded: doubles hold integers up to 2**53, Python divides larger ones."""
+    if whole < 2**53:
+        return amounts.astype(np.float64) / whole
+    return np.array([int(amount) / whole for amount in amounts], np.float64)

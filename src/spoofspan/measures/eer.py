@@ -1,0 +1,158 @@
+"""The equal error rate (Eqs. 3 and 4) and the rules under which it is read off.
+
+``nearest``: the mean of both rates at the threshold of least ``|FPR - FNR|``; ``interpolated`` and ``convex-hull``:
+where a line, or the hull, meets FPR = FNR; ``bucketed(lo,hi,n)``: scores are quantised first, as some tools do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from spoofspan.base.errors import UsageError
+from spoofspan.base.times import Int64
+from spoofspan.data.scores import Values
+from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
+from spoofspan.measures.crossing import Crossing, crossing
+from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.operating_point import OperatingPoint
+
+EER_RULES = ("nearest", "interpolated", "convex-hull")
+_BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d{1,15})\)")  # doubles count so many buckets
+
+
+@dataclass(frozen=True)
+class EqualErrorRate:
+    """A value under an EER rule, the operating point next to it, and the two neighbours of the crossing."""
+
+    value: Fraction
+    point: OperatingPoint
+    neighbours: tuple[OperatingPoint | None, OperatingPoint | None]
+
+
+def check_eer_rule(rule: str) -> str:
+    """Return the canonical spelling of an EER rule.
+
+    >>> check_eer_rule("bucketed(-2, 2, 10000)")
+    'bucketed(-2,2,10000)'
+    """
+    spelled = str(rule).replace(" ", "")
+    match = _BUCKETED.fullmatch(spelled)
+    if spelled not in EER_RULES and (match is None or not all(map(_is_number, match.groups("0")))):
+        raise UsageError(f"eer_rule={rule!r}: valid: {', '.join(EER_RULES)}, bucketed(lo,hi,n), bucketed(2max,n)")
+    return spelled
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:
+    """Compute the EER of a mass under a rule."""
+    rule = check_eer_rule(rule)
+    if rule.startswith("bucketed"):
+        return _bucketed(mass, rule)
+    found = crossing(mass)
+    if rule != "convex-hull" or found.before is None:
+        value = eer_at(found, rule)
+    else:
+        value = error_curve_of(mass).hull_crossing()
+    return EqualErrorRate(value, found.nearest, (found.before, found.after))
+
+
+def eer_at(found: Crossing, rule: str) -> Fraction:
+    """The value at a crossing: the mean of both rates at the nearest point, or where the line meets FPR = FNR."""
+    if rule != "nearest":
+        return found.interpolated
+    return (found.nearest.exact_false_positive_rate + found.nearest.exact_false_negative_rate) / 2
+
+
+def _bucketed(mass: ScoreMass, rule: str) -> EqualErrorRate:
+    match = _BUCKETED.fullmatch(rule)
+    if match is None:
+        raise UsageError(f"no such rule: {rule}")
+    buckets = int(match[3])
+    if match[1] is None:
+        # block by block: all scores together may not fit into memory
+        most = max(float(np.abs(block.scores[block.counted]).max(initial=0.0)) for block in mass.blocks())
+        low, high = -2.0 * most, 2.0 * most
+    else:
+        low, high = float(match[1]), float(match[2])
+    if not 0.0 < high - low < np.inf or not buckets:
+        raise UsageError(f"eer_rule={rule!r}: needs lo < hi, finite, and at least one bucket")
+    coarse = replace(mass, parts=tuple(BucketedPart(part, low, high, buckets) for part in mass.parts))
+    found = crossing(coarse)
+
+    def scaled(point: OperatingPoint | None) -> OperatingPoint | None:
+        if point is None or point.everything:
+            return point
+        bucket = -point.threshold if point.higher == "bonafide" else point.threshold
+        edge = low + (bucket + 1) * (high - low) / buckets
+        # + 0.0: no negative zero
+        return replace(point, threshold=(-edge if point.higher == "bonafide" else edge) + 0.0)
+
+    # on a tie the tools take the first bucket in spoof polarity: the higher threshold in ours
+    nearest = replace(found, before=found.after, after=found.before).nearest
+    value = (nearest.exact_false_positive_rate + nearest.exact_false_negative_rate) / 2
+    return EqualErrorRate(value, scaled(nearest) or nearest, (scaled(found.before), scaled(found.after)))
+
+
+@dataclass(frozen=True, eq=False)
+class BucketedPart:
+    """A part whose scores are replaced by bucket numbers, as some tools do before they compare them."""
+
+    part: MassPart
+    low: float
+    high: float
+    buckets: int
+
+    @property
+    def utterances(self) -> tuple[str, ...]:
+        """Its utterances."""
+        return self.part.utterances
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Bucket numbers are float64."""
+        return np.dtype(np.float64)
+
+    def blocks(self) -> Iterator[MassBlock]:
+        """Quantise block by block."""
+        for block in self.part.blocks():
+            self._check(block.scores[block.counted])
+            yield replace(block, scores=self._quantised(block.scores))
+
+    def sample(self, size: int) -> Columns:
+        """A sample of the quantised scores."""
+        scores, bona_fide, spoof = self.part.sample(size)
+        return self._quantised(scores), bona_fide, spoof
+
+    def take(self, chosen: Int64) -> BucketedPart:
+        """Keep chosen utterances."""
+        return replace(self, part=self.part.take(chosen))
+
+    def weigh(self, weights: Int64) -> BucketedPart:
+        """Count each utterance so many times."""
+        return replace(self, part=self.part.weigh(weights))
+
+    def _check(self, scores: Values) -> None:
+        """Scores with counted time must fit into the buckets."""
+        if scores.size and not (self.low <= -float(scores.max()) and -float(scores.min()) <= self.high):
+            raise UsageError(
+                f"scores from {-float(scores.max()):g} to {-float(scores.min()):g} (higher = spoof) do not fit "
+                f"into the buckets from {self.low:g} to {self.high:g}; use eer_rule='nearest' or wider buckets"
+            )
+
+    def _quantised(self, scores: Values) -> Values:
+        # the tools quantise scores that are higher for spoof
+        bucket = np.floor((-scores.astype(np.float64) - self.low) / (self.high - self.low) * self.buckets)
+        return -bucket

@@ -1,0 +1,416 @@
+"""EerState: all that an EER needs to know of any amount of data, in at most 2 MB, mergeable to the bit.
+
+::
+
+    shard ──update──▶ state ─┐
+    shard ──update──▶ state ─┼─merge─▶ state ──▶ bracket()                     one pass: proven bounds of the EER
+    shard ──update──▶ state ─┘           └──▶ next_pass() ──▶ update, merge ──▶ equal_error_rate()      exact
+
+A state sums durations (or points, or utterances) of both classes, as integers, by 16 bits of the score. The first pass
+looks at the leading bits: the EER lies in one bin, which bounds it. Each further pass looks at the next bits inside of
+that bin; where no bits are left the value, its threshold and its neighbours are exact: float16 needs one pass, float32
+two, float64 up to four. States of shards add, in any order and any grouping, on one machine or on many, and the result
+has the bits of :func:`spoofspan.range_eer` in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
+from spoofspan.base.times import Int64
+from spoofspan.data.references import BONA_FIDE
+from spoofspan.data.scores import Higher, Values
+from spoofspan.mass.score_mass import NS_PER_BLOCK, MassBlock, ScoreMass
+from spoofspan.measures.crossing import Crossing, crossing_at
+from spoofspan.measures.eer import EqualErrorRate, eer_at
+from spoofspan.measures.histogram import BITS_PER_PASS, Amounts, Bins, Histogram, Place, fill, score_of_bits
+from spoofspan.measures.operating_point import Totals
+
+MAGIC = b"spoofspan EerState\n"
+VERSION = 1
+DTYPES = ("float16", "float32", "float64")
+RULES = ("nearest", "interpolated")
+
+
+@dataclass(frozen=True)
+class EerBracket:
+    """Proven bounds of an EER and of its threshold (on the scale of the scores); the exact value lies within."""
+
+    low: float
+    high: float
+    lowest_threshold: float
+    highest_threshold: float
+
+    @property
+    def midpoint(self) -> float:
+        """The middle of both bounds: the exact value is at most half the width away."""
+        return (self.low + self.high) / 2
+
+    @property
+    def width(self) -> float:
+        """The distance of the bounds; 0 where the value is exact."""
+        return self.high - self.low
+
+    def __str__(self) -> str:
+        return f"{100 * self.low:.3f} to {100 * self.high:.3f} %"
+
+
+class EerState:
+    """What an EER needs of any amount of data: update, merge, and read off a bracket or the exact value.
+
+    >>> state = EerState(np.float32, higher="bonafide")
+    >>> state.add([0.9, 0.8, 0.3, -0.2], bona_fide=[20, 20, 5, 0], spoof=[0, 0, 15, 20])
+    >>> more = EerState(np.float32, higher="bonafide")
+    >>> more.add([0.7, 0.1], bona_fide=[20, 12], spoof=[0, 8])
+    >>> state.merge(more)
+    >>> bracket = state.bracket()
+    >>> print(bracket)
+    7.792 to 28.481 %
+    >>> exact = state.next_pass()                                # the same data once more, in any shards
+    >>> exact.add([0.9, 0.8, 0.3, -0.2, 0.7, 0.1], [20, 20, 5, 0, 20, 12], [0, 0, 15, 20, 0, 8])
+    >>> found = exact.equal_error_rate()
+    >>> round(float(found.value), 6), found.point.decision
+    (0.252341, 'spoof iff score < 0.30000001192092896')
+    """
+
+    def __init__(
+        self,
+        dtype: npt.DTypeLike = np.float32,
+        *,
+        higher: Higher,
+        unit: str = "ns",
+        uncovered: str = "error",
+        basis: str = "",
+    ) -> None:
+        """Start empty, for scores of a type; ``unit``, ``uncovered`` and ``basis`` are those of a ScoreMass."""
+        if higher not in ("bonafide", "spoof"):
+            raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {higher!r}")
+        kind = np.dtype(dtype)
+        if kind.name not in DTYPES:
+            raise UsageError(f"dtype={kind.name!r}: scores are {', '.join(DTYPES)} (integers: float64)")
+        self.higher, self.unit, self.uncovered, self.basis = higher, unit, uncovered, basis
+        self._histogram = Histogram(kind)
+        self._first: Totals | None = None  # of the first pass, in a further one
+
+    @classmethod
+    def of(cls, mass: ScoreMass) -> EerState:
+        """The state of a mass after one pass; of points, groups (``mass.select``) and weights (``mass.reweight``) too.
+
+        >>> import spoofspan.demo
+        >>> corpus = spoofspan.demo.load()
+        >>> mass = spoofspan.overlay(corpus.references, corpus.systems[0.02])
+        >>> print(EerState.of(mass).bracket())
+        5.198 to 5.213 %
+        """
+        state = cls(mass.dtype, higher=mass.higher, unit=mass.unit, uncovered=mass.uncovered, basis=mass.basis)
+        state.update(mass)
+        return state
+
+    # ---------------------------------------------------------------- data in
+
+    def update(self, mass: ScoreMass) -> None:
+        """Count a mass."""
+        self._same("a mass", mass.higher, mass.unit, mass.uncovered, mass.basis)
+        self._check_type(mass.dtype)
+        fill(self._histogram, mass)
+
+    def add(
+        self,
+        scores: npt.ArrayLike,
+        bona_fide: npt.ArrayLike,
+        spoof: npt.ArrayLike,
+        *,
+        undecided: Amounts = (0, 0),
+    ) -> None:
+        """Count arrays: for each score (on its own scale) how much bona fide and how much spoof lies under it.
+
+        ``undecided`` is what of both classes lies under no score.
+        """
+        values = np.asarray(scores)
+        if values.dtype.kind in "iu":
+            values = values.astype(np.float64)
+        elif not isinstance(scores, np.ndarray) and values.dtype == np.float64:
+            values = values.astype(self.dtype)  # a list says nothing about its type
+        self._check_type(values.dtype)
+        amounts = np.asarray(bona_fide), np.asarray(spoof)
+        for column in amounts:
+            if column.shape != values.shape or values.ndim != 1:
+                raise UsageError(f"{values.shape} scores need as many amounts of both classes, not {column.shape}")
+            if column.size and (column.dtype.kind not in "iu" or int(column.min()) < 0 or int(column.max()) >= 2**62):
+                raise UsageError("amounts must be whole numbers from 0 on, below 2**62")
+        if np.isnan(values).any():
+            raise DataError(f"score {int(np.flatnonzero(np.isnan(values))[0])} is NaN; find out why there is no number")
+        sign = self.dtype.type(1 if self.higher == "bonafide" else -1)
+        self._add(
+            values.astype(self.dtype, copy=False) * sign, amounts[0].astype(np.int64), amounts[1].astype(np.int64)
+        )
+        self._histogram.undecided = (
+            self._histogram.undecided[0] + int(undecided[0]),
+            self._histogram.undecided[1] + int(undecided[1]),
+        )
+
+    def _add(self, scores: Values, bona_fide: Int64, spoof: Int64) -> None:
+        """Count columns in bona fide polarity; in halves, as long as their sums could overflow."""
+        total = float(bona_fide.sum(dtype=np.float64) + spoof.sum(dtype=np.float64))
+        if total >= NS_PER_BLOCK and scores.size > 1:
+            half = scores.size // 2
+            self._add(scores[:half], bona_fide[:half], spoof[:half])
+            self._add(scores[half:], bona_fide[half:], spoof[half:])
+        else:
+            self._histogram.add(amounts_block(scores, bona_fide, spoof))
+
+    def add_bins(
+        self,
+        sums: npt.NDArray[np.int64],
+        carries: npt.NDArray[np.int32] | None = None,
+        *,
+        undecided: Amounts = (0, 0),
+    ) -> None:
+        """Count a histogram made elsewhere, on an accelerator say: row 0 bona fide, row 1 spoof.
+
+        A column for each of the 65,536 leading 16 bits of the scores in bona fide polarity, as unsigned integers (-0.0
+        made 0.0); ``carries`` count for 2**60 each.
+        """
+        if self._histogram.place.level:
+            raise UsageError("bins of leading bits belong to the first pass")
+        self._histogram.bins.add_sums(sums, carries)
+        self._histogram.undecided = (
+            self._histogram.undecided[0] + undecided[0],
+            self._histogram.undecided[1] + undecided[1],
+        )
+
+    def merge(self, other: EerState) -> None:
+        """Add what another state of the same pass has counted."""
+        self._same("a state", other.higher, other.unit, other.uncovered, other.basis)
+        if self._first != other._first:
+            raise UsageError("states of different passes do not add")
+        self._histogram.merge(other._histogram)
+
+    def __add__(self, other: EerState) -> EerState:
+        both = self.emptied()
+        both.merge(self)
+        both.merge(other)
+        return both
+
+    def emptied(self) -> EerState:
+        """A state of the same pass that has counted nothing: what a worker starts with."""
+        state = self._like(self._histogram.emptied())
+        state._first = self._first
+        return state
+
+    def _like(self, histogram: Histogram) -> EerState:
+        state = EerState(self.dtype, higher=self.higher, unit=self.unit, uncovered=self.uncovered, basis=self.basis)
+        state._histogram = histogram
+        return state
+
+    def _same(self, what: str, *theirs: str) -> None:
+        mine = (self.higher, self.unit, self.uncovered, self.basis)
+        for name, own, their in zip(("higher", "unit", "uncovered", "basis"), mine, theirs, strict=True):
+            if own != their:
+                raise UsageError(f"{what} with {name}={their!r} does not add to a state with {name}={own!r}")
+
+    def _check_type(self, kind: np.dtype[Any]) -> None:
+        if kind.kind != "f" or not np.can_cast(kind, self.dtype):
+            raise UsageError(
+                f"scores of {kind} do not fit into a state of {self.dtype} without rounding; make the state with "
+                f"dtype={kind.name!r}, or convert the scores"
+            )
+
+    # ---------------------------------------------------------------- numbers out
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the scores."""
+        return self._histogram.dtype
+
+    @property
+    def passes(self) -> int:
+        """How many passes this state's counts are from, itself included."""
+        return self._histogram.place.level + 1
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the value and its threshold are exact, so that no further pass is needed."""
+        return self._histogram.is_last or self._histogram.find(self.totals().crossed) is None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the counts take in memory."""
+        return self._histogram.bins.nbytes
+
+    def totals(self) -> Totals:
+        """What all data add up to."""
+        if self._first is not None:
+            return self._first
+        sums = self._histogram.sums()
+        return Totals(self.higher, self.unit, self.uncovered, *sums, *self._histogram.undecided)
+
+    def next_pass(self) -> EerState:
+        """An empty state that looks closer at where the crossing is; it must see all data once more."""
+        sums = self._checked()
+        found = None if self._histogram.is_last else self._histogram.find(sums.crossed)
+        if found is None:
+            raise UsageError("this state is exact: no further pass is needed")
+        state = self._like(Histogram(self.dtype, found))
+        state._first = sums
+        return state
+
+    def bracket(self, eer_rule: str = "nearest") -> EerBracket:
+        """Proven bounds of the EER.
+
+        Inside the bin of the crossing FPR rises from x0 to x1, and FNR falls from y0 to y1. Both points next to the
+        crossing lie there, so ``nearest`` is between (x0 + y1) / 2 and (x1 + y0) / 2, and ``interpolated``, where both
+        rates are equal, between max(x0, y1) and min(x1, y0).
+        """
+        sums = self._checked(eer_rule)
+        found = self._histogram.find(sums.crossed)
+        if found is None or found.inside is None or self._histogram.is_last:
+            exact = self.equal_error_rate(eer_rule)
+            return EerBracket(*[float(exact.value)] * 2, *[exact.point.threshold] * 2)
+        lowest, highest = self._scores_of(found.level, found.prefix)
+        if sums.crossed(0, 0):  # the rates are those of the lowest score, wherever that is
+            value = float(eer_at(Crossing(None, sums.point(None, 0, 0)), eer_rule))
+            return EerBracket(value, value, *self._as_given(lowest, highest))
+        start = sums.point(None, *found.below)
+        end = sums.point(None, found.below[0] + found.inside[0], found.below[1] + found.inside[1])
+        x0, y0 = start.exact_false_positive_rate, start.exact_false_negative_rate
+        x1, y1 = end.exact_false_positive_rate, end.exact_false_negative_rate
+        mean = eer_rule == "nearest"
+        bounds = ((x0 + y1) / 2, (x1 + y0) / 2) if mean else (max(x0, y1), min(x1, y0))
+        # the point after the crossing may have the next score as its threshold: one of the next bin that is not empty
+        if found.following is None:
+            highest = float("inf")
+        else:
+            _, highest = self._scores_of(found.following_levels, found.following)
+        return EerBracket(float(bounds[0]), float(bounds[1]), *self._as_given(lowest, highest))
+
+    def crossing(self) -> Crossing:
+        """The two neighbouring operating points between which FPR - FNR changes its sign, exactly."""
+        sums = self._checked()
+        if self._histogram.is_last:
+            return crossing_at(sums, self._histogram.step(sums.crossed))
+        if self._histogram.find(sums.crossed) is not None:
+            raise UsageError("the exact value needs one more pass over the data: next_pass(); bounds: bracket()")
+        return crossing_at(sums, None)
+
+    def equal_error_rate(self, eer_rule: str = "nearest") -> EqualErrorRate:
+        """The exact EER with its operating point and neighbours, as :func:`spoofspan.equal_error_rate` of a mass."""
+        self._check_rule(eer_rule)
+        found = self.crossing()
+        return EqualErrorRate(eer_at(found, eer_rule), found.nearest, (found.before, found.after))
+
+    def _checked(self, eer_rule: str = "nearest") -> Totals:
+        """The totals, if they define an EER and this pass has seen what the last one did."""
+        self._check_rule(eer_rule)
+        sums = self.totals()
+        sums.check()
+        expected = self._histogram.place.inside
+        if expected is not None and self._histogram.sums() != expected:
+            raise DataError(
+                f"this pass found {self._histogram.sums()} {self.unit} near the crossing, the last one {expected}; "
+                "every pass must see the same data, each of them once"
+            )
+        return sums
+
+    def _check_rule(self, eer_rule: str) -> None:
+        if eer_rule not in RULES:
+            raise UsageError(
+                f"eer_rule={eer_rule!r}: a state has {' and '.join(RULES)}; other rules need the whole curve"
+            )
+
+    def _scores_of(self, levels: int, prefix: int) -> tuple[float, float]:
+        """The lowest and the highest score (in bona fide polarity) that begin with so many bits."""
+        rest = 8 * self.dtype.itemsize - BITS_PER_PASS * levels
+        first, last = (score_of_bits(bits, self.dtype) for bits in (prefix << rest, ((prefix + 1) << rest) - 1))
+        if last != last:  # what is not a number begins with the same bits as infinity
+            last = first
+        return min(first, last), max(first, last)
+
+    def _as_given(self, lowest: float, highest: float) -> tuple[float, float]:
+        return (lowest, highest) if self.higher == "bonafide" else (-highest + 0.0, -lowest + 0.0)
+
+    # ---------------------------------------------------------------- bytes
+
+    def to_bytes(self) -> bytes:
+        """Everything, for a file or another process; at most 2 MB."""
+        header = {
+            "version": VERSION,
+            "dtype": self.dtype.name,
+            "higher": self.higher,
+            "unit": self.unit,
+            "uncovered": self.uncovered,
+            "basis": self.basis,
+            "place": asdict(self._histogram.place),
+            "undecided": self._histogram.undecided,
+            "lowest_following": self._histogram.lowest_following,
+            "first": None if self._first is None else asdict(self._first),
+        }
+        packed = json.dumps(header).encode() + b"\n" + self._histogram.bins.to_bytes()
+        return MAGIC + hashlib.sha256(packed).digest() + packed
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> EerState:
+        """Undo :meth:`to_bytes`; anything else than the bytes of a state is refused."""
+        start = len(MAGIC) + hashlib.sha256().digest_size
+        if not data.startswith(MAGIC):
+            raise DataError("these bytes are not those of an EerState; write them with to_bytes()")
+        if hashlib.sha256(data[start:]).digest() != data[len(MAGIC) : start]:
+            raise DataError("the bytes of this EerState are damaged or incomplete; make or send it again")
+        header, _, rest = data[start:].partition(b"\n")
+        stated = json.loads(header)
+        if stated.get("version") != VERSION:
+            raise DataError(
+                f"this EerState has version {stated.get('version')}, and this spoofspan reads version {VERSION}; "
+                "use the same spoofspan on all machines"
+            )
+        place: dict[str, Any] = {
+            name: tuple(one) if isinstance(one, list) else one for name, one in stated["place"].items()
+        }
+        state = cls(
+            stated["dtype"],
+            higher=stated["higher"],
+            unit=stated["unit"],
+            uncovered=stated["uncovered"],
+            basis=stated["basis"],
+        )
+        state._histogram = Histogram(
+            np.dtype(stated["dtype"]),
+            Place(**place),
+            Bins.from_bytes(rest),
+            cast(Amounts, tuple(stated["undecided"])),
+            stated["lowest_following"],
+        )
+        state._first = None if stated["first"] is None else Totals(**stated["first"])
+        return state
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EerState.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        try:
+            now = f"EER {self.bracket()}"
+        except UndefinedMeasureError:
+            now = "no EER yet"
+        except (DataError, UsageError):
+            now = "in the middle of a pass"
+        return f"EerState({self.dtype}, pass {self.passes}, {now})"
+
+
+def amounts_block(scores: Values, bona_fide: Int64, spoof: Int64) -> MassBlock:
+    """A block of a mass from its columns."""
+    mixed = np.flatnonzero(spoof)
+    return MassBlock(
+        scores,
+        np.full(scores.size, BONA_FIDE, np.int8),
+        bona_fide,
+        mixed,
+        np.zeros(mixed.size, np.int64),
+        spoof[mixed],
+    )

@@ -1,0 +1,244 @@
+"""Contests: events and proposals of a corpus, matched by the rules of one variant; AP and AR come from them.
+
+``docs/events.md`` says how the variants differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from spoofspan.base.columns import Flags, offsets_of, positions, rows_of, utterance_of_rows
+from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name
+from spoofspan.base.times import Float64, Int64, exact_sum
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.references import References
+from spoofspan.measures.events.matching import by_falling_iou, most_confident, places_in_file, take_by_rank
+from spoofspan.measures.events.overlaps import Overlaps
+from spoofspan.measures.events.spoof_ranges import Ranges, spoof_ranges
+
+Variant = Literal["spoofspan", "avdeepfake1m", "activitynet"]
+VARIANTS: tuple[Variant, ...] = ("spoofspan", "avdeepfake1m", "activitynet")
+# Quotients are summed with so many binary places.
+PLACES = 128
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Events and proposals of a corpus, and what overlaps; the variants differ in what they make of it."""
+
+    variant: Variant
+    events: Ranges
+    where: Int64  # utterance of the references -> utterance of the proposals, -1 where there is none
+    offsets: Int64  # of the proposals
+    confidences: Float64
+    starts: Int64
+    ends: Int64
+
+    @classmethod
+    def of(cls, references: References, proposals: Proposals, variant: Variant) -> Contest:
+        """Set up the contest of a variant."""
+        if variant not in VARIANTS:
+            raise UsageError(f"no variant {variant!r}: {nearest_name(variant, VARIANTS)}")
+        events = spoof_ranges(references, unite=variant == "spoofspan")
+        where = positions(references.utterances, proposals.utterances)
+        columns = proposals.offsets, proposals.confidences, proposals.starts, proposals.ends
+        return cls(variant, events, where, *columns)
+
+    def refuse_nothing(self, what: str) -> None:
+        """Refuse to measure where there is nothing to find, or nothing that was found."""
+        refuse_nothing(self.events.starts.size, self.counted, what)
+
+    def average_precision(self, iou: Fraction) -> float:
+        """AP at an IoU threshold, the float nearest to the exact value."""
+        true, taken = self._steps(self.matched(iou))
+        if not true.size:
+            return 0.0
+        gains = np.diff(true, prepend=0)
+        if self.variant == "avdeepfake1m" and taken[0] == 1:
+            gains[0] = 0  # its curve starts at the first proposal, not at recall 0
+        # The best later precision only changes at a few steps. Quotients of counts below 2**26 are equal as floats only
+        # if they are equal, so floats find those steps.
+        precision = (true / taken)[::-1]
+        best = np.maximum.accumulate(precision)
+        levels = np.flatnonzero(np.concatenate(([True], best[1:] > best[:-1])))
+        gained = np.add.reduceat(gains[::-1], levels)
+        total = sum_of_quotients(gained * true[::-1][levels], taken[::-1][levels])
+        return float(total / self.events.starts.size)
+
+    def average_recall(self, n: int, thresholds: list[Fraction]) -> float:
+        """The mean over IoU thresholds of the recall of the first proposals of each file."""
+        contest = self._only_first(n)
+        # In the published variants one proposal may recall several events. From 1/2 on none can, if they are united.
+        one_to_one = [iou for iou in thresholds if self.variant == "spoofspan" and iou < Fraction(1, 2)]
+        others = [iou for iou in thresholds if iou not in one_to_one]
+        found = sum(contest.matched(iou).size for iou in one_to_one)
+        found += contest._overlaps.found(others, strictly=self.variant == "avdeepfake1m")
+        return float(Fraction(found, len(thresholds) * self.events.starts.size))
+
+    def matched(self, iou: Fraction) -> Int64:
+        """Return the proposals that take an event."""
+        pairs = self._overlaps.reaching(iou, strictly=self.variant == "avdeepfake1m")
+        if self.variant == "avdeepfake1m":
+            # events choose, in order of their start: the first proposal in the file that is free
+            return pairs.proposals[take_by_rank(pairs.events, pairs.proposals, pairs.events)]
+        # Nobody is in another's way in most utterances, and in none if events are united and the IoU is at least 1/2.
+        if self.variant == "spoofspan" and iou >= Fraction(1, 2):
+            return most_confident(pairs, self.confidences)
+        contested = pairs.contested(self._utterances[pairs.events])
+        alone = most_confident(pairs.at(np.flatnonzero(~contested)), self.confidences)
+        if not contested.any():
+            return alone
+        rest = by_falling_iou(pairs.at(np.flatnonzero(contested)), later_event_first=self.variant == "activitynet")
+        chosen = take_by_rank(rest.proposals, rest.events, self._ranks(rest.proposals))
+        return np.concatenate((alone, rest.proposals[chosen]))
+
+    @cached_property
+    def counted(self) -> int:
+        """How many proposals count."""
+        return int(self._confidences.size)
+
+    @cached_property
+    def _overlaps(self) -> Overlaps:
+        return Overlaps(self.events, self.offsets, self.starts, self.ends, self.where)
+
+    @cached_property
+    def _utterances(self) -> Int64:
+        """The utterance of each event."""
+        return utterance_of_rows(self.events.offsets)
+
+    def _ranks(self, rows: Int64) -> Int64:
+        """Rank proposals (rows of a column that is sorted, some of them several times) as the variant takes them."""
+        heads = np.concatenate(([True], rows[1:] != rows[:-1]))
+        row = rows[heads]
+        falling = -self.confidences[row]
+        order = np.argsort(falling)
+        if not (np.diff(falling[order]) > 0).all():  # sorting by several keys takes three times as long
+            order = np.lexsort((*self._ties(row), falling))
+        ranks = np.empty(row.size, np.int64)
+        ranks[order] = np.arange(row.size)
+        of_rows: Int64 = ranks[np.cumsum(heads) - 1]
+        return of_rows
+
+    def _ties(self, rows: Int64 | slice) -> tuple[Int64, ...]:
+        """What decides among equal confidences, the last first; by time, so that the order of rows does not matter."""
+        if self.variant == "activitynet":
+            return (-np.arange(self.starts.size)[rows],)
+        return self.ends[rows], self.starts[rows]
+
+    def _only_first(self, n: int) -> Contest:
+        """Keep the proposals of each file that AR@n takes."""
+        counts = np.diff(self.offsets)
+        n = min(n, int(counts.max(initial=1)))  # more changes nothing
+        limit = np.full(counts.size, n)
+        if self.variant == "activitynet":
+            here = self.where >= 0
+            limit[self.where[here]] = n * np.maximum(np.diff(self.events.offsets)[here], 1)
+        if (counts <= limit).all():
+            return self
+        if self.variant == "avdeepfake1m":
+            kept = np.arange(self.starts.size) - np.repeat(self.offsets[:-1], counts) < n
+        else:
+            kept = self._most_confident(counts, limit)
+        offsets = offsets_of(np.minimum(counts, limit))
+        rows = np.flatnonzero(kept)  # faster than to choose by flags three times
+        columns = self.confidences[rows], self.starts[rows], self.ends[rows]
+        return Contest(self.variant, self.events, self.where, offsets, *columns)
+
+    def _most_confident(self, counts: Int64, limit: Int64) -> Flags:
+        """Tell which proposals are among the ``limit`` first of their file; ``counts`` says how many it has."""
+        tied = np.zeros(counts.size, bool)
+        size = int(limit.max()) + 1
+        alike = counts * size + limit  # files with the same of both
+        everything = bool((alike == alike[0]).all())
+        keys = alike[:1] if everything else np.unique(alike[counts > limit])
+        kept = np.empty(self.starts.size, bool) if everything else np.repeat(counts <= limit, counts)
+        for count, most in (divmod(key, size) for key in keys.tolist()):
+            files = np.flatnonzero(alike == count * size + most)
+            rows = slice(None) if everything else (self.offsets[files][:, None] + np.arange(count)).ravel()
+            lines = self.confidences[rows].reshape(-1, count)
+            chosen = lines >= np.partition(lines, count - most, axis=1)[:, count - most, None]
+            kept[rows] = chosen.ravel()
+            if np.count_nonzero(chosen) > most * files.size:
+                tied[files] = np.count_nonzero(chosen, axis=1) > most
+        if tied.any():
+            places = places_in_file(self.offsets, *self._ties(slice(None)), -self.confidences, needed=tied)
+            rows = rows_of(self.offsets, np.flatnonzero(tied))[0]
+            kept[rows] = places[rows] < np.repeat(limit, counts)[rows]
+        return kept
+
+    @cached_property
+    def _order(self) -> Int64 | slice:
+        """The proposals that count, in the order that decides among equal confidences."""
+        if self.variant == "avdeepfake1m":
+            return rows_of(self.offsets, self.where[self.where >= 0])[0]
+        return slice(None, None, -1 if self.variant == "activitynet" else None)
+
+    @cached_property
+    def _confidences(self) -> Float64:
+        """The confidences of the proposals that count, in that order."""
+        return self.confidences[self._order]
+
+    @cached_property
+    def _sorted_confidences(self) -> Float64:
+        return np.sort(self._confidences)
+
+    def _steps(self, matched: Int64) -> tuple[Int64, Int64]:
+        """Return, for each step of recall, how many events are matched and how many proposals taken by then."""
+        count = self.counted
+        # sorting values is four times faster than sorting positions, so only the matched ones are looked up
+        confidence = np.sort(self.confidences[matched])[::-1]
+        at_least = count - np.searchsorted(self._sorted_confidences, confidence, side="left")
+        true = np.arange(1, matched.size + 1)
+        if self.variant == "spoofspan":
+            last = np.append(confidence[1:] != confidence[:-1], True)[: matched.size]
+            return true[last], at_least[last]
+        more = count - np.searchsorted(self._sorted_confidences, confidence, side="right")
+        if (at_least - more > 1).any():  # equal confidences are steps of their own, in the order of the rows
+            position = np.empty(self.confidences.size, np.int64)
+            order = np.arange(position.size)[self._order]
+            position[order[np.argsort(-self._confidences, kind="stable")]] = np.arange(count)
+            more = np.sort(position[matched])
+        return true, more + 1
+
+
+def sum_of_quotients(dividends: Int64, divisors: Int64) -> Fraction:
+    """Add up quotients of integers (divisors below 2**61) to ``PLACES`` binary places, far more than a float keeps.
+
+    >>> float(sum_of_quotients(np.array([1, 2, 7]), np.array([3, 3, 2])))
+    4.5
+    """
+    places = 63 - int(divisors.max(initial=1)).bit_length()  # that a remainder can be moved up without an overflow
+    total, rest = Fraction(0), dividends
+    for done in range(0, PLACES + places, places):
+        whole, rest = np.divmod(rest, divisors)
+        total += Fraction(exact_sum(whole), 1 << done)
+        rest <<= places
+    return total
+
+
+def refuse_nothing(events: int, predicted: int, what: str) -> None:
+    """Refuse to measure where there is nothing to find, or nothing that was found."""
+    if not events:
+        raise UndefinedMeasureError(f"{what} needs spoofed ranges, and the references have none; check their labels")
+    if not predicted:
+        raise UndefinedMeasureError(
+            f"{what} needs proposals, and there is none for these references; check the ids, or move the threshold"
+        )
+
+
+def exact_iou(iou: float, variant: Variant = "spoofspan") -> Fraction:
+    """Read a threshold as the decimal that it is written as: 0.55 is 11/20."""
+    try:
+        exact = Fraction(str(iou))
+    except ValueError:
+        raise UsageError(f"the IoU threshold must be a number, not {iou!r}") from None
+    if not 0 < exact <= 1:
+        raise UsageError(f"the IoU threshold must be above 0 and at most 1, not {iou!r}")
+    if exact == 1 and variant == "avdeepfake1m":
+        raise UsageError("variant 'avdeepfake1m' needs an IoU above the threshold, and none is above 1; lower it")
+    return exact

@@ -1,0 +1,217 @@
+"""Proposals from scores: the ranges that lie on the spoof side of a threshold.
+
+::
+
+    scores (higher = spoof)   0.1 0.2 0.8 0.9 0.3 0.7 0.1 0.6 0.1      threshold 0.5
+    decided spoof                     |-------|   |---|   |---|
+    merge_gap of one frame            |-----------------------|
+
+In this order: decide each score (spoof iff it is strictly beyond the threshold), smooth the decisions, join touching
+ranges, bridge gaps, drop what is short. The confidence of a proposal is the mean of the scores given over it, weighted
+by time, in spoof polarity (scores that are higher for bona fide are mirrored), bridged gaps included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from spoofspan.base.columns import Flags, blocks, offsets_of, place_of, utterance_of_rows, within_utterances
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.times import Float64, Int64, duration_ns
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.references import References, durations_of
+from spoofspan.data.scores import Scores
+from spoofspan.mass.score_coverage import score_times
+from spoofspan.mass.score_mass import ROWS_PER_BLOCK
+from spoofspan.mass.score_runs import RunBlock, ScoreRuns
+from spoofspan.measures.events.spoof_ranges import Ranges, united
+
+
+@dataclass(frozen=True)
+class Making:
+    """How proposals are made of scores, beside the threshold; times in seconds."""
+
+    smoothing: int | None = None
+    min_duration: float = 0.0
+    merge_gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        frames = self.smoothing
+        if frames is not None and (
+            isinstance(frames, bool) or not isinstance(frames, int | np.integer) or frames < 1 or frames % 2 == 0
+        ):
+            raise UsageError(f"smoothing must be an odd number of frames, not {frames!r}")
+        for name in ("min_duration", "merge_gap"):
+            if duration_ns(getattr(self, name), name) < 0:
+                raise UsageError(f"{name} must be 0 or more seconds, not {getattr(self, name)!r}")
+
+    @property
+    def shortest(self) -> int:
+        """The shortest proposal, in ns."""
+        return duration_ns(self.min_duration, "min_duration")
+
+    @property
+    def widest(self) -> int:
+        """The widest gap that is bridged, in ns."""
+        return duration_ns(self.merge_gap, "merge_gap")
+
+    def __str__(self) -> str:
+        """The spelling of signatures."""
+        return f"smoothing:{self.smoothing or 1},min_duration:{self.shortest}ns,merge_gap:{self.widest}ns"
+
+
+def proposals_from_scores(
+    scores: Scores,
+    threshold: float,
+    *,
+    smoothing: int | None = None,
+    min_duration: float = 0.0,
+    merge_gap: float = 0.0,
+    durations: Mapping[str, float] | References | None = None,
+) -> Proposals:
+    """Make proposals of the time whose scores are beyond a threshold.
+
+    ``threshold`` is in the polarity of the scores: spoof iff ``score < threshold`` where high means bona fide, iff
+    ``score > threshold`` where high means spoof. ``smoothing`` is an odd number of frames: a median filter, with the
+    first and last score of an utterance repeated beyond its ends. Gaps of at most ``merge_gap`` seconds are bridged,
+    then proposals shorter than ``min_duration`` seconds are dropped. With ``durations``, what lies past the end of an
+    utterance is cut off. Time without a score is never proposed, unless it is bridged.
+
+    >>> frames = np.array([0.1, 0.9, 0.7, 0.2, 0.8, 0.1])
+    >>> scores = Scores.from_frames({"u1": frames}, hop=0.02, higher="spoof")
+    >>> made = proposals_from_scores(scores, 0.5)
+    >>> made.starts.tolist(), made.ends.tolist(), made.confidences.tolist()
+    ([20000000, 80000000], [60000000, 100000000], [0.8, 0.8])
+    >>> made = proposals_from_scores(scores, 0.5, merge_gap=0.02)
+    >>> made.starts.tolist(), made.ends.tolist(), made.confidences.round(3).tolist()
+    ([20000000], [100000000], [0.65])
+    """
+    if not isinstance(threshold, int | float | np.number) or np.isnan(threshold):
+        raise UsageError(f"threshold must be a number in the polarity of the scores, not {threshold!r}")
+    making = Making(smoothing, min_duration, merge_gap)
+    starts, ends = score_times(scores)
+    _refuse_overlaps(scores, starts, ends)
+    if durations is not None:
+        ends = np.minimum(ends, np.repeat(durations_of(durations, scores.utterances), np.diff(scores.offsets)))
+    starts = np.maximum(starts, 0)  # frames may be said to begin before the recording does
+    # in double precision, or a threshold would be rounded to the type of the scores
+    towards_spoof = scores.values.astype(np.float64) * (1.0 if scores.higher == "spoof" else -1.0) + 0.0
+    decided = towards_spoof > (threshold if scores.higher == "spoof" else -threshold)
+    if making.smoothing is not None:
+        refuse_smoothing_ranges(scores)
+        decided = _median(decided, scores.offsets, making.smoothing)
+    made = _joined(scores.utterances, scores.offsets, starts, ends, towards_spoof, decided, making)
+    return Proposals(scores.utterances, *made)
+
+
+def proposals_from_runs(
+    utterances: tuple[str, ...], runs: ScoreRuns, threshold: float, making: Making, *, everything: bool = False
+) -> Proposals:
+    """As :func:`proposals_from_scores`, of scores to which the rules have been applied.
+
+    With ``everything``, all scores are called spoof, whatever the threshold.
+    """
+    limit = threshold if runs.higher == "spoof" else -threshold
+    counts: list[Int64] = []
+    columns: list[tuple[Float64, Int64, Int64]] = []
+    rows = np.diff(runs.offsets)
+    for first, last in blocks(rows, np.zeros_like(rows), ROWS_PER_BLOCK, 1):
+        offsets, starts, ends, towards_spoof = _spans(runs.block(first, last))
+        decided = np.ones(starts.size, bool) if everything else towards_spoof > limit
+        if making.smoothing is not None:
+            decided = _median(decided, offsets, making.smoothing)
+        made = _joined(utterances[first:last], offsets, starts, ends, towards_spoof, decided, making)
+        counts.append(np.diff(made[0]))
+        columns.append(made[1:])
+    confidences, starts, ends = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return Proposals(utterances, offsets_of(np.concatenate(counts)), confidences, starts, ends)
+
+
+def _spans(block: RunBlock) -> tuple[Int64, Int64, Int64, Float64]:
+    """Return the runs that have time: offsets, starts, ends, and scores in spoof polarity."""
+    utterance = utterance_of_rows(block.offsets)
+    ends = block.ends(utterance, np.arange(utterance.size) - block.offsets[utterance])
+    lasting, odd, by = block.durations()
+    starts = ends - lasting
+    starts[odd] -= by
+    without = block.rows_without_time()
+    starts[without] = ends[without]
+    rows = np.flatnonzero(ends > starts)
+    return np.searchsorted(rows, block.offsets), starts[rows], ends[rows], 0.0 - block.values[rows].astype(np.float64)
+
+
+def refuse_smoothing_ranges(scores: Scores) -> None:
+    """Smoothing counts frames."""
+    if scores.hops is None or scores.window is not None:
+        raise UsageError(
+            "smoothing counts frames, and these scores are ranges, or windows that overlap; resample them first: "
+            "scores.resample()"
+        )
+
+
+def _joined(
+    utterances: tuple[str, ...],
+    offsets: Int64,
+    starts: Int64,
+    ends: Int64,
+    towards_spoof: Float64,
+    decided: Flags,
+    making: Making,
+) -> tuple[Int64, Float64, Int64, Int64]:
+    """Join what is decided spoof, bridge gaps, drop what is short, and give each its confidence."""
+    rows = np.flatnonzero(decided & (ends > starts))
+    ranges, heads = united(Ranges(np.searchsorted(rows, offsets), starts[rows], ends[rows]), making.widest)
+    last = np.append(heads[1:], rows.size) - 1 if heads.size else heads
+    keep = np.flatnonzero(ranges.ends - ranges.starts >= making.shortest)
+    confidences = _means(towards_spoof, ends - starts, rows[heads[keep]], rows[last[keep]])
+    made = np.searchsorted(keep, ranges.offsets), confidences, ranges.starts[keep], ranges.ends[keep]
+    bad = np.flatnonzero(np.isnan(confidences))
+    if bad.size:
+        place = place_of(utterances, made[0], int(bad[0]), "proposal")
+        raise DataError(f"{place}: its scores are infinite both ways and have no mean; replace the infinite scores")
+    return made
+
+
+def _refuse_overlaps(scores: Scores, starts: Int64, ends: Int64) -> None:
+    over = np.flatnonzero(within_utterances(scores.offsets, starts[1:] < ends[:-1]))
+    if over.size:
+        place = place_of(scores.utterances, scores.offsets, int(over[0]) + 1, "score")
+        raise DataError(
+            f"{place} starts before the one before it ends, so there are two scores at once; give scores without a "
+            "window longer than the hop, or resample them first: scores.resample(hop)"
+        )
+
+
+def _median(decided: Flags, offsets: Int64, frames: int) -> Flags:
+    """Filter decisions: the median of scores is beyond a threshold iff most of the scores are."""
+    half = int(frames) // 2
+    before = np.concatenate(([0], np.cumsum(decided)))
+    utterance = utterance_of_rows(offsets)
+    first, last = offsets[utterance], offsets[utterance + 1] - 1
+    row = np.arange(decided.size)
+    low, high = row - half, row + half
+    spoof = before[np.minimum(high, last) + 1] - before[np.maximum(low, first)]
+    spoof += np.maximum(first - low, 0) * decided[first] + np.maximum(high - last, 0) * decided[last]
+    smooth: Flags = spoof > half
+    return smooth
+
+
+def _means(values: Float64, weights: Int64, first: Int64, last: Int64) -> Float64:
+    """Return the weighted means of the rows first to last."""
+    if not first.size:
+        return np.zeros(0)
+    spans = np.stack((first, last + 1), axis=1).ravel()
+    padded = np.append(values, 0.0)  # a span may end at the last row
+
+    def over_spans(ufunc: np.ufunc, column: Float64) -> Float64:
+        result: Float64 = ufunc.reduceat(column, spans)[::2]
+        return result
+
+    with np.errstate(invalid="ignore"):
+        weight = np.append(weights, 0).astype(np.float64)
+        mean = over_spans(np.add, padded * weight) / over_spans(np.add, weight)
+        # rounding must not take the mean of equal scores off them: they would no longer tie
+        return np.clip(mean, over_spans(np.minimum, padded), over_spans(np.maximum, padded))

@@ -1,0 +1,242 @@
+"""Event measures: were the spoofed ranges found, and where do they begin and end.
+
+An **event** is a spoofed range of the references; ranges that touch or overlap are one event. A **proposal** is a
+range that a system believes to be spoofed, with a confidence. For a proposal p and an event e::
+
+    IoU(p, e) = time in both / time in at least one
+
+**AP@t.** Proposals are taken from the most confident to the least; each takes the free event of largest IoU, if that is
+at least t. After the proposals of confidence c or more, with T(c) of N(c) of them matched::
+
+    precision(c) = T(c) / N(c)        recall(c) = T(c) / events
+    AP = sum over c, falling, of (recall(c) - recall before c) * max over c' <= c of precision(c')
+
+Equal confidences are one step. **AR@N** is the mean over thresholds t of the recall of the N most confident proposals
+of each file. Proposals of files without events are false, events of files without proposals are missed.
+
+The two published variants count otherwise; ``docs/events.md`` says how. Everything is counted in integers and becomes
+a float once, at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from spoofspan.base.columns import positions, utterance_of_rows
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.times import Int64, duration_ns, exact_sum
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.measures.events.contest import VARIANTS, Contest, Variant, exact_iou, refuse_nothing
+from spoofspan.measures.events.matching import overlapping_pairs, take_by_rank
+from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
+from spoofspan.measures.events.spoof_ranges import Ranges, inner_edges, ordered, spoof_ranges, united
+
+__all__ = [
+    "AR_IOUS",
+    "VARIANTS",
+    "AVDeepfake1MScore",
+    "EventScores",
+    "Variant",
+    "avdeepfake1m_score",
+    "average_precision_at",
+    "average_recall_at",
+    "boundary_scores",
+    "had_range_scores",
+    "proposals_from_scores",
+    "segment_f1",
+    "segment_scores",
+]
+
+AR_IOUS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+CHALLENGE_IOUS = (0.5, 0.75, 0.9, 0.95)
+CHALLENGE_COUNTS = (50, 30, 20, 10, 5)
+
+
+def average_precision_at(
+    references: References, proposals: Proposals, iou: float, *, variant: Variant = "spoofspan"
+) -> float:
+    """Return AP at an IoU threshold, the float nearest to the exact value.
+
+    >>> references = References.from_ranges({"u1": [(0.0, 1.0, "bonafide"), (1.0, 2.0, "spoof")]})
+    >>> times = np.array([1_000_000_000, 0]), np.array([2_000_000_000, 500_000_000])
+    >>> proposals = Proposals(("u1",), np.array([0, 2]), np.array([0.9, 0.2]), *times)
+    >>> average_precision_at(references, proposals, 0.5)
+    1.0
+    >>> average_precision_at(references, proposals, 0.5, variant="avdeepfake1m")  # the first recall step is lost
+    0.0
+    """
+    contest = Contest.of(references, proposals, variant)
+    contest.refuse_nothing("AP")
+    return contest.average_precision(exact_iou(iou, variant))
+
+
+def average_recall_at(
+    references: References,
+    proposals: Proposals,
+    n: int,
+    *,
+    ious: Iterable[float] = AR_IOUS,
+    variant: Variant = "spoofspan",
+) -> float:
+    """Return the mean over IoU thresholds of the recall of the ``n`` first proposals of each file.
+
+    ``variant="activitynet"`` takes ``n`` times as many as the file has events ("Recall@nx").
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise UsageError(f"n must be a whole number of proposals, 1 or more, not {n!r}")
+    thresholds = [exact_iou(iou, variant) for iou in ious]
+    if not thresholds:
+        raise UsageError("ious is empty; give at least one IoU threshold")
+    contest = Contest.of(references, proposals, variant)
+    contest.refuse_nothing("AR")
+    return contest.average_recall(int(n), thresholds)
+
+
+@dataclass(frozen=True)
+class EventScores:
+    """What was found, what was predicted and what there was: numbers of ranges or boundaries, or ns of time."""
+
+    matched: int
+    predicted: int
+    expected: int
+
+    @property
+    def precision(self) -> float:
+        """How much of the predicted is right."""
+        return self.matched / self.predicted
+
+    @property
+    def recall(self) -> float:
+        """How much of the expected was found."""
+        return self.matched / self.expected
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return 2 * self.matched / (self.predicted + self.expected)
+
+
+def segment_scores(references: References, predicted: Proposals | Scores, iou: float) -> EventScores:
+    """Count matched, predicted and expected ranges at an IoU threshold.
+
+    The matching is that of AP, with all proposals kept. Hard decisions (``Scores.from_decisions``) are taken as the
+    ranges decided spoof, in order of their start.
+    """
+    contest = Contest.of(references, as_proposals(predicted), "spoofspan")
+    contest.refuse_nothing("the segment F1")
+    return EventScores(contest.matched(exact_iou(iou)).size, contest.counted, contest.events.starts.size)
+
+
+def segment_f1(references: References, predicted: Proposals | Scores, iou: float) -> float:
+    """Return the segment F1 at an IoU threshold: ``2 * matched / (predicted + events)``."""
+    return segment_scores(references, predicted, iou).f1
+
+
+def boundary_scores(references: References, predicted: Proposals | Scores, tolerance: float) -> EventScores:
+    """Count boundaries found within a tolerance in seconds (on the tolerance counts).
+
+    Boundaries are the edges of the united spoof ranges on both sides, whether spoof begins or ends there. Edges at 0
+    and at the end of the utterance (if it is known) are none: nothing changes there (nor where the source rounded the
+    reference's edge by no more than ``snap``). The matching is one-to-one and
+    optimal: no other one has more pairs.
+    """
+    if not (reach := duration_ns(tolerance, "tolerance")) >= 0:
+        raise UsageError(f"tolerance must be 0 or more seconds, not {tolerance!r}")
+    proposals = as_proposals(predicted)
+    where = positions(references.utterances, proposals.utterances)
+    extents = _extents(references)
+    expected, expected_offsets = inner_edges(spoof_ranges(references, unite=True), extents, references.snap)
+    ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
+    found, found_offsets = inner_edges(ranges, _extents_there(extents, where, len(proposals)))
+    if not expected.size:
+        raise UndefinedMeasureError(
+            "boundary scores need boundaries, and in these references no spoof begins or ends inside an utterance; "
+            "check their labels"
+        )
+    if not found.size:
+        raise UndefinedMeasureError("boundary scores need a predicted boundary, and there is none; move the threshold")
+    # Neighbours have one axis: [edge, edge] and [edge - tolerance, edge + tolerance] meet iff they are near enough.
+    # Both in order, each expected one takes the earliest free predicted one, which is optimal for equal tolerances.
+    points = Ranges(expected_offsets, 2 * expected, 2 * expected + 1)
+    pairs = overlapping_pairs(points, found_offsets, 2 * (found - reach), 2 * (found + reach) + 1, where)
+    matched = take_by_rank(pairs.events, pairs.proposals, pairs.events)
+    return EventScores(matched.size, found.size, expected.size)
+
+
+def had_range_scores(references: References, predicted: Proposals | Scores) -> EventScores:
+    """Count time (ns): spoofed and predicted, predicted, spoofed.
+
+    Our reading of the precision, recall and F1 that are published for the Half-truth corpus (HAD): of time. No text
+    with their definition was at hand, so a published number may be of something else.
+    """
+    proposals = as_proposals(predicted)
+    events = spoof_ranges(references, unite=True)
+    ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
+    refuse_nothing(events.starts.size, ranges.starts.size, "the HAD range scores")
+    where = positions(references.utterances, proposals.utterances)
+    pairs = overlapping_pairs(events, ranges.offsets, ranges.starts, ranges.ends, where)
+    return EventScores(
+        exact_sum(pairs.intersections),
+        exact_sum(ranges.ends - ranges.starts),
+        exact_sum(events.ends - events.starts),
+    )
+
+
+@dataclass(frozen=True)
+class AVDeepfake1MScore:
+    """The score of the AV-Deepfake1M challenge (temporal localization), and what it is the mean of."""
+
+    value: float
+    average_precisions: Mapping[float, float]
+    average_recalls: Mapping[int, float]
+
+
+def avdeepfake1m_score(references: References, proposals: Proposals) -> AVDeepfake1MScore:
+    """Return the mean of two means: AP at IoU 0.5, 0.75, 0.9, 0.95, and AR at 50, 30, 20, 10, 5 proposals.
+
+    Both are of the variant ``avdeepfake1m``.
+    """
+    contest = Contest.of(references, proposals, "avdeepfake1m")
+    contest.refuse_nothing("the AV-Deepfake1M score")
+    return challenge_score(contest)
+
+
+def challenge_score(contest: Contest) -> AVDeepfake1MScore:
+    """As :func:`avdeepfake1m_score`, of a contest that is set up."""
+    ap = {iou: contest.average_precision(exact_iou(iou)) for iou in CHALLENGE_IOUS}
+    ar = {n: contest.average_recall(n, list(map(exact_iou, AR_IOUS))) for n in CHALLENGE_COUNTS}
+    means = (sum(map(Fraction, values)) / len(values) for values in (ap.values(), ar.values()))
+    return AVDeepfake1MScore(float(sum(means) / 2), ap, ar)
+
+
+def as_proposals(predicted: Proposals | Scores) -> Proposals:
+    """Take hard decisions as the ranges decided spoof; scores need a threshold first."""
+    if isinstance(predicted, Proposals):
+        return predicted
+    if not predicted.decisions:
+        raise UsageError("scores are no ranges; make proposals of them first: proposals_from_scores(scores, threshold)")
+    return proposals_from_scores(predicted, 0.5)
+
+
+def _extents(references: References) -> Int64 | None:
+    """Where each utterance ends: its duration, or its last end if the references name both classes; else None."""
+    if references.durations is not None or not references.names_both_classes:
+        return references.durations
+    ends = np.zeros(len(references), np.int64)
+    np.maximum.at(ends, utterance_of_rows(references.offsets), references.ends)
+    return ends
+
+
+def _extents_there(extents: Int64 | None, where: Int64, utterances: int) -> Int64 | None:
+    """Bring extents to the order of other utterances; those that the references lack have no end."""
+    if extents is None:
+        return None
+    there = np.full(utterances, np.iinfo(np.int64).max)
+    there[where[where >= 0]] = extents[where >= 0]
+    return there

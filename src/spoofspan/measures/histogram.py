@@ -1,0 +1,382 @@
+"""Finding a crossing in a ScoreMass of any size: integer histograms on the ordered bits of the scores.
+
+A float's bits, with the sign handled, order like the float. One pass over the mass sums both columns into 65,536 bins
+of the leading 16 bits; the crossing lies in one bin; the next pass splits that bin by the next 16 bits. float16 needs
+one pass, float32 two, float64 four. Memory is bounded, nothing is sorted, and histograms of shards simply add.
+
+Scores go into the bins by their bits as they are; the sign is handled once per bin (:func:`raw_bins`), not per score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.errors import UsageError
+from spoofspan.data.references import BONA_FIDE, SPOOF
+from spoofspan.data.scores import Values
+from spoofspan.mass.score_mass import Flags, MassBlock, ScoreMass
+
+BITS_PER_PASS = 16
+BINS = 1 << BITS_PER_PASS
+# So many scores are counted at once: counting costs as much per call as for a few hundred thousand of them.
+ROWS_COUNTED = 1 << 20
+# Sums that could pass 2**62 hand what is above these bits over to their carry.
+CARRIED_BITS = 60
+
+Bits = npt.NDArray[np.unsignedinteger[Any]]
+# Decides, from the bona fide and the spoof amounts called spoof so far, whether the crossing has been reached.
+Reached = Callable[[int, int], bool]
+# Amounts of both classes, bona fide first.
+Amounts = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Step:
+    """The score at which a monotone condition becomes true, as the scores are called spoof from the lowest on."""
+
+    score: float
+    bona_fide_below: int
+    spoof_below: int
+    bona_fide_at: int
+    spoof_at: int
+    next_score: float | None  # the next higher score with counted time; None if there is none
+
+
+def raw_bits(scores: Values) -> Bits:
+    """The bits of floats as unsigned integers; -0.0 gets those of 0.0."""
+    # + 0.0 turns -0.0 into 0.0
+    bits: Bits = (scores + scores.dtype.type(0)).view(f"u{scores.dtype.itemsize}")
+    return bits
+
+
+def raw_bins(level: int, negative: bool) -> npt.NDArray[np.int64]:
+    """The raw 16 bits of a level in the order of the floats, given the sign that the leading level decided.
+
+    >>> raw_bins(0, False)[[0, 32767, 32768, 65535]].tolist()
+    [65535, 32768, 0, 32767]
+    """
+    rising = np.arange(BINS)
+    if level:
+        return rising[::-1] if negative else rising
+    half = BINS // 2
+    return np.concatenate((rising[: half - 1 : -1], rising[:half]))
+
+
+def score_of_bits(bits: int, dtype: np.dtype[Any]) -> float:
+    """Undo :func:`raw_bits` for one score."""
+    return float(np.array([bits], f"u{dtype.itemsize}").view(dtype)[0])
+
+
+class Bins:
+    """The bona fide and the spoofed amount per bin, as integers that cannot overflow: a sum and what it carried."""
+
+    def __init__(self) -> None:
+        self._sums = np.zeros((2, BINS), np.int64)
+        self._carries: npt.NDArray[np.int32] | None = None
+        self._held = 0  # no sum is larger
+        # whole blocks whose scores all have the same amount are counted, many at a time
+        self._keys: list[Bits] = []
+        self._rows = self._amount = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the sums."""
+        return self._sums.nbytes + (0 if self._carries is None else self._carries.nbytes)
+
+    def add_chosen(self, block: MassBlock, bins: Bits, chosen: Flags) -> None:
+        """Add some rows of a block, given the bin of each of them."""
+        self._make_room(sum(block.sums(chosen)))
+        _, *columns = block.columns_of(chosen)
+        for sums, column in zip(self._sums, columns, strict=True):
+            np.add.at(sums, bins, column)
+
+    def add(self, block: MassBlock, bins: Bits) -> None:
+        """Add a block, given the bin of each of its rows."""
+        bona_fide, spoof = block.sums()
+        self._make_room(bona_fide + spoof)
+        if isinstance(block.amounts, int):
+            if self._rows >= ROWS_COUNTED or block.amounts != self._amount:
+                self._count()
+            self._amount = block.amounts
+            self._rows += bins.size
+            self._keys.append(bins.astype(np.uint32) | (block.classes.astype(np.uint32) << np.uint32(BITS_PER_PASS)))
+            for sums, more in zip(self._sums, (block.more_bona_fide, block.more_spoof), strict=True):
+                np.add.at(sums, bins[block.rows], more)
+        else:
+            for sums, column in zip(self._sums, (block.bona_fide, block.spoof), strict=True):
+                if bona_fide + spoof < 2**53 and bins.size > BINS // 16:
+                    # bincount sums doubles, which is exact up to here, and faster than add.at for many scores
+                    # (of signed integers: NumPy before 2 refuses to count 64 unsigned bits)
+                    sums += np.bincount(bins.astype(np.int64), weights=column, minlength=BINS).astype(np.int64)
+                else:
+                    np.add.at(sums, bins, column)
+
+    def add_sums(self, sums: npt.NDArray[np.int64], carries: npt.NDArray[np.int32] | None = None) -> None:
+        """Add sums per bin that were made elsewhere, with what they carried."""
+        self._make_room(int(sums.max(initial=0)))
+        self._sums += sums
+        if carries is not None:
+            self._add_carries(carries)
+
+    def to_bytes(self) -> bytes:
+        """The bins that are not empty, packed: at most 1.7 MB."""
+        sums, carries = self.parts()
+        where = np.flatnonzero(self._some())
+        packed = [
+            np.array([where.size, carries is not None], "<i8").tobytes(),
+            where.astype("<u2").tobytes(),
+            sums[:, where].astype("<i8").tobytes(),
+        ]
+        if carries is not None:
+            packed.append(carries[:, where].astype("<i4").tobytes())
+        return b"".join(packed)
+
+    @classmethod
+    def from_bytes(cls, packed: bytes) -> Bins:
+        """Undo :meth:`to_bytes`."""
+        count, carried = (int(one) for one in np.frombuffer(packed, "<i8", 2))
+        where = np.frombuffer(packed, "<u2", count, 16).astype(np.int64)
+        sums = np.zeros((2, BINS), np.int64)
+        sums[:, where] = np.frombuffer(packed, "<i8", 2 * count, 16 + 2 * count).reshape(2, count)
+        carries = None
+        if carried:
+            carries = np.zeros((2, BINS), np.int32)
+            carries[:, where] = np.frombuffer(packed, "<i4", 2 * count, 16 + 18 * count).reshape(2, count)
+        bins = cls()
+        bins.add_sums(sums, carries)
+        return bins
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bins.from_bytes, (self.to_bytes(),)
+
+    def _some(self) -> Flags:
+        sums, carries = self.parts()
+        some: Flags = (sums != 0).any(axis=0) if carries is None else ((sums != 0) | (carries != 0)).any(axis=0)
+        return some
+
+    def parts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32] | None]:
+        """The sums per bin, and what they carried."""
+        self._count()
+        return self._sums, self._carries
+
+    def _make_room(self, total: int) -> None:
+        if self._held + total >= 2**62:
+            self._count()
+            self._add_carries(self._sums >> CARRIED_BITS)
+            self._sums &= (1 << CARRIED_BITS) - 1
+            self._held = 1 << CARRIED_BITS
+        self._held += total
+
+    def _add_carries(self, more: npt.NDArray[Any]) -> None:
+        carries = more.astype(np.int64) + (0 if self._carries is None else self._carries)
+        if int(carries.max()) >= 2**31:
+            raise UsageError("more than 2**91 ns (10**10 years) under one score; give smaller weights")
+        self._carries = carries.astype(np.int32)
+
+    def _count(self) -> None:
+        """Count what has been kept for it."""
+        if self._keys:
+            counts = np.bincount(np.concatenate(self._keys), minlength=4 * BINS).reshape(4, BINS)
+            self._sums += counts[[BONA_FIDE, SPOOF]] * self._amount
+        self._keys, self._rows = [], 0
+
+    def total(self) -> Amounts:
+        """What is in all bins."""
+        sums, carries = self.parts()
+        half = 1 << 31  # in two halves, none of which can overflow
+        bona_fide, spoof = (int((column >> 31).sum()) * half + int((column & (half - 1)).sum()) for column in sums)
+        if carries is not None:
+            bona_fide += int(carries[0].sum(dtype=np.int64)) << CARRIED_BITS
+            spoof += int(carries[1].sum(dtype=np.int64)) << CARRIED_BITS
+        return bona_fide, spoof
+
+    def filled(self, order: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[Any]]]:
+        """The bins that are not empty, in an order, and their amounts: Python integers where sums could overflow."""
+        sums, carries = self.parts()
+        bins = order[self._some()[order]]
+        if carries is None and sum(self.total()) < 2**62:
+            return bins, [column[bins] for column in sums]
+        columns = [column[bins].astype(object) for column in sums]
+        if carries is not None:
+            columns = [
+                column + carry[bins].astype(object) * (1 << CARRIED_BITS)
+                for column, carry in zip(columns, carries, strict=True)
+            ]
+        return bins, columns
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a histogram looks: at scores that begin with ``prefix`` (16 bits for each level above), all at level 0.
+
+    ``below`` is what lies under it; ``inside`` what the last pass found in it. The next higher score with counted time
+    begins with ``following`` (16 bits for each of ``following_levels``), and is ``next_score`` where a pass found it.
+    """
+
+    level: int = 0
+    prefix: int = 0
+    below: Amounts = (0, 0)
+    inside: Amounts | None = None
+    following: int | None = None
+    following_levels: int = 0
+    next_score: float | None = None
+
+
+@dataclass(eq=False)
+class Histogram:
+    """Both columns of a mass by 16 bits of the score; histograms of shards at the same place add."""
+
+    dtype: np.dtype[Any]
+    place: Place = field(default_factory=Place)
+    bins: Bins = field(default_factory=Bins)
+    undecided: Amounts = (0, 0)
+    lowest_following: float | None = None  # found by this pass
+
+    @property
+    def is_last(self) -> bool:
+        """Whether its bins are single scores."""
+        return self._shift == 0
+
+    @property
+    def _shift(self) -> int:
+        return 8 * self.dtype.itemsize - BITS_PER_PASS * (self.place.level + 1)
+
+    def emptied(self) -> Histogram:
+        """Another one that looks at the same place and has seen nothing."""
+        return Histogram(self.dtype, self.place)
+
+    def add(self, block: MassBlock) -> None:
+        """Count a block, whose scores are in bona fide polarity and of this type."""
+        bits, place = raw_bits(block.scores), self.place
+        self.undecided = (
+            self.undecided[0] + block.undecided_bona_fide,
+            self.undecided[1] + block.undecided_spoof,
+        )
+        if place.level == 0:
+            self.bins.add(block, bits >> bits.dtype.type(self._shift))
+            return
+        kind = bits.dtype.type
+        leading = bits >> kind(self._shift + BITS_PER_PASS)
+        chosen = leading == place.prefix
+        self.bins.add_chosen(block, (bits[chosen] >> kind(self._shift)) & kind(BINS - 1), chosen)
+        if place.following_levels == place.level:  # the last pass found where the next score lies
+            self._see_following(block, leading == place.following)
+
+    def _see_following(self, block: MassBlock, chosen: Flags) -> None:
+        if not chosen.any():
+            return
+        scores, bona_fide, spoof = block.columns_of(chosen)
+        counted = scores[(bona_fide > 0) | (spoof > 0)]
+        if counted.size:
+            self._lower_following(float(counted.min()))
+
+    def _lower_following(self, score: float | None) -> None:
+        if score is not None and (self.lowest_following is None or score < self.lowest_following):
+            self.lowest_following = score
+
+    def merge(self, other: Histogram) -> None:
+        """Add what another one at the same place has seen."""
+        if (self.dtype, self.place) != (other.dtype, other.place):
+            raise UsageError("histograms of different types of scores, or of different passes, do not add")
+        self.bins.add_sums(*other.bins.parts())
+        self.undecided = (self.undecided[0] + other.undecided[0], self.undecided[1] + other.undecided[1])
+        self._lower_following(other.lowest_following)
+
+    def sums(self) -> Amounts:
+        """What is in all bins."""
+        return self.bins.total()
+
+    def find(self, reached: Reached) -> Place | None:
+        """Find the bin in which ``reached`` becomes true, as the place where the next pass looks; None: in none."""
+        level, prefix, below = self.place.level, self.place.prefix, self.place.below
+        order = raw_bins(level, negative=level > 0 and bool(prefix >> (BITS_PER_PASS * level - 1)))
+        # scores without counted time leave their bins empty
+        filled, columns = self.bins.filled(order)
+        sums = [np.cumsum(column) for column in columns]
+        place = first_reached(below, sums, reached)
+        if place is None:
+            return None
+        if place:
+            below = (below[0] + int(sums[0][place - 1]), below[1] + int(sums[1][place - 1]))
+        bits = [(prefix << BITS_PER_PASS) | int(one) for one in filled[place : place + 2]]
+        inside = int(columns[0][place]), int(columns[1][place])
+        found = Place(level + 1, bits[0], below, inside, bits[-1], level + 1)
+        if len(bits) > 1:
+            return replace(found, next_score=score_of_bits(bits[1], self.dtype)) if self.is_last else found
+        # the last bin here: what follows it is what followed all of them
+        known = self.place.next_score if self.lowest_following is None else self.lowest_following
+        return replace(
+            found, following=self.place.following, following_levels=self.place.following_levels, next_score=known
+        )
+
+    def step(self, reached: Reached) -> Step | None:
+        """The step itself, where bins are single scores; None if the condition never becomes true."""
+        found = self.find(reached)
+        if found is None or found.inside is None:
+            return None
+        return Step(score_of_bits(found.prefix, self.dtype), *found.below, *found.inside, found.next_score)
+
+
+@runtime_checkable
+class CountsItself(Protocol):
+    """A part of a mass that is counted elsewhere: in several processes, on a cluster."""
+
+    def counted(self, histogram: Histogram) -> Histogram:
+        """Fill an empty histogram."""
+        ...
+
+
+def fill(histogram: Histogram, mass: ScoreMass) -> Histogram:
+    """Count a mass: one pass."""
+    for part in mass.parts:
+        if isinstance(part, CountsItself):
+            histogram.merge(part.counted(histogram.emptied()))
+            continue
+        for block in part.blocks():
+            histogram.add(replace(block, scores=block.scores.astype(histogram.dtype, copy=False)))
+    return histogram
+
+
+def find_step(mass: ScoreMass, reached: Reached) -> Step | None:
+    """Find the lowest score at whose inclusion ``reached`` becomes true; None if it never does."""
+    return find_inside(fill(Histogram(mass.dtype), mass), mass, reached)
+
+
+def find_inside(histogram: Histogram, mass: ScoreMass, reached: Reached) -> Step | None:
+    """The same after the first pass: as many more as there are bits left."""
+    while not histogram.is_last and (place := histogram.find(reached)) is not None:
+        histogram = fill(Histogram(histogram.dtype, place), mass)
+    return histogram.step(reached)
+
+
+def next_score(mass: ScoreMass, score: float) -> float | None:
+    """The lowest score with counted time above another one; None if there is none."""
+    lowest = [
+        float(block.scores[higher].min())
+        for block in mass.blocks()
+        if (higher := (block.scores > block.scores.dtype.type(score)) & block.counted).any()
+    ]
+    return min(lowest, default=None)
+
+
+def first_reached(below: Amounts, sums: list[npt.NDArray[Any]], reached: Reached) -> int | None:
+    """Bisect for the first place of two cumulated columns at which ``reached`` is true."""
+
+    def is_reached(place: int) -> bool:
+        return reached(below[0] + int(sums[0][place]), below[1] + int(sums[1][place]))
+
+    first, last = 0, sums[0].size - 1
+    if last < 0 or not is_reached(last):
+        return None
+    while first < last:
+        middle = (first + last) // 2
+        if is_reached(middle):
+            last = middle
+        else:
+            first = middle + 1
+    return last

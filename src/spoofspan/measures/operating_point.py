@@ -1,0 +1,209 @@
+"""Operating points: the errors at one threshold.
+
+With scores that are higher for bona fide, a range is called spoof iff ``s < tau`` (Eqs. 1, 2, 5 and 6)::
+
+    FPR(tau) = bona fide time under scores < tau  / all bona fide time
+    FNR(tau) = spoofed time under scores >= tau   / all spoofed time
+
+All decisions are made in Python integers; a rate becomes a float once, at the end, correctly rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.data.scores import Higher
+from spoofspan.mass.score_mass import MassBlock, ScoreMass
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """The errors at one threshold: amounts (ns or points), and the rates they make.
+
+    ``threshold`` is on the scale of the scores as given. Where ``everything`` is true, even the scores at the end of
+    the scale are called spoof; the threshold is then reported as infinite.
+    """
+
+    threshold: float
+    higher: Higher
+    false_positive: int
+    false_negative: int
+    bona_fide: int
+    spoof: int
+    unanswered_bona_fide: int = 0
+    unanswered_spoof: int = 0
+    unit: str = "ns"
+    everything: bool = False
+
+    @property
+    def true_positive(self) -> int:
+        """Spoof called spoof."""
+        return self.spoof - self.false_negative - self.unanswered_spoof
+
+    @property
+    def true_negative(self) -> int:
+        """Bona fide called bona fide."""
+        return self.bona_fide - self.false_positive - self.unanswered_bona_fide
+
+    @property
+    def exact_false_positive_rate(self) -> Fraction:
+        """FPR as a fraction."""
+        return Fraction(self.false_positive, self.bona_fide)
+
+    @property
+    def exact_false_negative_rate(self) -> Fraction:
+        """FNR as a fraction."""
+        return Fraction(self.false_negative, self.spoof)
+
+    @property
+    def false_positive_rate(self) -> float:
+        """Share of bona fide that is called spoof."""
+        return self.false_positive / self.bona_fide if self.bona_fide else float("nan")
+
+    @property
+    def false_negative_rate(self) -> float:
+        """Share of spoof that is called bona fide."""
+        return self.false_negative / self.spoof if self.spoof else float("nan")
+
+    @property
+    def gap(self) -> float:
+        """|FPR - FNR|."""
+        if not self.bona_fide or not self.spoof:
+            return float("nan")
+        return float(abs(self.exact_false_positive_rate - self.exact_false_negative_rate))
+
+    @property
+    def decision(self) -> str:
+        """The inequality, in words.
+
+        >>> OperatingPoint(0.25, "bonafide", 1, 2, 10, 10).decision
+        'spoof iff score < 0.25'
+        """
+        if self.threshold != self.threshold:
+            return "no threshold"
+        if self.everything:
+            return "everything is called spoof"
+        return f"spoof iff score {'<' if self.higher == 'bonafide' else '>'} {self.threshold!r}"
+
+    def seconds(self) -> dict[str, float]:
+        """The four cells of the confusion matrix (and unanswered time) in seconds."""
+        if self.unit != "ns":
+            raise UsageError(f"this operating point counts {self.unit}, not time")
+        names = ("true_positive", "false_negative", "false_positive", "true_negative")
+        cells = {name: getattr(self, name) / 1e9 for name in names}
+        cells["unanswered"] = (self.unanswered_bona_fide + self.unanswered_spoof) / 1e9
+        return cells
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a mass adds up to, and how the rates follow from the amounts called spoof."""
+
+    higher: Higher
+    unit: str
+    uncovered: str
+    bona_fide: int  # under a score
+    spoof: int
+    undecided_bona_fide: int
+    undecided_spoof: int
+
+    @property
+    def all_bona_fide(self) -> int:
+        """The denominator of FPR."""
+        return self.bona_fide + self.undecided_bona_fide
+
+    @property
+    def all_spoof(self) -> int:
+        """The denominator of FNR."""
+        return self.spoof + self.undecided_spoof
+
+    def check(self) -> None:
+        """Refuse to define a rate without time to measure it on."""
+        unit = "time" if self.unit == "ns" else self.unit.removesuffix("s")
+        for amount, name in ((self.all_bona_fide, "bona fide"), (self.all_spoof, "spoofed")):
+            if not amount:
+                raise UndefinedMeasureError(
+                    f"there is no {name} {unit}, so the error rate has no value; "
+                    "measure utterances that have both classes (a pooled corpus), or use undefined='nan'"
+                )
+        if not self.bona_fide + self.spoof:
+            raise UndefinedMeasureError(f"no {unit} lies under any score; check hop, times and ids")
+
+    def errors(self, bona_fide_called: int, spoof_called: int) -> tuple[int, int]:
+        """FP and FN if this much of the scored amounts is called spoof."""
+        false_positive = bona_fide_called + (self.undecided_bona_fide if self.uncovered == "spoof" else 0)
+        false_negative = self.spoof - spoof_called
+        false_negative += self.undecided_spoof if self.uncovered == "bonafide" else 0
+        return false_positive, false_negative
+
+    def difference(self, bona_fide_called: int, spoof_called: int) -> int:
+        """FPR - FNR, times the product of both denominators: an integer, so the sign is certain."""
+        false_positive, false_negative = self.errors(bona_fide_called, spoof_called)
+        return false_positive * self.all_spoof - false_negative * self.all_bona_fide
+
+    def crossed(self, bona_fide_called: int, spoof_called: int) -> bool:
+        """Whether FPR >= FNR if this much of the scored amounts is called spoof."""
+        return self.difference(bona_fide_called, spoof_called) >= 0
+
+    def point(self, tau: float | None, bona_fide_called: int, spoof_called: int) -> OperatingPoint:
+        """The operating point of tau (in bona fide polarity; None calls everything spoof)."""
+        false_positive, false_negative = self.errors(bona_fide_called, spoof_called)
+        unanswered = self.uncovered == "unanswered"
+        threshold = float("inf") if tau is None else tau
+        return OperatingPoint(
+            # + 0.0: no negative zero
+            (threshold if self.higher == "bonafide" else -threshold) + 0.0,
+            self.higher,
+            false_positive,
+            false_negative,
+            self.all_bona_fide,
+            self.all_spoof,
+            self.undecided_bona_fide if unanswered else 0,
+            self.undecided_spoof if unanswered else 0,
+            self.unit,
+            tau is None,
+        )
+
+
+def totals(mass: ScoreMass) -> Totals:
+    """Sum a mass."""
+    sums = RunningTotals(mass)
+    for block in mass.blocks():
+        sums.add(block)
+    return sums.totals()
+
+
+def point_at(mass: ScoreMass, threshold: float) -> OperatingPoint:
+    """The operating point of a threshold on the scale of the scores, in one pass."""
+    if threshold != threshold:
+        raise UsageError("a threshold must be a number, not NaN")
+    tau = threshold if mass.higher == "bonafide" else -threshold
+    sums = RunningTotals(mass)
+    called = [0, 0]
+    for block in mass.blocks():
+        sums.add(block)
+        # in doubles, so that a float32 score and a threshold from text compare as they are
+        below = block.sums(block.scores.astype(np.float64, copy=False) < tau)
+        called = [called[0] + below[0], called[1] + below[1]]
+    return sums.totals().point(tau, called[0], called[1])
+
+
+class RunningTotals:
+    """Adds up blocks into :class:`Totals`."""
+
+    def __init__(self, mass: ScoreMass) -> None:
+        self._mass = mass
+        self._sums = [0, 0, 0, 0]
+
+    def add(self, block: MassBlock) -> None:
+        """Add one block."""
+        block_sums = (*block.sums(), block.undecided_bona_fide, block.undecided_spoof)
+        self._sums = [a + b for a, b in zip(self._sums, block_sums, strict=True)]
+
+    def totals(self) -> Totals:
+        """What has been added up so far."""
+        return Totals(self._mass.higher, self._mass.unit, self._mass.uncovered, *self._sums)

@@ -1,0 +1,268 @@
+"""Errors by utterance at a threshold: where a system errs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spoofspan.base.columns import blocks, sum_by_utterance
+from spoofspan.base.errors import UsageError
+from spoofspan.base.times import Float64, Int64
+from spoofspan.data.references import BONA_FIDE, SPOOF, References
+from spoofspan.data.rules import Rules, rules_for
+from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.mass.ranges import LaidOver, lay_over
+from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Flags, MassBlock
+from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.own_eer import Amounts, OwnEers, check_own_rule, count_by_utterance, own_eers
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from spoofspan.data.rules import RuleArguments
+
+
+def _nothing() -> Int64:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class UtteranceErrors:
+    """For each utterance: bona fide and spoofed time, and how much of it is called wrong (all in ns).
+
+    The rates are arrays with NaN where an utterance has none, never 0 or 1:
+
+    - ``false_positive_rate``: no bona fide time;
+    - ``false_negative_rate``, ``recall``, ``f1``, ``iou``: no spoofed time;
+    - ``precision``: nothing is called spoof;
+    - ``eers`` (each utterance's own, if asked for): one class only, or no time under a score.
+
+    ``reasons`` says it for each utterance.
+    """
+
+    utterances: tuple[str, ...]
+    bona_fide: Int64
+    spoof: Int64
+    false_positive: Int64
+    false_negative: Int64
+    # neither right nor wrong: time under no score, with the rule uncovered="unanswered"
+    unanswered_bona_fide: Int64 = field(default_factory=_nothing)
+    unanswered_spoof: Int64 = field(default_factory=_nothing)
+    eers: OwnEers | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("unanswered_bona_fide", "unanswered_spoof"):
+            if not getattr(self, name).size:
+                object.__setattr__(self, name, np.zeros(len(self.utterances), np.int64))
+
+    @property
+    def true_positive(self) -> Int64:
+        """Spoof called spoof."""
+        return self.spoof - self.false_negative - self.unanswered_spoof
+
+    @property
+    def true_negative(self) -> Int64:
+        """Bona fide called bona fide."""
+        return self.bona_fide - self.false_positive - self.unanswered_bona_fide
+
+    @property
+    def false_positive_rate(self) -> Float64:
+        """FP / all bona fide time."""
+        return self.values_of("fpr")
+
+    @property
+    def false_negative_rate(self) -> Float64:
+        """FN / all spoofed time."""
+        return self.values_of("fnr")
+
+    @property
+    def precision(self) -> Float64:
+        """TP / (TP + FP)."""
+        return self.values_of("precision")
+
+    @property
+    def recall(self) -> Float64:
+        """TP / all spoofed time."""
+        return self.values_of("recall")
+
+    @property
+    def f1(self) -> Float64:
+        """The harmonic mean of precision and recall."""
+        return self.values_of("f1")
+
+    @property
+    def iou(self) -> Float64:
+        """What is spoof and called so, of what is either."""
+        return self.values_of("iou")
+
+    def values_of(self, name: str) -> Float64:
+        """Any measure at a threshold (:data:`spoofspan.measures.confusion.AT_A_THRESHOLD`), correctly rounded."""
+        from spoofspan.measures.confusion import values_by_utterance
+
+        return values_by_utterance(self, name)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why some rates of an utterance have no value; empty where all have one."""
+        nothing_called = self.true_positive + self.false_positive == 0
+        flags = {
+            "no bona fide time": self.bona_fide == 0,
+            "no spoofed time": self.spoof == 0,
+            "nothing is called spoof": nothing_called,
+        }
+        if self.eers is not None:
+            both = (self.bona_fide > 0) & (self.spoof > 0)
+            flags["FPR and FNR do not cross"] = both & np.isnan(self.eers.values)
+        columns = [np.where(flag, text, "").tolist() for text, flag in flags.items()]
+        return tuple("; ".join(filter(None, row)) for row in zip(*columns, strict=True))
+
+    def columns(self) -> dict[str, Any]:
+        """All of it by name, in seconds: ``pandas.DataFrame(errors.columns())``."""
+        seconds = ("bona_fide", "spoof", "false_positive", "false_negative", "true_positive", "true_negative")
+        rates = ("false_positive_rate", "false_negative_rate", "precision", "recall", "f1", "iou")
+        found: dict[str, Any] = {"utterance": list(self.utterances)}
+        found |= {f"{name}_seconds": getattr(self, name) / 1e9 for name in seconds}
+        found["unanswered_seconds"] = (self.unanswered_bona_fide + self.unanswered_spoof) / 1e9
+        found |= {name: getattr(self, name) for name in rates}
+        if self.eers is not None:
+            found |= {"eer": self.eers.values, "eer_threshold": self.eers.thresholds}
+        return found | {"undefined": list(self.reasons)}
+
+    def sorted(self) -> UtteranceErrors:
+        """The same in the order of the ids."""
+        order = sorted(range(len(self.utterances)), key=self.utterances.__getitem__)
+        columns = {name: getattr(self, name)[order] for name in _AMOUNTS}
+        eers = None if self.eers is None else self.eers.take(order)
+        return UtteranceErrors(tuple(self.utterances[i] for i in order), **columns, eers=eers)
+
+    @classmethod
+    def joined(cls, pieces: Sequence[UtteranceErrors]) -> UtteranceErrors:
+        """The errors of several corpora, one after the other."""
+        columns = {name: np.concatenate([getattr(one, name) for one in pieces]) for name in _AMOUNTS}
+        eers = [one.eers for one in pieces if one.eers is not None]
+        utterances = tuple(utt for one in pieces for utt in one.utterances)
+        return cls(utterances, **columns, eers=OwnEers.joined(eers) if eers else None)
+
+
+_AMOUNTS = tuple(one.name for one in fields(UtteranceErrors) if one.name not in ("utterances", "eers"))
+
+
+def errors_by_utterance(
+    references: References,
+    scores: Scores,
+    threshold: float | None = None,
+    *,
+    everything: bool = False,
+    own_eer: bool = False,
+    convention: str = "default",
+    eer_rule: str | None = None,
+    **rules: Unpack[RuleArguments],
+) -> UtteranceErrors:
+    """Measure each utterance at a threshold on the scale of the scores, without one at that of the range EER.
+
+    ``everything`` calls all of it spoof, whatever the threshold. With ``own_eer``, ``eers`` has each utterance's own
+    range EER, to the same bits as :func:`spoofspan.range_eer` of the utterance alone.
+
+    >>> references = References.from_ranges(
+    ...     {"u1": [(0.0, 0.02, "bonafide"), (0.02, 0.06, "spoof")], "u2": [(0.0, 0.04, "bonafide")]}
+    ... )
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.4, -0.2], "u2": [0.7, 0.8]}, hop=0.02, higher="bonafide")
+    >>> errors = errors_by_utterance(references, scores, 0.3, own_eer=True)
+    >>> errors.recall.tolist(), errors.eers.values.tolist()
+    ([0.5, nan], [0.0, nan])
+    >>> errors.reasons
+    ('', 'no spoofed time; nothing is called spoof')
+    """
+    chosen, convention_rule = rules_for("range", convention, rules)
+    rule = eer_rule or convention_rule
+    own_rule = None
+    if own_eer:
+        scores.refuse_decisions("an EER")
+        own_rule = check_own_rule(rule)
+    if threshold is None and not everything:
+        threshold, everything = _eer_threshold(references, scores, rule, chosen)
+    return errors_at_threshold(references, scores, float(threshold or 0.0), everything, chosen, own_rule)
+
+
+def _eer_threshold(references: References, scores: Scores, eer_rule: str, rules: Rules) -> tuple[float, bool]:
+    from spoofspan.mass.ranges import overlay_with
+    from spoofspan.measures.eer import equal_error_rate
+
+    if scores.decisions:
+        return DECISION_THRESHOLD, False
+    point = equal_error_rate(overlay_with(references, scores, rules)[0], eer_rule).point
+    return point.threshold, point.everything
+
+
+def errors_with(references: References, scores: Scores, point: OperatingPoint, rules: Rules) -> UtteranceErrors:
+    """As :func:`errors_by_utterance`, at an operating point and under rules that are settled."""
+    return errors_at_threshold(references, scores, point.threshold, point.everything, rules)
+
+
+def errors_at_threshold(
+    references: References,
+    scores: Scores,
+    threshold: float,
+    everything: bool,
+    chosen: Rules,
+    own_rule: str | None = None,
+) -> UtteranceErrors:
+    """As :func:`errors_by_utterance`, under rules that are settled; ``own_rule`` asks for own EERs."""
+    return errors_of(LaidOver.of(references, scores, chosen), threshold, everything, own_rule)
+
+
+def errors_of(
+    laid_over: LaidOver, threshold: float, everything: bool = False, own_rule: str | None = None
+) -> UtteranceErrors:
+    """As :func:`errors_at_threshold`, of what is laid over each other already."""
+    if threshold != threshold and not everything:
+        raise UsageError("a threshold must be a number, not NaN")
+    labelling, runs, chosen = laid_over.labelling, laid_over.runs, laid_over.rules
+    undecided, _ = laid_over.undecided()
+    tau = threshold if runs.higher == "bonafide" else -threshold
+    all_time = [labelling.time_of(label) for label in (BONA_FIDE, SPOOF)]
+    scored = [whole - without for whole, without in zip(all_time, undecided, strict=True)]
+    totals = scored if chosen.uncovered == "ignore" else all_time
+    nothing = np.zeros(len(labelling.utterances), np.int64)
+    # undecided time is called the same at every threshold
+    always = Amounts(
+        totals[0],
+        totals[1],
+        undecided[0] if chosen.uncovered == "spoof" else nothing,
+        undecided[1] if chosen.uncovered == "bonafide" else nothing,
+    )
+    called = np.zeros((2, nothing.size), np.int64)
+    eers = []
+    for first, last in blocks(np.diff(runs.offsets), labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
+        block, laid = lay_over(labelling, runs, first, last)
+        # in doubles, so that a float32 score and a threshold from text compare as they are
+        flags = np.full(block.values.size, True) if everything else block.values.astype(np.float64) < tau
+        called[0, first:last] = _sums(laid, laid.is_bona_fide & flags, laid.more_bona_fide * flags[laid.rows], block)
+        called[1, first:last] = _sums(laid, laid.is_spoof & flags, laid.more_spoof * flags[laid.rows], block)
+        if own_rule is not None:
+            here = always.here(first, last)
+            eers.append(own_eers(block.values, laid.bona_fide, laid.spoof, block.offsets, here, runs.higher, own_rule))
+    unanswered = undecided if chosen.uncovered == "unanswered" else (nothing, nothing)
+    return UtteranceErrors(
+        labelling.utterances,
+        always.bona_fide,
+        always.spoof,
+        called[0] + always.false_positive,
+        scored[1] - called[1] + always.false_negative,
+        *unanswered,
+        OwnEers.joined(eers) if own_rule is not None else None,
+    )
+
+
+def _sums(laid: MassBlock, flags: Flags, more: Int64, block: Any) -> Int64:
+    """The amounts of the flagged scores of each utterance, and what the exceptions add to them."""
+    if isinstance(laid.amounts, int):
+        sums = laid.amounts * count_by_utterance(flags, block.offsets)
+    else:
+        sums = sum_by_utterance(laid.amounts * flags, block.offsets)
+    utterance = np.searchsorted(block.offsets, laid.rows, side="right") - 1
+    np.add.at(sums, utterance, more)
+    return sums

@@ -1,0 +1,229 @@
+"""Figures of systems: DET, rates over the threshold, scores by class, EER over resolution, error near boundaries.
+
+Each takes the data of :mod:`spoofspan.report.figures.data`, of one system or several, and returns a matplotlib Figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spoofspan.base.errors import UsageError
+from spoofspan.report.figures.data import BoundaryData, DetData, ResolutionData, ScoreData, ThresholdData
+from spoofspan.report.figures.style import BLACK, BLUE, VERMILION, is_wide, light_grid, new_figure, styled, system_looks
+from spoofspan.report.figures.thinning import deviates, rates_of
+from spoofspan.report.resolutions import spaced
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DET_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
+MOST_OF_A_DET = 0.001  # rates under this are rarely worth paper
+
+
+def _some(systems: Sequence[object]) -> None:
+    if not systems:
+        raise UsageError("a figure needs at least one system")
+
+
+@styled
+def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Figure:
+    """DET curves on normal-deviate axes: the dot is the EER, the bar along the diagonal its interval."""
+    _some(systems)
+    figure = new_figure(width, 80 if not is_wide(width) else 110)
+    axes = figure.subplots()
+    for data, look in zip(systems, system_looks(), strict=False):
+        axes.plot(data.false_positive_rates, data.false_negative_rates, label=_det_name(data), **look)
+        axes.plot([data.eer], [data.eer], "o", color=look["color"], markeredgecolor="white", zorder=4)
+        if data.low is not None and data.high is not None:
+            axes.plot([data.low, data.high], [data.low, data.high], color=look["color"], linewidth=4, alpha=0.35)
+    low, high = _det_limits(systems)
+    for axis, name in (
+        (axes.xaxis, "FPR (%): bona fide called spoof"),
+        (axes.yaxis, "FNR (%): spoof called bona fide"),
+    ):
+        _deviate_axis(axes, axis.axis_name, low, high)
+        axis.set_label_text(name)
+    axes.plot([low, high], [low, high], color="#999999", linewidth=0.5, zorder=0)
+    axes.set_aspect("equal")
+    light_grid(axes)
+    figure.legend(loc="outside upper center", ncols=2 if len(systems) > 2 and is_wide(width) else 1)
+    return figure
+
+
+def _det_name(data: DetData) -> str:
+    eer = f"EER {100 * data.eer:.2f} %"
+    if data.low is not None and data.high is not None:
+        eer += f" ({100 * data.low:.2f} to {100 * data.high:.2f})"
+    return f"{data.name}: {eer}" if data.name else eer
+
+
+def _det_limits(systems: Sequence[DetData]) -> tuple[float, float]:
+    """The same limits on both axes, with every EER well inside."""
+    lowest = min(min(data.eer, data.low if data.low is not None else 1) for data in systems)
+    highest = max(max(data.eer, data.high or 0) for data in systems)
+    low = float(rates_of(deviates([max(lowest, MOST_OF_A_DET)]) - 1.3)[0])
+    high = float(rates_of(deviates([highest]) + 1.0)[0])
+    return max(min(low, 0.02), MOST_OF_A_DET), min(max(high, 0.4), 0.99)
+
+
+def _deviate_axis(axes: Axes, name: str, low: float, high: float) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    setter, limits, axis = (
+        (axes.set_xscale, axes.set_xlim, axes.xaxis) if name == "x" else (axes.set_yscale, axes.set_ylim, axes.yaxis)
+    )
+    setter("function", functions=(deviates, rates_of))
+    axis.set_major_locator(FixedLocator([tick for tick in DET_TICKS if low <= tick <= high]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:g}"))
+    limits(low, high)
+
+
+@styled
+def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "column") -> Figure:
+    """FPR and FNR over the threshold, a panel for each system: scores of two systems have no common scale."""
+    _some(systems)
+    figure = new_figure(width, 55 * len(systems))
+    panels = figure.subplots(len(systems), 1, squeeze=False)[:, 0]
+    for axes, data in zip(panels, systems, strict=True):
+        low, high = data.span
+        room = 0.04 * (high - low)
+        for line, colour, dashes, name in (
+            (data.false_positive, BLUE, "-", "FPR"),
+            (data.false_negative, VERMILION, "--", "FNR"),
+        ):
+            axes.plot(line.x, 100 * line.y, color=colour, linestyle=dashes, label=name)
+            for end, edge in ((0, low - room), (-1, high + room)):  # constant outside
+                axes.plot([line.x[end], edge], [100 * line.y[end]] * 2, color=colour, linestyle=dashes)
+        if np.isfinite(data.threshold):
+            axes.axvline(data.threshold, color="#999999", linewidth=0.6, zorder=0)
+            eer = f"EER {100 * data.eer:.2f} %"
+            axes.plot([data.threshold], [100 * data.eer], "o", color=BLACK, label=eer, zorder=4)
+        axes.set_xlim(low - room, high + room)
+        axes.set_ylim(-2, 102)
+        axes.set_ylabel("error rate (%)")
+        if data.name:
+            axes.set_title(data.name, loc="left")
+        light_grid(axes)
+        axes.legend(loc="best")
+    panels[-1].set_xlabel("threshold")
+    return figure
+
+
+@styled
+def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") -> Figure:
+    """Scores of both classes, a panel for each system; shares of a class's time in equal bins."""
+    _some(systems)
+    figure = new_figure(width, 52 * len(systems))
+    panels = figure.subplots(len(systems), 1, squeeze=False)[:, 0]
+    for axes, data in zip(panels, systems, strict=True):
+        axes.stairs(100 * data.bona_fide, data.edges, fill=True, color=BLUE, alpha=0.25)
+        axes.stairs(100 * data.bona_fide, data.edges, color=BLUE, linewidth=1.2, label="bona fide")
+        axes.stairs(100 * data.spoof, data.edges, fill=True, color=VERMILION, alpha=0.25)
+        axes.stairs(100 * data.spoof, data.edges, color=VERMILION, linewidth=1.2, linestyle="--", label="spoof")
+        if np.isfinite(data.threshold):
+            axes.axvline(data.threshold, color=BLACK, linewidth=0.8, linestyle=":", label="EER threshold")
+        axes.set_ylabel(f"% of the class's {data.unit}")
+        axes.set_xlabel(f"score (higher for {'bona fide' if data.higher == 'bonafide' else 'spoof'})")
+        axes.set_xlim(data.edges[0], data.edges[-1])
+        axes.set_ylim(bottom=0)
+        if data.name:
+            axes.set_title(data.name, loc="left")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, handlelength=1.8, columnspacing=1.2)
+    return figure
+
+
+@styled
+def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "page") -> Figure:
+    """Point EER over resolution against the range EER and the floor, a panel for each system."""
+    _some(rows)
+    across = min(len(rows), 3 if is_wide(width) else 2)
+    down = -(-len(rows) // across)
+    figure = new_figure(width, 12 + 36 * down)
+    panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    for axes, data in zip(panels.ravel(), rows, strict=False):
+        in_ms = 1000 * data.resolutions
+        axes.axhline(100 * data.range_eer, color=BLACK, linewidth=1.0, linestyle="--", label="range EER")
+        if data.floor is not None:
+            axes.axhline(100 * data.floor, color="#777777", linewidth=1.0, linestyle=":", label="floor of the hop")
+        coarser = data.resolutions > (data.hop or np.inf) * (1 + 1e-9)
+        axes.plot(in_ms, 100 * data.point_eers, color=BLUE, label="point EER")
+        axes.plot(in_ms[~coarser], 100 * data.point_eers[~coarser], "o", color=BLUE)
+        axes.plot(in_ms[coarser], 100 * data.point_eers[coarser], "o", color=BLUE, markerfacecolor="white")
+        if data.hop is not None:
+            axes.axvspan(
+                1000 * data.hop,
+                2 * max(in_ms[-1], 1000 * data.hop),
+                color="#EBEBEB",
+                zorder=0,
+                linewidth=0,
+                label="coarser than the hop: easier",
+            )
+        axes.set_xscale("log", base=2)
+        every = 1 if is_wide(width) or in_ms.size < 6 else 2  # labels that would touch each other are left out
+        axes.set_xticks(in_ms, [f"{one:g}" if i % every == 0 else "" for i, one in enumerate(in_ms)])
+        axes.minorticks_off()
+        axes.set_xlim(in_ms[0] / 1.25, in_ms[-1] * 1.25)
+        name = f"hop {spaced(data.hop)}" if data.hop is not None and data.name in ("", _own(data)) else data.name
+        axes.set_title(name, loc="left")
+        axes.grid(True, axis="y")
+        axes.set_axisbelow(True)
+    for axes in panels.ravel()[len(rows) :]:
+        axes.set_visible(False)
+    top = max(max(100 * data.range_eer, 100 * float(data.point_eers.max(initial=0))) for data in rows)
+    panels[0, 0].set_ylim(0, 1.08 * top)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("EER (%)")
+    for column in range(across):  # the lowest panel that is there
+        lowest = max(number for number in range(len(rows)) if number % across == column)
+        panels.ravel()[lowest].set_xlabel("resolution of the points (ms)" if is_wide(width) else "resolution (ms)")
+        panels.ravel()[lowest].tick_params(labelbottom=True)
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4 if is_wide(width) else 2)
+    return figure
+
+
+def _own(data: ResolutionData) -> str:
+    from spoofspan.evaluation.measurement import milliseconds
+
+    return "" if data.hop is None else milliseconds(data.hop)
+
+
+@styled
+def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page") -> Figure:
+    """How much of the error lies near a true boundary, and the range EER of the rest."""
+    _some(systems)
+    beside = is_wide(width)
+    figure = new_figure(width, 58 if beside else 104)
+    shares, rest = figure.subplots(1, 2) if beside else figure.subplots(2, 1, sharex=True)
+    for data, look in zip(systems, system_looks(), strict=False):
+        in_ms = 1000 * data.distances
+        name = data.name or "the system"
+        at = np.concatenate(([0], in_ms))
+        shares.plot(at, 100 * np.concatenate(([0], data.share_of_error)), marker="o", label=f"error of {name}", **look)
+        rest.plot(at, 100 * np.concatenate(([data.eer], data.eer_outside)), marker="o", label=name, **look)
+    shares.plot(
+        1000 * np.concatenate(([0], systems[0].distances)),
+        100 * np.concatenate(([0], systems[0].share_of_time)),
+        marker="s",
+        color="#777777",
+        linestyle=":",
+        label="all time",
+    )
+    shares.set_ylabel("% within the distance")
+    shares.set_ylim(-2, 102)
+    rest.set_ylabel("range EER further away (%)")
+    rest.set_ylim(bottom=0)
+    for axes in (shares, rest):
+        axes.set_xlim(left=-0.02 * 1000 * float(systems[0].distances.max()))
+        light_grid(axes)
+    rest.set_xlabel("distance from a true boundary (ms)")
+    if beside:
+        shares.set_xlabel("distance from a true boundary (ms)")
+    shares.legend(loc="upper left")
+    return figure

@@ -1,0 +1,318 @@
+"""One utterance, as numbers: its labels, scores, decisions and errors over time, in ranges and in points.
+
+::
+
+    reference     |    bona fide    |      spoof      |
+    scores        | 0.9 | 0.2 | 0.8 | 0.7 | 0.1 | 0.3 |       spoof iff score < 0.5
+    decision      |  b  |spoof|    b      |   spoof   |
+    errors              | FP  |     | FN  |
+
+Times are seconds. What the rules make of gaps, tails and ignored time is shown as it is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.times import Float64, Int64
+from spoofspan.data.references import BONA_FIDE, SPOOF, References
+from spoofspan.data.rules import Rules, rules_for
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.evaluation.plan import point_rules
+from spoofspan.mass.points import PointOverlay, check_resolution, point_mass_with
+from spoofspan.mass.ranges import overlay_part, undecided_time
+from spoofspan.mass.score_runs import ScoreRuns
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from spoofspan.data.rules import RuleArguments
+
+Outcome = Literal["true_positive", "false_negative", "false_positive", "true_negative", "unanswered", "ignored"]
+WAVEFORM_COLUMNS = 800
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Some time, and what it is."""
+
+    start: float
+    end: float
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Waveform:
+    """The outline of a recording: the lowest and the highest sample in each of a few hundred stretches."""
+
+    times: Float64
+    low: Float64
+    high: Float64
+
+
+@dataclass(frozen=True, eq=False)
+class TimelineData:
+    """One utterance at one threshold."""
+
+    utterance: str
+    duration: float
+    reference: tuple[Stretch, ...]  # bonafide, spoof, ignored
+    score_starts: Float64
+    score_ends: Float64
+    scores: Float64  # as given
+    decision: tuple[Stretch, ...]  # bonafide, spoof, none
+    outcomes: tuple[Stretch, ...]  # what decision and reference make: true_positive, false_negative, ...
+    threshold: float
+    higher: Higher
+    waveform: Waveform | None = None
+
+    @property
+    def errors(self) -> tuple[Stretch, ...]:
+        """The stretches that are called wrong."""
+        return tuple(one for one in self.outcomes if one.label in ("false_positive", "false_negative"))
+
+    def seconds(self, outcome: Outcome) -> float:
+        """How long an outcome lasts in all."""
+        return sum(one.end - one.start for one in self.outcomes if one.label == outcome)
+
+
+@dataclass(frozen=True, eq=False)
+class PointsData:
+    """One utterance in points of a resolution: the label and score of each, and what the threshold makes of it."""
+
+    utterance: str
+    resolution: float
+    starts: Float64
+    ends: Float64
+    labels: tuple[str, ...]  # bonafide, spoof, ignored
+    scores: Float64  # as given; NaN where there is none
+    outcomes: tuple[str, ...]
+    threshold: float
+    higher: Higher
+
+    def count(self, outcome: Outcome) -> int:
+        """How many points have an outcome."""
+        return self.outcomes.count(outcome)
+
+
+def timeline_data(
+    references: References,
+    scores: Scores,
+    utterance: str,
+    threshold: float,
+    *,
+    samples: npt.ArrayLike | None = None,
+    sample_rate: float | None = None,
+    convention: str = "default",
+    **rules: Unpack[RuleArguments],
+) -> TimelineData:
+    """One utterance in ranges, at a threshold on the scale of the scores; ``samples`` add its waveform."""
+    chosen, _ = rules_for("range", convention, rules)
+    references, scores = _one(references, scores, utterance)
+    labelling, runs, touched = overlay_part(references, scores, chosen)
+    undecided_time(labelling, runs, chosen, touched)
+    starts, ends, values = _score_ranges(runs)
+    called = _called(values, threshold, scores.higher)
+    edges = np.unique(np.concatenate(([0, labelling.extents[0]], labelling.ends, starts, ends)))
+    middles = edges[:-1]  # every piece is of one kind from its first instant on
+    label = labelling.labels[np.searchsorted(labelling.ends, middles, side="right")]
+    row = np.searchsorted(starts, middles, side="right") - 1
+    scored = (row >= 0) & (ends[np.maximum(row, 0)] > middles) if starts.size else np.zeros(middles.size, bool)
+    decision = [_decided(bool(called[i])) if has else _undecided(chosen) for i, has in zip(row, scored, strict=True)]
+    outcome = [_outcome(int(one), said) for one, said in zip(label, decision, strict=True)]
+    return TimelineData(
+        utterance,
+        int(labelling.extents[0]) / 1e9,
+        _stretches(edges, [_name(int(one)) for one in label]),
+        starts / 1e9,
+        ends / 1e9,
+        values,
+        _stretches(edges, decision),
+        _stretches(edges, outcome),
+        float(threshold),
+        scores.higher,
+        None if samples is None else _waveform(samples, sample_rate),
+    )
+
+
+def points_data(
+    references: References,
+    scores: Scores,
+    utterance: str,
+    resolution: float,
+    threshold: float,
+    *,
+    convention: str = "default",
+    **rules: Unpack[RuleArguments],
+) -> PointsData:
+    """One utterance in points of a resolution (seconds), at a threshold on the scale of the scores."""
+    resolution = check_resolution(resolution)
+    chosen, _ = point_rules(scores.hop, resolution, convention, rules)
+    references, scores = _one(references, scores, utterance)
+    mass, _ = point_mass_with(references, scores, resolution, chosen)
+    part = mass.parts[0]
+    assert isinstance(part, PointOverlay)  # noqa: S101 - for the type checker
+    _, _, found, scored, classes = next(part.labelled_points())
+    count = int(part.grid.counts[0])
+    starts, ends = part.grid.edges(np.zeros(count, np.int64), np.arange(count))
+    values = found.astype(np.float64) if scores.higher == "bonafide" else -found.astype(np.float64)
+    has = np.ones(count, bool) if scored is None else scored
+    called = _called(values, threshold, scores.higher)
+    decision = [_decided(bool(one)) if some else _undecided(chosen) for one, some in zip(called, has, strict=True)]
+    return PointsData(
+        utterance,
+        resolution,
+        starts / 1e9,
+        ends / 1e9,
+        tuple(_name(int(one)) for one in classes),
+        np.where(has, values, np.nan),
+        tuple(_outcome(int(one), said) for one, said in zip(classes, decision, strict=True)),
+        float(threshold),
+        scores.higher,
+    )
+
+
+# ---------------------------------------------------------------- the paper's two explanatory figures
+
+
+@dataclass(frozen=True, eq=False)
+class MeasurementData:
+    """The same utterance and scores, counted in points and measured in ranges (the paper's Fig. 1)."""
+
+    points: PointsData
+    ranges: TimelineData
+
+
+def measurement_data(
+    references: References,
+    scores: Scores,
+    utterance: str,
+    resolution: float,
+    threshold: float,
+    *,
+    convention: str = "default",
+    **rules: Unpack[RuleArguments],
+) -> MeasurementData:
+    """Point-based against range-based measurement of one utterance."""
+    return MeasurementData(
+        points_data(references, scores, utterance, resolution, threshold, convention=convention, **rules),
+        timeline_data(references, scores, utterance, threshold, convention=convention, **rules),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ResamplingData:
+    """The scores of one utterance at their own resolution, at finer and at coarser ones (the paper's Fig. 2)."""
+
+    native: PointsData
+    finer: tuple[PointsData, ...]
+    coarser: tuple[PointsData, ...]
+
+
+def resampling_data(
+    references: References,
+    scores: Scores,
+    utterance: str,
+    resolutions: Sequence[float],
+    threshold: float,
+    *,
+    convention: str = "default",
+    **rules: Unpack[RuleArguments],
+) -> ResamplingData:
+    """The effect of up- and down-sampling on labels, scores and errors."""
+    if scores.hop is None:
+        raise UsageError("scores of ranges have no resolution of their own; resample them first")
+    levels = [
+        points_data(references, scores, utterance, one, threshold, convention=convention, **rules)
+        for one in sorted({scores.hop, *map(check_resolution, resolutions)})
+    ]
+    at = [level.resolution for level in levels].index(scores.hop)
+    return ResamplingData(levels[at], tuple(reversed(levels[:at])), tuple(levels[at + 1 :]))
+
+
+# ---------------------------------------------------------------- pieces
+
+
+def _one(references: References, scores: Scores, utterance: str) -> tuple[References, Scores]:
+    """Both sides of one utterance."""
+    places = []
+    for side, name in ((references, "references"), (scores, "scores")):
+        if utterance not in side.utterances:
+            raise UsageError(f"no utterance {utterance!r} in the {name}: {_near(utterance, side.utterances)}")
+        places.append(np.array([side.utterances.index(utterance)], np.int64))
+    return references.take(places[0]), scores.take(places[1])
+
+
+def _near(utterance: str, known: Sequence[str]) -> str:
+    return nearest_name(utterance, known) if len(known) <= 20 else f"there are {len(known):,}, such as {known[0]!r}"
+
+
+def _score_ranges(runs: ScoreRuns) -> tuple[Int64, Int64, Float64]:
+    """Where the runs of the only utterance start and end, and their scores as given."""
+    block = runs.block(0, 1)
+    rows = np.setdiff1d(np.arange(block.values.size), block.rows_without_time())
+    utterance = np.zeros(rows.size, np.int64)
+    starts, _ = runs.spans(utterance, rows)
+    return starts, block.ends(utterance, rows), runs.values[rows].astype(np.float64)
+
+
+def _called(values: Float64, threshold: float, higher: Higher) -> npt.NDArray[np.bool_]:
+    """Which scores are called spoof."""
+    if np.isnan(threshold):
+        raise UsageError("a threshold must be a number, not NaN")
+    called: npt.NDArray[np.bool_] = values < threshold if higher == "bonafide" else values > threshold
+    return called
+
+
+def _decided(spoof: bool) -> str:
+    return "spoof" if spoof else "bonafide"
+
+
+def _undecided(rules: Rules) -> str:
+    """What time without a score counts as."""
+    return rules.uncovered if rules.uncovered in ("bonafide", "spoof") else "none"
+
+
+def _name(label: int) -> str:
+    return {BONA_FIDE: "bonafide", SPOOF: "spoof"}.get(label, "ignored")
+
+
+def _outcome(label: int, decision: str) -> Outcome:
+    if label not in (BONA_FIDE, SPOOF):
+        return "ignored"
+    if decision == "none":
+        return "unanswered"
+    if label == SPOOF:
+        return "true_positive" if decision == "spoof" else "false_negative"
+    return "false_positive" if decision == "spoof" else "true_negative"
+
+
+def _stretches(edges: Int64, labels: Sequence[str]) -> tuple[Stretch, ...]:
+    return tuple(_merged(edges, labels))
+
+
+def _merged(edges: Int64, labels: Sequence[str]) -> Iterator[Stretch]:
+    """Join pieces of the same kind that touch."""
+    begin = 0
+    for i in range(1, len(labels) + 1):
+        if i == len(labels) or labels[i] != labels[begin]:
+            yield Stretch(int(edges[begin]) / 1e9, int(edges[i]) / 1e9, labels[begin])
+            begin = i
+
+
+def _waveform(samples: npt.ArrayLike, sample_rate: float | None) -> Waveform:
+    array = np.asarray(samples, np.float64)
+    if sample_rate is None or not sample_rate > 0:
+        raise UsageError("samples need their sample_rate, in Hz")
+    if array.ndim != 1 or not array.size:
+        raise UsageError("samples must be one channel, and some")
+    edges = np.linspace(0, array.size, min(WAVEFORM_COLUMNS, array.size) + 1).astype(np.int64)
+    return Waveform(
+        edges[:-1] / sample_rate, np.minimum.reduceat(array, edges[:-1]), np.maximum.reduceat(array, edges[:-1])
+    )

@@ -1,0 +1,286 @@
+"""Figures of one utterance: its timeline, and the paper's two explanatory figures, drawn from real objects.
+
+Bona fide is light, spoof dark and hatched; right decisions are light, wrong ones dark and hatched, so that nothing
+hangs on a colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spoofspan.report.figures.style import (
+    BLACK,
+    BONA_FIDE_FACE,
+    FALSE_NEGATIVE_HATCH,
+    FALSE_POSITIVE_HATCH,
+    NOTHING_FACE,
+    ORANGE,
+    SPOOF_FACE,
+    SPOOF_HATCH,
+    in_mm,
+    is_wide,
+    new_figure,
+    styled,
+)
+from spoofspan.report.figures.timeline_data import MeasurementData, PointsData, ResamplingData, Stretch, TimelineData
+from spoofspan.report.resolutions import spaced
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+# label -> face, hatch, name in the legend
+CLASSES = {
+    "bonafide": (BONA_FIDE_FACE, "", "bona fide"),
+    "spoof": (SPOOF_FACE, SPOOF_HATCH, "spoof"),
+    "ignored": (NOTHING_FACE, "", "not counted"),
+    "none": (NOTHING_FACE, "", "no decision"),
+}
+ERRORS = {
+    "false_positive": (ORANGE, FALSE_POSITIVE_HATCH, "false positive"),
+    "false_negative": ("#8C2D04", FALSE_NEGATIVE_HATCH, "false negative"),
+}
+RIGHT_FACE = "#DCEFE6"
+OUTCOMES = {
+    "true_positive": (RIGHT_FACE, "", "right"),
+    "true_negative": (RIGHT_FACE, "", "right"),
+    **ERRORS,
+    "unanswered": (NOTHING_FACE, "", "no decision"),
+    "ignored": (NOTHING_FACE, "", "not counted"),
+}
+Looks = dict[str, tuple[str, str, str]]
+LEVEL = 2.5  # from one level of a resampling figure to the next; a row is one
+NUMBERS_NEED = 3.6  # mm of a point, for its score to be written into it
+
+
+def _bars(axes: Axes, stretches: Iterable[Stretch], row: float, looks: Looks, height: float = 0.8) -> None:
+    """Draw stretches of time as boxes around a row."""
+    for one in stretches:
+        if one.label in looks:
+            face, hatch, _ = looks[one.label]
+            axes.broken_barh(
+                [(one.start, one.end - one.start)],
+                (row - height / 2, height),
+                facecolor=face,
+                edgecolor="#333333",
+                hatch=hatch,
+                linewidth=0.4,
+            )
+
+
+def _keys(looks: Looks, used: Iterable[str]) -> list[Patch]:
+    from matplotlib.patches import Patch
+
+    names = {looks[label][2]: looks[label] for label in used if label in looks}
+    return [
+        Patch(facecolor=face, hatch=hatch, edgecolor="#333333", linewidth=0.4, label=name)
+        for face, hatch, name in names.values()
+    ]
+
+
+def _beside(width: str | float) -> int:
+    """How many entries of a legend fit beside each other."""
+    return 6 if is_wide(width) else 2
+
+
+def _rows(axes: Axes, names: Sequence[str], duration: float) -> None:
+    """Name the rows of boxes, from the top down."""
+    axes.set_yticks(range(len(names)), list(reversed(names)))
+    axes.set_ylim(-0.6, len(names) - 0.4)
+    axes.set_xlim(0, duration)
+    axes.tick_params(axis="y", length=0)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+
+
+@styled
+def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
+    """One utterance: waveform if given, reference, scores with the threshold, decision, errors."""
+    with_wave = data.waveform is not None
+    heights = [*([1.0] if with_wave else []), 1.6, 1.2]
+    figure = new_figure(width, (18 if is_wide(width) else 22) + 16 * sum(heights))
+    panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+    if data.waveform is not None:
+        wave = panels[0]
+        wave.fill_between(data.waveform.times, data.waveform.low, data.waveform.high, color="#555555", linewidth=0)
+        wave.set_yticks([])
+        wave.set_ylabel("waveform")
+        wave.spines["left"].set_visible(False)
+    scores, bars = panels[-2], panels[-1]
+    edges = np.append(data.score_starts, data.score_ends[-1:])
+    scores.step(edges, np.append(data.scores, data.scores[-1:]), where="post", color=BLACK, linewidth=0.9)
+    if np.isfinite(data.threshold):
+        scores.axhline(data.threshold, color="#777777", linestyle="--", linewidth=0.8)
+        scores.annotate(
+            "threshold",
+            (1, data.threshold),
+            xycoords=("axes fraction", "data"),
+            xytext=(-2, 2),
+            textcoords="offset points",
+            ha="right",
+            color="#555555",
+            fontsize=6,
+        )
+    for one in data.reference:  # where it is spoofed, behind the scores
+        if one.label == "spoof":
+            scores.axvspan(one.start, one.end, color=SPOOF_FACE, alpha=0.25, linewidth=0)
+    better = "bona fide" if data.higher == "bonafide" else "spoof"
+    scores.set_ylabel(f"score\n(higher: {better})")
+    for row, (stretches, looks) in enumerate(
+        ((data.errors, ERRORS), (data.decision, CLASSES), (data.reference, CLASSES))
+    ):
+        _bars(bars, stretches, row, looks)
+    _rows(bars, ["reference", "decision", "errors"], data.duration)
+    bars.set_xlabel(f"time (s) in {data.utterance}")
+    used = [one.label for one in (*data.reference, *data.decision)]
+    wrong = [one.label for one in data.errors]
+    handles = [*_keys(CLASSES, used), *_keys(ERRORS, wrong)]
+    figure.legend(handles=handles, loc="outside upper center", ncols=_beside(width))
+    return figure
+
+
+# ---------------------------------------------------------------- points against ranges
+
+
+@styled
+def draw_measurement(data: MeasurementData, *, width: str | float = "column") -> Figure:
+    """The paper's Fig. 1: the same utterance counted in points, and measured in ranges."""
+    figure = new_figure(width, 70)
+    above, below = figure.subplots(2, 1, sharex=True)
+    points, ranges = data.points, data.ranges
+    for row, (labels, looks) in enumerate(
+        ((points.outcomes, OUTCOMES), (_decisions(points), CLASSES), (points.labels, CLASSES))
+    ):
+        _bars(above, _of_points(points, labels), row, looks)
+    for row, (stretches, looks) in enumerate(
+        ((ranges.outcomes, OUTCOMES), (ranges.decision, CLASSES), (ranges.reference, CLASSES))
+    ):
+        _bars(below, stretches, row, looks)
+    for axes, title in (
+        (above, f"(a) points of {spaced(points.resolution)}: {_counted(points)}"),
+        (below, f"(b) ranges: {_lasted(ranges)}"),
+    ):
+        _rows(axes, ["reference", "decision", "result"], ranges.duration)
+        axes.set_title(title, loc="left")
+    above.tick_params(axis="x", length=0)
+    below.set_xlabel(f"time (s) in {ranges.utterance}")
+    used = [one.label for one in (*ranges.reference, *ranges.decision)] + list(points.labels)
+    results = [*points.outcomes, *(one.label for one in ranges.outcomes)]
+    figure.legend(
+        handles=[*_keys(CLASSES, used), *_keys(OUTCOMES, results)],
+        loc="outside upper center",
+        ncols=_beside(width),
+    )
+    return figure
+
+
+def _of_points(points: PointsData, labels: Sequence[str]) -> list[Stretch]:
+    return [
+        Stretch(float(start), float(end), label)
+        for start, end, label in zip(points.starts, points.ends, labels, strict=True)
+    ]
+
+
+def _decisions(points: PointsData) -> list[str]:
+    """What each point is called, as its outcome tells."""
+    called = {
+        "true_positive": "spoof",
+        "false_positive": "spoof",
+        "true_negative": "bonafide",
+        "false_negative": "bonafide",
+    }
+    return [called.get(outcome, "none") for outcome in points.outcomes]
+
+
+def _counted(points: PointsData) -> str:
+    spoof, bona_fide = points.labels.count("spoof"), points.labels.count("bonafide")
+    return f"FP {points.count('false_positive')} of {bona_fide}, FN {points.count('false_negative')} of {spoof}"
+
+
+def _lasted(ranges: TimelineData) -> str:
+    wholes = {
+        label: sum(one.end - one.start for one in ranges.reference if one.label == label)
+        for label in ("bonafide", "spoof")
+    }
+    return (
+        f"FP {ranges.seconds('false_positive'):.2f} of {wholes['bonafide']:.2f} s, "
+        f"FN {ranges.seconds('false_negative'):.2f} of {wholes['spoof']:.2f} s"
+    )
+
+
+# ---------------------------------------------------------------- up- and down-sampling
+
+
+@styled
+def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Figure:
+    """The paper's Fig. 2: labels and scores at finer (left) and at coarser (right) resolutions.
+
+    ``+`` is called spoof, ``-`` bona fide; wrong decisions are dark and hatched.
+    """
+    sides = [side for side in ((data.native, *data.finer), (data.native, *data.coarser)) if len(side) > 1]
+    sides = sides or [(data.native,)]
+    most = max(map(len, sides))
+    beside = is_wide(width)
+    across = len(sides) if beside else 1
+    down = 1 if beside else len(sides)
+    figure = new_figure(width, 12 + down * (10 + 19 * most))
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    duration = float(data.native.ends[-1])
+    for axes, side in zip(panels, sides, strict=True):
+        names = []
+        for level, points in enumerate(side):
+            base = LEVEL * (most - 1 - level)
+            _bars(axes, _of_points(points, points.labels), base + 0.95, CLASSES, 0.8)
+            _bars(axes, _of_points(points, points.outcomes), base + 0.15, OUTCOMES, 0.8)
+            _write(axes, points, base + 0.15, in_mm(width) / across - 22)
+            names += [(base + 0.95, f"{spaced(points.resolution)}: label"), (base + 0.15, "score")]
+            axes.annotate(
+                _counted(points),
+                (1, base + 1.35),
+                xycoords=("axes fraction", "data"),
+                xytext=(0, 1.5),
+                textcoords="offset points",
+                ha="right",
+                va="bottom",
+                fontsize=6,
+            )
+        axes.set_yticks([place for place, _ in names], [name for _, name in names])
+        axes.set_ylim(-0.45, LEVEL * most - 0.6)
+        axes.set_xlim(0, duration)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.set_xlabel("time (s)")
+        finer = len(side) > 1 and side[1].resolution < data.native.resolution
+        kept = "lowest" if data.native.higher == "bonafide" else "highest"
+        axes.set_title("up-sampling: scores repeated" if finer else f"down-sampling: {kept} score kept", loc="left")
+    levels = [data.native, *data.finer, *data.coarser]
+    handles = [
+        *_keys(CLASSES, [label for points in levels for label in points.labels]),
+        *_keys(OUTCOMES, [outcome for points in levels for outcome in points.outcomes]),
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=_beside(width))
+    return figure
+
+
+def _write(axes: Axes, points: PointsData, row: float, width_mm: float) -> None:
+    """Write decision and score into each point, where there is room."""
+    duration = float(points.ends[-1])
+    for start, end, score, called in zip(points.starts, points.ends, points.scores, _decisions(points), strict=True):
+        room = width_mm * (end - start) / duration
+        sign = {"spoof": "+", "bonafide": "−", "none": ""}[called]
+        text = f"{sign}\n{score:.2g}".replace("-", "−") if room >= 2 * NUMBERS_NEED and np.isfinite(score) else sign
+        if room >= NUMBERS_NEED / 2:
+            axes.text(
+                (start + end) / 2,
+                row,
+                text,
+                ha="center",
+                va="center",
+                fontsize=5.5,
+                linespacing=0.9,
+                bbox={"boxstyle": "square,pad=0.08", "facecolor": "white", "alpha": 0.75, "linewidth": 0},
+            )

@@ -1,0 +1,390 @@
+"""Files larger than memory: cut once into shards of rising utterance ids, on disk, each of which fits into memory.
+
+::
+
+    files ──> tables, piece by piece ──> rows of each shard ──> References and Scores of each shard
+              (a format's ``stream``)    (Arrow files)          (columns, read again in every pass)
+
+Rows reach the shard of their utterance whatever their order in the files, so an unsorted file takes no more memory
+than a sorted one. Where the shards begin comes from a sample of the ids in the references; how many there are, from
+the size of the files. Everything lies in one temporary folder (TMPDIR says where), which goes when the work is done.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.byte_count import counted
+from spoofspan.base.columns import utterance_of_rows
+from spoofspan.base.errors import Problems
+from spoofspan.base.times import seconds_text
+from spoofspan.data.references import References
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.formats.arrays.kaldi import read_label2id
+from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.reading import choose_format
+from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.sources import Source, Where
+from spoofspan.formats.tables.reference_tables import references_from_parts
+from spoofspan.formats.tables.score_tables import scores_from_parts
+from spoofspan.formats.tables.table_columns import Part, flat, flat_array
+from spoofspan.formats.tables.tables import table_from_references, table_from_scores
+from spoofspan.formats.text.durations import read_durations, stream_durations
+from spoofspan.formats.text.rows import SUSPICIOUS_RATIO
+from spoofspan.scale.processes import InProcesses, processes
+from spoofspan.scale.shards import Shard
+from spoofspan.scale.stored_shards import ShardFacts, StoredShards, facts_of, save_shard
+
+# A shard of about two million frames: a text file has 30 bytes for each, packed files have four.
+TEXT_BYTES_PER_SHARD, PACKED_BYTES_PER_SHARD = 1 << 26, 1 << 23
+MOST_SHARDS = 256
+SAMPLED_IDS = 1 << 14
+ROW = "spoofspan:row"  # the column that remembers where a row came from
+
+
+@contextmanager
+def sharded(
+    references: Where | Sequence[Where],
+    scores: Where | Sequence[Where],
+    *,
+    reference_format: str | None = None,
+    scores_format: str | None = None,
+    durations: Where | Mapping[str, float] | References | None = None,
+    hop: float | None = None,
+    reference_hop: float | None = None,
+    higher: Higher | None = None,
+    column: str | None = None,
+    snap: float | None = None,
+    split: str | None = None,
+    label2id: Where | Mapping[str, int] | None = None,
+    shards: int | None = None,
+    jobs: int | None = None,
+) -> Iterator[StoredShards | InProcesses]:
+    """Cut references and scores from files into shards; they are gone when the context ends.
+
+    Formats that cannot be read piece by piece (``docs/formats.md`` says which can) are read whole, and then cut. So
+    many ``jobs`` are processes that check, store and measure shards.
+    """
+    reference_options = ReadOptions(hop=reference_hop, snap=snap, split=split)
+    score_options = ReadOptions(
+        hop=hop, higher=higher, column=column, label2id=None if label2id is None else read_label2id(label2id)
+    )
+    reference_sources, reference_reader = choose_format(
+        REFERENCE_FORMATS, references, reference_format, reference_options, ("split",)
+    )
+    score_sources, score_reader = choose_format(SCORE_FORMATS, scores, scores_format, score_options, ("label2id",))
+    with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder, processes(jobs) as pool:
+        root = Path(folder)
+        unsorted = _Pieces(root / "unsorted")
+        ids = IdSample()
+        with counted(reference_sources) as watched:
+            unsorted.write(_stream_references(reference_reader, watched, reference_options, durations), ids)
+        listed = _Pieces(root / "listed")
+        if durations is not None:
+            listed.write(_stream_durations(durations), ids)
+        # with a few shards for each process, none waits long for the last
+        count = shards or max(_shard_count(score_sources), 1 if pool is None else 4 * pool.jobs)
+        cut = _Cut(root / "cut", ids.splitters(count))
+        cut.write("references", unsorted.take_all())
+        cut.write("durations", listed.take_all())
+        with counted(score_sources) as watched:
+            cut.write("scores", _stream_scores(score_reader, watched, score_options))
+        store = StoredShards(root / "stored")
+        build = partial(_build, store.folder, reference_options, score_options, durations is not None)
+        pieces = (cut.pieces(shard) for shard in range(cut.count))
+        for facts in map(build, pieces) if pool is None else pool.ordered(build, pieces):
+            store.add(facts)
+        store.settle()
+        yield store if pool is None else InProcesses(store, pool)
+
+
+# ---------------------------------------------------------------- tables, piece by piece
+
+
+def _stream_references(
+    reader: Format[References],
+    sources: Sequence[Source],
+    options: ReadOptions,
+    durations: Where | Mapping[str, float] | References | None,
+) -> Iterator[Part]:
+    if reader.stream is not None:
+        yield from reader.stream(sources, options)
+    else:
+        known = None if durations is None else read_durations(durations)
+        yield Part(table_from_references(reader.read(sources, replace(options, durations=known))), sources[0].name)
+
+
+def _stream_scores(reader: Format[Scores], sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+    if reader.stream is not None:
+        yield from reader.stream(sources, options)
+        return
+    scores = reader.read(sources, options)
+    scores.refuse_decisions("an EER")
+    yield Part(table_from_scores(scores, long=scores.hops is None), sources[0].name)
+
+
+def _stream_durations(durations: Where | Mapping[str, float] | References) -> Iterator[Part]:
+    import pyarrow as pa
+
+    for name, ids, seconds in stream_durations(durations):
+        yield Part(pa.table({"utterance": pa.array(ids, pa.string()), "seconds": seconds}), name)
+
+
+def _shard_count(sources: Sequence[Source]) -> int:
+    """As many shards as keep one of them at about two million frames."""
+    wanted = sum(
+        _size(source) / (PACKED_BYTES_PER_SHARD if source.is_packed else TEXT_BYTES_PER_SHARD) for source in sources
+    )
+    return int(min(max(wanted + 1, 1), MOST_SHARDS))
+
+
+def _size(source: Source) -> int:
+    """The bytes of a file; of what is no file, as if it were large."""
+    return source.path.stat().st_size if source.path is not None else MOST_SHARDS * PACKED_BYTES_PER_SHARD // 4
+
+
+class IdSample:
+    """Every n-th id, n growing so that the sample stays small."""
+
+    def __init__(self) -> None:
+        self._kept: list[str] = []
+        self._every = 1
+        self._seen = 0
+
+    def add(self, ids: Iterable[str]) -> None:
+        """Take some of these ids."""
+        for utterance in ids:
+            if self._seen % self._every == 0:
+                self._kept.append(utterance)
+                if len(self._kept) > SAMPLED_IDS:
+                    self._kept, self._every = self._kept[::2], 2 * self._every
+            self._seen += 1
+
+    def splitters(self, count: int) -> list[str]:
+        """The first ids of all shards but the first, about equally far apart."""
+        ordered = sorted(set(self._kept))
+        places = [len(ordered) * i // count for i in range(1, count)]
+        return [ordered[place] for place in sorted(set(places)) if place]
+
+
+class _Pieces:
+    """Tables on disk, in the order in which they were written."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self._parts: list[Part] = []
+
+    def write(self, parts: Iterable[Part], ids: IdSample) -> None:
+        for number, part in enumerate(parts):
+            ids.add(distinct_ids(part.table))
+            _write_table(self._folder / str(number), with_rows(part))
+            self._parts.append(replace(part, table=None, rows=None))
+
+    def take_all(self) -> Iterator[Part]:
+        """Read the tables again; each is deleted when it has been read."""
+        for number, part in enumerate(self._parts):
+            path = self._folder / str(number)
+            yield replace(part, table=_read_table(path))
+            path.unlink()
+
+
+class _Cut:
+    """The rows of each shard, on disk: one table for each piece and shard."""
+
+    def __init__(self, folder: Path, splitters: Sequence[str]) -> None:
+        folder.mkdir()
+        self._folder, self._splitters = folder, splitters
+        self.count = len(splitters) + 1
+        self._written: dict[tuple[int, str], list[tuple[Part, Path]]] = {}
+        self._number = 0
+
+    def write(self, side: str, parts: Iterable[Part]) -> None:
+        """Give every row to the shard of its utterance."""
+        for part in parts:
+            for shard, table in split_by_id(with_rows(part), self._splitters):
+                self._number += 1
+                path = self._folder / str(self._number)
+                _write_table(path, table)
+                emptied = replace(part, table=None, rows=None)
+                self._written.setdefault((shard, side), []).append((emptied, path))
+
+    def pieces(self, shard: int) -> _ShardPieces:
+        """Where the rows of a shard are."""
+        return _ShardPieces(
+            shard, {side: self._written.pop((shard, side), []) for side in ("references", "durations", "scores")}
+        )
+
+
+@dataclass(frozen=True)
+class _ShardPieces:
+    """The rows of one shard on disk, by side: parts without their tables, and where these are."""
+
+    number: int
+    written: Mapping[str, Sequence[tuple[Part, Path]]]
+
+    def parts(self, side: str) -> list[Part]:
+        """Read the rows of a side, a part for each file that they came from; they are deleted."""
+        read = [replace(part, table=_read_table(path)) for part, path in self.written[side]]
+        for _, path in self.written[side]:
+            path.unlink()
+        return joined_parts(read)
+
+
+def split_by_id(table: Any, splitters: Sequence[str]) -> Iterator[tuple[int, Any]]:
+    """Give every row to the shard of its utterance; ``splitters`` are the first ids of all shards but the first."""
+    codes, ids = _codes(table)
+    # a row without an id goes anywhere: reading the shard will refuse it
+    shard_of_id = np.array([bisect_right(splitters, utt) for utt in ids] + [0], np.int64)
+    shard_of_row = shard_of_id[codes]
+    for shard in np.unique(shard_of_row).tolist():
+        rows = np.flatnonzero(shard_of_row == shard)
+        yield shard, table if rows.size == table.num_rows else table.take(rows)
+
+
+def joined_parts(pieces: Sequence[Part]) -> list[Part]:
+    """One part for each file, of its pieces in their order."""
+    import pyarrow as pa
+
+    tables: dict[str, list[Any]] = {}
+    first: dict[str, Part] = {}
+    for part in pieces:
+        tables.setdefault(part.name, []).append(part.table)
+        first.setdefault(part.name, part)
+    found = []
+    for name, some in tables.items():
+        table = pa.concat_tables(some, promote_options="default").unify_dictionaries()
+        rows = flat(table.column(ROW))
+        table = table.drop_columns([ROW])
+        names = dict.fromkeys([*first[name].all_columns, *table.column_names])
+        found.append(replace(first[name], table=table, rows=rows, all_columns=tuple(names)))
+    return found
+
+
+def with_rows(part: Part) -> Any:
+    """The table of a part, with a column that says which rows of the file these are."""
+    import pyarrow as pa
+
+    if ROW in part.table.column_names:
+        return part.table
+    rows = np.arange(part.table.num_rows) if part.rows is None else part.rows
+    return part.table.append_column(ROW, pa.array(rows, pa.int64()))
+
+
+def _codes(table: Any) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """The utterance of every row as a code (-1: none) into a list of ids."""
+    column = table.column("utterance").combine_chunks() if "utterance" in table.column_names else None
+    if column is None:
+        return np.full(table.num_rows, -1), []
+    encoded = column if hasattr(column, "indices") else column.dictionary_encode()
+    codes = flat_array(encoded.indices.fill_null(-1)).astype(np.int64)
+    return codes, [str(value) for value in encoded.dictionary.to_pylist()]
+
+
+def distinct_ids(table: Any) -> list[str]:
+    """The utterances of a table, each once."""
+    codes, ids = _codes(table)
+    return [ids[code] for code in np.unique(codes[codes >= 0]).tolist()]
+
+
+def _write_table(path: Path, table: Any) -> None:
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+
+
+def _read_table(path: Path) -> Any:
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "rb") as opened:
+        return pa.ipc.open_stream(opened).read_all()
+
+
+# ---------------------------------------------------------------- from the rows of a shard to its columns
+
+
+def _references_of(parts: list[Part], options: ReadOptions) -> References | None:
+    if not parts:
+        if not options.durations:
+            return None
+        ids = list(options.durations)
+        zero, none = np.zeros(len(ids) + 1, np.int64), np.zeros(0, np.int64)
+        seconds = np.array(list(options.durations.values()), np.float64)
+        return References.from_columns(ids, seconds, zero, none, none, labels=none)
+    references = references_from_parts(parts, options)
+    if options.durations is not None:
+        _refuse_other_units(references)
+    return references
+
+
+def _refuse_other_units(references: References) -> None:
+    """Ranges that end many durations after the end are milliseconds or samples."""
+    if references.durations is None or not references.ends.size:
+        return
+    owner = utterance_of_rows(references.offsets)
+    durations = references.durations[owner]
+    bad = np.flatnonzero(references.ends > SUSPICIOUS_RATIO * durations)
+    problems = Problems()
+    problems.extend(
+        (
+            f"utterance {references.utterances[owner[row]]!r}: a range ends at "
+            f"{seconds_text(int(references.ends[row]))}, the utterance at {seconds_text(int(durations[row]))}; are "
+            "these milliseconds or samples?"
+            for row in bad
+        ),
+        bad.size,
+    )
+    problems.raise_if_any("write seconds")
+
+
+def _durations_of(parts: list[Part]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    problems = Problems()
+    for part in parts:
+        pairs = zip(part.table.column("utterance").to_pylist(), part.table.column("seconds").to_pylist(), strict=True)
+        for utterance, seconds in pairs:
+            if found.setdefault(utterance, seconds) != seconds:
+                problems.add(f"{part.name}: utterance {utterance!r} has two durations")
+    problems.raise_if_any("correct the file of durations")
+    return found
+
+
+def made_shard(
+    references: list[Part],
+    durations: list[Part] | None,
+    scores: list[Part],
+    reference_options: ReadOptions,
+    score_options: ReadOptions,
+) -> Shard:
+    """Both sides of a shard from its rows; ``durations`` are None where no file lists them."""
+    known = None if durations is None else _durations_of(durations)
+    return (
+        _references_of(references, replace(reference_options, durations=known)),
+        scores_from_parts(scores, score_options) if scores else None,
+    )
+
+
+def _build(
+    folder: Path, reference_options: ReadOptions, score_options: ReadOptions, listed: bool, pieces: _ShardPieces
+) -> ShardFacts:
+    """Make a shard of its rows and store it."""
+    durations = pieces.parts("durations") if listed else None
+    made = made_shard(pieces.parts("references"), durations, pieces.parts("scores"), reference_options, score_options)
+    facts = facts_of(made)
+    if not facts.empty:
+        folder.mkdir(exist_ok=True)
+        path = folder / str(pieces.number)
+        save_shard(path, made)
+        facts = replace(facts, path=path)
+    return facts

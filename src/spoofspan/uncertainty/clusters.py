@@ -1,0 +1,171 @@
+"""Drawing test sets of the same kind: as many clusters as there are, with replacement.
+
+Replicate b has a random stream of its own, made of the seed and b, so the result has the same bits on any number of
+workers. A replicate on which the measure has no value (one class only) is drawn again, and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
+from spoofspan.base.progress import progress
+from spoofspan.base.times import Float64, Int64
+from spoofspan.uncertainty.replicates import Replicates
+
+Method = Literal["percentile", "bca"]
+METHODS = ("percentile", "bca")
+# With fewer clusters the replicates say too little about other test sets; the interval is too narrow.
+FEW_CLUSTERS = 30
+# BCa reads quantiles further out than they are asked for.
+FEWEST_FOR_BCA = 2000
+# So many weights are held at once by a worker.
+WEIGHTS_HELD = 1 << 21
+MOST_REDRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How replicates are drawn, and what is read off them.
+
+    ``clusters`` says to which cluster (speaker, session, source recording) each utterance belongs, and
+    ``clusters_are`` what they are; None: each utterance is one.
+    """
+
+    clusters: Mapping[str, str] | None = None
+    replicates: int = 2000
+    confidence: float = 0.95
+    method: Method = "percentile"
+    seed: int = 0
+    workers: int = 1
+    clusters_are: str = "cluster"
+
+    @property
+    def drawn_by(self) -> str:
+        """What is drawn."""
+        return "utterance" if self.clusters is None else self.clusters_are
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UsageError(f"method={self.method!r}: valid: {', '.join(map(repr, METHODS))}")
+        if not 0 < self.confidence < 1:
+            raise UsageError(f"confidence={self.confidence!r}: must lie between 0 and 1, as 0.95")
+        if self.replicates < 1 or self.workers < 1 or self.seed < 0:
+            raise UsageError("replicates and workers must be at least 1, seed at least 0")
+        if self.method == "bca" and self.replicates < FEWEST_FOR_BCA:
+            raise UsageError(f"method='bca' needs at least {FEWEST_FOR_BCA:,} replicates; use more, or 'percentile'")
+        if (self.replicates + 1) * (1 - self.confidence) / 2 < 1:
+            raise UsageError(
+                f"{self.replicates} replicates are too few for an interval at {self.confidence:g}; "
+                f"use at least {int(np.ceil(2 / (1 - self.confidence)))}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """What is drawn: clusters in the order of their names, and to which one each utterance belongs."""
+
+    names: tuple[str, ...]
+    unit_of: Mapping[str, int]
+
+    @classmethod
+    def of(cls, utterances: Sequence[str], clusters: Mapping[str, str] | None) -> Clusters:
+        """Group utterances; the order in which they are given makes no difference."""
+        if clusters is None:
+            names = sorted(utterances)
+            of_utterance = {utt: utt for utt in utterances}
+        else:
+            missing = [utt for utt in utterances if utt not in clusters]
+            if missing:
+                listed = ", ".join(map(repr, missing[:20]))
+                raise DataError(f"{len(missing):,} utterances belong to no cluster: {listed}; name one for each")
+            of_utterance = {utt: clusters[utt] for utt in utterances}
+            names = sorted(set(of_utterance.values()))
+        if len(names) < 2:
+            raise UsageError("a bootstrap needs at least two clusters; draw utterances (clusters=None) instead")
+        place = {name: i for i, name in enumerate(names)}
+        return cls(tuple(names), {utt: place[name] for utt, name in of_utterance.items()})
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.names)
+
+    def units_of(self, utterances: Sequence[str]) -> Int64:
+        """The cluster of each utterance, as a number."""
+        return np.fromiter((self.unit_of[utt] for utt in utterances), np.int64, len(utterances))
+
+    def cautions(self) -> tuple[str, ...]:
+        """Reasons to look twice at an interval."""
+        if self.count >= FEW_CLUSTERS:
+            return ()
+        return (
+            f"{self.count} clusters are few (under {FEW_CLUSTERS}): the interval is likely too narrow; say how many "
+            "there are wherever it is printed",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The values of replicates: a row for each system, a column for each replicate."""
+
+    values: Float64
+    redrawn: int
+
+
+def stream(seed: int, replicate: int) -> np.random.Generator:
+    """The random stream of one replicate."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(replicate,))))
+
+
+def draw_weights(streams: Iterable[np.random.Generator], clusters: int) -> Int64:
+    """How often each cluster is drawn: a row for each stream."""
+    rows = [np.bincount(one.integers(0, clusters, clusters), minlength=clusters) for one in streams]
+    return np.stack(rows).astype(np.int64, copy=False)
+
+
+def draw_replicates(systems: Sequence[Replicates], how: Resampling) -> Sample:
+    """Measure all systems on the same draws of clusters."""
+    clusters = systems[0].units
+    at_once = min(max(WEIGHTS_HELD // clusters, 1), 256)
+    starts = range(0, how.replicates, at_once)
+
+    def measure(start: int) -> Sample:
+        return _measure_draws(systems, how, range(start, min(start + at_once, how.replicates)))
+
+    pieces = []
+    with progress("bootstrap replicates", total=how.replicates) as advance:
+        if how.workers == 1:
+            for start in starts:
+                pieces.append(measure(start))
+                advance(pieces[-1].values.shape[1])
+        else:
+            # threads: the columns are shared, and NumPy works outside of the interpreter's lock
+            with ThreadPoolExecutor(how.workers) as pool:
+                for piece in pool.map(measure, starts):
+                    pieces.append(piece)
+                    advance(piece.values.shape[1])
+    return Sample(np.concatenate([piece.values for piece in pieces], axis=1), sum(piece.redrawn for piece in pieces))
+
+
+def _measure_draws(systems: Sequence[Replicates], how: Resampling, numbers: range) -> Sample:
+    streams = [stream(how.seed, number) for number in numbers]
+    clusters = systems[0].units
+    values = np.full((len(systems), len(streams)), np.nan)
+    open_, redrawn = np.arange(len(streams)), 0
+    for _ in range(MOST_REDRAWS):
+        weights = draw_weights((streams[i] for i in open_), clusters)
+        values[:, open_] = [system.values(weights) for system in systems]
+        open_ = np.flatnonzero(np.isnan(values).any(axis=0))
+        if not open_.size:
+            return Sample(values, redrawn)
+        redrawn += open_.size
+    raise UndefinedMeasureError(
+        f"a replicate had no value in {MOST_REDRAWS:,} draws: hardly any choice of {clusters} clusters has both "
+        "classes; use smaller clusters"
+    )

@@ -1,0 +1,204 @@
+"""Systems, measured once and ready to be measured again under any weights of their clusters."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spoofspan.base.errors import SpoofspanWarning, UsageError
+from spoofspan.base.times import Float64
+from spoofspan.data.references import References
+from spoofspan.data.rules import RuleArguments
+from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.evaluation.measurement import Measure
+from spoofspan.evaluation.plan import Plan, plan_measure
+from spoofspan.evaluation.signature import Inputs, Signature
+from spoofspan.evaluation.valuing import ScoresAre, value_of
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.uncertainty.clusters import Clusters, Method, Resampling
+from spoofspan.uncertainty.eer_replicates import EerReplicates
+from spoofspan.uncertainty.replicates import (
+    ConfusionReplicates,
+    MeanReplicates,
+    MeasuredReplicates,
+    Replicates,
+    mean_of,
+)
+
+if TYPE_CHECKING:
+    from spoofspan.measures.operating_point import OperatingPoint
+
+
+class BootstrapArguments(RuleArguments, total=False):
+    """How replicates are drawn (:class:`Resampling`), under which rules, and every rule, as keyword arguments."""
+
+    clusters: Mapping[str, str] | None
+    replicates: int
+    confidence: float
+    method: Method
+    seed: int
+    workers: int
+    clusters_are: str
+    convention: str
+    eer_rule: str | None
+    scores_are: ScoresAre | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Under which rules all systems are measured."""
+
+    convention: str = "default"
+    eer_rule: str | None = None
+    scores_are: ScoresAre | None = None
+    rules: Mapping[str, Any] = field(default_factory=dict)
+
+
+def told_apart(arguments: Mapping[str, Any]) -> tuple[Resampling, Settings]:
+    """How replicates are drawn, and under which rules systems are measured."""
+    rest = dict(arguments)
+    drawn, ruled = (
+        {name: rest.pop(name) for name in names if name in rest}
+        for names in (Resampling.__dataclass_fields__, ("convention", "eer_rule", "scores_are"))
+    )
+    return Resampling(**drawn), Settings(**ruled, rules=rest)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredSystem:
+    """One system, ready to be measured under any weights."""
+
+    plan: Plan
+    mass: ScoreMass
+    value: float
+    signer: Callable[[], Signature] | None = None
+
+    @property
+    def name(self) -> str:
+        """What is measured."""
+        return str(self.plan.measure)
+
+    def replicates(self, clusters: Clusters) -> Replicates:
+        """The fastest exact way to measure replicates."""
+        units = clusters.units_of(self.mass.utterances)
+        measure, plan = self.plan.measure, self.plan
+        if measure.kind.group == "eer":
+            return EerReplicates(self.mass, units, units=clusters.count, rule=plan.eer_rule)
+        if measure.macro:
+            return MeanReplicates(values_of_utterances(plan, self.mass), units, clusters.count)
+        if plan.threshold is not None:
+            return ConfusionReplicates(self.mass, units, clusters.count, plan.threshold, _value_at(plan))
+        return MeasuredReplicates(self.mass, units, clusters.count, partial(_value, plan))
+
+
+def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
+    """The value of a measure at a fixed threshold on each utterance; NaN where it has none."""
+    if plan.threshold is None:
+        name = str(plan.measure)
+        raise UsageError(
+            f"{name}: the threshold of the EER moves with the utterances that are drawn, so a mean over utterances has "
+            f"no interval there; give a threshold, or measure {name.replace('-macro', '')}"
+        )
+    count = len(mass.utterances)
+    return ConfusionReplicates(mass, np.arange(count), count, plan.threshold, _value_at(plan)).values_of_each()
+
+
+def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
+    from spoofspan.measures.confusion import value_at
+
+    return lambda point: float(value_at(point, plan.measure.kind.name, plan.measure.positive))
+
+
+def _value(plan: Plan, mass: ScoreMass) -> float:
+    found = value_of(mass, plan.measure, plan.eer_rule, plan.threshold, plan.scores_are, plan.asv_scores)
+    return float(found.value)
+
+
+def measured_system(
+    references: References,
+    scores: Scores,
+    measure: Measure,
+    settings: Settings,
+    threshold: float | None = None,
+) -> MeasuredSystem:
+    """Settle the rules, lay over and measure once."""
+    at_threshold = measure.kind.group == "threshold" and measure.given is None
+    if scores.decisions:
+        if not at_threshold:
+            scores.refuse_decisions(str(measure))
+        threshold = DECISION_THRESHOLD
+    if threshold is not None and not at_threshold:
+        raise UsageError(f"{measure} is not taken at a threshold; leave threshold= out")
+    plan = plan_measure(
+        measure,
+        scores.hop,
+        settings.convention,
+        settings.eer_rule,
+        settings.rules,
+        threshold,
+        settings.scores_are,
+    )
+    mass, _ = plan.mass(references, scores)
+    value = mean_of(values_of_utterances(plan, mass)) if measure.macro else _value(plan, mass)
+    return MeasuredSystem(plan, mass, value, plan.signer(Inputs(references, scores), mass.utterances))
+
+
+def measured_systems(
+    references: References,
+    systems: Mapping[str, Scores],
+    measure: Measure,
+    settings: Settings,
+    thresholds: Mapping[str, float],
+) -> dict[str, MeasuredSystem]:
+    """Measure several systems once; those whose numbers may not be compared are refused."""
+    measured = {
+        name: measured_system(references, scores, measure, settings, thresholds.get(name))
+        for name, scores in systems.items()
+    }
+    _check_same_basis(measured, references)
+    return measured
+
+
+def clusters_of(systems: Mapping[str, MeasuredSystem], how: Resampling) -> tuple[Clusters, tuple[str, ...]]:
+    """What is drawn from for all systems, with reasons to look twice at an interval."""
+    some = next(iter(systems.values()))
+    drawn = Clusters.of(some.mass.utterances, how.clusters)
+    cautions = drawn.cautions()
+    for caution in cautions:
+        warnings.warn(f"{some.name}: {caution}", SpoofspanWarning, stacklevel=3)
+    return drawn, cautions
+
+
+def _check_same_basis(systems: Mapping[str, MeasuredSystem], references: References) -> None:
+    """Refuse systems whose numbers may not be compared.
+
+    With the same references, the comparable parts of two signatures differ if and only if one of these does; nothing
+    has to be hashed.
+    """
+    names = list(systems)
+    first = systems[names[0]]
+    used = set(first.mass.utterances)
+    for name in names[1:]:
+        other = systems[name]
+        spelled = [
+            {"measure": str(one.plan.measure), "value": one.plan.read_off, **one.plan.spelled_rules(references.snap)}
+            for one in (first, other)
+        ]
+        differ = [key for key in spelled[0] if spelled[0][key] != spelled[1].get(key)]
+        if differ:
+            key = differ[0]
+            raise UsageError(
+                f"{names[0]!r} and {name!r} are measured under different rules ({key}: {spelled[0][key]} and "
+                f"{spelled[1].get(key)}), so their numbers cannot be compared; set {key} for all"
+            )
+        if used != set(other.mass.utterances):
+            apart = sorted(used ^ set(other.mass.utterances))
+            raise UsageError(
+                f"{names[0]!r} and {name!r} are measured on different utterances ({len(apart):,} are in one of them "
+                f"only, as {apart[0]!r}); score the same utterances"
+            )
