@@ -142,7 +142,7 @@ def streamed(cases: list[Case], folder: Path, jobs: int | None = None) -> dict[s
 def in_processes(cases: list[Case], folder: Path) -> dict[str, int]:
     """Two processes for all corpora: starting them again and again would take most of the time."""
     from spoofspan.scale import sharding
-    from spoofspan.scale.processes import Processes
+    from spoofspan.scale.jobs import Processes
 
     pool = Processes(2)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import spoofspan as ss
 import spoofspan.demo
-from spoofspan.report.figures import data
-from spoofspan.report.figures import systems as figures
-from spoofspan.report.figures import timelines as timeline_figures
+from spoofspan.report.figures import figure_data as data
+from spoofspan.report.figures import system_figures as figures
+from spoofspan.report.figures import utterance_figures as timeline_figures
 from spoofspan.report.figures.heatmap import draw_heatmap
 from spoofspan.report.figures.timeline_data import measurement_data, resampling_data, timeline_data
 from spoofspan.uncertainty import bootstrap

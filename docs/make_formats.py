@@ -6,13 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from spoofspan.formats.catalogue import (
-    PROPOSAL_FORMATS,
-    REFERENCE_FORMATS,
-    SCORE_FORMATS,
-    UTTERANCE_SCORE_FORMATS,
-)
-from spoofspan.formats.registry import Registry
+from spoofspan.formats.format import Registry
+from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 
 PAGE = Path(__file__).with_name("formats.md")
 TABLES: dict[str, Registry[Any]] = {

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from spoofspan.evaluation.measurement import Measure
-from spoofspan.measures.event_kinds import all_kinds
+from spoofspan.measures.catalogue import all_kinds
 
 PAGE = Path(__file__).with_name("measures.md")
 BEGIN, END = "<!-- begin: made by make_measures.py -->", "<!-- end: made by make_measures.py -->"

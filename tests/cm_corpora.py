@@ -52,7 +52,7 @@ def make_set(folder, name, count, seed, lengths=(0.8, 2.4)):
 
 def make_data(folder, train=8, dev=6):
     """Both sets, as training takes them."""
-    from spoofspan.cm.data import Corpus, TrainingData  # needs torch
+    from spoofspan.cm.batches import Corpus, TrainingData  # needs torch
 
     make_set(folder, "train", train, seed=1)
     make_set(folder, "dev", dev, seed=2)

@@ -12,7 +12,7 @@ import numpy as np
 
 import spoofspan as ss
 import spoofspan.demo
-from spoofspan.report.figures import data
+from spoofspan.report.figures import figure_data as data
 from spoofspan.report.figures.timeline_data import measurement_data, resampling_data, timeline_data
 
 FOLDER = Path(__file__).parent / "golden" / "figures"
@@ -25,8 +25,8 @@ NAMES = ("det", "threshold", "scores", "resolution", "boundary", "timeline", "me
 @cache
 def prepared():
     """The data of all figures, by name, each with the function that draws it."""
-    from spoofspan.report.figures import systems as figures
-    from spoofspan.report.figures import timelines as timeline_figures
+    from spoofspan.report.figures import system_figures as figures
+    from spoofspan.report.figures import utterance_figures as timeline_figures
     from spoofspan.report.figures.heatmap import draw_heatmap
     from spoofspan.uncertainty import bootstrap
 

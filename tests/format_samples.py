@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from spoofspan import References, Scores
-from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 
 HOP, FRAMES = 0.02, 50
 TEXT = {

@@ -209,7 +209,7 @@ def test_a_signature_explains_itself():
 
 
 def test_control_characters_in_ids_never_reach_the_terminal(tmp_path):
-    from spoofspan.report.tables import Table
+    from spoofspan.report.table import Table
 
     table = Table(("utterance",), (("u\x1b[2J\u202e",),))
     assert "\x1b" not in table.render("text")
@@ -291,7 +291,7 @@ def test_a_mistyped_command_is_a_usage_error(typed, meant):
 @pytest.mark.parametrize("asked", ["--help", "--version"])
 def test_help_brings_in_neither_commands_nor_tables_nor_formats(asked):
     commands = sorted({f"spoofspan.cli.{one.module}" for one in COMMANDS})
-    heavy = [*commands, "spoofspan.cli.options", "spoofspan.formats.catalogue", "pyarrow", "rich"]
+    heavy = [*commands, "spoofspan.cli.options", "spoofspan.formats.registry", "pyarrow", "rich"]
     question = (
         "import sys, typer; own = set(sys.modules)\n"  # older versions import rich themselves
         f"import spoofspan.cli; sys.argv = ['spoofspan', '{asked}']\n"

@@ -20,9 +20,9 @@ from cm_corpora import make_data, make_set, recording, write_wav  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
 from spoofspan.cm import checkpoints, training  # noqa: E402
+from spoofspan.cm.batches import Corpus, Pieces, TrainingData, bucketed_batches, pieces_of  # noqa: E402
 from spoofspan.cm.build import build  # noqa: E402
 from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
-from spoofspan.cm.data import Corpus, Pieces, TrainingData, bucketed_batches, pieces_of  # noqa: E402
 from spoofspan.cm.distributed import Team  # noqa: E402
 from spoofspan.cm.frame_times import BRANCHES, samples_of  # noqa: E402
 from spoofspan.cm.loss import whole_loss, window_errors  # noqa: E402

@@ -13,7 +13,7 @@ import spoofspan as ss
 import spoofspan.demo
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import app
-from spoofspan.cli.systems import named_files
+from spoofspan.cli.system_inputs import named_files
 
 SCHEMAS = {
     path.name: json.loads(path.read_text(encoding="utf-8"))

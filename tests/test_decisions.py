@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import spoofspan as ss
 from spoofspan.cli import app
 from spoofspan.evaluation.signature import scores_hash
-from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
 from spoofspan.formats.convert import convert
+from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 from spoofspan.formats.text import hypotheses
 
 RTTM = (

@@ -32,10 +32,9 @@ from spoofspan.evaluation.explain import explain
 from spoofspan.evaluation.measurement import Measure
 from spoofspan.formats.datasets.proposals import write as write_proposals
 from spoofspan.formats.tables import parquet
-from spoofspan.measures.event_kinds import EVENT_KINDS, USUAL
-from spoofspan.measures.events.add2023 import add2023_score
+from spoofspan.measures.catalogue import EVENT_KINDS, USUAL
 from spoofspan.measures.events.matching import take_by_rank
-from spoofspan.measures.events.scores import AR_IOUS
+from spoofspan.measures.events.scores import AR_IOUS, add2023_score
 from spoofspan.uncertainty import bootstrap
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs/schema/evaluation.json").read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ from format_samples import Sample
 
 import spoofspan as ss
 from spoofspan.evaluation.signature import references_hash, scores_hash
-from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 
 IDS = tuple(f"CON_{number}" for number in range(20))
 STATED = {

@@ -183,7 +183,7 @@ def test_widths_nobody_prints_are_refused(width):
 
 
 def test_a_figure_of_nothing_is_refused():
-    from spoofspan.report.figures.systems import draw_det
+    from spoofspan.report.figures.system_figures import draw_det
 
     with pytest.raises(ss.UsageError, match="at least one system"):
         draw_det([])
@@ -369,9 +369,9 @@ def test_a_table_draws_its_heat_map(folder, tmp_path):
     ids=["perfect", "reversed", "one score", "infinite", "huge"],
 )
 def test_odd_systems_can_be_drawn(frames, higher):
-    from spoofspan.report.figures import data
-    from spoofspan.report.figures import systems as figures
-    from spoofspan.report.figures import timelines as timeline_figures
+    from spoofspan.report.figures import figure_data as data
+    from spoofspan.report.figures import system_figures as figures
+    from spoofspan.report.figures import utterance_figures as timeline_figures
     from spoofspan.report.figures.timeline_data import timeline_data
 
     references = ss.References.from_ranges({"u": [(0.0, 0.04, "bonafide"), (0.04, 0.08, "spoof")]})

@@ -12,7 +12,7 @@ import spoofspan as ss
 from spoofspan.formats.tables import parquet
 from spoofspan.formats.text import frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
-from spoofspan.scale.processes import Processes, processes
+from spoofspan.scale.jobs import Processes, processes
 
 
 @pytest.fixture

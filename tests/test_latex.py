@@ -11,7 +11,7 @@ import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
 from spoofspan.report.resolutions import render
-from spoofspan.report.tables import Table
+from spoofspan.report.table import Table
 
 ENGINES = {
     "pdflatex": ["-interaction=nonstopmode", "-halt-on-error"],

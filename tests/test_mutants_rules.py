@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import spoofspan.rules
 from small_corpora import MS, TWO, TWO_SCORES
 
 import spoofspan as ss
+import spoofspan.data.rules
 from spoofspan.data.rules import Touched, note_touched, rules_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
@@ -45,7 +45,7 @@ RANGE_DEFAULTS = {
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_each_rule_takes_its_values_and_no_other(name):
-    assert spoofspan.rules.CHOICES[name] == tuple(CHOICES[name])
+    assert spoofspan.data.rules.CHOICES[name] == tuple(CHOICES[name])
     for value in CHOICES[name]:
         assert getattr(ss.Rules(**{name: value}), name) == value
     for wrong in ("no such choice", None, 1):

@@ -27,7 +27,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.formats import pickle_machine, pickles
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.arrays import partialspoof_scores, segment_labels
-from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Source, sources
 
 PROTOCOLS = range(6)

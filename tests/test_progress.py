@@ -168,7 +168,7 @@ def test_counted_files_are_read_the_same(tmp_path, quick):
 
 def test_quiet_and_stdout_of_the_command(tmp_path):
     script = (
-        "import sys; from spoofspan import progress; progress.SILENT = 0.0; progress.FIRST_LINE = 0.0;"
+        "import sys; from spoofspan.base import progress; progress.SILENT = 0.0; progress.FIRST_LINE = 0.0;"
         "progress.REDRAWN = 0.001; from spoofspan.cli import main; main()"
     )
     ss_demo = [sys.executable, "-c", "from spoofspan.cli import main; main()", "demo", "--out", tmp_path / "d"]

@@ -15,7 +15,7 @@ from spoofspan import DataError, References, UsageError, read_references
 from spoofspan.data.rules import rules_for
 from spoofspan.formats.convert import convert
 from spoofspan.formats.datasets import avdeepfake1m, lavdf
-from spoofspan.formats.registry import ReadOptions, Registry
+from spoofspan.formats.format import ReadOptions, Registry
 from spoofspan.formats.sources import Source
 from spoofspan.formats.sources import sources as find_sources
 from spoofspan.formats.text import audacity, had, rttm, segment_list, vad

@@ -70,7 +70,7 @@ def test_a_larger_corpus_keeps_few_points(digits, higher):
 
 @pytest.mark.parametrize("higher", ["bonafide", "spoof"])
 def test_the_tolerance_may_be_one_of_normal_deviates(higher):
-    from spoofspan.report.figures.thinning import deviates
+    from spoofspan.report.figures.line_simplification import deviates
 
     rng = np.random.default_rng(2)
     spoof = rng.random(30_000) < 0.3

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
         range_eer,
         utterance_eer,
     )
-    from spoofspan.evaluation.event_measurement import EventMeasurement
-    from spoofspan.evaluation.measurement import BisectionMeasurement, Measure, Measurement
+    from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measure, Measurement
     from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
     from spoofspan.evaluation.signature import Signature
     from spoofspan.evaluation.utterances import evaluate_utterances
@@ -67,8 +66,7 @@ _HOMES = {
         "Evaluation best_possible bisection_eer default_measures error_curve evaluate overlay point_eer point_mass "
         "range_eer utterance_eer"
     ),
-    "evaluation.event_measurement": "EventMeasurement",
-    "evaluation.measurement": "BisectionMeasurement Measure Measurement",
+    "evaluation.measurement": "BisectionMeasurement EventMeasurement Measure Measurement",
     "evaluation.resolution_table": "ResolutionTable resolution_table",
     "evaluation.signature": "Signature",
     "evaluation.utterances": "evaluate_utterances",

@@ -13,8 +13,8 @@ from spoofspan.cli import options as o
 from spoofspan.cli.completion import among
 
 if TYPE_CHECKING:
+    from spoofspan.cm.batches import Corpus
     from spoofspan.cm.config import Config
-    from spoofspan.cm.data import Corpus
 
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train the countermeasure, and score recordings.")
@@ -88,7 +88,7 @@ def train(
     from spoofspan.cm.extra import require
 
     require("torch", "safetensors")
-    from spoofspan.cm.data import TrainingData
+    from spoofspan.cm.batches import TrainingData
     from spoofspan.cm.training import train as train_model
 
     chosen = chosen_config(preset, config, change, {"gaps": gaps, "nonspeech": nonspeech})
@@ -265,7 +265,7 @@ def _value(text: str) -> Any:
 
 def _corpus(where: str, sounds: Path | None, durations: str | None, source: str | None, channel: str | None) -> Corpus:
     from spoofspan.cm.audio import check_channel
-    from spoofspan.cm.data import Corpus
+    from spoofspan.cm.batches import Corpus
 
     check_channel(channel)
     if where.startswith("partialspoof:"):
@@ -284,7 +284,7 @@ def _facts(facts: dict[str, Any], output: o.Output) -> str:
     if output is o.Output.json:
         return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
     from spoofspan.cm.history import flattened
-    from spoofspan.report.tables import Table
+    from spoofspan.report.table import Table
 
     rows: list[tuple[str, str]] = []
     for name, value in facts.items():
@@ -310,7 +310,7 @@ def _presets_table(presets: list[Config], output: o.Output) -> str:
     if output is o.Output.json:
         sizes = {name: vars(one) | {"total": one.total} for name, one in counted.items()}
         return json.dumps(sizes, indent=2) + "\n"
-    from spoofspan.report.tables import Table
+    from spoofspan.report.table import Table
 
     rows = [
         (name, *(f"{number:,}" for number in (one.front_end, one.post_net, one.heads, one.total)))

@@ -39,7 +39,7 @@ class Later(NamedTuple):
 
 # In the order of the help.
 COMMANDS = (
-    Later("eval", "Measure a system.", "evaluate", "eval_"),
+    Later("eval", "Measure a system.", "eval", "eval_"),
     Later("compare", "Compare systems on one corpus, every two of them.", "compare", "compare"),
     Later("report", "Make a page that shows where systems err.", "report", "report"),
     Later("check", "Check files before measuring.", "files", "check"),

@@ -12,11 +12,11 @@ from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import Drawing, takes_drawing
-from spoofspan.cli.evaluate import Metadata, ScoresAreOption, threshold_in
-from spoofspan.cli.systems import Systems, takes_each_system
+from spoofspan.cli.eval import Metadata, ScoresAreOption, threshold_in
+from spoofspan.cli.system_inputs import Systems, takes_each_system
 
 if TYPE_CHECKING:
-    from spoofspan.report.tables import Table
+    from spoofspan.report.table import Table
 
 
 @takes_each_system

@@ -34,7 +34,7 @@ def measures() -> Iterable[str]:
     """The measures, at the resolutions of the paper."""
     from spoofspan.evaluation.measurement import Measure
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
-    from spoofspan.measures.event_kinds import all_kinds
+    from spoofspan.measures.catalogue import all_kinds
 
     for kind in all_kinds():
         for basis in kind.bases:
@@ -48,28 +48,28 @@ def measures() -> Iterable[str]:
 
 def reference_formats() -> Iterable[str]:
     """The formats of references."""
-    from spoofspan.formats.catalogue import REFERENCE_FORMATS
+    from spoofspan.formats.registry import REFERENCE_FORMATS
 
     return REFERENCE_FORMATS.formats
 
 
 def score_formats() -> Iterable[str]:
     """The formats of scores."""
-    from spoofspan.formats.catalogue import SCORE_FORMATS
+    from spoofspan.formats.registry import SCORE_FORMATS
 
     return SCORE_FORMATS.formats
 
 
 def utterance_score_formats() -> Iterable[str]:
     """The formats of utterance scores."""
-    from spoofspan.formats.catalogue import UTTERANCE_SCORE_FORMATS
+    from spoofspan.formats.registry import UTTERANCE_SCORE_FORMATS
 
     return UTTERANCE_SCORE_FORMATS.formats
 
 
 def system_formats() -> Iterable[str]:
     """The formats of scores and of proposals."""
-    from spoofspan.formats.catalogue import PROPOSAL_FORMATS
+    from spoofspan.formats.registry import PROPOSAL_FORMATS
 
     return [*score_formats(), *PROPOSAL_FORMATS.formats]
 
@@ -81,7 +81,7 @@ def formats() -> Iterable[str]:
 
 def written_formats() -> Iterable[str]:
     """The formats that can be written."""
-    from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+    from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 
     references = [one.name for one in REFERENCE_FORMATS.formats.values() if one.write is not None]
     scores = [one.name for one in SCORE_FORMATS.formats.values() if one.write is not None]

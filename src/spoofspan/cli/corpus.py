@@ -13,7 +13,7 @@ from spoofspan.cli import options as o
 from spoofspan.cli.completion import among
 
 if TYPE_CHECKING:
-    from spoofspan.report.tables import Table
+    from spoofspan.report.table import Table
 
 Utterances = Annotated[
     str | None, typer.Option("--utterances", help="How many in each set, such as train=400,dev=100,eval=200.")
@@ -120,7 +120,7 @@ def check(
       spoofspan corpus check my-corpus
     """
     from spoofspan.corpus.checking import check_corpus
-    from spoofspan.report.tables import Table
+    from spoofspan.report.table import Table
 
     found = check_corpus(folder)
     if output is o.Output.json:
@@ -162,7 +162,7 @@ def _held_out(typed: list[str] | None) -> tuple[str, ...] | None:
 
 def _corpus_table(out: Path, about: dict[str, Any]) -> Table:
     """One row per set."""
-    from spoofspan.report.tables import Table
+    from spoofspan.report.table import Table
 
     held_out = about["held_out_attacks"]
     rows = tuple(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset
-    from spoofspan.formats.registry import Registry
+    from spoofspan.formats.format import Registry
     from spoofspan.formats.sources import Where
     from spoofspan.scale.shards import ShardedCorpus
 
@@ -230,7 +230,7 @@ class Inputs:
 def _looks_like(where: Where, what: str) -> bool:
     """Whether a file that could not be read as what it should be is something else."""
     from spoofspan.base.errors import SpoofspanError
-    from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
+    from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
     from spoofspan.formats.sources import sources
     from spoofspan.formats.text import utterance_labels
 

@@ -12,7 +12,7 @@ import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.systems import Systems, takes_systems
+from spoofspan.cli.system_inputs import Systems, takes_systems
 from spoofspan.cli.table import resolutions_in
 
 if TYPE_CHECKING:
@@ -171,8 +171,8 @@ class _Asked:
         labels = [one.system or (Path(one.path).name if len(files) > 1 else "") for one in files]
         read: list[Callable[[], Scores]] = [lambda one=one: systems.scores(one) for one in files]  # type: ignore[misc]
         if self.kind is Kind.boundary:
-            from spoofspan.report.figures.data import boundary_data
-            from spoofspan.report.figures.systems import draw_boundary
+            from spoofspan.report.figures.figure_data import boundary_data
+            from spoofspan.report.figures.system_figures import draw_boundary
 
             return draw_boundary(
                 [
@@ -184,8 +184,8 @@ class _Asked:
         return self._over_thresholds(references, labels, read)
 
     def _over_thresholds(self, references: References, names: list[str], read: list[Callable[[], Scores]]) -> Figure:
-        from spoofspan.report.figures import data
-        from spoofspan.report.figures import systems as figures
+        from spoofspan.report.figures import figure_data as data
+        from spoofspan.report.figures import system_figures as figures
         from spoofspan.uncertainty import bootstrap
 
         ways: dict[Kind, tuple[Callable[[data.SystemCurve], Any], Callable[..., Figure]]] = {
@@ -210,8 +210,8 @@ class _Asked:
 
     def _resolution(self, references: References, systems: Systems, files: list[SystemFile]) -> Figure:
         from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
-        from spoofspan.report.figures.data import resolution_data
-        from spoofspan.report.figures.systems import draw_resolution
+        from spoofspan.report.figures.figure_data import resolution_data
+        from spoofspan.report.figures.system_figures import draw_resolution
 
         points = PAPER_RESOLUTIONS if self.resolutions is None else resolutions_in(self.resolutions, "--resolutions")
         table = resolution_table(references, systems.rows(files), points, eer_rule=self.eer_rule, **self.rules)
@@ -220,7 +220,7 @@ class _Asked:
     def _one_utterance(self, references: References, scores: Scores) -> Figure:
         from spoofspan.evaluation.evaluate import range_eer
         from spoofspan.report.figures import timeline_data as data
-        from spoofspan.report.figures import timelines as figures
+        from spoofspan.report.figures import utterance_figures as figures
 
         if self.utterance is None:
             raise UsageError(

@@ -10,8 +10,8 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import Drawing, takes_drawing
-from spoofspan.cli.evaluate import Metadata
-from spoofspan.cli.systems import Systems, takes_each_system
+from spoofspan.cli.eval import Metadata
+from spoofspan.cli.system_inputs import Systems, takes_each_system
 
 
 @takes_each_system

@@ -13,7 +13,7 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.completion import among
-from spoofspan.cli.systems import Systems, takes_systems
+from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References

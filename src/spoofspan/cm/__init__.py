@@ -22,8 +22,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from spoofspan.cm.batches import Corpus, TrainingData
     from spoofspan.cm.config import Config, preset
-    from spoofspan.cm.data import Corpus, TrainingData
     from spoofspan.cm.scoring import score
     from spoofspan.cm.training import train
 

@@ -36,7 +36,7 @@ def find_recordings(words: str | Path | Sequence[str | Path], *, channel: str | 
 
 def sounds_of_dataset(spec: str, *, channel: str | None = None) -> dict[str, Sound]:
     """All recordings of a set of a database, ``partialspoof:FOLDER:SET``."""
-    from spoofspan.cm.data import Corpus
+    from spoofspan.cm.batches import Corpus
 
     corpus = Corpus.from_dataset(spec, channel=check_channel(channel))
     return dict(zip(corpus.references.utterances, corpus.sounds, strict=True))

@@ -28,9 +28,9 @@ from torch.utils.data import DataLoader
 from spoofspan.base import progress
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.cm import checkpoints
+from spoofspan.cm.batches import Batch, Pieces, TrainingData
 from spoofspan.cm.build import build
 from spoofspan.cm.config import Config, Training
-from spoofspan.cm.data import Batch, Pieces, TrainingData
 from spoofspan.cm.distributed import Team, joined, launch
 from spoofspan.cm.extra import require
 from spoofspan.cm.history import History

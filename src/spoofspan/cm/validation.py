@@ -13,8 +13,8 @@ from torch import nn
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
 from spoofspan.base.progress import progress
+from spoofspan.cm.batches import Pieces
 from spoofspan.cm.config import Config
-from spoofspan.cm.data import Pieces
 from spoofspan.cm.distributed import Team
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES, UTTERANCE, resolution, scale_of
 from spoofspan.cm.loss import window_errors

@@ -82,8 +82,8 @@ def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) 
 
     Times are seconds, or with ``fps`` frame numbers at so many frames per second (1 = seconds).
     """
-    from spoofspan.formats.catalogue import PROPOSAL_FORMATS
+    from spoofspan.formats.format import ReadOptions
     from spoofspan.formats.reading import read_with
-    from spoofspan.formats.registry import ReadOptions
+    from spoofspan.formats.registry import PROPOSAL_FORMATS
 
     return read_with(PROPOSAL_FORMATS, where, "proposals", ReadOptions(fps=fps))

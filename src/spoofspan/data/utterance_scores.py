@@ -11,7 +11,7 @@ from spoofspan.base.columns import utterance_ids
 from spoofspan.base.errors import Problems, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher
-from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Where
 
 
@@ -61,7 +61,7 @@ def read_utterance_scores(
 
     ``format`` names the format where its content does not; ``column`` chooses one of several scores.
     """
-    from spoofspan.formats.catalogue import UTTERANCE_SCORE_FORMATS
     from spoofspan.formats.reading import read_with
+    from spoofspan.formats.registry import UTTERANCE_SCORE_FORMATS
 
     return read_with(UTTERANCE_SCORE_FORMATS, where, format, ReadOptions(higher=higher, column=column))

@@ -24,17 +24,16 @@ from spoofspan.evaluation.measurement import (
     milliseconds,
     parse_measures,
 )
-from spoofspan.evaluation.plan import OnUndefined, Plan, Undefined, plan_measure, point_rules, spelled_rules
+from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, Undefined, plan_measure, point_rules, spelled_rules
 from spoofspan.evaluation.signature import Inputs, sign
-from spoofspan.evaluation.valuing import ScoresAre
 from spoofspan.mass.labelling import label_references
 from spoofspan.mass.points import Grid, check_resolution, point_mass_with
 from spoofspan.mass.ranges import lay_over, overlay_with
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
+from spoofspan.measures.catalogue import BASIS as EVENT
+from spoofspan.measures.catalogue import USUAL as USUAL_OF_EVENTS
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
-from spoofspan.measures.event_kinds import BASIS as EVENT
-from spoofspan.measures.event_kinds import USUAL as USUAL_OF_EVENTS
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.data.rules import CHOICES, CONVENTIONS, Rules
 from spoofspan.evaluation.measurement import Measure
-from spoofspan.measures.catalogue import KINDS, PAPER, Kind
-from spoofspan.measures.event_kinds import ALIASES, EVENT_KINDS
+from spoofspan.measures.catalogue import ALIASES, EVENT_KINDS, KINDS, PAPER, Kind
 
 MEASURES: Mapping[str, str] = {
     "range-eer": (

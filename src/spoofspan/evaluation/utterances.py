@@ -20,7 +20,7 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.measurement import Measure, Measurement, parse_measures
-from spoofspan.evaluation.plan import OnUndefined, Plan, Undefined, plan_measure
+from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, Undefined, plan_measure
 from spoofspan.evaluation.signature import (
     Signature,
     labels_hash,
@@ -29,11 +29,10 @@ from spoofspan.evaluation.signature import (
     utterance_scores_hash,
     utterances_hash,
 )
-from spoofspan.evaluation.valuing import ScoresAre
 from spoofspan.formats.text.protocol import Protocol
 from spoofspan.mass.labelling import label_references
-from spoofspan.mass.pairing import drop_bona_fide_con, pair
 from spoofspan.mass.points import classes_of, labels_of
+from spoofspan.mass.ranges import drop_bona_fide_con, pair
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import WholeUtterances, utterance_mass
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spoofspan.experiment.plan import Experiment
-    from spoofspan.experiment.running import run
+    from spoofspan.experiment.setup import Experiment
+    from spoofspan.experiment.steps import run
 
 __all__ = ["Experiment", "run"]
 

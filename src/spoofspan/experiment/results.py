@@ -21,12 +21,12 @@ from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import best_possible, range_eer
 from spoofspan.evaluation.measurement import milliseconds
 from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
-from spoofspan.experiment.plan import MEASURED_SETS, Experiment, Places, System
+from spoofspan.experiment.setup import MEASURED_SETS, Experiment, Places, System
 from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
 from spoofspan.formats.reading import read_scores
 from spoofspan.formats.writing import write_atomically
 from spoofspan.report.resolutions import render, tables_dict
-from spoofspan.report.tables import Table
+from spoofspan.report.table import Table
 from spoofspan.uncertainty import Resampling
 
 SPELLINGS = {"txt": "text", "md": "markdown", "tex": "latex", "csv": "csv", "json": "json"}

@@ -12,9 +12,9 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.arrays import segment_labels
-from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.format import Format, Registry, T
 from spoofspan.formats.reading import read_references, read_scores
-from spoofspan.formats.registry import Format, Registry, T
+from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 from spoofspan.formats.sources import sources
 from spoofspan.formats.tables.parquet import kind_of
 from spoofspan.formats.text import hypotheses

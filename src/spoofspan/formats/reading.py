@@ -10,8 +10,8 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.arrays.kaldi import read_label2id
-from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
-from spoofspan.formats.registry import Format, ReadOptions, Registry, T
+from spoofspan.formats.format import Format, ReadOptions, Registry, T
+from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.durations import read_durations
 

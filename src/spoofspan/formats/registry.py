@@ -1,121 +1,62 @@
-"""The formats by name: how each is recognised, read and written.
-
-A reader turns sources into what they hold (References, Scores, ...), once; a writer turns that into bytes. Everything
-else (packing, folders, standard input, half-written files) is handled outside the formats.
-"""
+"""All formats, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.formats.arrays import kaldi, partialspoof_scores, segment_labels
+from spoofspan.formats.arrays import npz as arrays
+from spoofspan.formats.datasets import avdeepfake1m, lavdf, proposals
+from spoofspan.formats.format import Registry
+from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
+from spoofspan.formats.text import (
+    audacity,
+    frame_lines,
+    had,
+    hypotheses,
+    log_output,
+    rttm,
+    segment_list,
+    utterance_scores,
+    vad,
+)
 
-from spoofspan.base.errors import DataError, UsageError, nearest_name
-from spoofspan.data.scores import Higher
-from spoofspan.formats.sources import Source
-
-if TYPE_CHECKING:
-    from spoofspan.formats.tables.table_columns import Part
-
-T = TypeVar("T")  # what a format holds
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """What a user may have to tell a reader, because the file does not say it."""
-
-    durations: Mapping[str, float] | None = None  # seconds
-    hop: float | None = None  # seconds
-    higher: Higher | None = None
-    column: str | None = None  # which column or class holds the score, where there are several
-    snap: float | None = None  # seconds; None: what suits the format
-    split: str | None = None  # which part of a corpus (train, test, ...), where one file holds several
-    label2id: Mapping[str, int] | None = None  # which column of a matrix is which class
-    fps: float | None = None  # frames per second of times that are frame numbers; None: they are seconds
-
-
-@dataclass(frozen=True)
-class Format(Generic[T]):
-    """One format of one kind of content."""
-
-    name: str
-    about: str  # one line: the grammar, and whose format it is
-    read: Callable[[Sequence[Source], ReadOptions], T]
-    recognises: Callable[[bytes], bool]  # from the first 64 KiB, unpacked; True only if unambiguous
-    write: Callable[[T], Iterable[bytes]] | None = None
-    suffixes: tuple[str, ...] = ()  # which files of a folder belong to it
-    needs: tuple[str, ...] = field(default=())  # options without which it cannot be read
-    takes: tuple[str, ...] = field(default=())  # options that mean something to few formats, and are refused by others
-    # piece by piece, as tables of any rows in any order, for files larger than memory
-    stream: Callable[[Sequence[Source], ReadOptions], Iterator[Part]] | None = None
-
-
-class Registry(Generic[T]):
-    """Formats of one kind, by name."""
-
-    def __init__(self, kind: str, formats: Iterable[Format[T]]) -> None:
-        self.kind = kind
-        self.formats: dict[str, Format[T]] = {one.name: one for one in formats}
-
-    def named(self, name: str) -> Format[T]:
-        """Look up a format by name."""
-        if name not in self.formats:
-            raise UsageError(f"no {self.kind} format {name!r}: {nearest_name(name, self.formats)}")
-        return self.formats[name]
-
-    def recognise(self, source: Source) -> Format[T]:
-        """Find the one format whose content this is."""
-        if not source.head.strip():
-            raise DataError(f"{source.name}: the file is empty")
-        fits = self._fits(source)
-        if len(fits) == 1:
-            return fits[0]
-        how = f"state it with format= (--{self.kind}-format)"
-        if not fits:
-            raise DataError(f"{source.name}: no {self.kind} format is recognised; {how}: {', '.join(self.formats)}")
-        raise DataError(f"{source.name}: could be {' or '.join(one.name for one in fits)}; {how}")
-
-    def recognise_one_of(self, sources: Sequence[Source]) -> Format[T]:
-        """Find the format of several sources by the first that has content."""
-        first = next((source for source in sources if source.head.strip()), sources[0])
-        try:
-            return self.recognise(first)
-        except DataError:
-            for source in sources:
-                fits = self._fits(source)
-                if len(fits) == 1:
-                    raise DataError(
-                        f"{first.name}: no {self.kind} format is recognised, but {source.name} is {fits[0].name}; "
-                        f"{self._one_format(fits[0])}"
-                    ) from None
-            raise
-
-    def refuse_mixture(self, chosen: Format[T], sources: Sequence[Source]) -> None:
-        """Raise if a source is of another format than the chosen one: the reason why reading them as one failed."""
-        for source in sources:
-            fits = self._fits(source)
-            if fits and chosen not in fits:
-                first = next(one for one in sources if one.head.strip())
-                raise DataError(
-                    f"{first.name} is {chosen.name}, but {source.name} is {fits[0].name}; {self._one_format(chosen)}"
-                )
-
-    def _fits(self, source: Source) -> list[Format[T]]:
-        return [one for one in self.formats.values() if one.recognises(source.head)]
-
-    def _one_format(self, chosen: Format[T]) -> str:
-        named = f"format={chosen.name!r} (--{self.kind}-format {chosen.name})"
-        only = (
-            f", or take the {' and '.join(chosen.suffixes)} files of a folder with {named}" if chosen.suffixes else ""
-        )
-        return f"give files of one format{only}"
-
-
-def text_of(head: bytes) -> str:
-    """Decode the first bytes of a text file up to the last whole line; empty if it is no text."""
-    whole = head.rpartition(b"\n")[0] if b"\n" in head[:-1] and len(head) >= 1 << 16 else head
-    try:
-        text = whole.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
-    except UnicodeDecodeError:
-        return ""
-    return "" if "\0" in text else text
+REFERENCE_FORMATS: Registry[References] = Registry(
+    "reference",
+    [
+        rttm.FORMAT,
+        segment_list.FORMAT,
+        had.FORMAT,
+        vad.FORMAT,
+        audacity.FORMAT,
+        lavdf.FORMAT,
+        avdeepfake1m.FORMAT,
+        segment_labels.FORMAT,
+        arrays.LABELS_NPZ,
+        *parquet.REFERENCE_FORMATS,
+        *arrow_ipc.REFERENCE_FORMATS,
+        *csv_files.REFERENCE_FORMATS,
+        *jsonl.REFERENCE_FORMATS,
+    ],
+)
+SCORE_FORMATS: Registry[Scores] = Registry(
+    "scores",
+    [
+        *frame_lines.FORMATS,
+        partialspoof_scores.FORMAT,
+        *kaldi.FORMATS,
+        arrays.SCORES_NPZ,
+        arrays.SCORES_DICT,
+        *parquet.SCORE_FORMATS,
+        *arrow_ipc.SCORE_FORMATS,
+        *csv_files.SCORE_FORMATS,
+        *jsonl.SCORE_FORMATS,
+        *hypotheses.FORMATS,
+    ],
+)
+UTTERANCE_SCORE_FORMATS: Registry[UtteranceScores] = Registry(
+    "utterance-scores", [*utterance_scores.FORMATS, log_output.FORMAT]
+)
+PROPOSAL_FORMATS: Registry[Proposals] = Registry("proposals", [proposals.FORMAT])

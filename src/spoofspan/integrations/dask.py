@@ -28,7 +28,7 @@ from spoofspan.base.version import __version__
 from spoofspan.data.scores import Higher
 from spoofspan.evaluation.evaluate import Evaluation
 from spoofspan.evaluation.measurement import Measure
-from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Where, sources
 from spoofspan.formats.tables.parquet import RowGroups, read_groups, row_groups
 from spoofspan.formats.tables.reference_tables import REFERENCE_COLUMNS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from spoofspan.evaluation.measurement import in_percent, number_text
 from spoofspan.report.results import interval_cells, interval_header
-from spoofspan.report.tables import Table
+from spoofspan.report.table import Table
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.signature import Signature

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spoofspan.evaluation.measurement import number_text
 from spoofspan.evaluation.reference_diff import NAMES
-from spoofspan.report.tables import Table
+from spoofspan.report.table import Table
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.breakdown import Breakdown
@@ -70,7 +70,7 @@ def finite(value: Any) -> Any:
 
 def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
-    from spoofspan.evaluation.event_measurement import EventMeasurement
+    from spoofspan.evaluation.measurement import EventMeasurement
 
     measurements = list(evaluation.measurements.values())
     only_eers = all(m.measure.partition("@")[0].endswith("-eer") for m in measurements)

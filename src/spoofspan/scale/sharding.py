@@ -31,9 +31,9 @@ from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.arrays.kaldi import read_label2id
-from spoofspan.formats.catalogue import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.reading import choose_format
-from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
@@ -41,7 +41,7 @@ from spoofspan.formats.tables.table_columns import Part, flat, flat_array
 from spoofspan.formats.tables.tables import table_from_references, table_from_scores
 from spoofspan.formats.text.durations import read_durations, stream_durations
 from spoofspan.formats.text.rows import SUSPICIOUS_RATIO
-from spoofspan.scale.processes import InProcesses, processes
+from spoofspan.scale.jobs import InProcesses, processes
 from spoofspan.scale.shards import Shard
 from spoofspan.scale.stored_shards import ShardFacts, StoredShards, facts_of, save_shard
 

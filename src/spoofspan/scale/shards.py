@@ -26,9 +26,8 @@ from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.evaluate import Evaluation, measures_for_hop
 from spoofspan.evaluation.measurement import Measure, Measurement, parse_measures
-from spoofspan.evaluation.plan import OnUndefined, Plan, plan_measure
+from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, plan_measure
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, UtterancesHash, sign_hashes
-from spoofspan.evaluation.valuing import ScoresAre
 from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.operating_point import OperatingPoint

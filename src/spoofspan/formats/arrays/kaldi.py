@@ -32,7 +32,7 @@ import numpy.typing as npt
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import PROBLEMS_SHOWN, DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.frame_lines import check_frames
 from spoofspan.formats.text.score_fields import first_lines, is_number, polarity, score_of

@@ -27,8 +27,8 @@ from spoofspan.base.errors import DataError, Problems, SpoofspanError, UsageErro
 from spoofspan.base.times import SECOND, Int64, duration_ns, edges_before, grid_edges
 from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
 from spoofspan.data.scores import Scores
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import NPY, check_text, first_opcode, npy_header, read_dict
-from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.sources import Source
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.base.times import Float64
 from spoofspan.data.scores import Scores
 from spoofspan.formats.arrays.npz import Seen, frames_by_utterance, stated_resolution
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import first_opcode, portable, read_list
-from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.sources import Source
 
 FILE_NAME = r"_score_ali_([0-9]+)(?:[._]|$)"

@@ -17,8 +17,8 @@ from numpy.lib import format as npy
 
 from spoofspan.data.references import References
 from spoofspan.formats.arrays.npz import label_arrays, recognises_npy_object, references_from_arrays, stated_resolution
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import portable, read_dict
-from spoofspan.formats.registry import Format, ReadOptions
 from spoofspan.formats.sources import Source
 
 FILE_NAME = r"_seglab_([0-9]+(?:\.[0-9]+)?)(?:[._]|$)"

@@ -25,7 +25,7 @@ from spoofspan.formats.datasets.lavdf import (
     periods,
     short,
 )
-from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows, check_labels, written_ranges
 

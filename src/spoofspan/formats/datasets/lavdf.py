@@ -18,7 +18,7 @@ from typing import Any, TypeGuard
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.data.references import SPOOF, References
-from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.rows import (
     TEXT_SNAP,

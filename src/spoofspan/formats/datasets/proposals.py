@@ -16,7 +16,7 @@ import numpy as np
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.data.proposals import Proposals
-from spoofspan.formats.registry import Format, ReadOptions, text_of
+from spoofspan.formats.format import Format, ReadOptions, text_of
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
 

@@ -11,7 +11,7 @@ from typing import Any
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.tables.table_columns import Part

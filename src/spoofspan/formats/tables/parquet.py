@@ -14,7 +14,7 @@ import numpy as np
 from spoofspan.base.errors import DataError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.reference_tables import (
     LABEL_NAMES,

@@ -13,7 +13,7 @@ from spoofspan.base.columns import offsets_of, utterance_of_rows
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.base.times import Int64, duration_ns, seconds_text
 from spoofspan.data.references import NONSPEECH, References
-from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.table_columns import Part, PartColumns, Texts
 from spoofspan.formats.tables.table_groups import (
     Groups,

@@ -13,7 +13,7 @@ from spoofspan.base.columns import Flags, offsets_of, utterance_of_rows, within_
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import SECOND, Float64, Int64
 from spoofspan.data.scores import Higher, Scores, Values
-from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.table_columns import (
     Part,
     PartColumns,

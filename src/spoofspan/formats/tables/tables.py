@@ -33,7 +33,7 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import SECOND, Int64
 from spoofspan.data.references import LABELS, References
 from spoofspan.data.scores import Scores, Values
-from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.tables.table_columns import METADATA_KEY, METADATA_VERSION, Part

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from spoofspan.base.errors import UsageError
 from spoofspan.data.references import LABELS, SPOOF, References
-from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.rows import RangeRows, WrittenRange, is_number, label_and_kind, mostly, time_text
 from spoofspan.formats.text.utterance_files import only_file, read_files, written_files

@@ -33,7 +33,7 @@ from spoofspan.base.columns import offsets_of, utterance_of_rows
 from spoofspan.base.errors import PROBLEMS_SHOWN, DataError, Problems, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.table_columns import Part, flat_array
 from spoofspan.formats.tables.tables import table_from_scores

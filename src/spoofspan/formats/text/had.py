@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from spoofspan.base.errors import UsageError
 from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
-from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.range_items import ItemWords, read_lines
 from spoofspan.formats.text.rows import (

@@ -12,7 +12,7 @@ from typing import Any
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.score_fields import first_lines, polarity, wrong_width
 from spoofspan.formats.text.utterance_scores import UtteranceRows

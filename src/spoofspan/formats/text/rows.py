@@ -13,7 +13,7 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.base.times import SECOND, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
-from spoofspan.formats.registry import text_of
+from spoofspan.formats.format import text_of
 
 # Text with three decimals: start and duration are rounded apart, so edges miss each other by up to this (seconds).
 TEXT_SNAP = 0.002

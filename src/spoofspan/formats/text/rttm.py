@@ -15,7 +15,7 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import Float64
 from spoofspan.data.references import LABELS, References
-from spoofspan.formats.registry import Format, ReadOptions, text_of
+from spoofspan.formats.format import Format, ReadOptions, text_of
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.table_columns import Part, Texts, encoded_texts, flat
 from spoofspan.formats.tables.tables import table_from_references

@@ -9,7 +9,7 @@ from itertools import islice
 
 from spoofspan.base.errors import Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher
-from spoofspan.formats.registry import ReadOptions, text_of
+from spoofspan.formats.format import ReadOptions, text_of
 
 # float() alone would also take 1_000 and digits of other scripts
 NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE)

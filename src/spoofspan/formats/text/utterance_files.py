@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from spoofspan.base.errors import UsageError
 from spoofspan.data.references import References
-from spoofspan.formats.registry import ReadOptions
+from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.rows import (
     TEXT_SNAP,

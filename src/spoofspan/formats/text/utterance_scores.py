@@ -21,7 +21,7 @@ import numpy as np
 from spoofspan.base.errors import PROBLEMS_SHOWN, DataError, Problems, UsageError
 from spoofspan.data.scores import Higher
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.score_fields import (
     class_column,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from spoofspan.data.references import BONA_FIDE, NONSPEECH, SPOOF, References
-from spoofspan.formats.registry import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.rows import RangeRows, WrittenRange, check_no_kinds, is_number, mostly, time_text
 from spoofspan.formats.text.utterance_files import only_file, read_files, written_files

@@ -20,7 +20,7 @@ from spoofspan.measures.per_utterance import errors_with
 from spoofspan.measures.thin_curve import thin_curve
 from spoofspan.report.page.timelines import choose, packed, timelines
 from spoofspan.report.results import finite
-from spoofspan.report.tables import printable
+from spoofspan.report.table import printable
 from spoofspan.uncertainty import Resampling, compare
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What figures show, as numbers: each figure has a function here that returns its data without drawing.
 
 Curves are thinned to within 0.05 points of the exact ones (
-:mod:`spoofspan.report.figures.thinning`), so that a page with them
+:mod:`spoofspan.report.figures.line_simplification`), so that a page with them
 stays small. Times are seconds, rates between 0 and 1, thresholds and scores on the scale of the scores as given.
 """
 
@@ -23,7 +23,14 @@ from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.thin_curve import ThinCurve, thin_curve
-from spoofspan.report.figures.thinning import SHARE_OF_PICKING, STEP, TOLERANCE, deviates, thin_det, thin_function
+from spoofspan.report.figures.line_simplification import (
+    SHARE_OF_PICKING,
+    STEP,
+    TOLERANCE,
+    deviates,
+    thin_det,
+    thin_function,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

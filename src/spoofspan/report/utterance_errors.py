@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.report.results import finite
-from spoofspan.report.tables import Table
+from spoofspan.report.table import Table
 
 if TYPE_CHECKING:
     from spoofspan.measures.operating_point import OperatingPoint

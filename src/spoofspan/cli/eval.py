@@ -15,8 +15,8 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import Drawing, takes_drawing
 from spoofspan.cli.inputs import Inputs, takes_inputs
-from spoofspan.cli.proposals import ProposalOptions, takes_proposals
-from spoofspan.cli.utterances import UtteranceInputs, UtterancesAlone, takes_utterance_scores
+from spoofspan.cli.proposal_inputs import ProposalOptions, takes_proposals
+from spoofspan.cli.utterance_inputs import UtteranceInputs, UtterancesAlone, takes_utterance_scores
 
 if TYPE_CHECKING:
     from spoofspan.base.errors import UndefinedMeasureError
@@ -219,7 +219,7 @@ def _point_of_utterances(
 
 def _write_utterances(errors: UtteranceErrors, target: Path, at: OperatingPoint, force: bool) -> None:
     from spoofspan.formats.writing import write_atomically
-    from spoofspan.report.utterances import utterances_file
+    from spoofspan.report.utterance_errors import utterances_file
 
     write_atomically(target, utterances_file(errors, target.name, at), force)
     typer.echo(f"errors of {len(errors.utterances):,} utterances ({at.decision}): {target}", err=True)

@@ -15,8 +15,8 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.version import __version__
 from spoofspan.cm.config import Config
 from spoofspan.cm.extra import require
-from spoofspan.experiment.plan import MEASURED_SETS, Experiment, Places, System
 from spoofspan.experiment.results import Results, write_results
+from spoofspan.experiment.setup import MEASURED_SETS, Experiment, Places, System
 from spoofspan.formats.writing import write_atomically
 
 
@@ -120,8 +120,8 @@ def _corpus(experiment: Experiment, places: Places, jobs: int | None) -> None:
 def _train(
     config: Config, data: list[tuple[str, str | None]], folder: Path, device: str | None, processes: int, say: bool
 ) -> None:
+    from spoofspan.cm.batches import Corpus, TrainingData
     from spoofspan.cm.checkpoints import CONFIG
-    from spoofspan.cm.data import Corpus, TrainingData
     from spoofspan.cm.training import train
 
     sets = TrainingData(*(Corpus.from_dataset(where, source=source) for where, source in data))

@@ -78,7 +78,7 @@ def _file_of_proposals(inputs: Inputs) -> str | None:
 
 
 def _looks_like_proposals(where: str) -> bool:
-    from spoofspan.formats.catalogue import PROPOSAL_FORMATS, SCORE_FORMATS
+    from spoofspan.formats.registry import PROPOSAL_FORMATS, SCORE_FORMATS
     from spoofspan.formats.sources import sources
 
     if where == "-":  # standard input can be read only once

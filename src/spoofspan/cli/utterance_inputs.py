@@ -97,7 +97,7 @@ class UtterancesAlone:
     @classmethod
     def read(cls, inputs: Inputs) -> UtterancesAlone:
         """Read REFERENCES, which may be labels of whole utterances."""
-        from spoofspan.formats.catalogue import REFERENCE_FORMATS
+        from spoofspan.formats.registry import REFERENCE_FORMATS
         from spoofspan.formats.sources import sources
         from spoofspan.formats.text import utterance_labels
 

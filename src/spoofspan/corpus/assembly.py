@@ -10,10 +10,10 @@ from pathlib import Path
 from spoofspan.corpus.audio import read_sound
 from spoofspan.corpus.frames import RATE, Float64
 from spoofspan.corpus.level import Span
-from spoofspan.corpus.plan import UtterancePlan
 from spoofspan.corpus.provenance import Origin, Provenance
 from spoofspan.corpus.settings import Settings
-from spoofspan.corpus.sources import Recording
+from spoofspan.corpus.source_folder import Recording
+from spoofspan.corpus.splice_plan import UtterancePlan
 from spoofspan.corpus.splicing import Piece, Stretch, splice
 from spoofspan.corpus.survey import Surveyed
 

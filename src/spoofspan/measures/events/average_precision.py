@@ -17,8 +17,7 @@ from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_nam
 from spoofspan.base.times import Float64, Int64, exact_sum
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
-from spoofspan.measures.events.matching import by_falling_iou, most_confident, places_in_file, take_by_rank
-from spoofspan.measures.events.overlaps import Overlaps
+from spoofspan.measures.events.matching import Overlaps, by_falling_iou, most_confident, places_in_file, take_by_rank
 from spoofspan.measures.events.spoof_ranges import Ranges, spoof_ranges
 
 Variant = Literal["spoofspan", "avdeepfake1m", "activitynet"]

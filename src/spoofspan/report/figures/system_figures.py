@@ -1,6 +1,6 @@
 """Figures of systems: DET, rates over the threshold, scores by class, EER over resolution, error near boundaries.
 
-Each takes the data of :mod:`spoofspan.report.figures.data`, of one system or several, and returns a matplotlib Figure.
+Each takes the data of :mod:`.figure_data`, of one system or several, and returns a matplotlib Figure.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spoofspan.base.errors import UsageError
-from spoofspan.report.figures.data import BoundaryData, DetData, ResolutionData, ScoreData, ThresholdData
+from spoofspan.report.figures.figure_data import BoundaryData, DetData, ResolutionData, ScoreData, ThresholdData
+from spoofspan.report.figures.line_simplification import deviates, rates_of
 from spoofspan.report.figures.style import BLACK, BLUE, VERMILION, is_wide, light_grid, new_figure, styled, system_looks
-from spoofspan.report.figures.thinning import deviates, rates_of
 from spoofspan.report.resolutions import spaced
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import numpy as np
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.corpus.activity import Unit
 from spoofspan.corpus.settings import SETS, SPEAKER_SHARES, Settings
-from spoofspan.corpus.sources import Recording
+from spoofspan.corpus.source_folder import Recording
 from spoofspan.corpus.survey import Surveyed
 
 FEWEST_UNITS = 2  # of a carrier: one is replaced, one stays
