@@ -45,7 +45,7 @@ RANGE_DEFAULTS = {
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_each_rule_takes_its_values_and_no_other(name):
-    assert spoofspan.data.rules.CHOICES[name] == tuple(CHOICES[name])
+    assert spoofspan.data.rules.RULES[name].values == tuple(CHOICES[name])
     for value in CHOICES[name]:
         assert getattr(ss.Rules(**{name: value}), name) == value
     for wrong in ("no such choice", None, 1):

@@ -231,13 +231,15 @@ def changes(node: ast.AST, place: Place) -> Iterator[tuple[Place, ast.AST]]:
         if new is not None:
             yield Place(node, "value", None), new
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-        new = other_choice(node.target.id, node.value)
+        # a rule is declared by a call, its default first
+        call = node.value if isinstance(node.value, ast.Call) and node.value.args else None
+        new = other_choice(node.target.id, call.args[0] if call else node.value)
         if new is not None:
-            yield Place(node, "value", None), new
-        if node.target.id == "CHOICES" and isinstance(node.value, ast.Dict):
-            for row in node.value.values:
-                if isinstance(row, ast.Tuple):
-                    yield from ((Place(row, "elts", i), ast.Constant(NEVER)) for i in range(len(row.elts)))
+            yield (Place(call, "args", 0) if call else Place(node, "value", None)), new
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript):  # Gaps = Literal["error", ...]
+        names = node.value.slice
+        if ast.unparse(node.value.value) == "Literal" and isinstance(names, ast.Tuple):
+            yield from ((Place(names, "elts", i), ast.Constant(NEVER)) for i in range(len(names.elts)))
     if isinstance(node, ast.Dict):
         for i, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
             new = other_choice(key.value, value) if isinstance(key, ast.Constant) else None

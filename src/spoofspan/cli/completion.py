@@ -25,7 +25,7 @@ def conventions() -> Iterable[str]:
 
 def eer_rules() -> Iterable[str]:
     """The EER rules; a bucketed one needs numbers of its own."""
-    from spoofspan.evaluation.explain import EER_RULES
+    from spoofspan.measures.eer import EER_RULES
 
     return ["bucketed(-1,1,10000)" if name == "bucketed" else name for name in EER_RULES]
 
@@ -99,8 +99,9 @@ def reference_sources() -> Iterable[str]:
 
 def subjects() -> Iterable[str]:
     """Everything that has an explanation."""
-    from spoofspan.data.rules import CONVENTIONS
-    from spoofspan.evaluation.explain import EER_RULES, MEASURES, RULES
+    from spoofspan.data.rules import CONVENTIONS, RULES
+    from spoofspan.evaluation.explain import MEASURES
+    from spoofspan.measures.eer import EER_RULES
 
     events = (name for name in measures() if name.startswith("event-"))
     return [*MEASURES, *events, "measures", *RULES, *EER_RULES, *CONVENTIONS]

@@ -1,4 +1,7 @@
-"""Options that several commands share. Every rule is a flag of the same name, written down once, in :data:`RULES`."""
+"""Options that several commands share.
+
+Every rule is a flag of the same name, made of its declaration in :mod:`spoofspan.data.rules`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from spoofspan.base import progress
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli.completion import Complete, among
-from spoofspan.data.rules import CHOICES, CONVENTIONS, LABEL_RULES, POINT_RULES
+from spoofspan.data.rules import CONVENTIONS, RULES, Rule
 from spoofspan.data.scores import Higher
 
 Command = Callable[..., None]
@@ -135,37 +138,12 @@ def polarity(higher: str | None) -> Higher | None:
 # ---------------------------------------------------------------- rules
 
 
-def _choice(rule: str, about: str) -> Any:
-    return _words(_flag(rule), f"{about}: {', '.join(CHOICES[rule])}.", *CHOICES[rule])
-
-
-def _rule(rule: str, about: str) -> Any:
-    return _option(_flag(rule), about)
-
-
-def _flag(rule: str) -> str:
-    return f"--{rule.replace('_', '-')}"
-
-
-RULES: Mapping[str, Any] = {
-    "gaps": Annotated[str | None, _choice("gaps", "Time without a label")],
-    "snap": Annotated[float | None, _rule("snap", "Join edges that miss each other by up to this many seconds.")],
-    "extent": Annotated[str | None, _choice("extent", "Where an utterance ends")],
-    "nonspeech": Annotated[str | None, _choice("nonspeech", "Ranges labelled non-speech")],
-    "uncovered": Annotated[str | None, _choice("uncovered", "Time without a score")],
-    "slack": Annotated[float | None, _rule("slack", "Missing tail that is held in any case, in seconds.")],
-    "overlong": Annotated[str | None, _choice("overlong", "Scores after the end")],
-    "last_frame": Annotated[str | None, _choice("last_frame", "A last frame that sticks out")],
-    "overlap": Annotated[str | None, _choice("overlap", "Score windows that overlap")],
-    "regions": Annotated[str | None, _rule("regions", "UEM file: the time that counts.")],
-    "collar": Annotated[float | None, _rule("collar", "Ignore this many seconds around each boundary.")],
-    "partial": Annotated[bool | None, _rule("partial", "Measure only the utterances that both sides have.")],
-    "utterances": Annotated[str | None, _choice("utterances", "Which utterances count")],
-    "label": Annotated[
-        str | None, _words("--label", "Label of a point: any, majority, rounded, or a fraction.", *LABEL_RULES)
-    ],
-    "last_point": Annotated[str | None, _choice("last_point", "The last, shorter point")],
-}
+def _rule_flag(rule: Rule) -> Any:
+    """The flag of a rule: numbers and switches are typed, everything else is text."""
+    flag = f"--{rule.name.replace('_', '-')}"
+    typed = float if rule.is_time else bool if rule.kind is bool else str
+    option = _words(flag, rule.help, *rule.values) if rule.values else _option(flag, rule.help)
+    return cast(Any, Annotated)[typed | None, option]
 
 
 def given_rules(**flags: Any) -> dict[str, Any]:
@@ -181,9 +159,13 @@ def given_rules(**flags: Any) -> dict[str, Any]:
     return rules
 
 
+def _takes_rules_of(measure: str) -> Callable[[Command], Command]:
+    return takes("rules", {name: _rule_flag(rule) for name, rule in RULES.items() if measure in rule.of}, given_rules)
+
+
+takes_rules = _takes_rules_of("point")
 # Rules of points mean nothing to a command that measures no points.
-takes_rules = takes("rules", RULES, given_rules)
-takes_range_rules = takes("rules", {rule: kind for rule, kind in RULES.items() if rule not in POINT_RULES}, given_rules)
+takes_range_rules = _takes_rules_of("range")
 
 
 # ---------------------------------------------------------------- results

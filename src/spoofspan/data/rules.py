@@ -1,15 +1,21 @@
 """Rules: what a gap, a missing tail or an overlap means. Conventions: named sets of rules.
 
-``docs/rules.md`` defines every rule to the nanosecond. Each is an argument of the same name of every measuring
-function, and each is part of a result's signature. An unknown rule or value raises.
+A rule is declared once, as a field of :class:`Rules`: its type and values, its default, a line of help and an
+explanation. Validation, signatures, the flags of the command line, their completion and ``spoofspan explain`` read that
+declaration (:data:`RULES`); :class:`RuleArguments` repeats the types, because keyword arguments are checked by them.
+``docs/rules.md`` defines every rule to the nanosecond. An unknown rule or value raises.
 """
+
+# ruff: noqa: RUF009  (what declares a rule is a dataclass field)
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any, Literal, TypedDict
+from functools import cached_property
+from inspect import cleandoc
+from typing import Any, Literal, TypedDict, get_args, get_type_hints
 
 import numpy as np
 
@@ -27,26 +33,13 @@ Overlong = Literal["error", "cut"]
 LastFrame = Literal["use", "drop"]
 Overlap = Literal["error", "min", "mean", "centre"]
 Utterances = Literal["all", "drop-bonafide-CON"]
+Label = Literal["any", "majority", "rounded"] | float
 LastPoint = Literal["use", "round"]
 Regions = Mapping[str, Sequence[tuple[float, float]]]
 
-CHOICES: dict[str, tuple[str, ...]] = {
-    "gaps": ("error", "bonafide", "spoof", "ignore", "following"),
-    "extent": ("duration", "cut-at-duration", "last-range-end"),
-    "nonspeech": ("error", "ignore", "bonafide", "spoof"),
-    "uncovered": ("error", "hold", "bonafide", "spoof", "ignore", "unanswered"),
-    "overlong": ("error", "cut"),
-    "last_frame": ("use", "drop"),
-    "overlap": ("error", "min", "mean", "centre"),
-    "utterances": ("all", "drop-bonafide-CON"),
-    "last_point": ("use", "round"),
-}
-LABEL_RULES = ("any", "majority", "rounded")
-POINT_RULES = ("label", "last_point")
-
 
 class RuleArguments(TypedDict, total=False):
-    """The rules as keyword arguments."""
+    """The rules as keyword arguments: the fields of :class:`Rules`, each of which may be left out."""
 
     gaps: Gaps
     snap: float | None
@@ -61,51 +54,108 @@ class RuleArguments(TypedDict, total=False):
     collar: float
     partial: bool
     utterances: Utterances
-    label: Literal["any", "majority", "rounded"] | float
+    label: Label
     last_point: LastPoint
+
+
+def _rule(default: Any, help: str, explanation: str, of: tuple[str, ...] = ("range", "point")) -> Any:
+    """Declare a rule; ``{}`` in the help stands for its values, ``of`` are the measures that depend on it."""
+    return field(default=default, metadata={"help": help, "explanation": explanation, "of": of})
 
 
 @dataclass(frozen=True)
 class Rules:
     """One value for every rule; times in seconds.
 
+    Examples
+    --------
     >>> Rules(gaps="bonafide").gaps
     'bonafide'
     >>> Rules(gaps="bona fide")
     Traceback (most recent call last):
     spoofspan.base.errors.UsageError: gaps='bona fide': did you mean 'bonafide'? (valid: bonafide, error, ...
+
     """
 
-    gaps: Gaps = "error"
-    snap: float | None = None  # None: what the source of the references asks for
-    extent: Extent = "duration"
-    nonspeech: Nonspeech = "error"
-    uncovered: Uncovered = "error"
-    slack: float | None = None  # None: one hop + 25 ms, or 25 ms for ranges
-    overlong: Overlong = "error"
-    last_frame: LastFrame = "use"
-    overlap: Overlap = "error"
-    regions: Regions | None = None
-    collar: float = 0.0
-    partial: bool = False
-    utterances: Utterances = "all"
-    label: Literal["any", "majority", "rounded"] | float = "any"
-    last_point: LastPoint = "use"
+    gaps: Gaps = _rule(
+        "error",
+        "Time without a label: {}.",
+        "Time in the reference under no range. following: it takes the label of the next range.",
+    )
+    snap: float | None = _rule(
+        None,
+        "Join edges that miss each other by up to this many seconds.",
+        "Reference edges that miss each other, 0 or the end by at most this are joined (2 ms for RTTM, else 0).",
+    )
+    extent: Extent = _rule(
+        "duration",
+        "Where an utterance ends: {}.",
+        "Where an utterance ends: at its duration, or at the end of its last range.",
+    )
+    nonspeech: Nonspeech = _rule(
+        "error", "Ranges labelled non-speech: {}.", "What ranges labelled non-speech count as."
+    )
+    uncovered: Uncovered = _rule(
+        "error",
+        "Time without a score: {}.",
+        "Labelled time under no score. hold: every score lasts until the next; bonafide, spoof: called so at every\n"
+        "threshold; ignore: not counted; unanswered: never an error, but in the denominators.",
+    )
+    slack: float | None = _rule(
+        None,
+        "Missing tail that is held in any case, in seconds.",
+        "A missing tail of at most this is held under every rule: one hop + 25 ms, or 25 ms for ranges.",
+    )
+    overlong: Overlong = _rule(
+        "error",
+        "Scores after the end: {}.",
+        "Scores that start after the end of an utterance; up to two are cut in any case.",
+    )
+    last_frame: LastFrame = _rule(
+        "use",
+        "A last frame that sticks out: {}.",
+        "A last frame that ends after the utterance: used up to the end, or dropped.",
+    )
+    overlap: Overlap = _rule(
+        "error",
+        "Score windows that overlap: {}.",
+        "Score ranges that overlap: the lowest, the mean, or cut between their centres.",
+    )
+    regions: Regions | None = _rule(
+        None, "UEM file: the time that counts.", "Only time inside these ranges (a UEM file) counts."
+    )
+    collar: float = _rule(
+        0.0,
+        "Ignore this many seconds around each boundary.",
+        "Time within this of a boundary between labels is ignored.",
+    )
+    partial: bool = _rule(
+        False,
+        "Measure only the utterances that both sides have.",
+        "Measure the utterances that both sides have, instead of refusing.",
+    )
+    utterances: Utterances = _rule(
+        "all",
+        "Which utterances count: {}.",
+        "drop-bonafide-CON: utterances without spoof whose id starts with CON are left out.",
+    )
+    label: Label = _rule(
+        "any",
+        "Label of a point: {}, or a fraction.",
+        "Label of a point: any spoof, majority, a fraction, or rounded edges (as in the published script).",
+        ("point",),
+    )
+    last_point: LastPoint = _rule(
+        "use",
+        "The last, shorter point: {}.",
+        "The last, shorter point: used, or only if at least half of it exists.",
+        ("point",),
+    )
 
     def __post_init__(self) -> None:
-        for name, valid in CHOICES.items():
-            value = getattr(self, name)
-            if value not in valid:
-                raise UsageError(f"{name}={value!r}: {nearest_name(value, valid)}")
-        for name in ("snap", "slack", "collar"):
-            value = getattr(self, name)
-            if (value is not None or name == "collar") and duration_ns(value, name) < 0:
-                raise UsageError(f"{name}={value!r}: must not be negative (seconds)")
-        if not isinstance(self.partial, bool):
-            raise UsageError(f"partial={self.partial!r}: must be True or False")
-        if self.regions is not None and not isinstance(self.regions, Mapping):
-            raise UsageError("regions must be a dict: utterance -> [(start, end), ...] in seconds")
-        if self.label not in LABEL_RULES:
+        for rule in RULES.values():
+            rule.check(getattr(self, rule.name))
+        if self.label not in RULES["label"].values:
             self.spoof_fraction  # noqa: B018  (raises if the label is no fraction either)
 
     @property
@@ -119,25 +169,89 @@ class Rules:
         except (TypeError, ValueError, OverflowError):
             share = Fraction(0)
         if not 0 < share <= 1:
-            raise UsageError(
-                f"label={self.label!r}: {nearest_name(str(self.label), LABEL_RULES)}, or a fraction in (0, 1]"
-            )
+            valid = nearest_name(str(self.label), RULES["label"].values)
+            raise UsageError(f"label={self.label!r}: {valid}, or a fraction in (0, 1]")
         return share
 
     def spelled(self, measure: str) -> dict[str, str]:
         """Write the rules that a measure ("range" or "point") depends on as text, for the signature."""
-        names = [f.name for f in fields(self) if measure == "point" or f.name not in POINT_RULES]
-        return {name: _spell(name, getattr(self, name)) for name in names}
+        return {name: rule.spell(getattr(self, name)) for name, rule in RULES.items() if measure in rule.of}
 
 
-def _spell(name: str, value: Any) -> str:
-    if name in ("snap", "slack", "collar"):
-        return "auto" if value is None else f"{duration_ns(value, name)}ns"
-    if name == "regions":
-        return "all" if value is None else "given"
-    if name == "label" and value not in LABEL_RULES:
-        return str(Fraction(repr(float(value))))
-    return str(value)
+@dataclass(frozen=True)
+class Rule:
+    """One rule as it is declared in :class:`Rules`."""
+
+    name: str
+    kind: Any  # the type of its field
+    default: Any
+    values: tuple[str, ...]  # its names, the default first; empty for numbers, flags and regions
+    help: str
+    explanation: str
+    of: tuple[str, ...]  # the measures that depend on it: "range", "point"
+
+    @cached_property
+    def is_time(self) -> bool:
+        """Whether it is a number of seconds."""
+        return self.kind in (float, float | None)
+
+    @cached_property
+    def is_regions(self) -> bool:
+        """Whether it is a table of ranges."""
+        return bool(self.kind == Regions | None)
+
+    @cached_property
+    def is_choice(self) -> bool:
+        """Whether its values are all that it may be."""
+        return get_args(self.kind) == self.values != ()
+
+    def check(self, value: Any) -> None:
+        """Refuse what is no value of this rule."""
+        if self.is_choice and value not in self.values:
+            raise UsageError(f"{self.name}={value!r}: {nearest_name(value, self.values)}")
+        if self.is_time and (value is not None or self.default is not None) and duration_ns(value, self.name) < 0:
+            raise UsageError(f"{self.name}={value!r}: must not be negative (seconds)")
+        if self.kind is bool and not isinstance(value, bool):
+            raise UsageError(f"{self.name}={value!r}: must be True or False")
+        if self.is_regions and value is not None and not isinstance(value, Mapping):
+            raise UsageError(f"{self.name} must be a dict: utterance -> [(start, end), ...] in seconds")
+
+    def spell(self, value: Any) -> str:
+        """Write a value as text, for the signature."""
+        if self.is_time:
+            return "auto" if value is None else f"{duration_ns(value, self.name)}ns"
+        if self.is_regions:
+            return "all" if value is None else "given"
+        if self.values and value not in self.values:  # the fraction of a label
+            return str(Fraction(repr(float(value))))
+        return str(value)
+
+
+def _declared() -> dict[str, Rule]:
+    """Every rule, read off the fields of :class:`Rules`."""
+    found, kinds = {}, get_type_hints(Rules)
+    for one in fields(Rules):
+        # of Literal["a", "b"] the names, of Literal["a", "b"] | float too
+        values = tuple(
+            name
+            for part in get_args(kinds[one.name])
+            for name in ((part,) if isinstance(part, str) else get_args(part))
+            if isinstance(name, str)
+        )
+        about = {**one.metadata, "help": one.metadata["help"].format(", ".join(values))}
+        found[one.name] = Rule(one.name, kinds[one.name], one.default, values, **about)
+    return found
+
+
+RULES: Mapping[str, Rule] = _declared()
+_PARAMETERS = "\n".join(
+    f"{rule.name} : {', '.join(map(repr, rule.values)) or 'optional'}, default {rule.default!r}\n"
+    f"    {' '.join(rule.explanation.split())}"
+    for rule in RULES.values()
+)
+Rules.__doc__ = cleandoc(Rules.__doc__ or "").replace(
+    "\nExamples", f"\nParameters\n----------\n{_PARAMETERS}\n\nExamples"
+)
 
 
 @dataclass(frozen=True)
@@ -237,10 +351,9 @@ def rules_for(
         )
     chosen = f"finer-{measure}" if finer_than_hop and f"finer-{measure}" in measures else measure
     rules, eer_rule = measures[chosen]
-    valid = {f.name for f in fields(Rules)}
-    unknown = [name for name in overrides if name not in valid]
+    unknown = [name for name in overrides if name not in RULES]
     if unknown:
-        raise UsageError("; ".join(f"unknown rule {name!r}: {nearest_name(name, valid)}" for name in unknown))
+        raise UsageError("; ".join(f"unknown rule {name!r}: {nearest_name(name, RULES)}" for name in unknown))
     return replace(rules, **overrides), eer_rule
 
 

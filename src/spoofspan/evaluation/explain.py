@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.data.rules import CHOICES, CONVENTIONS, Rules
+from spoofspan.data.rules import CONVENTIONS, RULES, Rule
 from spoofspan.evaluation.measurement import Measure
 from spoofspan.measures.catalogue import ALIASES, EVENT_KINDS, KINDS, PAPER, Kind
+from spoofspan.measures.eer import EER_RULES
 
 MEASURES: Mapping[str, str] = {
     "range-eer": (
@@ -32,34 +33,6 @@ MEASURES: Mapping[str, str] = {
     ),
 }
 
-RULES: Mapping[str, str] = {
-    "gaps": "Time in the reference under no range. following: it takes the label of the next range.",
-    "snap": "Reference edges that miss each other, 0 or the end by at most this are joined (2 ms for RTTM, else 0).",
-    "extent": "Where an utterance ends: at its duration, or at the end of its last range.",
-    "nonspeech": "What ranges labelled non-speech count as.",
-    "uncovered": (
-        "Labelled time under no score. hold: every score lasts until the next; bonafide, spoof: called so at every\n"
-        "threshold; ignore: not counted; unanswered: never an error, but in the denominators."
-    ),
-    "slack": "A missing tail of at most this is held under every rule: one hop + 25 ms, or 25 ms for ranges.",
-    "overlong": "Scores that start after the end of an utterance; up to two are cut in any case.",
-    "last_frame": "A last frame that ends after the utterance: used up to the end, or dropped.",
-    "overlap": "Score ranges that overlap: the lowest, the mean, or cut between their centres.",
-    "regions": "Only time inside these ranges (a UEM file) counts.",
-    "collar": "Time within this of a boundary between labels is ignored.",
-    "partial": "Measure the utterances that both sides have, instead of refusing.",
-    "utterances": "drop-bonafide-CON: utterances without spoof whose id starts with CON are left out.",
-    "label": "Label of a point: any spoof, majority, a fraction, or rounded edges (as in the published script).",
-    "last_point": "The last, shorter point: used, or only if at least half of it exists.",
-}
-
-EER_RULES: Mapping[str, str] = {
-    "nearest": "The mean of FPR and FNR at the threshold of least |FPR - FNR|; the lowest such threshold.",
-    "interpolated": "Where the line between the two neighbouring operating points meets FPR = FNR.",
-    "convex-hull": "Where the lower convex hull of all operating points meets FPR = FNR (ROCCH).",
-    "bucketed": "Scores are quantised to n buckets between lo and hi first, as some tools do: bucketed(lo,hi,n).",
-}
-
 
 def explain(subject: str) -> str:
     """Explain a measure, a rule, an EER rule, a convention or a signature.
@@ -72,9 +45,7 @@ def explain(subject: str) -> str:
         return _explain_signature(name)
     rule = name.replace("-", "_")
     if rule in RULES:
-        values = CHOICES.get(rule)
-        default = f"{values[0]} (default), {', '.join(values[1:])}" if values else f"default {_default(rule)}"
-        return f"{rule} (rule): {default}\n\n{RULES[rule]}\n\nIn full: docs/rules.md."
+        return _explain_rule(RULES[rule])
     if name.partition("(")[0] in EER_RULES:
         return f"{name} (EER rule)\n\n{EER_RULES[name.partition('(')[0]]}"
     if name in CONVENTIONS:
@@ -103,9 +74,11 @@ def explain(subject: str) -> str:
     raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")
 
 
-def _default(rule: str) -> str:
-    value = getattr(Rules(), rule)
-    return "set by the data" if value is None else str(value)
+def _explain_rule(rule: Rule) -> str:
+    values = f"default {'set by the data' if rule.default is None else rule.default}"
+    if rule.is_choice:
+        values = f"{rule.default} (default), {', '.join(rule.values[1:])}"
+    return f"{rule.name} (rule): {values}\n\n{rule.explanation}\n\nIn full: docs/rules.md."
 
 
 def _explain_measure(measure: Measure) -> str:

@@ -7,7 +7,7 @@ where a line, or the hull, meets FPR = FNR; ``bucketed(lo,hi,n)``: scores are qu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -22,7 +22,14 @@ from spoofspan.measures.crossing import Crossing, crossing
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.operating_point import OperatingPoint
 
-EER_RULES = ("nearest", "interpolated", "convex-hull")
+# What each rule does, for people; a bucketed one has its numbers in brackets.
+EER_RULES: Mapping[str, str] = {
+    "nearest": "The mean of FPR and FNR at the threshold of least |FPR - FNR|; the lowest such threshold.",
+    "interpolated": "Where the line between the two neighbouring operating points meets FPR = FNR.",
+    "convex-hull": "Where the lower convex hull of all operating points meets FPR = FNR (ROCCH).",
+    "bucketed": "Scores are quantised to n buckets between lo and hi first, as some tools do: bucketed(lo,hi,n).",
+}
+_PLAIN = tuple(name for name in EER_RULES if name != "bucketed")
 _BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d{1,15})\)")  # doubles count so many buckets
 
 
@@ -43,8 +50,8 @@ def check_eer_rule(rule: str) -> str:
     """
     spelled = str(rule).replace(" ", "")
     match = _BUCKETED.fullmatch(spelled)
-    if spelled not in EER_RULES and (match is None or not all(map(_is_number, match.groups("0")))):
-        raise UsageError(f"eer_rule={rule!r}: valid: {', '.join(EER_RULES)}, bucketed(lo,hi,n), bucketed(2max,n)")
+    if spelled not in _PLAIN and (match is None or not all(map(_is_number, match.groups("0")))):
+        raise UsageError(f"eer_rule={rule!r}: valid: {', '.join(_PLAIN)}, bucketed(lo,hi,n), bucketed(2max,n)")
     return spelled
 
 
