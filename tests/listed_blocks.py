@@ -9,8 +9,14 @@ import numpy as np
 
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.mass.labelling import IGNORED
-from spoofspan.mass.score_mass import MassBlock, ScoreMass
-from spoofspan.measures.histogram import Step, find_step, next_score
+from spoofspan.mass.mass_block import MassBlock
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.histogram import Histogram, Step, fill, find_inside, next_score
+
+
+def find_step(mass, reached):
+    """The lowest score at whose inclusion ``reached`` becomes true, by histograms alone."""
+    return find_inside(fill(Histogram(mass.dtype), mass), mass, reached)
 
 
 @dataclass

@@ -8,11 +8,12 @@ from dataclasses import FrozenInstanceError, dataclass
 
 import numpy as np
 import pytest
-from listed_blocks import ListedPart, block_of, check_every_step
+from listed_blocks import ListedPart, block_of, check_every_step, find_step
 
 import spoofspan as ss
-from spoofspan.mass.score_mass import MassBlock, ScoreMass
-from spoofspan.measures.histogram import BINS, Bins, Histogram, Place, Step, fill, find_step, next_score
+from spoofspan.mass.mass_block import MassBlock
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.histogram import BINS, BinIndex, Bins, Histogram, Step, fill, next_score
 
 
 def bins_of(amounts, carries=None):
@@ -111,7 +112,7 @@ def test_chosen_rows_add_up_past_an_int64():
 
 
 def histogram_of(mass, place=None):
-    return fill(Histogram(mass.dtype, Place() if place is None else place), mass)
+    return fill(Histogram(mass.dtype, BinIndex() if place is None else place), mass)
 
 
 def mass_of(*blocks):
@@ -119,13 +120,13 @@ def mass_of(*blocks):
 
 
 def test_an_empty_histogram_looks_at_everything():
-    assert Place() == Place(0, 0, (0, 0), None, None, 0, None)
+    assert BinIndex() == BinIndex(0, 0, (0, 0), None, None, 0, None)
     empty = Histogram(np.dtype(np.float32))
-    assert (empty.place, empty.undecided, empty.lowest_following, empty.sums()) == (Place(), (0, 0), None, (0, 0))
+    assert (empty.index, empty.undecided, empty.lowest_following, empty.sums()) == (BinIndex(), (0, 0), None, (0, 0))
     with pytest.raises(FrozenInstanceError):
-        empty.place.level = 1
+        empty.index.level = 1
     # two that have seen different things are never called equal
-    assert empty != Histogram(empty.dtype, empty.place, empty.bins)
+    assert empty != Histogram(empty.dtype, empty.index, empty.bins)
 
 
 def test_undecided_time_adds_up():

@@ -6,13 +6,13 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from listed_blocks import ListedPart, block_of, check_every_step
+from listed_blocks import ListedPart, block_of, check_every_step, find_step
 
 import spoofspan as ss
 import spoofspan.measures.histogram
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.crossing import crossing
-from spoofspan.measures.histogram import Step, find_step, next_score
+from spoofspan.measures.histogram import Step, next_score
 
 # the smallest and largest, neighbours that differ in the last bit only, and both zeros
 EXTREMES = {

@@ -28,7 +28,7 @@ def test_what_was_measured_cannot_be_changed():
     found = ss.equal_error_rate(mass)
     curve = error_curve_of(mass)
     buckets = spoofspan.measures.eer.BucketedPart(mass.parts[0], -1.0, 1.0, 4)
-    laid = spoofspan.mass.ranges.LaidOver.of(TWO, TWO_SCORES, measured.rules)
+    laid = spoofspan.mass.ranges.Overlay.of(TWO, TWO_SCORES, measured.rules)
     for thing in (
         buckets,
         laid,

@@ -21,7 +21,7 @@ from spoofspan.formats.sources import sources as find_sources
 from spoofspan.formats.text import audacity, had, rttm, segment_list, vad
 from spoofspan.formats.text.protocol import Protocol, read_protocol
 from spoofspan.formats.text.uem import read_regions
-from spoofspan.mass.labelling import label_references
+from spoofspan.mass.label_rules import label_references
 
 FORMATS = Registry(
     "reference",

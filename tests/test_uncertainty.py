@@ -14,8 +14,7 @@ import spoofspan as ss
 from spoofspan.uncertainty import Resampling, bootstrap, bootstrap_of, seed_variation
 from spoofspan.uncertainty.clusters import Clusters, draw_replicates, draw_weights, stream
 from spoofspan.uncertainty.eer_replicates import EerReplicates
-from spoofspan.uncertainty.exact_columns import ExactColumns
-from spoofspan.uncertainty.replicates import MeasuredReplicates
+from spoofspan.uncertainty.replicates import ExactColumns, MeasuredReplicates
 
 RULES = ("nearest", "interpolated")
 

@@ -11,7 +11,7 @@ Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``. There is never a P
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from operator import lt
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.errors import DataError, UsageError, refuse
 from spoofspan.base.times import LONGEST, Float64, Int64, seconds_text
 
 Flags = npt.NDArray[np.bool_]
@@ -34,9 +34,7 @@ def utterance_ids(utterances: Any) -> tuple[str, ...]:
     if not _rising(ids) and len(set(ids)) != len(ids):
         seen: set[str] = set()
         repeated = [utt for utt in ids if utt in seen or seen.add(utt)]  # type: ignore[func-returns-value]
-        problems = Problems()
-        problems.extend((f"utterance {utt!r} occurs more than once" for utt in repeated), len(repeated))
-        problems.raise_if_any("give each utterance one id")
+        refuse(repeated, lambda utt: f"utterance {utt!r} occurs more than once", "give each utterance one id")
     if "" in ids or not ((array and utterances.dtype.kind == "U") or set(map(type, ids)) == {str}):
         bad = [utt for utt in ids if not isinstance(utt, str) or utt == ""]
         if bad:
@@ -99,16 +97,57 @@ def rows_of(offsets: Int64, chosen: Int64) -> tuple[Int64, Int64]:
     return rows, new
 
 
+def block_rows(offsets: Int64, first: int, last: int) -> tuple[slice, Int64]:
+    """Return the rows of utterances first to last - 1, and their offsets counted from the first of them.
+
+    >>> rows, offsets = block_rows(np.array([0, 3, 3, 5]), 1, 3)
+    >>> rows, offsets.tolist()
+    (slice(3, 5, None), [0, 0, 2])
+    """
+    return slice(int(offsets[first]), int(offsets[last])), offsets[first : last + 1] - offsets[first]
+
+
+def kept_offsets(offsets: Int64, keep: Flags) -> Int64:
+    """Return the offsets of the rows that are kept.
+
+    >>> kept_offsets(np.array([0, 3, 3, 5]), np.array([True, False, True, True, False])).tolist()
+    [0, 2, 2, 3]
+    """
+    return np.concatenate(([0], np.cumsum(keep)))[offsets]
+
+
+def has_rows(offsets: Int64) -> Flags:
+    """Tell which utterances have rows."""
+    return np.greater(offsets[1:], offsets[:-1])
+
+
 def first_rows(offsets: Int64) -> Int64:
     """Return the first row of every utterance that has rows."""
-    return offsets[:-1][offsets[1:] > offsets[:-1]]
+    return offsets[:-1][has_rows(offsets)]
+
+
+def last_rows(offsets: Int64) -> Int64:
+    """Return the last row of every utterance that has rows."""
+    return offsets[1:][has_rows(offsets)] - 1
+
+
+def ends_before(ends: Int64, offsets: Int64) -> Int64:
+    """Return where the row before each row ends; 0 for the first of an utterance.
+
+    >>> ends_before(np.array([2, 5, 3]), np.array([0, 2, 3])).tolist()
+    [0, 2, 0]
+    """
+    before = np.zeros_like(ends)
+    before[1:] = ends[:-1]
+    before[first_rows(offsets)] = 0
+    return before
 
 
 def sum_by_utterance(values: Int64, offsets: Int64) -> Int64:
     """Sum the rows of each utterance (0 where there are none)."""
     sums = np.zeros(offsets.size - 1, np.int64)
     if values.size:
-        sums[offsets[1:] > offsets[:-1]] = np.add.reduceat(values, first_rows(offsets))
+        sums[has_rows(offsets)] = np.add.reduceat(values, first_rows(offsets))
     return sums
 
 
@@ -156,22 +195,14 @@ def check_ranges(starts: Int64, ends: Int64, place: Callable[[int], str]) -> Non
     if not starts.size or (starts.min() >= 0 and ends.max() <= LONGEST and not (ends < starts).any()):
         return  # finding out which are bad takes longer than that none is
     bad = np.flatnonzero((ends < starts) | (starts < 0) | (ends > LONGEST))
-    problems = Problems()
 
-    def describe() -> Iterable[str]:
-        for row in bad:
-            start, end = seconds_text(int(starts[row])), seconds_text(int(ends[row]))
-            why = (
-                "ends before it starts"
-                if ends[row] < starts[row]
-                else "starts before 0"
-                if starts[row] < 0
-                else "ends after 36 years"
-            )
-            yield f"{place(int(row))}: {why} ({start} to {end})"
+    def describe(row: int) -> str:
+        why = "starts before 0" if starts[row] < 0 else "ends after 36 years"
+        if ends[row] < starts[row]:
+            why = "ends before it starts"
+        return f"{place(int(row))}: {why} ({seconds_text(starts[row])} to {seconds_text(ends[row])})"
 
-    problems.extend(describe(), bad.size)
-    problems.raise_if_any("correct or drop it (float times are seconds, int64 times are nanoseconds)")
+    refuse(bad, describe, "correct or drop it (float times are seconds, int64 times are nanoseconds)")
 
 
 def within_utterances(offsets: Int64, comparisons: Flags) -> Flags:
@@ -192,8 +223,7 @@ def tidy_rows(offsets: Int64, starts: Int64, ends: Int64) -> tuple[Int64 | None,
         return None, offsets, 0
     order = np.lexsort((ends, starts, utterance_of_rows(offsets)))
     keep = ~empty[order]
-    kept_before = np.concatenate(([0], np.cumsum(keep)))
-    return order[keep], kept_before[offsets], int(np.count_nonzero(empty))
+    return order[keep], kept_offsets(offsets, keep), int(np.count_nonzero(empty))
 
 
 def seconds_column(rows: Sequence[tuple[str, Sequence[Any]]], place: int, name: str) -> Float64:

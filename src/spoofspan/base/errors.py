@@ -12,9 +12,9 @@ error                      raised when                                 exit code
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spoofspan.data.rules import Touched
@@ -92,6 +92,18 @@ class Problems:
         if self.total > len(self.found):
             lines.append(f"  ... and {self.total - len(self.found):,} more")
         raise DataError("\n".join(lines))
+
+
+def refuse(bad: Collection[Any], describe: Callable[[Any], str], remedy: str) -> None:
+    """Raise one DataError that describes what is bad, up to 20 of it, and names the remedy; nothing if nothing is bad.
+
+    >>> refuse([3], lambda row: f"score {row} is NaN", "replace it")
+    Traceback (most recent call last):
+    spoofspan.base.errors.DataError: score 3 is NaN; replace it
+    """
+    problems = Problems()
+    problems.extend(map(describe, bad), len(bad))
+    problems.raise_if_any(remedy)
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str:

@@ -8,12 +8,12 @@ precision, whether or not h is a whole number of nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsInt
 
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.errors import Problems, UsageError
+from spoofspan.base.errors import UsageError, refuse
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
@@ -51,9 +51,8 @@ def times_ns(times: Any, name: str, place: Callable[[int], str] = "row {}".forma
     elif array.dtype.kind == "f":
         seconds = array.astype(np.float64, copy=False)
         bad = np.flatnonzero(~(np.abs(seconds) * 1e9 <= LONGEST))
-        problems = Problems()
-        problems.extend((f"{name}, {place(int(row))}: {seconds.flat[row]} s" for row in bad), bad.size)
-        problems.raise_if_any("times as floats must be seconds, finite and below 36 years")
+        remedy = "times as floats must be seconds, finite and below 36 years"
+        refuse(bad, lambda row: f"{name}, {place(int(row))}: {seconds.flat[row]} s", remedy)
         result = np.rint(seconds * 1e9).astype(np.int64)
     elif array.size == 0:
         result = np.zeros(0, np.int64)
@@ -108,13 +107,13 @@ def exact_sum(values: Int64) -> int:
     return (int(high.sum()) << 32) + int(low.sum())
 
 
-def seconds_text(ns: int) -> str:
+def seconds_text(ns: SupportsInt) -> str:
     """Write a time for a person.
 
     >>> seconds_text(1_234_000_000), seconds_text(1)
     ('1.234 s', '0.000000001 s')
     """
-    sign = "-" if ns < 0 else ""
-    whole, rest = divmod(abs(ns), SECOND)
+    sign = "-" if int(ns) < 0 else ""
+    whole, rest = divmod(abs(int(ns)), SECOND)
     fraction = f"{rest:09d}".rstrip("0").ljust(3, "0")
     return f"{sign}{whole}.{fraction} s"

@@ -32,7 +32,7 @@ from spoofspan.base.columns import (
     utterance_of_rows,
     within_utterances,
 )
-from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
+from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name, refuse
 from spoofspan.base.times import LONGEST, Int64, duration_ns, exact_sum, seconds_text, times_ns
 
 BONA_FIDE, SPOOF, NONSPEECH = 0, 1, 2
@@ -93,8 +93,7 @@ class References:
             kinds.append(row[3] if len(row) == 4 else None)
         problems.raise_if_any("use these labels, and the fourth place of a range for its kind")
         missing = [utt for utt in by_utterance if durations is not None and utt not in durations]
-        problems.extend((f"utterance {utt!r} has no duration" for utt in missing), len(missing))
-        problems.raise_if_any("give a duration for every utterance, or none at all")
+        refuse(missing, _no_duration, "give a duration for every utterance, or none at all")
         return cls.from_columns(
             list(by_utterance),
             None if durations is None else np.array([durations[utt] for utt in by_utterance], np.float64),
@@ -137,11 +136,7 @@ class References:
             raise UsageError(f"{start.size} starts, {end.size} ends and {label.size} labels are not one per range")
         if kinds is not None and len(kinds) != start.size:
             raise UsageError(f"{len(kinds)} kinds for {start.size} ranges; give one (or None) for each")
-        duration = None
-        if durations is not None:
-            duration = times_ns(durations, "duration", lambda row: f"utterance {ids[row]!r}")
-        if duration is not None:
-            _check_durations(ids, duration)
+        duration = None if durations is None else _checked_durations(ids, durations)
         kind, kind_names = _kind_codes(kinds)
         check_ranges(start, end, place)
         raw = cls(ids, offset, start, end, label, duration, kind, kind_names, duration_ns(snap, "snap"))
@@ -171,12 +166,13 @@ class References:
         """Keep chosen utterances, in that order."""
         rows, offsets = rows_of(self.offsets, chosen)
         return replace(
-            self._with_rows(rows, offsets),
+            self.with_rows(rows, offsets),
             utterances=tuple(self.utterances[i] for i in chosen.tolist()),
             durations=None if self.durations is None else self.durations[chosen],
         )
 
-    def _with_rows(self, rows: Int64, offsets: Int64) -> References:
+    def with_rows(self, rows: Int64 | npt.NDArray[np.bool_], offsets: Int64) -> References:
+        """Keep chosen rows, in that order, with the offsets they have then."""
         return replace(
             self,
             offsets=offsets,
@@ -189,7 +185,7 @@ class References:
     def _tidied(self) -> References:
         """Sort the ranges of each utterance and drop the empty ones."""
         rows, offsets, dropped = tidy_rows(self.offsets, self.starts, self.ends)
-        return self if rows is None else replace(self._with_rows(rows, offsets), dropped_empty=dropped)
+        return self if rows is None else replace(self.with_rows(rows, offsets), dropped_empty=dropped)
 
     def _check_overlaps(self) -> None:
         """Different labels at the same time are an error, unless the edges only miss each other by ``snap``."""
@@ -199,35 +195,28 @@ class References:
         inside &= (over > self.snap) | (self.ends[1:] < self.ends[:-1])
         if not inside.any():
             return
-        clashing = [
-            (utt, row, other)
-            for i in np.unique(utterance_of_rows(self.offsets)[1:][inside])
-            for utt, row, other in self._clashes(int(i))
-        ]
-        problems = Problems()
-        problems.extend(
-            (
-                f"utterance {utt!r}: {self._describe(other)} and {self._describe(row)} overlap"
-                for utt, row, other in clashing
-            ),
-            len(clashing),
-        )
-        problems.raise_if_any("give every instant one label")
+        utterances = np.unique(utterance_of_rows(self.offsets)[1:][inside])
+        clashing = [(i, row, other) for i in utterances for row, other in self._clashes(int(i))]
 
-    def _clashes(self, utterance: int) -> Iterable[tuple[str, int, int]]:
+        def describe(clash: tuple[int, int, int]) -> str:
+            i, row, other = clash
+            return f"utterance {self.utterances[i]!r}: {self._describe(other)} and {self._describe(row)} overlap"
+
+        refuse(clashing, describe, "give every instant one label")
+
+    def _clashes(self, utterance: int) -> Iterable[tuple[int, int]]:
         """Find, in one utterance, ranges that begin more than ``snap`` before the end of one of another label."""
         last_of: dict[int, int] = {}
         for row in range(int(self.offsets[utterance]), int(self.offsets[utterance + 1])):
             label = int(self.labels[row])
             for other_label, other in last_of.items():
                 if other_label != label and self.ends[other] - self.starts[row] > self.snap:
-                    yield self.utterances[utterance], row, other
+                    yield row, other
             if label not in last_of or self.ends[row] > self.ends[last_of[label]]:
                 last_of[label] = row
 
     def _describe(self, row: int) -> str:
-        start, end = int(self.starts[row]), int(self.ends[row])
-        return f"{LABELS[self.labels[row]]} [{seconds_text(start)}, {seconds_text(end)})"
+        return f"{LABELS[self.labels[row]]} [{seconds_text(self.starts[row])}, {seconds_text(self.ends[row])})"
 
 
 def _label_codes(is_spoof: npt.ArrayLike | None, labels: npt.ArrayLike | None) -> Labels:
@@ -256,15 +245,18 @@ def _kind_codes(
     return np.array([-1 if kind is None else code[str(kind)] for kind in kinds], np.int32), names
 
 
-def _check_durations(ids: Sequence[str], durations: Int64) -> None:
+def _checked_durations(ids: Sequence[str], given: npt.ArrayLike) -> Int64:
+    durations = times_ns(given, "duration", lambda row: f"utterance {ids[row]!r}")
     if durations.size != len(ids):
         raise UsageError(f"{durations.size} durations for {len(ids)} utterances; give one for each")
     bad = np.flatnonzero((durations <= 0) | (durations > LONGEST))
-    problems = Problems()
-    problems.extend(
-        (f"utterance {ids[i]!r}: duration {seconds_text(int(durations[i]))}" for i in bad.tolist()), bad.size
-    )
-    problems.raise_if_any("a duration must be positive and below 36 years")
+    remedy = "a duration must be positive and below 36 years"
+    refuse(bad, lambda i: f"utterance {ids[i]!r}: duration {seconds_text(durations[i])}", remedy)
+    return durations
+
+
+def _no_duration(utterance: str) -> str:
+    return f"utterance {utterance!r} has no duration"
 
 
 def durations_of(source: Mapping[str, float] | References, utterances: Sequence[str]) -> Int64:
@@ -275,11 +267,7 @@ def durations_of(source: Mapping[str, float] | References, utterances: Sequence[
         known: dict[str, int] = dict(zip(source.utterances, source.durations.tolist(), strict=True))
     else:
         known = {utt: duration_ns(value, f"duration of {utt!r}") for utt, value in source.items()}
-    missing = [utt for utt in utterances if utt not in known]
-    if missing:
-        problems = Problems()
-        problems.extend((f"utterance {utt!r} has no duration" for utt in missing), len(missing))
-        problems.raise_if_any("give a duration for every utterance")
+    refuse([utt for utt in utterances if utt not in known], _no_duration, "give a duration for every utterance")
     result = np.array([known[utt] for utt in utterances], np.int64)
     if result.size and result.min() < 0:
         raise DataError(f"utterance {utterances[int(result.argmin())]!r}: its duration is negative; correct it")

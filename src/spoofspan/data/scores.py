@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import (
+    block_rows,
     check_offsets,
     check_ranges,
     offsets_of,
@@ -34,8 +35,8 @@ from spoofspan.base.columns import (
     tidy_rows,
     utterance_ids,
 )
-from spoofspan.base.errors import DataError, Problems, UndefinedMeasureError, UsageError, nearest_name
-from spoofspan.base.times import LONGEST, Float64, Int64, duration_ns, seconds_text, times_ns
+from spoofspan.base.errors import DataError, Problems, UndefinedMeasureError, UsageError, nearest_name, refuse
+from spoofspan.base.times import LONGEST, Float64, Int64, duration_ns, grid_edges, seconds_text, times_ns, whole_ns
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
@@ -155,9 +156,7 @@ class Scores:
         # min() is NaN where any value is, and far cheaper than looking at each
         if numbers.size and np.isnan(numbers.min()):
             bad = np.flatnonzero(np.isnan(numbers))
-            problems = Problems()
-            problems.extend((f"{place(int(row))} is NaN" for row in bad), bad.size)
-            problems.raise_if_any("find out why the system gave no number there")
+            refuse(bad, lambda row: f"{place(int(row))} is NaN", "find out why the system gave no number there")
         if hop is not None:
             if starts is not None or ends is not None:
                 raise UsageError("give hop (frames) or starts and ends (ranges), not both")
@@ -232,11 +231,9 @@ class Scores:
     def take(self, chosen: Int64) -> Scores:
         """Keep chosen utterances, in that order."""
         if chosen.size and (np.diff(chosen) == 1).all():  # neighbours need no copy
-            first, last = int(chosen[0]), int(chosen[-1]) + 1
-            offsets = self.offsets[first : last + 1] - self.offsets[first]
-            kept = self._with_rows(slice(int(self.offsets[first]), int(self.offsets[last])), offsets)
+            kept = self.with_rows(*block_rows(self.offsets, int(chosen[0]), int(chosen[-1]) + 1))
         else:
-            kept = self._with_rows(*rows_of(self.offsets, chosen))
+            kept = self.with_rows(*rows_of(self.offsets, chosen))
         return replace(
             kept,
             utterances=tuple(self.utterances[i] for i in chosen.tolist()),
@@ -244,7 +241,8 @@ class Scores:
             origins=None if self.origins is None else self.origins[chosen],
         )
 
-    def _with_rows(self, rows: Int64 | slice, offsets: Int64) -> Scores:
+    def with_rows(self, rows: Int64 | slice, offsets: Int64) -> Scores:
+        """Keep chosen rows, in that order, with the offsets they have then."""
         return replace(
             self,
             offsets=offsets,
@@ -256,7 +254,7 @@ class Scores:
     def _tidied(self) -> Scores:
         """Sort the ranges of each utterance and drop the empty ones."""
         rows, offsets, dropped = tidy_rows(self.offsets, cast(Int64, self.starts), cast(Int64, self.ends))
-        return self if rows is None else replace(self._with_rows(rows, offsets), dropped_empty=dropped)
+        return self if rows is None else replace(self.with_rows(rows, offsets), dropped_empty=dropped)
 
     def _check_contradictions(self) -> None:
         """Refuse two decisions on the same time."""
@@ -270,6 +268,28 @@ class Scores:
                     problems.add(f"utterance {utterance!r}: two decisions on the time from {seconds_text(starts[row])}")
                 until[value] = max(until[value], ends[row])
         problems.raise_if_any("decide every instant once")
+
+
+def score_times(scores: Scores) -> tuple[Int64, Int64]:
+    """Return where every score starts and ends, in ns (rule 8 of ``docs/rules.md``)."""
+    if scores.starts is not None and scores.ends is not None:
+        return scores.starts, scores.ends
+    if scores.hops is None or scores.origins is None:
+        raise TypeError("scores have neither frames nor ranges")
+    frames = np.diff(scores.offsets)
+    k = np.arange(scores.values.size) - np.repeat(scores.offsets[:-1], frames)
+    if scores.window is None and frames.size and (scores.hops == scores.hops[0]).all():
+        ns = duration_ns(float(scores.hops[0]), "hop")
+        if whole_ns(scores.hops[:1], (int(frames.max()) + 1) * ns):
+            k *= ns
+            starts = k + np.repeat(scores.origins, frames) if scores.origins.any() else k
+            return starts, starts + ns
+    hops, origins = np.repeat(scores.hops, frames), np.repeat(scores.origins, frames)
+    starts = origins + grid_edges(k, hops)
+    ends = origins + grid_edges(k + 1, hops)
+    if scores.window is not None:
+        ends = np.where(hops == scores.window, ends, starts + duration_ns(scores.window, "window"))
+    return starts, ends
 
 
 def _decision(label: str, utterance: str) -> float:

@@ -27,7 +27,7 @@ from spoofspan.evaluation.evaluate import threshold_of_decisions
 from spoofspan.evaluation.measurement import Measure, Measurement
 from spoofspan.evaluation.plan import Plan, plan_measure
 from spoofspan.evaluation.signature import Inputs, Signature
-from spoofspan.mass.ranges import LaidOver
+from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.operating_point import OperatingPoint
@@ -207,7 +207,7 @@ class _Whole:
             raise UsageError(f"breakdowns are in seconds, so the measure is one of ranges, not {measure}")
         self.inputs = Inputs(references, scores)
         self.plan = _plan(parsed, scores, arguments)
-        self.laid = LaidOver.of(references, scores, self.plan.rules)
+        self.laid = Overlay.of(references, scores, self.plan.rules)
         self.mass, _ = self.laid.mass()
         self.measured = self._measured(
             self.plan, self.laid, self.mass, self.plan.signer(self.inputs, self.mass.utterances)
@@ -223,7 +223,7 @@ class _Whole:
         self.by_utterance: Int64 = self.errors.false_positive + self.errors.false_negative
         self.error = int(self.by_utterance.sum())
 
-    def errors_of(self, laid: LaidOver) -> UtteranceErrors:
+    def errors_of(self, laid: Overlay) -> UtteranceErrors:
         """The errors at the threshold of the whole corpus."""
         return errors_of(laid, self.point.threshold, self.point.everything)
 
@@ -243,7 +243,7 @@ class _Whole:
             reason,
         )
 
-    def without(self, ranges: npt.NDArray[np.bool_]) -> tuple[LaidOver, Signer]:
+    def without(self, ranges: npt.NDArray[np.bool_]) -> tuple[Overlay, Signer]:
         """The corpus without some of the ranges, and what signs its value."""
         references = self.inputs.references
         utterance = self._utterance_of_ranges
@@ -261,14 +261,14 @@ class _Whole:
         of_utterance = np.array([place.get(utt, -1) for utt in references.utterances], np.int64)
         return of_utterance[utterance_of_rows(references.offsets)]
 
-    def try_on(self, laid: LaidOver, signer: Signer) -> tuple[Measurement | None, str]:
+    def try_on(self, laid: Overlay, signer: Signer) -> tuple[Measurement | None, str]:
         """Measure a part of the corpus; or say why it has no value."""
         try:
             return self._measured(self.plan, laid, laid.mass()[0], signer), ""
         except UndefinedMeasureError as error:
             return None, str(error).partition(";")[0]
 
-    def _measured(self, plan: Plan, laid: LaidOver, mass: ScoreMass, signer: Signer) -> Measurement:
+    def _measured(self, plan: Plan, laid: Overlay, mass: ScoreMass, signer: Signer) -> Measurement:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # small groups have wide gaps
             return plan.measured(

@@ -13,7 +13,7 @@ from spoofspan.data.references import LABELS, References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import milliseconds
-from spoofspan.mass.labelling import label_references
+from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.ranges import overlay_with
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from spoofspan.evaluation.measurement import (
 )
 from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, Undefined, plan_measure, point_rules, spelled_rules
 from spoofspan.evaluation.signature import Inputs, sign
-from spoofspan.mass.labelling import label_references
+from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.points import Grid, check_resolution, point_mass_with
-from spoofspan.mass.ranges import lay_over, overlay_with
+from spoofspan.mass.ranges import overlay_block, overlay_with
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
 from spoofspan.measures.catalogue import BASIS as EVENT
@@ -175,7 +175,7 @@ def _measure(
 
 def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: Resampling) -> Measurement:
     """A measurement of a mass with its interval."""
-    from spoofspan.uncertainty.cluster_bootstrap import interval_of_system
+    from spoofspan.uncertainty.intervals import interval_of_system
     from spoofspan.uncertainty.measured_system import MeasuredSystem
 
     return replace(found, interval=interval_of_system(MeasuredSystem(plan, mass, found.value), resampling))
@@ -442,7 +442,7 @@ def best_possible(
         raise UndefinedMeasureError("no utterance has any time to measure")
     labelling = labelling.take(some)
     grid = Grid.over(labelling.extents, hop, "use")
-    _, laid = lay_over(labelling, grid.runs(), 0, some.size)
+    _, laid = overlay_block(labelling, grid.runs(), 0, some.size)
     shares = laid.bona_fide / np.maximum(laid.bona_fide + laid.spoof, 1)
     perfect = Scores.from_columns(labelling.utterances, offsets_of(grid.counts), shares, hop=hop, higher="bonafide")
     measured = range_eer(

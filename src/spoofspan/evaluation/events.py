@@ -33,7 +33,7 @@ from spoofspan.evaluation.measurement import (
 )
 from spoofspan.evaluation.plan import spelled_rules
 from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes, utterances_hash
-from spoofspan.mass.ranges import overlay_part, undecided_time
+from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.events.average_precision import VARIANTS, Contest, Variant, exact_iou
 from spoofspan.measures.events.proposals_from_scores import Making, proposals_from_runs, refuse_smoothing_ranges
 from spoofspan.measures.events.scores import (
@@ -256,8 +256,8 @@ class EventEvaluation:
         if self.making.smoothing is not None:
             refuse_smoothing_ranges(scores)
         point, source = self._threshold(scores)
-        labelling, runs, touched = overlay_part(self.references, scores, rules)
-        undecided_time(labelling, runs, rules, touched)
+        overlay = Overlay.of(self.references, scores, rules)
+        labelling, runs, (_, touched) = overlay.labelling, overlay.runs, overlay.undecided()
         proposals = proposals_from_runs(
             labelling.utterances, runs, point.threshold, self.making, everything=point.everything
         )
@@ -267,7 +267,7 @@ class EventEvaluation:
         references = replace(self._snapped(rules).take(some), durations=labelling.extents[known[some]])
         spelled = spelled_rules("range", rules, self.references.snap)
         how = f"proposals:{source},{self.making}"
-        return Prepared(EventSide(references, proposals), rules, spelled, how, point, tuple(touched))
+        return Prepared(EventSide(references, proposals), rules, spelled, how, point, touched)
 
     def _threshold(self, scores: Scores) -> tuple[OperatingPoint, str]:
         """Where proposals are made, and where that comes from."""

@@ -16,7 +16,8 @@ from spoofspan.base.columns import positions, sum_by_utterance, utterance_of_row
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import Int64, exact_sum
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.mass.labelling import IGNORED, Labelling, fill_as_written, overwrite_with
+from spoofspan.mass.label_rules import fill_as_written
+from spoofspan.mass.labelling import IGNORED, Labelling, cut_at_both
 
 NAMES = ("bona fide", "spoof", "non-speech", "no label")
 # Shifts are looked for up to half a second, in steps of a millisecond.
@@ -71,7 +72,7 @@ def diff_references(a: References, b: References) -> ReferenceDifference:
     first, second = a.take(both), b.take(where[both])
     extents = np.maximum(_ends(first), _ends(second))
     labelling_a, labelling_b = fill_as_written(first, extents), fill_as_written(second, extents)
-    cells, label_b = overwrite_with(labelling_a, labelling_b)
+    cells, label_b = cut_at_both(labelling_a, labelling_b)
     lengths = cells.ends - cells.starts
     time = tuple(tuple(exact_sum(lengths[(cells.labels == i) & (label_b == j)]) for j in _CODES) for i in _CODES)
     shift, support = _shift(labelling_a, labelling_b)

@@ -23,9 +23,8 @@ from spoofspan.base.columns import blocks, within_utterances
 from spoofspan.base.times import Float64, Int64, duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
-from spoofspan.data.scores import Scores
-from spoofspan.mass.labelling import merge_overlaps
-from spoofspan.mass.score_coverage import score_times
+from spoofspan.data.scores import Scores, score_times
+from spoofspan.mass.label_rules import merge_overlaps
 
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import UtteranceScores

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import NothingToMeasureError, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.progress import track
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched
@@ -30,11 +30,10 @@ from spoofspan.evaluation.signature import (
     utterances_hash,
 )
 from spoofspan.formats.text.protocol import Protocol
-from spoofspan.mass.labelling import label_references
 from spoofspan.mass.points import classes_of, labels_of
-from spoofspan.mass.ranges import drop_bona_fide_con, pair
+from spoofspan.mass.ranges import drop_empty, label_utterances
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.mass.utterances import WholeUtterances, utterance_mass
+from spoofspan.mass.utterances import UtterancePart, utterance_mass
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -115,18 +114,8 @@ def _mass_of_references(
     if rules.label == "rounded":
         raise UsageError("label='rounded' needs points of a resolution; utterances have label='any', or a fraction")
     touched: list[Touched] = []
-    references, scores = pair(references, scores, rules, touched)
-    labelling, label_touched = label_references(references, rules)
-    touched += label_touched
-    chosen = drop_bona_fide_con(labelling, rules, touched)
-    if chosen is not None:
-        labelling, scores = labelling.take(chosen), scores.take(chosen)
-    if not labelling.extents.all():
-        some = np.flatnonzero(labelling.extents)
-        if not some.size:
-            raise NothingToMeasureError("no utterance has any time to measure; check references and durations", touched)
-        labelling, scores = labelling.take(some), scores.take(some)
-    part = WholeUtterances(
+    labelling, scores = drop_empty(*label_utterances(references, scores, rules, touched), touched)
+    part = UtterancePart(
         scores.utterances,
         scores.values if scores.higher == "bonafide" else -scores.values,
         classes_of(*labels_of(labelling.time_of(BONA_FIDE), labelling.time_of(SPOOF), rules)),

@@ -16,20 +16,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from spoofspan.base.columns import blocks, first_rows, offsets_of, utterance_of_rows
+from spoofspan.base.columns import (
+    Flags,
+    block_rows,
+    blocks,
+    ends_before,
+    first_rows,
+    has_rows,
+    last_rows,
+    offsets_of,
+    sum_by_utterance,
+    utterance_of_rows,
+)
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Int64, duration_ns, edges_before, grid_edges, whole_ns
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.data.scores import Scores, Values
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
-from spoofspan.mass.ranges import lay_over, overlay_part, undecided_time
-from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, combine_weights
+from spoofspan.mass.mass_block import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, UtteranceBlock
+from spoofspan.mass.ranges import Overlay, TimedPart, overlay_block
+from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_runs import FrameBlock, FrameRuns, RangeBlock, RunBlock, RunBlocks, ScoreRuns
 
 
@@ -99,7 +109,7 @@ class _GridRuns:
     grid: Grid
 
     def block(self, first: int, last: int) -> RunBlock:
-        offsets = self.grid.offsets[first : last + 1] - self.grid.offsets[first]
+        _, offsets = block_rows(self.grid.offsets, first, last)
         utterance = utterance_of_rows(offsets)
         starts, ends = self.grid.edges(first + utterance, np.arange(utterance.size) - offsets[utterance])
         return RangeBlock(offsets, _no_values(utterance.size), starts, ends)
@@ -110,47 +120,34 @@ FEW_STEPS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class PointOverlay:
-    """The point-based part of a mass."""
+class PointPart(TimedPart):
+    """The point-based part of a mass: each point counts one."""
 
-    labelling: Labelling
-    runs: ScoreRuns
     grid: Grid
     rules: Rules
-    weights: Int64 | None = None
 
     @property
-    def utterances(self) -> tuple[str, ...]:
-        """Its utterances."""
-        return self.labelling.utterances
+    def largest(self) -> int:
+        """The most points of one utterance."""
+        return int(self.grid.counts.max())
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of its scores."""
-        return self.runs.values.dtype
-
-    def take(self, chosen: Int64) -> PointOverlay:
+    def take(self, chosen: Int64) -> PointPart:
         """Keep chosen utterances."""
-        return PointOverlay(
-            self.labelling.take(chosen),
-            self.runs.take(chosen),
-            self.grid.take(chosen),
-            self.rules,
-            None if self.weights is None else self.weights[chosen],
-        )
+        return replace(super().take(chosen), grid=self.grid.take(chosen))
 
-    def weigh(self, weights: Int64) -> PointOverlay:
-        """Count each utterance so many times."""
-        return replace(self, weights=combine_weights(self.weights, weights, int(self.grid.counts.max())))
-
-    def blocks(self) -> Iterator[MassBlock]:
-        """Label and score the points block by block."""
-        points = self.grid.counts
+    def utterance_blocks(self) -> Iterator[UtteranceBlock]:
+        """Label and score the points block by block; each is known to belong to an utterance."""
         for first, last, scores, scored, classes in self.labelled_points():
-            weights = None if self.weights is None else np.repeat(self.weights[first:last], points[first:last])
-            yield _block(scores, scored, classes, weights)
+            _, offsets = block_rows(self.grid.offsets, first, last)
+            weights = 1 if self.weights is None else np.repeat(self.weights[first:last], np.diff(offsets))
+            undecided = [np.zeros(last - first, np.int64)] * 2
+            if scored is not None:
+                unscored = MassBlock(scores, np.where(scored, np.int8(IGNORED), classes), weights)
+                undecided = [sum_by_utterance(column, offsets) for column in (unscored.bona_fide, unscored.spoof)]
+                classes = np.where(scored, classes, np.int8(IGNORED))
+            yield UtteranceBlock(first, last, offsets, MassBlock(scores, classes, weights), *undecided)
 
-    def labelled_points(self) -> Iterator[tuple[int, int, Values, npt.NDArray[np.bool_] | None, Labels]]:
+    def labelled_points(self) -> Iterator[tuple[int, int, Values, Flags | None, Labels]]:
         """For blocks of utterances: the first, the last + 1, and of every point score, whether it has one, class."""
         points = self.grid.counts
         rows = np.maximum(points, np.diff(self.runs.offsets))
@@ -158,12 +155,9 @@ class PointOverlay:
         # both the time to lay over and the weighted points must fit into int64
         heavy = points if self.weights is None else points * self.weights
         for first, last in blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK):
-            _, laid = lay_over(self.labelling, point_runs, first, last)
+            _, laid = overlay_block(self.labelling, point_runs, first, last)
             classes = _classes_of_block(self.labelling, self.grid, self.rules, first, last, laid)
-            yield first, last, *self._scores(first, last), classes
-
-    def _scores(self, first: int, last: int) -> tuple[Values, npt.NDArray[np.bool_] | None]:
-        return point_scores(self.runs.block(first, last), self.grid, first, last)
+            yield first, last, *point_scores(self.runs.block(first, last), self.grid, first, last), classes
 
     def sample(self, size: int) -> Columns:
         """About ``size`` points; labels are computed in doubles."""
@@ -187,21 +181,19 @@ class PointOverlay:
 
         rules = replace(self.rules, label="majority") if self.rules.label == "rounded" else self.rules
         bona_fide, spoof = labels_of(time_of(BONA_FIDE), time_of(SPOOF), rules)
-        runs = self.runs
-        block = replace(runs, higher="bonafide").block(0, len(self.utterances))  # type: ignore[type-var]
+        block = replace(self.runs, higher="bonafide").block(0, len(self.utterances))
         first, last, scored = _rows_under(block, utterance, starts, ends)
-        sign = 1 if runs.higher == "bonafide" else -1
+        sign = 1 if self.runs.higher == "bonafide" else -1
         scores = _lowest(_Signed(block.values, sign), first, last)
-        weights = None if self.weights is None else self.weights[utterance]
-        sampled = _block(scores, scored, classes_of(bona_fide, spoof), weights)
-        return sampled.scores, sampled.bona_fide, sampled.spoof
+        weight: Int64 = scored * (np.int64(1) if self.weights is None else self.weights[utterance])
+        return scores, bona_fide * weight, spoof * weight
 
 
 def point_classes(labelling: Labelling, grid: Grid, rules: Rules) -> Iterator[Labels]:
     """The classes of all points of a labelling, some utterances at a time, whatever their scores are."""
     runs = grid.runs()
     for first, last in blocks(grid.counts, labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
-        _, laid = lay_over(labelling, runs, first, last)
+        _, laid = overlay_block(labelling, runs, first, last)
         yield _classes_of_block(labelling, grid, rules, first, last, laid)
 
 
@@ -223,26 +215,6 @@ class _Signed:
         return chosen if self.sign == 1 else -chosen
 
 
-def _block(
-    scores: Values,
-    scored: npt.NDArray[np.bool_] | None,
-    classes: Labels,
-    weights: Int64 | None,
-) -> MassBlock:
-    block = MassBlock(scores, classes, 1 if weights is None else weights)
-    if scored is None:
-        return block
-    undecided = block.sums(~scored)
-    amounts = block.amounts if isinstance(block.amounts, int) else block.amounts[scored]
-    return MassBlock(
-        scores[scored],
-        classes[scored],
-        amounts,
-        undecided_bona_fide=undecided[0],
-        undecided_spoof=undecided[1],
-    )
-
-
 def _classes(laid: MassBlock, rules: Rules) -> Labels:
     """Rule 18 for a block of points: those of one class keep it, only the others have to be looked at."""
     mixed = np.zeros(laid.classes.size, bool)
@@ -253,14 +225,14 @@ def _classes(laid: MassBlock, rules: Rules) -> Labels:
     return classes
 
 
-def classes_of(bona_fide: npt.NDArray[np.bool_], spoof: npt.NDArray[np.bool_]) -> Labels:
+def classes_of(bona_fide: Flags, spoof: Flags) -> Labels:
     """The class of each point, given which are bona fide and which are spoof."""
     classes = np.full(bona_fide.size, IGNORED, np.int8)
     classes[bona_fide], classes[spoof] = BONA_FIDE, SPOOF
     return classes
 
 
-def labels_of(bona_fide: Int64, spoof: Int64, rules: Rules) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def labels_of(bona_fide: Int64, spoof: Int64, rules: Rules) -> tuple[Flags, Flags]:
     """Rule 18: which points are bona fide, which are spoof, given the time of both classes in each."""
     if rules.label == "any":
         is_spoof = spoof > 0
@@ -273,13 +245,10 @@ def labels_of(bona_fide: Int64, spoof: Int64, rules: Rules) -> tuple[npt.NDArray
     return np.asarray(labelled > 0, bool) & ~is_spoof, is_spoof
 
 
-def _rounded_labels(
-    labelling: Labelling, grid: Grid, first: int, last: int, labelled: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def _rounded_labels(labelling: Labelling, grid: Grid, first: int, last: int, labelled: Flags) -> tuple[Flags, Flags]:
     """Rule 18, ``rounded``: edges between labels go to the nearest edge of the grid, half to even."""
     spacing = duration_ns(grid.resolution, "resolution")
-    here = slice(int(labelling.offsets[first]), int(labelling.offsets[last]))
-    offsets = labelling.offsets[first : last + 1] - labelling.offsets[first]
+    here, offsets = block_rows(labelling.offsets, first, last)
     utterance = utterance_of_rows(offsets)
     points = grid.counts[first:last]
     whole, rest = np.divmod(labelling.ends[here], spacing)
@@ -299,9 +268,9 @@ def _rounded_labels(
     return labelled & (labels == BONA_FIDE), labelled & (labels == SPOOF)
 
 
-def point_scores(block: RunBlock, grid: Grid, first: int, last: int) -> tuple[Values, npt.NDArray[np.bool_] | None]:
+def point_scores(block: RunBlock, grid: Grid, first: int, last: int) -> tuple[Values, Flags | None]:
     """Rule 19: the score of every point of a block, and which points have one (None: all)."""
-    offsets = grid.offsets[first : last + 1] - grid.offsets[first]
+    _, offsets = block_rows(grid.offsets, first, last)
     frames = _gapless_frames(block, grid.extents[first:last])
     if frames is not None and grid.is_whole and (frames.hops == duration_ns(grid.resolution, "resolution")).all():
         return block.values[_frames_of_points(frames, offsets)], None
@@ -341,13 +310,11 @@ def _rows_from_table(block: FrameBlock, grid: Grid, offsets: Int64, utterance: I
     return np.minimum(base + low[k], final), np.minimum(base + high[k], final)
 
 
-def _rows_under(
-    block: RunBlock, utterance: Int64, starts: Int64, ends: Int64
-) -> tuple[Int64, Int64, npt.NDArray[np.bool_]]:
+def _rows_under(block: RunBlock, utterance: Int64, starts: Int64, ends: Int64) -> tuple[Int64, Int64, Flags]:
     """First and last row of the runs that each range of time overlaps, and whether there are any."""
     first = np.maximum(block.rows_before(utterance, starts + 1) - 1, 0)
     last = block.rows_before(utterance, ends) - 1
-    some = (block.offsets[1:] > block.offsets[:-1])[utterance]
+    some = has_rows(block.offsets)[utterance]
     # the run that starts at or before the range may have ended before it
     over = np.zeros(utterance.size, bool)
     over[some] = block.ends(utterance[some], first[some]) <= starts[some]
@@ -377,14 +344,14 @@ def point_mass_with(
 ) -> tuple[ScoreMass, tuple[Touched, ...]]:
     """Lay references and scores over each other point by point, under the given rules."""
     resolution = check_resolution(resolution)
-    labelling, runs, touched = overlay_part(references, scores, rules)
-    undecided_time(labelling, runs, rules, touched)
+    overlay = Overlay.of(references, scores, rules)
+    labelling, runs, (_, touched) = overlay.labelling, overlay.runs, overlay.undecided()
     if rules.uncovered == "ignore":
         labelling = _ignore_uncovered(labelling, runs)
     grid = Grid.over(labelling.extents, resolution, rules.last_point)
-    part = PointOverlay(labelling, runs, grid, rules)
+    part = PointPart(labelling, runs, grid, rules)
     basis = f"{resolution!r} s points, {rules.spelled('point')}"
-    return ScoreMass((part,), scores.higher, "points", rules.uncovered, basis), tuple(touched)
+    return ScoreMass((part,), scores.higher, "points", rules.uncovered, basis), touched
 
 
 def _ignore_uncovered(labelling: Labelling, runs: ScoreRuns) -> Labelling:
@@ -392,12 +359,9 @@ def _ignore_uncovered(labelling: Labelling, runs: ScoreRuns) -> Labelling:
     utterance, starts, ends = runs.cover()
     count = labelling.extents.size
     offsets = offsets_of(np.bincount(utterance, minlength=count))
-    before = np.zeros_like(starts)
-    before[1:] = ends[:-1]
-    before[first_rows(offsets)] = 0
+    before = ends_before(ends, offsets)
     reach = np.zeros(count, np.int64)
-    filled = offsets[1:] > offsets[:-1]
-    reach[filled] = ends[offsets[1:][filled] - 1]
+    reach[has_rows(offsets)] = ends[last_rows(offsets)]
     return overwrite(
         labelling,
         np.concatenate((utterance, np.arange(count))),

@@ -1,4 +1,4 @@
-"""Overlay: lay a labelling and score runs over each other.
+"""Overlay of a labelling and score runs: the time of each class under each score.
 
 For any number of utterances at once: *every score run first belongs, whole, to the label under its first instant; then
 each edge of the reference inside a run hands the rest of that run from the label before the edge to the label after
@@ -9,54 +9,101 @@ it.* ::
     first         | bona fide: a b | spoof: c d    |
     the edge      b: its rest goes from bona fide to spoof
 
-Only edges cost anything; there are 30 times fewer of them than frames.
-
-Which utterances are measured (rules 14 and 15 of ``docs/rules.md``).
+Only edges cost anything; there are 30 times fewer of them than frames. Which utterances are measured (rules 14 and 15
+of ``docs/rules.md``) is decided here too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from spoofspan.base.columns import blocks, first_rows, positions, sum_by_utterance, utterance_of_rows, within_utterances
-from spoofspan.base.errors import NothingToMeasureError, Problems
+from spoofspan.base.columns import (
+    block_rows,
+    blocks,
+    first_rows,
+    positions,
+    sum_by_utterance,
+    utterance_of_rows,
+    within_utterances,
+)
+from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
 from spoofspan.base.times import Int64, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores
-from spoofspan.mass.labelling import IGNORED, Labelling, label_references, overwrite
-from spoofspan.mass.score_coverage import prepare_scores
-from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, combine_weights
+from spoofspan.mass.label_rules import label_references
+from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
+from spoofspan.mass.mass_block import (
+    NS_PER_BLOCK,
+    ROWS_PER_BLOCK,
+    Columns,
+    MassBlock,
+    UtteranceBlock,
+    combine_weights,
+)
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import RunBlock, RunBlocks, ScoreRuns, bona_fide_polarity
 
 
-class OfUtterances(Protocol):
-    """What belongs to utterances: scores in time, or of whole utterances."""
-
-    @property
-    def utterances(self) -> tuple[str, ...]:
-        """Its utterances."""
-        ...
-
-    def __len__(self) -> int: ...
+class UtteranceData(Protocol):
+    """Something of each utterance: scores in time, score runs, or scores of whole utterances."""
 
     def take(self: Side, chosen: Int64) -> Side:
         """Keep chosen utterances, in that order."""
         ...
 
 
-Side = TypeVar("Side", bound=OfUtterances)
+class NamedUtterances(UtteranceData, Protocol):
+    """The same with the ids of the utterances."""
+
+    @property
+    def utterances(self) -> tuple[str, ...]:
+        """Its utterances."""
+        ...
 
 
-def pair(references: References, scores: Side, rules: Rules, touched: list[Touched]) -> tuple[References, Side]:
+Side = TypeVar("Side", bound=UtteranceData)
+Named = TypeVar("Named", bound=NamedUtterances)
+Part = TypeVar("Part", bound="TimedPart")
+
+
+def label_utterances(
+    references: References, scores: Named, rules: Rules, touched: list[Touched]
+) -> tuple[Labelling, Named]:
+    """Label the utterances that count (rules 1 to 7, 14 and 15); both sides come out in the order of the scores."""
+    references, scores = pair(references, scores, rules, touched)
+    labelling, label_touched = label_references(references, rules)
+    touched += label_touched
+    if rules.utterances == "drop-bonafide-CON":
+        named = np.fromiter((utt.startswith("CON") for utt in labelling.utterances), bool, len(labelling.utterances))
+        dropped = named & (labelling.time_of(SPOOF) == 0)
+        note_touched(touched, "utterances", rules.utterances, np.where(dropped, labelling.extents, 0))
+        if dropped.all():
+            raise NothingToMeasureError("utterances='drop-bonafide-CON' leaves no utterance to measure", touched)
+        labelling, scores = labelling.take(np.flatnonzero(~dropped)), scores.take(np.flatnonzero(~dropped))
+    return labelling, scores
+
+
+def drop_empty(labelling: Labelling, side: Side, touched: list[Touched]) -> tuple[Labelling, Side]:
+    """Leave out utterances without any time."""
+    if labelling.extents.all():
+        return labelling, side
+    some = np.flatnonzero(labelling.extents)
+    if not some.size:
+        raise NothingToMeasureError("no utterance has any time to measure; check references and durations", touched)
+    return labelling.take(some), side.take(some)
+
+
+def pair(references: References, scores: Named, rules: Rules, touched: list[Touched]) -> tuple[References, Named]:
     """Rule 14: bring both sides to the order of the scores, with the utterances that both have."""
     where = positions(scores.utterances, references.utterances)
     both = np.flatnonzero(where >= 0)
-    if both.size == len(scores) == len(references):
+    if both.size == where.size == len(references):
         order = where if (where != np.arange(where.size)).any() else None
         return references if order is None else references.take(order), scores
     known = {references.utterances[i] for i in where[both]}
@@ -73,27 +120,13 @@ def pair(references: References, scores: Side, rules: Rules, touched: list[Touch
     return references.take(where[both]), scores.take(both)
 
 
-def drop_bona_fide_con(labelling: Labelling, rules: Rules, touched: list[Touched]) -> Int64 | None:
-    """Rule 15: the utterances that count; None if all do."""
-    if rules.utterances == "all":
-        return None
-    named = np.fromiter((utt.startswith("CON") for utt in labelling.utterances), bool, len(labelling.utterances))
-    dropped = named & (labelling.time_of(SPOOF) == 0)
-    note_touched(touched, "utterances", rules.utterances, np.where(dropped, labelling.extents, 0))
-    if dropped.all():
-        raise NothingToMeasureError("utterances='drop-bonafide-CON' leaves no utterance to measure", touched)
-    return np.flatnonzero(~dropped)
-
-
 @dataclass(frozen=True, eq=False)
-class Overlay:
-    """The range-based part of a mass: a labelling and score runs of the same utterances in the same order."""
+class TimedPart:
+    """A part of a mass that is made of a labelling and score runs of the same utterances in the same order."""
 
     labelling: Labelling
     runs: ScoreRuns
-    undecided_bona_fide: Int64
-    undecided_spoof: Int64
-    weights: Int64 | None = None
+    weights: Int64 | None = field(default=None, kw_only=True)  # how often each utterance counts; None: once
 
     @property
     def utterances(self) -> tuple[str, ...]:
@@ -105,40 +138,56 @@ class Overlay:
         """The type of its scores."""
         return self.runs.values.dtype
 
-    def take(self, chosen: Int64) -> Overlay:
-        """Keep chosen utterances."""
-        return Overlay(
-            self.labelling.take(chosen),
-            self.runs.take(chosen),
-            self.undecided_bona_fide[chosen],
-            self.undecided_spoof[chosen],
-            None if self.weights is None else self.weights[chosen],
-        )
+    @property
+    def largest(self) -> int:
+        """The most that one utterance counts, unweighted."""
+        return int(self.labelling.extents.max())
 
-    def weigh(self, weights: Int64) -> Overlay:
-        """Count each utterance so many times."""
-        longest = int(self.labelling.extents.max())
-        return replace(self, weights=combine_weights(self.weights, weights, longest))
+    def take(self: Part, chosen: Int64) -> Part:
+        """Keep chosen utterances."""
+        weights = None if self.weights is None else self.weights[chosen]
+        return replace(self, labelling=self.labelling.take(chosen), runs=self.runs.take(chosen), weights=weights)
+
+    def weigh(self: Part, weights: Int64) -> Part:
+        """Count each utterance ``weights`` times."""
+        return replace(self, weights=combine_weights(self.weights, weights, self.largest))
+
+    def utterance_blocks(self) -> Iterator[UtteranceBlock]:
+        """Compute it block by block; each row is known to belong to an utterance."""
+        raise NotImplementedError
 
     def blocks(self) -> Iterator[MassBlock]:
-        """Lay over block by block."""
+        """Compute it block by block."""
+        for block in self.utterance_blocks():
+            undecided = int(block.undecided_bona_fide.sum()), int(block.undecided_spoof.sum())
+            yield replace(block.mass, undecided_bona_fide=undecided[0], undecided_spoof=undecided[1])
+
+
+@dataclass(frozen=True, eq=False)
+class RangePart(TimedPart):
+    """The range-based part of a mass, in ns."""
+
+    undecided_bona_fide: Int64  # of each utterance: time under no score
+    undecided_spoof: Int64
+
+    def take(self, chosen: Int64) -> RangePart:
+        """Keep chosen utterances."""
+        undecided = self.undecided_bona_fide[chosen], self.undecided_spoof[chosen]
+        return replace(super().take(chosen), undecided_bona_fide=undecided[0], undecided_spoof=undecided[1])
+
+    def utterance_blocks(self) -> Iterator[UtteranceBlock]:
+        """Lay labels and scores over each other block by block; each row is known to belong to an utterance."""
         weights = self.weights
         rows = np.diff(self.runs.offsets)
         time = self.labelling.extents if weights is None else self.labelling.extents * weights
         for first, last in blocks(rows, time, ROWS_PER_BLOCK, NS_PER_BLOCK):
             here = slice(first, last)
-            _, block = lay_over(self.labelling, self.runs, first, last)
+            runs, block = overlay_block(self.labelling, self.runs, first, last)
             undecided = self.undecided_bona_fide[here], self.undecided_spoof[here]
             if weights is not None:
-                by_row = np.repeat(weights[here], rows[here])
-                block = replace(
-                    block,
-                    amounts=block.amounts * by_row,
-                    more_bona_fide=block.more_bona_fide * by_row[block.rows],
-                    more_spoof=block.more_spoof * by_row[block.rows],
-                )
+                block = block.weigh(np.repeat(weights[here], rows[here]))
                 undecided = undecided[0] * weights[here], undecided[1] * weights[here]
-            yield replace(block, undecided_bona_fide=int(undecided[0].sum()), undecided_spoof=int(undecided[1].sum()))
+            yield UtteranceBlock(first, last, runs.offsets, block, *undecided)
 
     def sample(self, size: int) -> Columns:
         """About ``size`` rows; each counts whole for the label under its middle."""
@@ -160,11 +209,10 @@ class Overlay:
         return bona_fide_polarity(scores, self.runs.higher), (label == BONA_FIDE) * weight, (label == SPOOF) * weight
 
 
-def lay_over(labelling: Labelling, runs: RunBlocks, first: int, last: int) -> tuple[RunBlock, MassBlock]:
+def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) -> tuple[RunBlock, MassBlock]:
     """Return the score runs of utterances first to last - 1, and the time of both classes under each."""
     block = runs.block(first, last)
-    here = slice(int(labelling.offsets[first]), int(labelling.offsets[last]))
-    offsets = labelling.offsets[first : last + 1] - labelling.offsets[first]
+    here, offsets = block_rows(labelling.offsets, first, last)
     edges, labels = labelling.ends[here], labelling.labels[here]
     utterance = utterance_of_rows(offsets)
 
@@ -195,28 +243,9 @@ def lay_over(labelling: Labelling, runs: RunBlocks, first: int, last: int) -> tu
     return block, MassBlock(block.values, classes, durations, np.concatenate((odd, row)), more[0], more[1])
 
 
-def overlay_part(references: References, scores: Scores, rules: Rules) -> tuple[Labelling, ScoreRuns, list[Touched]]:
-    """Pair the utterances and apply every rule to both sides."""
-    touched: list[Touched] = []
-    references, scores = pair(references, scores, rules, touched)
-    labelling, label_touched = label_references(references, rules)
-    touched += label_touched
-    chosen = drop_bona_fide_con(labelling, rules, touched)
-    if chosen is not None:
-        labelling, scores = labelling.take(chosen), scores.take(chosen)
-    runs, score_touched = prepare_scores(scores, labelling, rules)
-    touched += score_touched
-    if not labelling.extents.all():
-        some = np.flatnonzero(labelling.extents)
-        if not some.size:
-            raise NothingToMeasureError("no utterance has any time to measure; check references and durations", touched)
-        labelling, runs = labelling.take(some), runs.take(some)
-    return labelling, runs, touched
-
-
 @dataclass(frozen=True, eq=False)
-class LaidOver:
-    """References and scores under rules that have all been applied."""
+class Overlay:
+    """References and scores under rules that have all been applied, in the order of the scores."""
 
     labelling: Labelling
     runs: ScoreRuns
@@ -224,69 +253,61 @@ class LaidOver:
     touched: tuple[Touched, ...]  # by the rules of the references and the scores
 
     @classmethod
-    def of(cls, references: References, scores: Scores, rules: Rules) -> LaidOver:
-        """Apply every rule."""
-        labelling, runs, touched = overlay_part(references, scores, rules)
+    def of(cls, references: References, scores: Scores, rules: Rules) -> Overlay:
+        """Pair the utterances and apply every rule to both sides."""
+        touched: list[Touched] = []
+        labelling, scores = label_utterances(references, scores, rules, touched)
+        runs, score_touched = prepare_scores(scores, labelling.extents, rules)
+        touched += score_touched
+        labelling, runs = drop_empty(labelling, runs, touched)
         return cls(labelling, runs, rules, tuple(touched))
 
-    def without(self, utterance: Int64, starts: Int64, ends: Int64) -> LaidOver:
-        """Leave some ranges out of account (their utterances counted as in the labelling)."""
+    def without(self, utterance: Int64, starts: Int64, ends: Int64) -> Overlay:
+        """Ignore the time in some ranges (``utterance``: their positions in the labelling)."""
         return replace(self, labelling=overwrite(self.labelling, utterance, starts, ends, IGNORED))
 
-    def take(self, chosen: Int64) -> LaidOver:
+    def take(self, chosen: Int64) -> Overlay:
         """Keep chosen utterances, in that order."""
         return replace(self, labelling=self.labelling.take(chosen), runs=self.runs.take(chosen), touched=())
 
     def undecided(self) -> tuple[tuple[Int64, Int64], tuple[Touched, ...]]:
-        """The bona fide and the spoofed time under no score, and what all rules touched."""
+        """Rule 13: the bona fide and the spoofed time of each utterance under no score, and what all rules touched."""
+        labelling = self.labelling
+        bona_fide, spoof = np.zeros((2, labelling.extents.size), np.int64)
+        missing = np.flatnonzero(self.runs.covered() < labelling.extents)
+        if not missing.size:
+            return (bona_fide, spoof), self.touched
+        few = self.take(missing)
+        for first, last in blocks(np.diff(few.runs.offsets), few.labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
+            runs, block = overlay_block(few.labelling, few.runs, first, last)
+            for column, label, scored in ((bona_fide, BONA_FIDE, block.bona_fide), (spoof, SPOOF, block.spoof)):
+                whole = few.labelling.time_of(label)[first:last]
+                column[missing[first:last]] = whole - sum_by_utterance(scored, runs.offsets)
+        undecided = bona_fide + spoof
+        if self.rules.uncovered in ("error", "hold"):  # after holding, only utterances without any score are left
+            refuse(
+                np.flatnonzero(undecided),
+                lambda i: (
+                    f"utterance {labelling.utterances[i]!r}: {seconds_text(undecided[i])} of "
+                    f"{seconds_text(labelling.extents[i])} have no score"
+                ),
+                "check hop and durations, or state what that time counts as with uncovered='hold' (needs at least one "
+                "score), 'bonafide', 'spoof', 'ignore' or 'unanswered'",
+            )
         touched = list(self.touched)
-        return undecided_time(self.labelling, self.runs, self.rules, touched), tuple(touched)
+        note_touched(touched, "uncovered", self.rules.uncovered, undecided)
+        return (bona_fide, spoof), tuple(touched)
 
     def mass(self) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """How long each class lasted under each score, and what the rules touched."""
         undecided, touched = self.undecided()
         ignored = self.rules.uncovered == "ignore"
         counted = [np.zeros_like(column) if ignored else column for column in undecided]
-        part = Overlay(self.labelling, self.runs, *counted)
+        part = RangePart(self.labelling, self.runs, *counted)
         basis = f"ranges, {self.rules.spelled('range')}"
         return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, basis), touched
 
 
 def overlay_with(references: References, scores: Scores, rules: Rules) -> tuple[ScoreMass, tuple[Touched, ...]]:
-    """Lay references and scores over each other under the given rules."""
-    return LaidOver.of(references, scores, rules).mass()
-
-
-def undecided_time(labelling: Labelling, runs: ScoreRuns, rules: Rules, touched: list[Touched]) -> tuple[Int64, Int64]:
-    """Rule 13: the bona fide and the spoofed time of each utterance that lies under no score."""
-    bona_fide, spoof = np.zeros((2, labelling.extents.size), np.int64)
-    missing = np.flatnonzero(runs.covered() < labelling.extents)
-    if not missing.size:
-        return bona_fide, spoof
-    nothing = np.zeros(missing.size, np.int64)
-    few = Overlay(labelling.take(missing), runs.take(missing), nothing, nothing)
-    rows = np.diff(few.runs.offsets)
-    for first, last in blocks(rows, few.labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
-        block, laid = lay_over(few.labelling, few.runs, first, last)
-        under_scores = laid.bona_fide, laid.spoof
-        for column, label, decided in zip((bona_fide, spoof), (BONA_FIDE, SPOOF), under_scores, strict=True):
-            whole = few.labelling.time_of(label)[first:last]
-            column[missing[first:last]] = whole - sum_by_utterance(decided, block.offsets)
-    undecided = bona_fide + spoof
-    if rules.uncovered in ("error", "hold"):  # after holding, only utterances without any score are left
-        bad = np.flatnonzero(undecided)
-        problems = Problems()
-        problems.extend(
-            (
-                f"utterance {labelling.utterances[i]!r}: {seconds_text(int(undecided[i]))} of "
-                f"{seconds_text(int(labelling.extents[i]))} have no score"
-                for i in bad
-            ),
-            bad.size,
-        )
-        problems.raise_if_any(
-            "check hop and durations, or state what that time counts as with uncovered='hold' (needs at least one "
-            "score), 'bonafide', 'spoof', 'ignore' or 'unanswered'"
-        )
-    note_touched(touched, "uncovered", rules.uncovered, undecided)
-    return bona_fide, spoof
+    """Lay references and scores over each other under the given rules: the mass, and what the rules touched."""
+    return Overlay.of(references, scores, rules).mass()

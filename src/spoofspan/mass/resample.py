@@ -9,27 +9,22 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import blocks, utterance_of_rows
-from spoofspan.base.errors import Problems
+from spoofspan.base.errors import refuse
 from spoofspan.base.times import Int64, grid_edges
 from spoofspan.data.references import References, durations_of
 from spoofspan.data.rules import Rules
-from spoofspan.data.scores import Scores
-from spoofspan.mass.labelling import Labelling
+from spoofspan.data.scores import Scores, score_times
+from spoofspan.mass.mass_block import NS_PER_BLOCK, ROWS_PER_BLOCK
 from spoofspan.mass.points import Grid, check_resolution, point_scores
-from spoofspan.mass.score_coverage import prepare_scores, score_times
-from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK
+from spoofspan.mass.score_rules import prepare_scores
 
 
 def resample(scores: Scores, resolution: float, durations: Mapping[str, float] | References | None) -> Scores:
     """Re-sample scores to uniform frames; see :meth:`spoofspan.Scores.resample`."""
     resolution = check_resolution(resolution)
     extents = _last_ends(scores) if durations is None else durations_of(durations, scores.utterances)
-    empty = np.zeros(0, np.int64)
-    labelling = Labelling(
-        scores.utterances, extents, np.zeros(extents.size + 1, np.int64), empty, empty.astype(np.int8)
-    )
     rules = Rules(uncovered="unanswered", slack=0.0, overlong="cut")
-    runs, _ = prepare_scores(scores, labelling, rules)
+    runs, _ = prepare_scores(scores, extents, rules)
     utterance, _, ends = runs.cover()
     reach = np.zeros(extents.size, np.int64)
     np.maximum.at(reach, utterance, ends)
@@ -62,14 +57,9 @@ def _last_ends(scores: Scores) -> Int64:
 
 
 def _refuse_holes(scores: Scores, grid: Grid, first: int, missing: npt.NDArray[np.intp]) -> None:
-    rows = missing + int(grid.offsets[first])
-    utterance = np.searchsorted(grid.offsets, rows, side="right") - 1
-    problems = Problems()
-    problems.extend(
-        (
-            f"utterance {scores.utterances[u]!r} has no score for frame {row - grid.offsets[u]}"
-            for u, row in zip(utterance, rows, strict=True)
-        ),
-        rows.size,
-    )
-    problems.raise_if_any("scores with holes cannot become uniform frames; fill them first")
+    def describe(row: int) -> str:
+        utterance = int(np.searchsorted(grid.offsets, row, side="right")) - 1
+        return f"utterance {scores.utterances[utterance]!r} has no score for frame {row - grid.offsets[utterance]}"
+
+    remedy = "scores with holes cannot become uniform frames; fill them first"
+    refuse(missing + int(grid.offsets[first]), describe, remedy)

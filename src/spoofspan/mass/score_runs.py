@@ -7,7 +7,9 @@ Scores say what a system wrote; score runs are what lies inside [0, extent), in 
                     0                             extent
 
 Frames stay arithmetic (:class:`FrameRuns`: no array of times is ever made for 12 million of them); everything else
-becomes :class:`RangeRuns`. Both are read in blocks of consecutive utterances.
+becomes :class:`RangeRuns`. Both are read in blocks of consecutive utterances (:class:`FrameBlock`,
+:class:`RangeBlock`), whose rows and utterances are counted from the block's own first, and whose scores are in bona
+fide polarity.
 """
 
 from __future__ import annotations
@@ -18,81 +20,25 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import offsets_of, rows_of, sum_by_utterance, utterance_of_rows
+from spoofspan.base.columns import (
+    block_rows,
+    has_rows,
+    kept_offsets,
+    last_rows,
+    offsets_of,
+    rows_of,
+    sum_by_utterance,
+    utterance_of_rows,
+)
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Higher, Values
 
 
 class RunBlocks(Protocol):
-    """What it takes to be laid over a labelling."""
+    """Runs that an overlay reads: score runs, or points."""
 
     def block(self, first: int, last: int) -> RunBlock:
         """Return the runs of utterances first to last - 1."""
-        ...
-
-
-class ScoreRuns(RunBlocks, Protocol):
-    """What :mod:`spoofspan.mass` and :mod:`spoofspan.mass.points` need of score runs."""
-
-    @property
-    def offsets(self) -> Int64:
-        """Rows ``offsets[i]:offsets[i + 1]`` belong to utterance i."""
-        ...
-
-    @property
-    def values(self) -> Values:
-        """The scores as given."""
-        ...
-
-    @property
-    def higher(self) -> Higher:
-        """What high scores mean."""
-        ...
-
-    def take(self, chosen: Int64) -> ScoreRuns:
-        """Keep chosen utterances, in that order."""
-        ...
-
-    def spans(self, utterance: Int64, rows: Int64) -> tuple[Int64, Int64]:
-        """Where single runs start and end, near enough for a sample."""
-        ...
-
-    def covered(self) -> Int64:
-        """The time under a score in each utterance."""
-        ...
-
-    def cover(self) -> tuple[Int64, Int64, Int64]:
-        """The time under a score as (utterance, start, end) of ranges."""
-        ...
-
-
-class RunBlock(Protocol):
-    """Runs of a few consecutive utterances; rows and utterances are counted from the block's own first."""
-
-    @property
-    def offsets(self) -> Int64:
-        """Rows ``offsets[i]:offsets[i + 1]`` belong to utterance i."""
-        ...
-
-    @property
-    def values(self) -> Values:
-        """The scores in bona fide polarity."""
-        ...
-
-    def rows_before(self, utterance: Int64, times: Int64) -> Int64:
-        """Count the runs of an utterance that start before a time (not later than the extent)."""
-        ...
-
-    def ends(self, utterance: Int64, position: Int64) -> Int64:
-        """Where the runs at these positions in their utterances end."""
-        ...
-
-    def durations(self) -> tuple[Int64 | int, Int64, Int64]:
-        """How long each run lasts, or one duration for all; then the rows that differ from it, and by how much."""
-        ...
-
-    def rows_without_time(self) -> Int64:
-        """Rows that lie outside of the extent."""
         ...
 
 
@@ -115,16 +61,9 @@ class FrameRuns:
 
     def block(self, first: int, last: int) -> FrameBlock:
         """Return the runs of utterances first to last - 1."""
-        here = slice(first, last)
-        rows = slice(int(self.offsets[first]), int(self.offsets[last]))
-        return FrameBlock(
-            self.offsets[first : last + 1] - self.offsets[first],
-            bona_fide_polarity(self.values[rows], self.higher),
-            self.hops[here],
-            self.origins[here],
-            self.used[here],
-            self.last[here],
-        )
+        rows, offsets = block_rows(self.offsets, first, last)
+        columns = (column[first:last] for column in (self.hops, self.origins, self.used, self.last))
+        return FrameBlock(offsets, bona_fide_polarity(self.values[rows], self.higher), *columns)
 
     def take(self, chosen: Int64) -> FrameRuns:
         """Keep chosen utterances, in that order."""
@@ -201,13 +140,9 @@ class RangeRuns:
 
     def block(self, first: int, last: int) -> RangeBlock:
         """Return the runs of utterances first to last - 1."""
-        rows = slice(int(self.offsets[first]), int(self.offsets[last]))
-        return RangeBlock(
-            self.offsets[first : last + 1] - self.offsets[first],
-            bona_fide_polarity(self.values[rows], self.higher),
-            self.starts[rows],
-            self.ends[rows],
-        )
+        rows, offsets = block_rows(self.offsets, first, last)
+        values = bona_fide_polarity(self.values[rows], self.higher)
+        return RangeBlock(offsets, values, self.starts[rows], self.ends[rows])
 
     def take(self, chosen: Int64) -> RangeRuns:
         """Keep chosen utterances, in that order."""
@@ -235,8 +170,7 @@ class RangeBlock:
         self._starts, self._ends = starts, ends
         # One axis for all utterances of the block: each begins after the last end of the one before.
         reach = np.zeros(offsets.size, np.int64)
-        filled = offsets[1:] > offsets[:-1]
-        reach[1:][filled] = ends[offsets[1:][filled] - 1]
+        reach[1:][has_rows(offsets)] = ends[last_rows(offsets)]
         self._shift = np.cumsum(reach)[:-1]
         self._reach = reach[1:]
         self._axis = starts + np.repeat(self._shift, np.diff(offsets))
@@ -266,5 +200,9 @@ def keep_runs(runs: RangeRuns, keep: npt.NDArray[np.bool_]) -> RangeRuns:
     """Keep some of the runs."""
     if keep.all():
         return runs
-    kept_before = np.concatenate(([0], np.cumsum(keep)))
-    return RangeRuns(kept_before[runs.offsets], runs.values[keep], runs.higher, runs.starts[keep], runs.ends[keep])
+    offsets = kept_offsets(runs.offsets, keep)
+    return RangeRuns(offsets, runs.values[keep], runs.higher, runs.starts[keep], runs.ends[keep])
+
+
+ScoreRuns = FrameRuns | RangeRuns
+RunBlock = FrameBlock | RangeBlock

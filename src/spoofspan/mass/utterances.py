@@ -11,18 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.errors import Problems, UndefinedMeasureError
+from spoofspan.base.errors import Problems, UndefinedMeasureError, refuse
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.text.protocol import Protocol
-from spoofspan.mass.score_mass import Columns, MassBlock, ScoreMass, combine_weights
+from spoofspan.mass.mass_block import Columns, MassBlock, UtteranceBlock, combine_weights
+from spoofspan.mass.score_mass import ScoreMass
 
 CLASSES = {"bonafide": BONA_FIDE, "spoof": SPOOF}
 
 
 @dataclass(frozen=True, eq=False)
-class WholeUtterances:
+class UtterancePart:
     """One score (in bona fide polarity) and one label per utterance, as part of a mass."""
 
     utterances: tuple[str, ...]
@@ -39,18 +40,24 @@ class WholeUtterances:
         """All of it at once."""
         yield MassBlock(self.scores, self.classes, self.weights)
 
+    def utterance_blocks(self) -> Iterator[UtteranceBlock]:
+        """All of it at once: one row for each utterance, none undecided."""
+        count = len(self.utterances)
+        none = np.zeros(count, np.int64)
+        yield UtteranceBlock(0, count, np.arange(count + 1), next(self.blocks()), none, none)
+
     def sample(self, size: int) -> Columns:
         """All of it: there are never too many utterances."""
         block = next(self.blocks())
         return block.scores, block.bona_fide, block.spoof
 
-    def take(self, chosen: Int64) -> WholeUtterances:
+    def take(self, chosen: Int64) -> UtterancePart:
         """Keep chosen utterances."""
         names = tuple(self.utterances[i] for i in chosen)
-        return WholeUtterances(names, self.scores[chosen], self.classes[chosen], self.weights[chosen])
+        return UtterancePart(names, self.scores[chosen], self.classes[chosen], self.weights[chosen])
 
-    def weigh(self, weights: Int64) -> WholeUtterances:
-        """Count each utterance so many times."""
+    def weigh(self, weights: Int64) -> UtterancePart:
+        """Count each utterance ``weights`` times."""
         return replace(self, weights=combine_weights(self.weights, weights, len(self.utterances)))
 
 
@@ -71,13 +78,13 @@ def utterance_mass(
     scored = set(scores.utterances)
     no_score = [utt for utt in labels if utt not in scored]
     no_label = [utt for utt in scores.utterances if utt not in labels]
-    wrong = [utt for utt in scores.utterances if utt in labels and labels[utt] not in CLASSES]
-    problems = Problems()
-    problems.extend(
-        (f"utterance {utt!r}: the label must be bonafide or spoof, not {labels[utt]!r}" for utt in wrong), len(wrong)
+    refuse(
+        [utt for utt in scores.utterances if utt in labels and labels[utt] not in CLASSES],
+        lambda utt: f"utterance {utt!r}: the label must be bonafide or spoof, not {labels[utt]!r}",
+        "correct the labels",
     )
-    problems.raise_if_any("correct the labels")
     if not partial:
+        problems = Problems()
         problems.extend((f"utterance {utt!r} has a label but no score" for utt in no_score), len(no_score))
         problems.extend((f"utterance {utt!r} has a score but no label" for utt in no_label), len(no_label))
         problems.raise_if_any("complete the files, or measure the common utterances with partial=True")
@@ -85,7 +92,7 @@ def utterance_mass(
     if not chosen:
         raise UndefinedMeasureError("labels and scores have no utterance in common; check the ids")
     utterances = tuple(scores.utterances[i] for i in chosen)
-    part = WholeUtterances(
+    part = UtterancePart(
         utterances,
         (scores.values if scores.higher == "bonafide" else -scores.values)[chosen],
         np.array([CLASSES[labels[utt]] for utt in utterances], np.int8),

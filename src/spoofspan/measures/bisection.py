@@ -23,10 +23,10 @@ import numpy as np
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.data.rules import Rules, Touched
+from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores
 from spoofspan.mass.labelling import Labelling
-from spoofspan.mass.ranges import overlay_part, undecided_time
+from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns
 
 Quantiles = Literal["integer", "real"]
@@ -67,9 +67,10 @@ class RangeRates:
     """Eqs. 5 to 7: FPR and FNR at a threshold, by summing overlaps of reference ranges and score ranges."""
 
     def __init__(self, references: References, scores: Scores, rules: Rules) -> None:
-        labelling, runs, touched = overlay_part(references, scores, rules)
-        undecided = [int(column.sum(dtype=object)) for column in undecided_time(labelling, runs, rules, touched)]
-        self.touched: tuple[Touched, ...] = tuple(touched)
+        overlay = Overlay.of(references, scores, rules)
+        labelling, runs = overlay.labelling, overlay.runs
+        columns, self.touched = overlay.undecided()
+        undecided = [int(column.sum(dtype=object)) for column in columns]
         self.utterances = labelling.utterances
         self.scores: Float64 = (runs.values if scores.higher == "bonafide" else -runs.values).astype(np.float64)
         self.bona_fide, self.spoof = _overlaps(labelling, runs)

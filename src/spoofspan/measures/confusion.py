@@ -26,9 +26,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.times import Float64, Int64
-from spoofspan.mass.score_mass import Flags
 from spoofspan.measures.curve import ErrorCurve
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors

@@ -32,9 +32,9 @@ from typing import Literal
 
 import numpy as np
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64
-from spoofspan.mass.score_mass import Flags
 from spoofspan.measures.confusion import Formula, ValueAtPoint, as_fraction, best_point
 from spoofspan.measures.curve import ErrorCurve
 from spoofspan.measures.operating_point import Totals

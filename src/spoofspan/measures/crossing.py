@@ -17,8 +17,9 @@ import numpy.typing as npt
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
-from spoofspan.mass.score_mass import Columns, ScoreMass
-from spoofspan.measures.histogram import Histogram, Step, fill, find_inside, first_reached, next_score
+from spoofspan.mass.mass_block import Columns
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.histogram import Amounts, Histogram, Step, fill, find_inside, first_reached, next_score
 from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Totals
 
 # A guess from so many scores puts the crossing into a bracket that holds about 1 % of them.
@@ -103,25 +104,25 @@ def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
     if low is None:
         return None
     sums = RunningTotals(mass)
-    below, tied = [0, 0], {low: [0, 0], top: [0, 0]}
+    below, tied = (0, 0), {low: (0, 0), top: (0, 0)}
     inside: list[Columns] = []
     rows = gathered = 0
     for block in mass.blocks():
         sums.add(block)
         scores = block.scores
-        _add(below, block.sums(scores < low))
+        below = _add(below, block.sums(scores < low))
         # scores tied with an end of the bracket may be many: they are summed, not gathered
-        for end, amounts in tied.items():
+        for end in tied:
             equal = scores == end
             if equal.any():
-                _add(amounts, block.sums(equal))
+                tied[end] = _add(tied[end], block.sums(equal))
         inside.append(block.columns_of((scores > low) & (scores < top)))
         rows, gathered = rows + scores.size, gathered + inside[-1][0].size
         if gathered > max(rows // 4, 4 * SAMPLE):
             return None  # a bad guess; better to count than to gather everything
     whole = sums.totals()
     whole.check()
-    if whole.crossed(below[0], below[1]):
+    if whole.crossed(*below):
         return None
     step = _step_inside(whole, below, tied, inside)
     if step is not None and step.next_score is None:
@@ -129,9 +130,8 @@ def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
     return None if step is None else (whole, step)
 
 
-def _add(amounts: list[int], more: tuple[int, int]) -> None:
-    amounts[0] += more[0]
-    amounts[1] += more[1]
+def _add(amounts: Amounts, more: Amounts) -> Amounts:
+    return amounts[0] + more[0], amounts[1] + more[1]
 
 
 def _bracket(sample: Columns) -> tuple[Any, Any]:
@@ -157,12 +157,7 @@ def _bracket(sample: Columns) -> tuple[Any, Any]:
     return distinct[low], distinct[top]
 
 
-def _step_inside(
-    whole: Totals,
-    below: list[int],
-    tied: dict[Any, list[int]],
-    inside: list[Columns],
-) -> Step | None:
+def _step_inside(whole: Totals, below: Amounts, tied: dict[Any, Amounts], inside: list[Columns]) -> Step | None:
     """Find the step among the gathered scores and the two ends of the bracket (no next score: it lies beyond)."""
     scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*inside, strict=True))
     ends = np.array(list(tied), scores.dtype)
@@ -173,19 +168,12 @@ def _step_inside(
         np.concatenate((bona_fide, amounts[:, 0])),
         np.concatenate((spoof, amounts[:, 1])),
     )
-    sums = [np.cumsum(column) for column in columns]
-    start = (below[0], below[1])
-    place = first_reached(start, sums, whole.crossed)
-    if place is None:
+    found = first_reached(below, columns, whole.crossed)
+    if found is None:
         return None
-    return Step(
-        float(distinct[place]),
-        start[0] + (int(sums[0][place - 1]) if place else 0),
-        start[1] + (int(sums[1][place - 1]) if place else 0),
-        int(columns[0][place]),
-        int(columns[1][place]),
-        float(distinct[place + 1]) if place + 1 < distinct.size else None,
-    )
+    row, so_far, here = found
+    following = float(distinct[row + 1]) if row + 1 < distinct.size else None
+    return Step(float(distinct[row]), *so_far, *here, following)
 
 
 def sum_ties(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, list[npt.NDArray[Any]]]:

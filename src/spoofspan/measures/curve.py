@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +17,12 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.crossing import meet_diagonal, sum_ties
 from spoofspan.measures.operating_point import OperatingPoint, Totals, totals
 
+Points = TypeVar("Points", bound="OperatingPoints")
+
 
 @dataclass(frozen=True, eq=False)
-class ErrorCurve:
-    """FPR and FNR at every candidate threshold: each distinct score with counted time, then "everything is spoof".
-
-    Thresholds are on the scale of the scores as given, ordered so that ever more is called spoof: FPR rises from the
-    first to the last entry, FNR falls.
-    """
+class OperatingPoints:
+    """FPR and FNR at some thresholds, ordered so that ever more is called spoof; the last calls everything spoof."""
 
     thresholds: Float64
     false_positive_rates: Float64
@@ -32,11 +31,15 @@ class ErrorCurve:
     called_bona_fide: npt.NDArray[Any] = field(repr=False)  # amounts called spoof at each threshold
     called_spoof: npt.NDArray[Any] = field(repr=False)
 
+    @classmethod
+    def of(cls: type[Points], sums: Totals, tau: npt.NDArray[Any], called: Sequence[npt.NDArray[Any]]) -> Points:
+        """Make points of thresholds in bona fide polarity and the amounts called spoof at each, then at the end."""
+        sign = 1.0 if sums.higher == "bonafide" else -1.0
+        thresholds = np.append(sign * tau.astype(np.float64), sign * np.inf) + 0.0
+        return cls(thresholds, *rates(sums, *called), sums, *called)
+
     def __len__(self) -> int:
         return self.thresholds.size
-
-    def __repr__(self) -> str:
-        return f"ErrorCurve({len(self):,} thresholds)"
 
     def point(self, index: int) -> OperatingPoint:
         """The operating point of the index-th threshold."""
@@ -44,6 +47,18 @@ class ErrorCurve:
         sign = 1 if self.sums.higher == "bonafide" else -1
         tau = None if last else sign * float(self.thresholds[index])
         return self.sums.point(tau, int(self.called_bona_fide[index]), int(self.called_spoof[index]))
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorCurve(OperatingPoints):
+    """FPR and FNR at every candidate threshold: each distinct score with counted time, then "everything is spoof".
+
+    Thresholds are on the scale of the scores as given, ordered so that ever more is called spoof: FPR rises from the
+    first to the last entry, FNR falls.
+    """
+
+    def __repr__(self) -> str:
+        return f"ErrorCurve({len(self):,} thresholds)"
 
     def at(self, threshold: float) -> OperatingPoint:
         """Rates and confusion amounts at any threshold (on the scale of the scores)."""
@@ -94,14 +109,15 @@ def error_curve_of(mass: ScoreMass) -> ErrorCurve:
     scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*pieces, strict=True))
     distinct, columns = sum_ties(scores, bona_fide, spoof)
     called = [np.concatenate(([0], np.cumsum(column))) for column in columns]
-    errors = [sums.errors(0, 0)[0] + called[0], sums.errors(0, 0)[1] - called[1]]
-    sign = 1.0 if sums.higher == "bonafide" else -1.0
-    return ErrorCurve(
-        np.append(sign * distinct.astype(np.float64), sign * np.inf) + 0.0,
-        rates_of(errors[0], sums.all_bona_fide),
-        rates_of(errors[1], sums.all_spoof),
-        sums,
-        *called,
+    return ErrorCurve.of(sums, distinct, called)
+
+
+def rates(sums: Totals, bona_fide: npt.NDArray[Any], spoof: npt.NDArray[Any]) -> tuple[Float64, Float64]:
+    """FPR and FNR if these amounts are called spoof."""
+    false_positive, false_negative = sums.errors(0, 0)
+    return (
+        rates_of(false_positive + bona_fide, sums.all_bona_fide),
+        rates_of(false_negative - spoof, sums.all_spoof),
     )
 
 

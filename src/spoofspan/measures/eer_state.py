@@ -27,16 +27,18 @@ from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE
 from spoofspan.data.scores import Higher, Values
-from spoofspan.mass.score_mass import NS_PER_BLOCK, MassBlock, ScoreMass
+from spoofspan.mass.mass_block import NS_PER_BLOCK, MassBlock
+from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.crossing import Crossing, crossing_at
 from spoofspan.measures.eer import EqualErrorRate, eer_at
-from spoofspan.measures.histogram import BITS_PER_PASS, Amounts, Bins, Histogram, Place, fill, score_of_bits
+from spoofspan.measures.histogram import BITS_PER_PASS, Amounts, BinIndex, Bins, Histogram, fill, score_of_bits
 from spoofspan.measures.operating_point import Totals
 
 MAGIC = b"spoofspan EerState\n"
 VERSION = 1
 DTYPES = ("float16", "float32", "float64")
 RULES = ("nearest", "interpolated")
+FACTS = ("higher", "unit", "uncovered", "basis")
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class EerState:
         >>> print(EerState.of(mass).bracket())
         5.198 to 5.213 %
         """
-        state = cls(mass.dtype, higher=mass.higher, unit=mass.unit, uncovered=mass.uncovered, basis=mass.basis)
+        state = cls(mass.dtype, **_facts(mass))
         state.update(mass)
         return state
 
@@ -117,7 +119,7 @@ class EerState:
 
     def update(self, mass: ScoreMass) -> None:
         """Count a mass."""
-        self._same("a mass", mass.higher, mass.unit, mass.uncovered, mass.basis)
+        self._check_facts("a mass", mass)
         self._check_type(mass.dtype)
         fill(self._histogram, mass)
 
@@ -151,10 +153,7 @@ class EerState:
         self._add(
             values.astype(self.dtype, copy=False) * sign, amounts[0].astype(np.int64), amounts[1].astype(np.int64)
         )
-        self._histogram.undecided = (
-            self._histogram.undecided[0] + int(undecided[0]),
-            self._histogram.undecided[1] + int(undecided[1]),
-        )
+        self._histogram.add_undecided(undecided)
 
     def _add(self, scores: Values, bona_fide: Int64, spoof: Int64) -> None:
         """Count columns in bona fide polarity; in halves, as long as their sums could overflow."""
@@ -178,17 +177,14 @@ class EerState:
         A column for each of the 65,536 leading 16 bits of the scores in bona fide polarity, as unsigned integers (-0.0
         made 0.0); ``carries`` count for 2**60 each.
         """
-        if self._histogram.place.level:
+        if self._histogram.index.level:
             raise UsageError("bins of leading bits belong to the first pass")
         self._histogram.bins.add_sums(sums, carries)
-        self._histogram.undecided = (
-            self._histogram.undecided[0] + undecided[0],
-            self._histogram.undecided[1] + undecided[1],
-        )
+        self._histogram.add_undecided(undecided)
 
     def merge(self, other: EerState) -> None:
         """Add what another state of the same pass has counted."""
-        self._same("a state", other.higher, other.unit, other.uncovered, other.basis)
+        self._check_facts("a state", other)
         if self._first != other._first:
             raise UsageError("states of different passes do not add")
         self._histogram.merge(other._histogram)
@@ -206,15 +202,15 @@ class EerState:
         return state
 
     def _like(self, histogram: Histogram) -> EerState:
-        state = EerState(self.dtype, higher=self.higher, unit=self.unit, uncovered=self.uncovered, basis=self.basis)
+        state = EerState(self.dtype, **_facts(self))
         state._histogram = histogram
         return state
 
-    def _same(self, what: str, *theirs: str) -> None:
-        mine = (self.higher, self.unit, self.uncovered, self.basis)
-        for name, own, their in zip(("higher", "unit", "uncovered", "basis"), mine, theirs, strict=True):
-            if own != their:
-                raise UsageError(f"{what} with {name}={their!r} does not add to a state with {name}={own!r}")
+    def _check_facts(self, what: str, other: EerState | ScoreMass) -> None:
+        theirs = _facts(other)
+        for name, own in _facts(self).items():
+            if own != theirs[name]:
+                raise UsageError(f"{what} with {name}={theirs[name]!r} does not add to a state with {name}={own!r}")
 
     def _check_type(self, kind: np.dtype[Any]) -> None:
         if kind.kind != "f" or not np.can_cast(kind, self.dtype):
@@ -233,7 +229,7 @@ class EerState:
     @property
     def passes(self) -> int:
         """How many passes this state's counts are from, itself included."""
-        return self._histogram.place.level + 1
+        return self._histogram.index.level + 1
 
     @property
     def is_exact(self) -> bool:
@@ -311,7 +307,7 @@ class EerState:
         self._check_rule(eer_rule)
         sums = self.totals()
         sums.check()
-        expected = self._histogram.place.inside
+        expected = self._histogram.index.inside
         if expected is not None and self._histogram.sums() != expected:
             raise DataError(
                 f"this pass found {self._histogram.sums()} {self.unit} near the crossing, the last one {expected}; "
@@ -343,11 +339,8 @@ class EerState:
         header = {
             "version": VERSION,
             "dtype": self.dtype.name,
-            "higher": self.higher,
-            "unit": self.unit,
-            "uncovered": self.uncovered,
-            "basis": self.basis,
-            "place": asdict(self._histogram.place),
+            **_facts(self),
+            "place": asdict(self._histogram.index),
             "undecided": self._histogram.undecided,
             "lowest_following": self._histogram.lowest_following,
             "first": None if self._first is None else asdict(self._first),
@@ -370,19 +363,13 @@ class EerState:
                 f"this EerState has version {stated.get('version')}, and this spoofspan reads version {VERSION}; "
                 "use the same spoofspan on all machines"
             )
-        place: dict[str, Any] = {
+        index: dict[str, Any] = {
             name: tuple(one) if isinstance(one, list) else one for name, one in stated["place"].items()
         }
-        state = cls(
-            stated["dtype"],
-            higher=stated["higher"],
-            unit=stated["unit"],
-            uncovered=stated["uncovered"],
-            basis=stated["basis"],
-        )
+        state = cls(stated["dtype"], **{name: stated[name] for name in FACTS})
         state._histogram = Histogram(
             np.dtype(stated["dtype"]),
-            Place(**place),
+            BinIndex(**index),
             Bins.from_bytes(rest),
             cast(Amounts, tuple(stated["undecided"])),
             stated["lowest_following"],
@@ -401,6 +388,11 @@ class EerState:
         except (DataError, UsageError):
             now = "in the middle of a pass"
         return f"EerState({self.dtype}, pass {self.passes}, {now})"
+
+
+def _facts(source: EerState | ScoreMass) -> dict[str, Any]:
+    """What two states, or a state and a mass, must have in common to add."""
+    return {name: getattr(source, name) for name in FACTS}
 
 
 def amounts_block(scores: Values, bona_fide: Int64, spoof: Int64) -> MassBlock:

@@ -9,17 +9,20 @@ Scores go into the bins by their bits as they are; the sign is handled once per 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UsageError
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Values
-from spoofspan.mass.score_mass import Flags, MassBlock, ScoreMass
+from spoofspan.mass.mass_block import MassBlock
+from spoofspan.mass.score_mass import ScoreMass
 
 BITS_PER_PASS = 16
 BINS = 1 << BITS_PER_PASS
@@ -211,8 +214,8 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a histogram looks: at scores that begin with ``prefix`` (16 bits for each level above), all at level 0.
+class BinIndex:
+    """Which scores a histogram looks at: those that begin with ``prefix`` (16 bits for each level above).
 
     ``below`` is what lies under it; ``inside`` what the last pass found in it. The next higher score with counted time
     begins with ``following`` (16 bits for each of ``following_levels``), and is ``next_score`` where a pass found it.
@@ -229,10 +232,10 @@ class Place:
 
 @dataclass(eq=False)
 class Histogram:
-    """Both columns of a mass by 16 bits of the score; histograms of shards at the same place add."""
+    """Both columns of a mass by 16 bits of the score; histograms of shards that look at the same scores add."""
 
     dtype: np.dtype[Any]
-    place: Place = field(default_factory=Place)
+    index: BinIndex = field(default_factory=BinIndex)
     bins: Bins = field(default_factory=Bins)
     undecided: Amounts = (0, 0)
     lowest_following: float | None = None  # found by this pass
@@ -244,32 +247,31 @@ class Histogram:
 
     @property
     def _shift(self) -> int:
-        return 8 * self.dtype.itemsize - BITS_PER_PASS * (self.place.level + 1)
+        return 8 * self.dtype.itemsize - BITS_PER_PASS * (self.index.level + 1)
 
     def emptied(self) -> Histogram:
-        """Another one that looks at the same place and has seen nothing."""
-        return Histogram(self.dtype, self.place)
+        """Another one that looks at the same scores and has seen nothing."""
+        return Histogram(self.dtype, self.index)
 
     def add(self, block: MassBlock) -> None:
         """Count a block, whose scores are in bona fide polarity and of this type."""
-        bits, place = raw_bits(block.scores), self.place
-        self.undecided = (
-            self.undecided[0] + block.undecided_bona_fide,
-            self.undecided[1] + block.undecided_spoof,
-        )
-        if place.level == 0:
+        bits, index = raw_bits(block.scores), self.index
+        self.add_undecided((block.undecided_bona_fide, block.undecided_spoof))
+        if index.level == 0:
             self.bins.add(block, bits >> bits.dtype.type(self._shift))
             return
         kind = bits.dtype.type
         leading = bits >> kind(self._shift + BITS_PER_PASS)
-        chosen = leading == place.prefix
+        chosen = leading == index.prefix
         self.bins.add_chosen(block, (bits[chosen] >> kind(self._shift)) & kind(BINS - 1), chosen)
-        if place.following_levels == place.level:  # the last pass found where the next score lies
-            self._see_following(block, leading == place.following)
+        if index.following_levels == index.level:  # the last pass found where the next score lies
+            self._see_following(block, leading == index.following)
+
+    def add_undecided(self, amounts: Amounts) -> None:
+        """Add what lies under no score."""
+        self.undecided = self.undecided[0] + int(amounts[0]), self.undecided[1] + int(amounts[1])
 
     def _see_following(self, block: MassBlock, chosen: Flags) -> None:
-        if not chosen.any():
-            return
         scores, bona_fide, spoof = block.columns_of(chosen)
         counted = scores[(bona_fide > 0) | (spoof > 0)]
         if counted.size:
@@ -280,38 +282,35 @@ class Histogram:
             self.lowest_following = score
 
     def merge(self, other: Histogram) -> None:
-        """Add what another one at the same place has seen."""
-        if (self.dtype, self.place) != (other.dtype, other.place):
+        """Add what another one of the same index has seen."""
+        if (self.dtype, self.index) != (other.dtype, other.index):
             raise UsageError("histograms of different types of scores, or of different passes, do not add")
         self.bins.add_sums(*other.bins.parts())
-        self.undecided = (self.undecided[0] + other.undecided[0], self.undecided[1] + other.undecided[1])
+        self.add_undecided(other.undecided)
         self._lower_following(other.lowest_following)
 
     def sums(self) -> Amounts:
         """What is in all bins."""
         return self.bins.total()
 
-    def find(self, reached: Reached) -> Place | None:
-        """Find the bin in which ``reached`` becomes true, as the place where the next pass looks; None: in none."""
-        level, prefix, below = self.place.level, self.place.prefix, self.place.below
+    def find(self, reached: Reached) -> BinIndex | None:
+        """Find the bin in which ``reached`` becomes true, as the index of the next pass; None: in none."""
+        level, prefix, below = self.index.level, self.index.prefix, self.index.below
         order = raw_bins(level, negative=level > 0 and bool(prefix >> (BITS_PER_PASS * level - 1)))
         # scores without counted time leave their bins empty
         filled, columns = self.bins.filled(order)
-        sums = [np.cumsum(column) for column in columns]
-        place = first_reached(below, sums, reached)
-        if place is None:
+        reaches = first_reached(below, columns, reached)
+        if reaches is None:
             return None
-        if place:
-            below = (below[0] + int(sums[0][place - 1]), below[1] + int(sums[1][place - 1]))
-        bits = [(prefix << BITS_PER_PASS) | int(one) for one in filled[place : place + 2]]
-        inside = int(columns[0][place]), int(columns[1][place])
-        found = Place(level + 1, bits[0], below, inside, bits[-1], level + 1)
+        row, below, inside = reaches
+        bits = [(prefix << BITS_PER_PASS) | int(one) for one in filled[row : row + 2]]
+        found = BinIndex(level + 1, bits[0], below, inside, bits[-1], level + 1)
         if len(bits) > 1:
             return replace(found, next_score=score_of_bits(bits[1], self.dtype)) if self.is_last else found
         # the last bin here: what follows it is what followed all of them
-        known = self.place.next_score if self.lowest_following is None else self.lowest_following
+        known = self.index.next_score if self.lowest_following is None else self.lowest_following
         return replace(
-            found, following=self.place.following, following_levels=self.place.following_levels, next_score=known
+            found, following=self.index.following, following_levels=self.index.following_levels, next_score=known
         )
 
     def step(self, reached: Reached) -> Step | None:
@@ -323,7 +322,7 @@ class Histogram:
 
 
 @runtime_checkable
-class CountsItself(Protocol):
+class RemotePart(Protocol):
     """A part of a mass that is counted elsewhere: in several processes, on a cluster."""
 
     def counted(self, histogram: Histogram) -> Histogram:
@@ -334,7 +333,7 @@ class CountsItself(Protocol):
 def fill(histogram: Histogram, mass: ScoreMass) -> Histogram:
     """Count a mass: one pass."""
     for part in mass.parts:
-        if isinstance(part, CountsItself):
+        if isinstance(part, RemotePart):
             histogram.merge(part.counted(histogram.emptied()))
             continue
         for block in part.blocks():
@@ -342,15 +341,13 @@ def fill(histogram: Histogram, mass: ScoreMass) -> Histogram:
     return histogram
 
 
-def find_step(mass: ScoreMass, reached: Reached) -> Step | None:
-    """Find the lowest score at whose inclusion ``reached`` becomes true; None if it never does."""
-    return find_inside(fill(Histogram(mass.dtype), mass), mass, reached)
-
-
 def find_inside(histogram: Histogram, mass: ScoreMass, reached: Reached) -> Step | None:
-    """The same after the first pass: as many more as there are bits left."""
-    while not histogram.is_last and (place := histogram.find(reached)) is not None:
-        histogram = fill(Histogram(histogram.dtype, place), mass)
+    """Find the lowest score at whose inclusion ``reached`` becomes true; None if it never does.
+
+    The histogram has seen the mass once; as many more passes follow as there are bits left.
+    """
+    while not histogram.is_last and (index := histogram.find(reached)) is not None:
+        histogram = fill(Histogram(histogram.dtype, index), mass)
     return histogram.step(reached)
 
 
@@ -364,19 +361,19 @@ def next_score(mass: ScoreMass, score: float) -> float | None:
     return min(lowest, default=None)
 
 
-def first_reached(below: Amounts, sums: list[npt.NDArray[Any]], reached: Reached) -> int | None:
-    """Bisect for the first place of two cumulated columns at which ``reached`` is true."""
+def first_reached(
+    below: Amounts, columns: Sequence[npt.NDArray[Any]], reached: Reached
+) -> tuple[int, Amounts, Amounts] | None:
+    """Bisect for the first row of two columns at whose inclusion ``reached`` is true; None if it never is.
 
-    def is_reached(place: int) -> bool:
-        return reached(below[0] + int(sums[0][place]), below[1] + int(sums[1][place]))
+    Returns the row, what lies below it (``below`` is what lies below all rows), and what it has itself.
+    """
+    sums = [np.cumsum(column) for column in columns]
 
-    first, last = 0, sums[0].size - 1
-    if last < 0 or not is_reached(last):
+    def called(rows: int) -> Amounts:
+        return (below[0] + int(sums[0][rows - 1]), below[1] + int(sums[1][rows - 1])) if rows else below
+
+    row = bisect_left(range(len(sums[0])), True, key=lambda row: reached(*called(row + 1)))
+    if row == len(sums[0]):
         return None
-    while first < last:
-        middle = (first + last) // 2
-        if is_reached(middle):
-            last = middle
-        else:
-            first = middle + 1
-    return last
+    return row, called(row), (int(columns[0][row]), int(columns[1][row]))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.columns import blocks, sum_by_utterance
+from spoofspan.base.columns import Flags, blocks, sum_by_utterance
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.mass.ranges import LaidOver, lay_over
-from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Flags, MassBlock
+from spoofspan.mass.mass_block import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock
+from spoofspan.mass.ranges import Overlay, overlay_block
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.own_eer import Amounts, OwnEers, check_own_rule, count_by_utterance, own_eers
 
@@ -211,11 +211,11 @@ def errors_at_threshold(
     own_rule: str | None = None,
 ) -> UtteranceErrors:
     """As :func:`errors_by_utterance`, under rules that are settled; ``own_rule`` asks for own EERs."""
-    return errors_of(LaidOver.of(references, scores, chosen), threshold, everything, own_rule)
+    return errors_of(Overlay.of(references, scores, chosen), threshold, everything, own_rule)
 
 
 def errors_of(
-    laid_over: LaidOver, threshold: float, everything: bool = False, own_rule: str | None = None
+    laid_over: Overlay, threshold: float, everything: bool = False, own_rule: str | None = None
 ) -> UtteranceErrors:
     """As :func:`errors_at_threshold`, of what is laid over each other already."""
     if threshold != threshold and not everything:
@@ -237,7 +237,7 @@ def errors_of(
     called = np.zeros((2, nothing.size), np.int64)
     eers = []
     for first, last in blocks(np.diff(runs.offsets), labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
-        block, laid = lay_over(labelling, runs, first, last)
+        block, laid = overlay_block(labelling, runs, first, last)
         # in doubles, so that a float32 score and a threshold from text compare as they are
         flags = np.full(block.values.size, True) if everything else block.values.astype(np.float64) < tau
         called[0, first:last] = _sums(laid, laid.is_bona_fide & flags, laid.more_bona_fide * flags[laid.rows], block)

@@ -9,7 +9,7 @@ may be asked on another scale than their own, such as that of a DET figure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
-from spoofspan.mass.score_mass import MassBlock, ScoreMass
+from spoofspan.mass.mass_block import MassBlock
+from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.crossing import sum_ties
-from spoofspan.measures.curve import rates_of
-from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Totals
+from spoofspan.measures.curve import OperatingPoints, rates
+from spoofspan.measures.operating_point import RunningTotals, Totals
 
 TOLERANCE = 5e-4  # of a rate: 0.05 points
 SAMPLE = 1 << 18
@@ -36,49 +37,26 @@ def _as_they_are(rates: Float64) -> Float64:
 
 
 @dataclass(frozen=True, eq=False)
-class ThinCurve:
-    """Operating points in the order of an :class:`~spoofspan.curve.ErrorCurve`: ever more is called spoof.
+class ThinCurve(OperatingPoints):
+    """A few operating points of an :class:`~spoofspan.ErrorCurve`.
 
     Between two neighbours neither rate moves by more than the tolerance, unless it is at one score that it moves.
     """
 
-    thresholds: Float64
-    false_positive_rates: Float64
-    false_negative_rates: Float64
-    sums: Totals = field(repr=False)
-    called_bona_fide: npt.NDArray[Any] = field(repr=False)
-    called_spoof: npt.NDArray[Any] = field(repr=False)
-
-    def __len__(self) -> int:
-        return self.thresholds.size
-
-    def point(self, index: int) -> OperatingPoint:
-        """The operating point of the index-th threshold."""
-        sign = 1 if self.sums.higher == "bonafide" else -1
-        tau = None if index == len(self) - 1 else sign * float(self.thresholds[index])
-        return self.sums.point(tau, int(self.called_bona_fide[index]), int(self.called_spoof[index]))
-
     def thinned(self, tolerance: float, include: Float64, scale: Scale = _as_they_are) -> ThinCurve:
         """Without the points that a drawing does not need; thresholds to ``include`` stay."""
         columns = (scale(column).tolist() for column in (self.false_positive_rates, self.false_negative_rates))
-        rates = list(zip(*columns, strict=True))
+        scaled = list(zip(*columns, strict=True))
         must_stay = np.isin(self.thresholds, include)
         kept = [0]
         for index in range(1, len(self)):
-            here, last = rates[index], rates[kept[-1]]
+            here, last = scaled[index], scaled[kept[-1]]
             too_far = here[0] - last[0] > tolerance or last[1] - here[1] > tolerance
             if too_far and kept[-1] != index - 1:
                 kept.append(index - 1)
             if must_stay[index] or index == len(self) - 1:
                 kept.append(index)
-        return ThinCurve(
-            self.thresholds[kept],
-            self.false_positive_rates[kept],
-            self.false_negative_rates[kept],
-            self.sums,
-            self.called_bona_fide[kept],
-            self.called_spoof[kept],
-        )
+        return replace(self, **{one.name: getattr(self, one.name)[kept] for one in fields(self) if one.name != "sums"})
 
 
 def thin_curve(
@@ -132,8 +110,8 @@ class _Counted:
 
     def wide_gaps(self, tolerance: float, scale: Scale) -> Int64:
         """Thresholds from which a rate moves too far until the next; -1 stands for what lies below all of them."""
-        rates = self.rates(*self.called())
-        wide = np.any([np.abs(np.diff(scale(column))) > tolerance for column in rates], axis=0)
+        columns = rates(self.sums, *self.called())
+        wide = np.any([np.abs(np.diff(scale(column))) > tolerance for column in columns], axis=0)
         return np.flatnonzero(wide) - 1
 
     def called(self, start: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -142,14 +120,6 @@ class _Counted:
         return (
             np.concatenate(([0], bona_fide[start:], [self.sums.bona_fide])),
             np.concatenate(([0], spoof[start:], [self.sums.spoof])),
-        )
-
-    def rates(self, bona_fide: npt.NDArray[Any], spoof: npt.NDArray[Any]) -> tuple[Float64, Float64]:
-        """FPR and FNR if this much is called spoof."""
-        nothing = self.sums.errors(0, 0)
-        return (
-            rates_of(nothing[0] + bona_fide, self.sums.all_bona_fide),
-            rates_of(nothing[1] - spoof, self.sums.all_spoof),
         )
 
     def inside(self, mass: ScoreMass, wide: Int64) -> Values:
@@ -171,18 +141,9 @@ class _Counted:
 
     def curve(self) -> ThinCurve:
         """Put everything together, with the point that calls everything spoof at the end."""
-        sums = self.sums
         # the first point calls nothing; thresholds below the lowest score would only repeat it
         start = int(np.searchsorted(self.thresholds, self.least, side="right"))
-        tau = np.concatenate(([self.least], self.thresholds[start:])).astype(np.float64)
-        called = self.called(start)
-        sign = 1.0 if sums.higher == "bonafide" else -1.0
-        return ThinCurve(
-            np.append(sign * tau, sign * np.inf) + 0.0,
-            *self.rates(*called),
-            sums,
-            *called,
-        )
+        return ThinCurve.of(self.sums, np.concatenate(([self.least], self.thresholds[start:])), self.called(start))
 
 
 def _few_of_each(groups: Int64) -> npt.NDArray[np.bool_]:

@@ -28,7 +28,8 @@ from spoofspan.evaluation.evaluate import Evaluation, measures_for_hop
 from spoofspan.evaluation.measurement import Measure, Measurement, parse_measures
 from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, plan_measure
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, UtterancesHash, sign_hashes
-from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
+from spoofspan.mass.mass_block import Columns, MassBlock
+from spoofspan.mass.score_mass import MassPart, ScoreMass
 from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.own_eer import check_own_rule
@@ -310,7 +311,7 @@ class ShardedPart:
     def counted(self, histogram: Histogram) -> Histogram:
         """Fill a histogram, shard by shard, here or elsewhere."""
         if isinstance(self.corpus, WorksElsewhere):
-            what = f"measuring {self.plan.measure}, pass {histogram.place.level + 1}"
+            what = f"measuring {self.plan.measure}, pass {histogram.index.level + 1}"
             return self.corpus.merged(partial(_count, self.plan, histogram), _both, what)
         for block in self.blocks():
             histogram.add(replace(block, scores=block.scores.astype(histogram.dtype, copy=False)))

@@ -1,9 +1,8 @@
 """How far a number would move on another test set of the same kind, and whether two systems differ by more."""
 
-from spoofspan.uncertainty.cluster_bootstrap import bootstrap, bootstrap_of
 from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.comparison import Comparison, Difference, compare
-from spoofspan.uncertainty.intervals import Interval
+from spoofspan.uncertainty.intervals import Interval, bootstrap, bootstrap_of
 from spoofspan.uncertainty.seeds import SeedVariation, seed_variation
 
 __all__ = [

@@ -76,20 +76,16 @@ class Clusters:
     @classmethod
     def of(cls, utterances: Sequence[str], clusters: Mapping[str, str] | None) -> Clusters:
         """Group utterances; the order in which they are given makes no difference."""
-        if clusters is None:
-            names = sorted(utterances)
-            of_utterance = {utt: utt for utt in utterances}
-        else:
-            missing = [utt for utt in utterances if utt not in clusters]
-            if missing:
-                listed = ", ".join(map(repr, missing[:20]))
-                raise DataError(f"{len(missing):,} utterances belong to no cluster: {listed}; name one for each")
-            of_utterance = {utt: clusters[utt] for utt in utterances}
-            names = sorted(set(of_utterance.values()))
+        missing = [] if clusters is None else [utt for utt in utterances if utt not in clusters]
+        if missing:
+            listed = ", ".join(map(repr, missing[:20]))
+            raise DataError(f"{len(missing):,} utterances belong to no cluster: {listed}; name one for each")
+        of_utterance = {utt: utt if clusters is None else clusters[utt] for utt in utterances}
+        names = sorted(utterances if clusters is None else set(of_utterance.values()))
         if len(names) < 2:
             raise UsageError("a bootstrap needs at least two clusters; draw utterances (clusters=None) instead")
-        place = {name: i for i, name in enumerate(names)}
-        return cls(tuple(names), {utt: place[name] for utt, name in of_utterance.items()})
+        index = {name: i for i, name in enumerate(names)}
+        return cls(tuple(names), {utt: index[name] for utt, name in of_utterance.items()})
 
     @property
     def count(self) -> int:
@@ -139,17 +135,11 @@ def draw_replicates(systems: Sequence[Replicates], how: Resampling) -> Sample:
         return _measure_draws(systems, how, range(start, min(start + at_once, how.replicates)))
 
     pieces = []
-    with progress("bootstrap replicates", total=how.replicates) as advance:
-        if how.workers == 1:
-            for start in starts:
-                pieces.append(measure(start))
-                advance(pieces[-1].values.shape[1])
-        else:
-            # threads: the columns are shared, and NumPy works outside of the interpreter's lock
-            with ThreadPoolExecutor(how.workers) as pool:
-                for piece in pool.map(measure, starts):
-                    pieces.append(piece)
-                    advance(piece.values.shape[1])
+    # threads: the columns are shared, and NumPy works outside of the interpreter's lock
+    with progress("bootstrap replicates", total=how.replicates) as advance, ThreadPoolExecutor(how.workers) as pool:
+        for piece in (map if how.workers == 1 else pool.map)(measure, starts):
+            pieces.append(piece)
+            advance(piece.values.shape[1])
     return Sample(np.concatenate([piece.values for piece in pieces], axis=1), sum(piece.redrawn for piece in pieces))
 
 

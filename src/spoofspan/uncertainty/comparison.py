@@ -18,9 +18,8 @@ only through its values, so an increasing map of one system's scores changes no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,11 +30,10 @@ from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.evaluation.measurement import Measure
-from spoofspan.evaluation.signature import Signature
-from spoofspan.uncertainty.clusters import draw_replicates, stream
-from spoofspan.uncertainty.intervals import Interval, interval
-from spoofspan.uncertainty.measured_system import clusters_of, measured_systems, told_apart
-from spoofspan.uncertainty.replicates import ConfusionReplicates, MeanReplicates, Replicates, SummedReplicates
+from spoofspan.uncertainty.clusters import stream
+from spoofspan.uncertainty.intervals import Interval, draw_systems
+from spoofspan.uncertainty.measured_system import SignedSystems, measured_systems, signers_of, split_arguments
+from spoofspan.uncertainty.replicates import SummedReplicates
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -77,7 +75,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(SignedSystems):
     """Several systems on one corpus: the value of each, and the difference of every two."""
 
     measure: str
@@ -85,12 +83,6 @@ class Comparison:
     test: Literal["paired cluster bootstrap", "approximate randomisation"]
     intervals: Mapping[str, Interval]
     differences: tuple[Difference, ...]
-    signers: Mapping[str, Callable[[], Signature]] = field(default_factory=dict, repr=False, compare=False)
-
-    @cached_property
-    def signatures(self) -> dict[str, Signature]:
-        """The signature of each system's value; hashes are computed when they are first asked for."""
-        return {name: signer() for name, signer in self.signers.items()}
 
     def better(self, difference: Difference) -> str | None:
         """The better one of two systems, if the test says so at the level of the intervals; None: undecided."""
@@ -162,50 +154,41 @@ def compare(
     >>> found["A", "B"].value < 0, found["A", "B"].p_value < 0.05
     (True, True)
     """
-    how, settings = told_apart(arguments)
+    how, settings = split_arguments(arguments)
     if len(systems) < 2:
         raise UsageError("compare at least two systems; for one, bootstrap gives an interval")
     parsed = Measure.parse(measure)
     fixed = _fixed_thresholds(parsed, systems, thresholds)
     measured = measured_systems(references, systems, parsed, settings, fixed)
-    drawn, cautions = clusters_of(measured, how)
-    engines = {name: system.replicates(drawn) for name, system in measured.items()}
-    sample = draw_replicates(list(engines.values()), how)
-    values = dict(zip(engines, sample.values, strict=True))
-    # only BCa leaves out clusters; then each system is measured so once
-    jackknife = _Jackknife(engines)
-    name_of_measure = next(iter(measured.values())).name
-    shared = drawn.count, sample.redrawn
+    engines, draws = draw_systems(measured, how)
+    values = dict(zip(engines, draws.values, strict=True))
+    # only BCa leaves out clusters
+    without = {name: engine.values_without_each() for name, engine in engines.items()} if how.method == "bca" else {}
     intervals = {
-        name: interval(name_of_measure, measured[name].value, values[name], how, *shared, jackknife.of(name), cautions)
-        for name in engines
+        name: draws.interval(system.value, values[name], without.get(name)) for name, system in measured.items()
     }
     pairs = list(combinations(engines, 2))
     found, p_values = [], []
     for first, second in pairs:
         difference = measured[first].value - measured[second].value
-        of_replicates = values[first] - values[second]
-        found.append(
-            interval(name_of_measure, difference, of_replicates, how, *shared, jackknife.of(first, second), cautions)
-        )
+        replicates = values[first] - values[second]
+        found.append(draws.interval(difference, replicates, without[first] - without[second] if without else None))
         one, other = engines[first], engines[second]
-        if isinstance(one, ConfusionReplicates | MeanReplicates) and isinstance(
-            other, ConfusionReplicates | MeanReplicates
-        ):
+        if isinstance(one, SummedReplicates) and isinstance(other, SummedReplicates):
             p_values.append(randomisation_p_value(one, other, how.replicates, how.seed))
         else:
-            p_values.append(bootstrap_p_value(difference, of_replicates))
+            p_values.append(bootstrap_p_value(difference, replicates))
     differences = tuple(
         Difference(first, second, one, p, adjusted)
         for (first, second), one, p, adjusted in zip(pairs, found, p_values, holm(p_values), strict=True)
     )
     return Comparison(
-        name_of_measure,
+        draws.measure,
         parsed.kind.direction,
         "approximate randomisation" if fixed else "paired cluster bootstrap",
         intervals,
         differences,
-        {name: system.signer for name, system in measured.items() if system.signer is not None},
+        signers=signers_of(measured),
     )
 
 
@@ -231,25 +214,6 @@ def _fixed_thresholds(
             f"(thresholds={{{missing[0]!r}: ...}}), or compare a threshold-free measure such as range-eer"
         )
     return given
-
-
-class _Jackknife:
-    """Values without each cluster, computed at most once per system."""
-
-    def __init__(self, engines: Mapping[str, Replicates]) -> None:
-        self._engines = engines
-        self._found: dict[str, Float64] = {}
-
-    def _values(self, name: str) -> Float64:
-        if name not in self._found:
-            self._found[name] = self._engines[name].values_without_each()
-        return self._found[name]
-
-    def of(self, first: str, second: str | None = None) -> Callable[[], Float64]:
-        """The values of a system, or the differences of two."""
-        if second is None:
-            return lambda: self._values(first)
-        return lambda: self._values(first) - self._values(second)
 
 
 def bootstrap_p_value(difference: float, replicates: Float64) -> float:
@@ -291,7 +255,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     order = np.argsort(p_values, kind="stable")
     adjusted, highest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = highest
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
     return adjusted

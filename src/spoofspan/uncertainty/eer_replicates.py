@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
-from spoofspan.mass.points import PointOverlay
-from spoofspan.mass.ranges import Overlay
+from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer import check_eer_rule, equal_error_rate
 from spoofspan.uncertainty.near_crossing import CalledIn, Gathered, OutsideError, gather_near_crossing
@@ -70,7 +69,7 @@ class EerReplicates:
             raise UsageError(f"{count} utterances need as many units, not {self._unit_of.shape}")
         self.units = int(self._unit_of.max(initial=-1)) + 1 if units is None else units
         self._gathered: Gathered | None = None
-        if self._rule in FAST_RULES and all(isinstance(part, Overlay | PointOverlay) for part in mass.parts):
+        if self._rule in FAST_RULES and all(isinstance(part, TimedPart) for part in mass.parts):
             self._gathered = gather_near_crossing(mass, self._unit_of, self.units, deviations, few_rows)
 
     def eers(self, weights: Int64) -> Eers:

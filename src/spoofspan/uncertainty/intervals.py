@@ -1,4 +1,8 @@
-"""Intervals: an estimate and how far it would move on another test set of the same kind.
+"""Intervals by the cluster bootstrap: draw clusters with replacement, measure what was drawn, exactly; repeat.
+
+Clusters are what was sampled independently: speakers where they are known, utterances otherwise, **never frames**. The
+frames of an utterance are alike, so counting them as independent makes an interval too narrow (``docs/uncertainty.md``
+shows by how much: up to half as wide as it should be in the simulation).
 
 ``percentile``: the interval between two quantiles of the replicates. ``bca`` (Efron, 1987): the same with quantiles
 that are corrected for bias and for acceleration; the acceleration comes from leaving out each cluster once.
@@ -6,19 +10,31 @@ that are corrected for bias and for acceleration; the acceleration comes from le
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
 from spoofspan.base.times import Float64
-from spoofspan.uncertainty.clusters import Method, Resampling
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.evaluation.measurement import Measure
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.uncertainty.clusters import Clusters, Method, Resampling, draw_replicates
+from spoofspan.uncertainty.measured_system import MeasuredSystem, measured_system, split_arguments
+from spoofspan.uncertainty.replicates import MeasuredReplicates, Replicates
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from spoofspan.uncertainty.measured_system import BootstrapArguments
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Interval:
     """An estimate with its interval."""
 
@@ -37,11 +53,9 @@ class Interval:
     seed: int = 0
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.measure} {self.estimate:.5g}, {100 * self.level:g} % interval {self.low:.5g} to {self.high:.5g} "
-            f"({self.how})"
-        ]
-        return "\n".join([*lines, *(f"  warning: {text}" for text in self.warnings)])
+        bounds = f"{100 * self.level:g} % interval {self.low:.5g} to {self.high:.5g}"
+        first = f"{self.measure} {self.estimate:.5g}, {bounds} ({self.how})"
+        return "\n".join([first, *(f"  warning: {text}" for text in self.warnings)])
 
     @property
     def how(self) -> str:
@@ -54,57 +68,118 @@ class Interval:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the replicates as plain data."""
-        return {
-            "measure": self.measure,
-            "estimate": self.estimate,
-            "low": self.low,
-            "high": self.high,
-            "level": self.level,
-            "method": self.method,
-            "drawn_by": self.drawn_by,
-            "clusters": self.clusters,
-            "seed": self.seed,
-            "replicates": int(self.replicates.size),
-            "redrawn": self.redrawn,
-            "standard_error": self.standard_error,
-            "warnings": list(self.warnings),
-        }
+        names = "measure estimate low high level method drawn_by clusters seed replicates redrawn standard_error"
+        plain = {name: getattr(self, name) for name in names.split()}
+        return {**plain, "replicates": int(self.replicates.size), "warnings": list(self.warnings)}
 
 
-def interval(
-    name: str,
-    estimate: float,
-    replicates: Float64,
-    how: Resampling,
-    clusters: int,
-    redrawn: int,
-    without_each: Callable[[], Float64],
-    cautions: tuple[str, ...] = (),
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Systems measured on the same draws of clusters, from which intervals are read off."""
+
+    measure: str
+    how: Resampling
+    clusters: int
+    cautions: tuple[str, ...]
+    values: Float64  # a row for each system, a column for each replicate
+    redrawn: int
+
+    @classmethod
+    def of(cls, measure: str, systems: Sequence[Replicates], clusters: Clusters, how: Resampling) -> Draws:
+        """Draw clusters and measure all systems on each draw; too few clusters are warned of."""
+        cautions = clusters.cautions()
+        for caution in cautions:
+            warnings.warn(f"{measure}: {caution}", SpoofspanWarning, stacklevel=4)
+        sample = draw_replicates(systems, how)
+        return cls(measure, how, clusters.count, cautions, sample.values, sample.redrawn)
+
+    def interval(self, estimate: float, replicates: Float64, without_each: Float64 | None = None) -> Interval:
+        """The interval of an estimate; ``without_each`` has its values without each cluster, which BCa needs."""
+        tail = (1 - self.how.confidence) / 2
+        shares = (tail, 1 - tail)
+        if without_each is not None:
+            shares = _bca_shares(shares, estimate, replicates, without_each)
+        low, high = quantiles(replicates, shares)
+        cautions = self.cautions
+        if (replicates == replicates[0]).all():
+            useless = "every replicate has the same value, so the interval says nothing of other test sets"
+            cautions = (*cautions, useless)
+        return Interval(
+            measure=self.measure,
+            estimate=estimate,
+            low=low,
+            high=high,
+            level=self.how.confidence,
+            method=self.how.method,
+            clusters=self.clusters,
+            redrawn=self.redrawn,
+            standard_error=float(np.std(replicates, ddof=1)),
+            replicates=replicates,
+            warnings=cautions,
+            drawn_by=self.how.drawn_by,
+            seed=self.how.seed,
+        )
+
+
+def bootstrap(
+    references: References,
+    scores: Scores,
+    measure: str | Measure = "range-eer",
+    *,
+    threshold: float | None = None,
+    **arguments: Unpack[BootstrapArguments],
 ) -> Interval:
-    """Read an interval off replicates; ``without_each`` gives the jackknife values, which only BCa needs."""
-    tail = (1 - how.confidence) / 2
-    shares = (tail, 1 - tail)
-    if how.method == "bca":
-        shares = _bca_shares(shares, estimate, replicates, without_each())
-    low, high = quantiles(replicates, shares)
-    if (replicates == replicates[0]).all():
-        cautions = (*cautions, "every replicate has the same value, so the interval says nothing of other test sets")
-    error = float(np.std(replicates, ddof=1))
-    return Interval(
-        name,
-        estimate,
-        low,
-        high,
-        how.confidence,
-        how.method,
-        clusters,
-        redrawn,
-        error,
-        replicates,
-        cautions,
-        how.drawn_by,
-        how.seed,
-    )
+    """Give a measure its interval, by a bootstrap over clusters.
+
+    Arguments: those of :class:`~spoofspan.uncertainty.Resampling` (``clusters``, ``replicates``, ``confidence``,
+    ``method``, ``seed``, ``workers``), ``convention``, ``eer_rule``, ``scores_are`` and every rule. EERs and measures
+    at a fixed ``threshold`` are fast; others are measured anew for each replicate.
+
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> interval = bootstrap(corpus.references, corpus.systems[0.02], replicates=500)
+    >>> interval.low < interval.estimate < interval.high
+    True
+    """
+    how, settings = split_arguments(arguments)
+    return interval_of_system(measured_system(references, scores, Measure.parse(measure), settings, threshold), how)
+
+
+def interval_of_system(system: MeasuredSystem, how: Resampling) -> Interval:
+    """The interval of a system that was measured."""
+    clusters = Clusters.of(system.mass.utterances, how.clusters)
+    return _interval_of(system.name, system.value, system.replicates(clusters), clusters, how)
+
+
+def bootstrap_of(
+    mass: ScoreMass,
+    function: Callable[[ScoreMass], float],
+    *,
+    clusters: Mapping[str, str] | None = None,
+    replicates: int = 2000,
+    confidence: float = 0.95,
+    method: Method = "percentile",
+    seed: int = 0,
+    workers: int = 1,
+) -> Interval:
+    """As :func:`bootstrap`, for any function of a mass; it is called once per replicate."""
+    how = Resampling(clusters, replicates, confidence, method, seed, workers)
+    drawn = Clusters.of(mass.utterances, clusters)
+    engine = MeasuredReplicates(mass, drawn.units_of(mass.utterances), drawn.count, function)
+    return _interval_of(getattr(function, "__name__", "value"), float(function(mass)), engine, drawn, how)
+
+
+def draw_systems(measured: Mapping[str, MeasuredSystem], how: Resampling) -> tuple[dict[str, Replicates], Draws]:
+    """Measure several systems on the same draws; returns what measures each of them, and the draws."""
+    some = next(iter(measured.values()))
+    clusters = Clusters.of(some.mass.utterances, how.clusters)
+    engines = {name: system.replicates(clusters) for name, system in measured.items()}
+    return engines, Draws.of(some.name, list(engines.values()), clusters, how)
+
+
+def _interval_of(name: str, value: float, engine: Replicates, clusters: Clusters, how: Resampling) -> Interval:
+    draws = Draws.of(name, [engine], clusters, how)
+    return draws.interval(value, draws.values[0], engine.values_without_each() if how.method == "bca" else None)
 
 
 def quantiles(replicates: Float64, shares: tuple[float, float]) -> tuple[float, float]:

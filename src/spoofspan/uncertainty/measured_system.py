@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning, UsageError
+from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
@@ -32,6 +31,8 @@ from spoofspan.uncertainty.replicates import (
 if TYPE_CHECKING:
     from spoofspan.measures.operating_point import OperatingPoint
 
+Signer = Callable[[], Signature]
+
 
 class BootstrapArguments(RuleArguments, total=False):
     """How replicates are drawn (:class:`Resampling`), under which rules, and every rule, as keyword arguments."""
@@ -50,7 +51,7 @@ class BootstrapArguments(RuleArguments, total=False):
 
 @dataclass(frozen=True)
 class Settings:
-    """Under which rules all systems are measured."""
+    """How every system is measured: convention, EER rule, what the scores are, and explicit rules."""
 
     convention: str = "default"
     eer_rule: str | None = None
@@ -58,8 +59,8 @@ class Settings:
     rules: Mapping[str, Any] = field(default_factory=dict)
 
 
-def told_apart(arguments: Mapping[str, Any]) -> tuple[Resampling, Settings]:
-    """How replicates are drawn, and under which rules systems are measured."""
+def split_arguments(arguments: Mapping[str, Any]) -> tuple[Resampling, Settings]:
+    """Split keyword arguments into those of the bootstrap and those that say how a system is measured."""
     rest = dict(arguments)
     drawn, ruled = (
         {name: rest.pop(name) for name in names if name in rest}
@@ -75,7 +76,7 @@ class MeasuredSystem:
     plan: Plan
     mass: ScoreMass
     value: float
-    signer: Callable[[], Signature] | None = None
+    signer: Signer | None = None
 
     @property
     def name(self) -> str:
@@ -93,6 +94,23 @@ class MeasuredSystem:
         if plan.threshold is not None:
             return ConfusionReplicates(self.mass, units, clusters.count, plan.threshold, _value_at(plan))
         return MeasuredReplicates(self.mass, units, clusters.count, partial(_value, plan))
+
+
+@dataclass(frozen=True)
+class SignedSystems:
+    """A result of several systems, each of which can sign its value."""
+
+    signers: Mapping[str, Signer] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
+
+    @cached_property
+    def signatures(self) -> dict[str, Signature]:
+        """The signature of each system's value; hashes are computed when they are first asked for."""
+        return {name: signer() for name, signer in self.signers.items()}
+
+
+def signers_of(systems: Mapping[str, MeasuredSystem]) -> dict[str, Signer]:
+    """What signs the value of each system."""
+    return {name: system.signer for name, system in systems.items() if system.signer is not None}
 
 
 def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
@@ -161,16 +179,6 @@ def measured_systems(
     }
     _check_same_basis(measured, references)
     return measured
-
-
-def clusters_of(systems: Mapping[str, MeasuredSystem], how: Resampling) -> tuple[Clusters, tuple[str, ...]]:
-    """What is drawn from for all systems, with reasons to look twice at an interval."""
-    some = next(iter(systems.values()))
-    drawn = Clusters.of(some.mass.utterances, how.clusters)
-    cautions = drawn.cautions()
-    for caution in cautions:
-        warnings.warn(f"{some.name}: {caution}", SpoofspanWarning, stacklevel=3)
-    return drawn, cautions
 
 
 def _check_same_basis(systems: Mapping[str, MeasuredSystem], references: References) -> None:

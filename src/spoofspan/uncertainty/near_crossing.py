@@ -25,16 +25,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import sum_by_utterance
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
-from spoofspan.mass.points import PointOverlay
-from spoofspan.mass.ranges import Overlay
-from spoofspan.mass.score_mass import NS_PER_BLOCK, Columns, ScoreMass
+from spoofspan.mass.mass_block import NS_PER_BLOCK, Columns
+from spoofspan.mass.ranges import TimedPart
+from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.crossing import SAMPLE, crossing, sum_ties
-from spoofspan.uncertainty.exact_columns import ExactColumns
-from spoofspan.uncertainty.utterance_blocks import blocks_with_units
+from spoofspan.uncertainty.replicates import ExactColumns, add_sums, blocks_by_unit
 
 MOST_GROUPS = 512
 # Columns of sums per unit that stand before those of the groups.
@@ -193,7 +191,7 @@ def gather_near_crossing(
 ) -> Gathered | None:
     """Gather all rows of a small mass, otherwise those that replicates may cross at; None if sums could overflow."""
     low = top = None
-    if sum(part.runs.values.size for part in mass.parts if isinstance(part, Overlay | PointOverlay)) > few_rows:
+    if sum(part.runs.values.size for part in mass.parts if isinstance(part, TimedPart)) > few_rows:
         low, top = _bracket(mass, unit_of, units, deviations)
     return _gather(mass, unit_of, units, low, top)
 
@@ -207,16 +205,13 @@ def _bracket(mass: ScoreMass, unit_of: Int64, units: int, deviations: float) -> 
     if found.before is None or found.after is None:
         return None, None
     tau = found.before.threshold if mass.higher == "bonafide" else -found.before.threshold
-    sums = np.zeros((units, 4), np.float64)
-    for unit, block in blocks_with_units(mass, unit_of):
-        called = block.scores < block.scores.dtype.type(tau)
-        for column, values in enumerate((block.bona_fide, block.spoof)):
-            np.add.at(sums[:, column], unit, sum_by_utterance(values, block.offsets))
-            np.add.at(sums[:, 2 + column], unit, sum_by_utterance(values * called, block.offsets))
+    sums = np.zeros((units, 6), np.float64)
+    for unit, block in blocks_by_unit(mass, unit_of):
+        add_sums(sums, unit, block, block.mass.scores < block.mass.scores.dtype.type(tau))
     bona_fide, spoof = (max(float(column.sum()), 1.0) for column in sums.T[:2])
-    positive_rate, called_rate = float(sums[:, 2].sum()) / bona_fide, float(sums[:, 3].sum()) / spoof
+    positive_rate, called_rate = float(sums[:, 4].sum()) / bona_fide, float(sums[:, 5].sum()) / spoof
     # how far each unit pulls FPR - FNR, to first order
-    pull = (sums[:, 2] - positive_rate * sums[:, 0]) / bona_fide + (sums[:, 3] - called_rate * sums[:, 1]) / spoof
+    pull = (sums[:, 4] - positive_rate * sums[:, 0]) / bona_fide + (sums[:, 5] - called_rate * sums[:, 1]) / spoof
     return _scores_around(mass.sample(SAMPLE), tau, deviations * float(np.sqrt((pull**2).sum())))
 
 
@@ -237,30 +232,26 @@ def _scores_around(sample: Columns, tau: float, distance: float) -> tuple[Any, A
 
 def _gather(mass: ScoreMass, unit_of: Int64, units: int, low: Any, top: Any) -> Gathered | None:
     """One pass: sum what lies below the bracket per unit, gather what lies inside."""
-    totals, below = np.zeros((units, TOTALS), np.int64), np.zeros((units, 2), np.int64)
+    sums = np.zeros((units, 6), np.int64)
     inside: list[tuple[Values, Int64, Int64, Int64]] = []
     whole = 0.0
-    for unit, block in blocks_with_units(mass, unit_of):
-        undecided = block.undecided_bona_fide, block.undecided_spoof
-        whole += float(sum(column.sum(dtype=np.float64) for column in (block.bona_fide, block.spoof, *undecided)))
+    for unit, block in blocks_by_unit(mass, unit_of):
+        scores, bona_fide, spoof = block.mass.scores, block.mass.bona_fide, block.mass.spoof
+        amounts = (bona_fide, spoof, block.undecided_bona_fide, block.undecided_spoof)
+        whole += float(sum(column.sum(dtype=np.float64) for column in amounts))
         if whole >= NS_PER_BLOCK:
             return None
-        chosen = (block.bona_fide > 0) | (block.spoof > 0)
-        if low is not None:
-            chosen &= block.scores >= low
+        below = np.zeros(scores.size, bool) if low is None else scores < low
+        add_sums(sums, unit, block, below)
+        chosen = block.mass.counted & ~below
         if top is not None:
-            chosen &= block.scores <= top
-        for column, values in enumerate((block.bona_fide, block.spoof)):
-            np.add.at(totals[:, column], unit, sum_by_utterance(values, block.offsets))
-            np.add.at(totals[:, 2 + column], unit, undecided[column])
-            if low is not None:
-                np.add.at(below[:, column], unit, sum_by_utterance(values * (block.scores < low), block.offsets))
+            chosen &= scores <= top
         rows = np.flatnonzero(chosen)
         row_unit = unit[np.searchsorted(block.offsets, rows, side="right") - 1]
-        scores = block.scores[rows].astype(mass.dtype, copy=False)
-        inside.append(_sum_ties_of_units(scores, row_unit, block.bona_fide[rows], block.spoof[rows]))
-    scores, unit, *amounts = (np.concatenate(column) for column in zip(*inside, strict=True))
-    return _grouped(mass, totals, below, _sum_ties_of_units(scores, unit, amounts[0], amounts[1]))
+        found = scores[rows].astype(mass.dtype, copy=False)
+        inside.append(_sum_ties_of_units(found, row_unit, bona_fide[rows], spoof[rows]))
+    scores, unit, bona_fide, spoof = (np.concatenate(column) for column in zip(*inside, strict=True))
+    return _grouped(mass, sums, _sum_ties_of_units(scores, unit, bona_fide, spoof))
 
 
 def _sum_ties_of_units(
@@ -276,12 +267,12 @@ def _sum_ties_of_units(
     return scores[begins], unit[begins], bona_fide, spoof
 
 
-def _grouped(mass: ScoreMass, totals: Int64, below: Int64, rows: tuple[Values, Int64, Int64, Int64]) -> Gathered | None:
-    """Cut sorted rows into groups of about equal size, at distinct scores."""
+def _grouped(mass: ScoreMass, sums: Int64, rows: tuple[Values, Int64, Int64, Int64]) -> Gathered | None:
+    """Cut sorted rows into groups of about equal size, at distinct scores; ``sums`` are those of :func:`add_sums`."""
     scores, unit, bona_fide, spoof = rows
     if not scores.size:
         return None
-    units = totals.shape[0]
+    units = len(sums)
     ends = np.append(np.flatnonzero(scores[1:] != scores[:-1]) + 1, scores.size)
     # a product with the sums of a group costs a unit about a 30th of what a row costs that is looked at
     wanted = min(max(isqrt(32 * scores.size // max(units, 1)), 4), MOST_GROUPS, ends.size)
@@ -292,8 +283,8 @@ def _grouped(mass: ScoreMass, totals: Int64, below: Int64, rows: tuple[Values, I
     cumulated = []
     for column, values in enumerate((bona_fide, spoof)):
         by_group = np.zeros((units, group_ends.size), np.int64)
-        by_group[:, 0] = below[:, column]
+        by_group[:, 0] = sums[:, TOTALS + column]
         np.add.at(by_group, (unit, group_of_row + 1), values)
         cumulated.append(np.cumsum(by_group, axis=1))
-    columns = ExactColumns(np.concatenate((totals, *cumulated), axis=1))
+    columns = ExactColumns(np.concatenate((sums[:, :TOTALS], *cumulated), axis=1))
     return Gathered(columns, scores[ends - 1], ends, group_ends, unit, bona_fide, spoof, mass.higher, mass.uncovered)

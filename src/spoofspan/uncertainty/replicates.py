@@ -9,19 +9,21 @@ else (:class:`MeasuredReplicates`) is measured from the whole mass each time: sl
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import sum_by_utterance
-from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.columns import Flags, sum_by_utterance
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
+from spoofspan.mass.mass_block import UtteranceBlock
+from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.utterances import UtterancePart
 from spoofspan.measures.operating_point import OperatingPoint, Totals
-from spoofspan.uncertainty.exact_columns import ExactColumns
-from spoofspan.uncertainty.utterance_blocks import blocks_with_units
 
 
 class Replicates(Protocol):
@@ -41,18 +43,6 @@ class Replicates(Protocol):
         ...
 
 
-class SummedReplicates(Replicates, Protocol):
-    """Replicates whose values are functions of sums over units, so that two systems may swap units."""
-
-    def sums(self, weights: Int64) -> npt.NDArray[Any]:
-        """The sums of each replicate: a row to be given to :meth:`values_of`."""
-        ...
-
-    def values_of(self, sums: npt.NDArray[Any]) -> Float64:
-        """The value of each row of sums; NaN where it has none."""
-        ...
-
-
 def all_but_one(units: int) -> Iterator[Int64]:
     """Weights that leave out each unit once; always the same array."""
     weights = np.ones(units, np.int64)
@@ -62,7 +52,94 @@ def all_but_one(units: int) -> Iterator[Int64]:
         weights[unit] = 1
 
 
-class ConfusionReplicates:
+def blocks_by_unit(mass: ScoreMass, unit_of: Int64) -> Iterator[tuple[Int64, UtteranceBlock]]:
+    """The blocks of a mass, each with the units of its utterances."""
+    done = 0
+    for part in mass.parts:
+        if not isinstance(part, TimedPart | UtterancePart):
+            raise UsageError(f"the rows of a {type(part).__name__} cannot be told to their utterances")
+        for block in part.utterance_blocks():
+            yield unit_of[done + block.first : done + block.last], block
+        done += len(part.utterances)
+
+
+def add_sums(sums: npt.NDArray[Any], unit: Int64, block: UtteranceBlock, called: Flags) -> None:
+    """Add a block to the confusion matrix of each unit, given which rows are called spoof.
+
+    A row for each unit: the bona fide and the spoofed amount under scores, those under none, and what of the former is
+    called spoof.
+    """
+    columns = (
+        (block.mass.bona_fide, block.undecided_bona_fide),
+        (block.mass.spoof, block.undecided_spoof),
+    )
+    for column, (amounts, undecided) in enumerate(columns):
+        np.add.at(sums[:, column], unit, sum_by_utterance(amounts, block.offsets))
+        np.add.at(sums[:, 2 + column], unit, undecided)
+        np.add.at(sums[:, 4 + column], unit, sum_by_utterance(amounts * called, block.offsets))
+
+
+class ExactColumns:
+    """Whole numbers per unit, whose weighted sums are exact although they are products of doubles.
+
+    Doubles add whole numbers exactly below 2**53. Numbers that are too large for that are split into limbs.
+    """
+
+    def __init__(self, columns: Int64) -> None:
+        self.columns = columns
+        self._largest = int(columns.max(initial=0))
+        self._limbs: tuple[int, list[Float64]] = (0, [])
+
+    def weighted(self, weights: Int64) -> npt.NDArray[Any]:
+        """A row of sums for each row of weights; Python integers where int64 could overflow."""
+        most = int(weights.max(initial=0)) * self.columns.shape[0]
+        heaviest = int(weights.sum(axis=1).max(initial=0)) if most < 2**62 else most
+        bits = 53 - heaviest.bit_length()
+        if bits < 8:
+            exact: npt.NDArray[Any] = weights.astype(object) @ self.columns.astype(object)
+            return exact
+        held, limbs = self._limbs
+        if held != bits:
+            limbs = self._split(bits)
+            self._limbs = bits, limbs
+        dtype = np.int64 if heaviest * self._largest < 2**62 else object
+        doubles = weights.astype(np.float64)
+        sums = np.zeros((weights.shape[0], self.columns.shape[1]), dtype)
+        for number, limb in enumerate(limbs):
+            sums += (doubles @ limb).astype(np.int64).astype(dtype) * (1 << bits * number)
+        return sums
+
+    def _split(self, bits: int) -> list[Float64]:
+        count = max(-(-self._largest.bit_length() // bits), 1)
+        mask = (1 << bits) - 1
+        return [((self.columns >> (bits * number)) & mask).astype(np.float64) for number in range(count)]
+
+
+class SummedReplicates(ABC):
+    """Replicates whose values are functions of sums over units, so that two systems may swap units."""
+
+    def __init__(self, columns: npt.NDArray[Any]) -> None:
+        self.columns = columns  # a row for each unit
+        self.units = len(columns)
+
+    @abstractmethod
+    def sums(self, weights: Int64) -> npt.NDArray[Any]:
+        """The sums of each replicate: a row to be given to :meth:`values_of`."""
+
+    @abstractmethod
+    def values_of(self, sums: npt.NDArray[Any]) -> Float64:
+        """The value of each row of sums; NaN where it has none."""
+
+    def values(self, weights: Int64) -> Float64:
+        """The value of each replicate; NaN where it has none."""
+        return self.values_of(self.sums(weights))
+
+    def values_without_each(self) -> Float64:
+        """The value without each of the units."""
+        return self.values_of(self.columns.sum(axis=0) - self.columns)
+
+
+class ConfusionReplicates(SummedReplicates):
     """A measure at one fixed threshold: the confusion matrices of the units are all it needs."""
 
     def __init__(
@@ -73,56 +150,32 @@ class ConfusionReplicates:
         threshold: float,
         value_at: Callable[[OperatingPoint], float],
     ) -> None:
-        self.units = units
         self._mass, self._threshold, self._value_at = mass, threshold, value_at
         tau = threshold if mass.higher == "bonafide" else -threshold
-        # for each unit: bona fide and spoof under scores, under none, and what of the former is called spoof
         columns = np.zeros((units, 6), np.int64)
-        for unit, block in blocks_with_units(mass, unit_of_utterance):
+        for unit, block in blocks_by_unit(mass, unit_of_utterance):
             # in doubles, so that a float32 score and a threshold from text compare as they are
-            called = block.scores.astype(np.float64) < tau
-            amounts = block.bona_fide, block.spoof
-            undecided = block.undecided_bona_fide, block.undecided_spoof
-            for column in range(2):
-                np.add.at(columns[:, column], unit, sum_by_utterance(amounts[column], block.offsets))
-                np.add.at(columns[:, 2 + column], unit, undecided[column])
-                np.add.at(columns[:, 4 + column], unit, sum_by_utterance(amounts[column] * called, block.offsets))
-        self._columns = ExactColumns(columns)
-
-    def values(self, weights: Int64) -> Float64:
-        """The value of each replicate; NaN where it has none."""
-        return self.values_of(self.sums(weights))
-
-    def values_without_each(self) -> Float64:
-        """The value without each of the units."""
-        return self.values_of(self._columns.columns.sum(axis=0) - self._columns.columns)
+            add_sums(columns, unit, block, block.mass.scores.astype(np.float64) < tau)
+        super().__init__(columns)
+        self._exact = ExactColumns(columns)
 
     def values_of_each(self) -> Float64:
         """The value of each unit alone; NaN where it has none."""
-        return self.values_of(self._columns.columns)
+        return self.values_of(self.columns)
 
     def sums(self, weights: Int64) -> npt.NDArray[Any]:
         """The confusion matrix of each replicate: a row to be given to :meth:`values_of`."""
-        return self._columns.weighted(weights)
+        return self._exact.weighted(weights)
 
     def values_of(self, sums: npt.NDArray[Any]) -> Float64:
         """The value of each confusion matrix; NaN where it has none."""
         return np.array([self._value(row) for row in sums.tolist()], np.float64)
 
     def _value(self, sums: list[int]) -> float:
-        bona_fide, spoof, undecided_bona_fide, undecided_spoof, *called = sums
-        whole = Totals(
-            self._mass.higher,
-            self._mass.unit,
-            self._mass.uncovered,
-            bona_fide,
-            spoof,
-            undecided_bona_fide,
-            undecided_spoof,
-        )
+        whole = Totals(self._mass.higher, self._mass.unit, self._mass.uncovered, *sums[:4])
         try:
             whole.check()
-            return self._value_at(whole.point(self._threshold, called[0], called[1]))
+            return self._value_at(whole.point(self._threshold, *sums[4:]))
         except UndefinedMeasureError:
             return float("nan")
 
@@ -159,29 +212,20 @@ def mean_of(values: Float64) -> float:
     return math.fsum(known.tolist()) / known.size
 
 
-class MeanReplicates:
+class MeanReplicates(SummedReplicates):
     """The mean of values that utterances have, counted more or less often; NaN where an utterance has none."""
 
     def __init__(self, values: Float64, unit_of_utterance: Int64, units: int) -> None:
-        self.units = units
         known = ~np.isnan(values)
-        place = unit_of_utterance[known]
+        unit = unit_of_utterance[known]
         # of each unit: the sum of its values, and how many there are
-        self._columns = np.stack(
-            [np.bincount(place, values[known], minlength=units), np.bincount(place, minlength=units)], axis=1
-        )
-
-    def values(self, weights: Int64) -> Float64:
-        """The value of each replicate; NaN where it has none."""
-        return self.values_of(self.sums(weights))
-
-    def values_without_each(self) -> Float64:
-        """The value without each of the units."""
-        return self.values_of(self._columns.sum(axis=0) - self._columns)
+        counts = np.bincount(unit, minlength=units)
+        super().__init__(np.stack([np.bincount(unit, values[known], minlength=units), counts], axis=1))
 
     def sums(self, weights: Int64) -> npt.NDArray[Any]:
         """Sum and count of each replicate: a row to be given to :meth:`values_of`."""
-        return weights @ self._columns
+        sums: npt.NDArray[Any] = weights @ self.columns
+        return sums
 
     def values_of(self, sums: npt.NDArray[Any]) -> Float64:
         """The mean of each row; NaN where nothing was counted."""

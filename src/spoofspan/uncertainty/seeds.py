@@ -11,9 +11,8 @@ by less.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +21,9 @@ from spoofspan.base.errors import UsageError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import Measure
-from spoofspan.evaluation.signature import Signature
-from spoofspan.uncertainty.clusters import draw_replicates, stream
-from spoofspan.uncertainty.intervals import Interval, interval
-from spoofspan.uncertainty.measured_system import clusters_of, measured_systems, told_apart
+from spoofspan.uncertainty.clusters import stream
+from spoofspan.uncertainty.intervals import Interval, draw_systems
+from spoofspan.uncertainty.measured_system import SignedSystems, measured_systems, signers_of, split_arguments
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -38,7 +36,7 @@ SEED_STREAMS = 1 << 31
 
 
 @dataclass(frozen=True)
-class SeedVariation:
+class SeedVariation(SignedSystems):
     """One system, trained several times."""
 
     measure: str
@@ -47,12 +45,6 @@ class SeedVariation:
     standard_deviation: float  # over seeds
     test_set: Interval  # of the mean, seeds fixed
     joint: Interval | None  # of the mean, seeds drawn too; None with fewer than five seeds
-    signers: Mapping[str, Callable[[], Signature]] = field(default_factory=dict, repr=False, compare=False)
-
-    @cached_property
-    def signatures(self) -> dict[str, Signature]:
-        """The signature of each seed's value; hashes are computed when they are first asked for."""
-        return {name: signer() for name, signer in self.signers.items()}
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""
@@ -99,32 +91,28 @@ def seed_variation(
 
     The other arguments are those of :func:`~spoofspan.uncertainty.bootstrap`; ``seed`` is that of the bootstrap.
     """
-    how, settings = told_apart(arguments)
+    how, settings = split_arguments(arguments)
     if how.method != "percentile":
         raise UsageError("the mean over seeds has percentile intervals only; leave method= out")
     if len(seeds) < 2:
         raise UsageError("give the scores of at least two seeds; for one, bootstrap gives an interval")
     thresholds = {} if threshold is None else dict.fromkeys(seeds, threshold)
     measured = measured_systems(references, seeds, Measure.parse(measure), settings, thresholds)
-    drawn, cautions = clusters_of(measured, how)
-    sample = draw_replicates([system.replicates(drawn) for system in measured.values()], how)
+    _, draws = draw_systems(measured, how)
     values = np.array([system.value for system in measured.values()])
-    name = next(iter(measured.values())).name
     mean = float(values.mean())
-    shared = how, drawn.count, sample.redrawn, lambda: values, cautions
     joint = None
     count = len(seeds)
     if count >= FEWEST_FOR_JOINT:
         numbers = np.arange(how.replicates)
         chosen = [stream(how.seed, SEED_STREAMS + int(b)).integers(0, count, count - 1) for b in numbers]
-        means = sample.values[np.stack(chosen), numbers[:, None]].mean(axis=1)
-        joint = interval(name, mean, means, *shared)
+        joint = draws.interval(mean, draws.values[np.stack(chosen), numbers[:, None]].mean(axis=1))
     return SeedVariation(
-        name,
+        draws.measure,
         dict(zip(measured, values.tolist(), strict=True)),
         mean,
         float(values.std(ddof=1)),
-        interval(name, mean, sample.values.mean(axis=0), *shared),
+        draws.interval(mean, draws.values.mean(axis=0)),
         joint,
-        {seed: system.signer for seed, system in measured.items() if system.signer is not None},
+        signers=signers_of(measured),
     )

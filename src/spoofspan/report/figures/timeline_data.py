@@ -25,8 +25,8 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, rules_for
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.plan import point_rules
-from spoofspan.mass.points import PointOverlay, check_resolution, point_mass_with
-from spoofspan.mass.ranges import overlay_part, undecided_time
+from spoofspan.mass.points import PointPart, check_resolution, point_mass_with
+from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_runs import ScoreRuns
 
 if TYPE_CHECKING:
@@ -115,8 +115,9 @@ def timeline_data(
     """One utterance in ranges, at a threshold on the scale of the scores; ``samples`` add its waveform."""
     chosen, _ = rules_for("range", convention, rules)
     references, scores = _one(references, scores, utterance)
-    labelling, runs, touched = overlay_part(references, scores, chosen)
-    undecided_time(labelling, runs, chosen, touched)
+    overlay = Overlay.of(references, scores, chosen)
+    overlay.undecided()  # refuses uncovered time where the rules do
+    labelling, runs = overlay.labelling, overlay.runs
     starts, ends, values = _score_ranges(runs)
     called = _called(values, threshold, scores.higher)
     edges = np.unique(np.concatenate(([0, labelling.extents[0]], labelling.ends, starts, ends)))
@@ -157,7 +158,7 @@ def points_data(
     references, scores = _one(references, scores, utterance)
     mass, _ = point_mass_with(references, scores, resolution, chosen)
     part = mass.parts[0]
-    assert isinstance(part, PointOverlay)  # noqa: S101 - for the type checker
+    assert isinstance(part, PointPart)  # noqa: S101 - for the type checker
     _, _, found, scored, classes = next(part.labelled_points())
     count = int(part.grid.counts[0])
     starts, ends = part.grid.edges(np.zeros(count, np.int64), np.arange(count))

@@ -13,7 +13,7 @@ from spoofspan.base.times import Int64
 from spoofspan.data.references import References
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores
-from spoofspan.mass.ranges import overlay_part
+from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_runs import FrameRuns, ScoreRuns
 from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.report.table import printable
@@ -61,7 +61,8 @@ def timelines(
     found: dict[str, dict[str, Any]] = {}
     for name, (scores, rules) in systems.items():
         some = _only(references, chosen), _only(scores, chosen)
-        labelling, runs, _ = overlay_part(*some, rules)
+        overlay = Overlay.of(*some, rules)
+        labelling, runs = overlay.labelling, overlay.runs
         for row, utterance in enumerate(labelling.utterances):
             here = found.setdefault(
                 utterance,

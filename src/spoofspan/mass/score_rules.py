@@ -1,7 +1,4 @@
-"""Covering: from scores to score runs (rules 8 to 13 of ``docs/rules.md``).
-
-Scores that overlap in time (rule 11 of ``docs/rules.md``).
-"""
+"""From scores to score runs (rules 8 to 13 of ``docs/rules.md``): one score, or none, for every instant."""
 
 from __future__ import annotations
 
@@ -10,12 +7,18 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import offsets_of, utterance_of_rows, within_utterances
-from spoofspan.base.errors import DataError, Problems
-from spoofspan.base.times import Int64, duration_ns, grid_edges, seconds_text, whole_ns
+from spoofspan.base.columns import (
+    first_rows,
+    has_rows,
+    last_rows,
+    offsets_of,
+    utterance_of_rows,
+    within_utterances,
+)
+from spoofspan.base.errors import DataError, refuse
+from spoofspan.base.times import Int64, duration_ns, seconds_text, whole_ns
 from spoofspan.data.rules import Rules, Touched, note_touched
-from spoofspan.data.scores import Scores
-from spoofspan.mass.labelling import Labelling
+from spoofspan.data.scores import Scores, score_times
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, keep_runs
 
 
@@ -39,19 +42,15 @@ def resolve_overlaps(utterances: tuple[str, ...], runs: RangeRuns, rules: Rules,
 
 
 def _refuse_overlaps(utterances: tuple[str, ...], runs: RangeRuns, inside: npt.NDArray[np.bool_], remedy: str) -> None:
-    rows = np.flatnonzero(inside)
     utterance = utterance_of_rows(runs.offsets)
-    problems = Problems()
-    problems.extend(
-        (
-            f"utterance {utterances[utterance[row]]!r}: the score that starts at "
-            f"{seconds_text(int(runs.starts[row + 1]))} overlaps the one before, which ends at "
-            f"{seconds_text(int(runs.ends[row]))}"
-            for row in rows
+    refuse(
+        np.flatnonzero(inside),
+        lambda row: (
+            f"utterance {utterances[utterance[row]]!r}: the score that starts at {seconds_text(runs.starts[row + 1])} "
+            f"overlaps the one before, which ends at {seconds_text(runs.ends[row])}"
         ),
-        rows.size,
+        f"scores overlap in time; {remedy}",
     )
-    problems.raise_if_any(f"scores overlap in time; {remedy}")
 
 
 def _cut_at_centres(runs: RangeRuns, inside: npt.NDArray[np.bool_]) -> RangeRuns:
@@ -114,10 +113,9 @@ OVERLONG_FRAMES_CUT = 2
 SLACK_NS = 25_000_000
 
 
-def prepare_scores(scores: Scores, labelling: Labelling, rules: Rules) -> tuple[ScoreRuns, list[Touched]]:
-    """Apply rules 8 to 13 to scores whose utterances stand in the order of the labelling."""
+def prepare_scores(scores: Scores, extents: Int64, rules: Rules) -> tuple[ScoreRuns, list[Touched]]:
+    """Apply rules 8 to 13 to scores, given the extent of each utterance; also returns what the rules touched."""
     touched: list[Touched] = []
-    extents = labelling.extents
     if scores.hops is not None and scores.origins is not None:
         plain = scores.window is None and whole_ns(scores.hops, int(extents.max(initial=0)))
         plain = plain and bool((scores.origins >= 0).all())
@@ -165,33 +163,12 @@ def _cut_overlong(
     utterances: tuple[str, ...], late: Int64, late_ns: Int64, rules: Rules, touched: list[Touched]
 ) -> None:
     """Rule 9."""
-    bad = np.flatnonzero(late > OVERLONG_FRAMES_CUT) if rules.overlong == "error" else np.zeros(0, np.int64)
-    problems = Problems()
-    problems.extend((f"utterance {utterances[i]!r}: {late[i]} scores start after its end" for i in bad), bad.size)
-    problems.raise_if_any("check hop and durations, or cut them with overlong='cut'")
+    refuse(
+        np.flatnonzero(late > OVERLONG_FRAMES_CUT) if rules.overlong == "error" else (),
+        lambda i: f"utterance {utterances[i]!r}: {late[i]} scores start after its end",
+        "check hop and durations, or cut them with overlong='cut'",
+    )
     note_touched(touched, "overlong", "cut", late_ns)
-
-
-def score_times(scores: Scores) -> tuple[Int64, Int64]:
-    """Rule 8: starts and ends of every score."""
-    if scores.starts is not None and scores.ends is not None:
-        return scores.starts, scores.ends
-    if scores.hops is None or scores.origins is None:
-        raise TypeError("scores have neither frames nor ranges")
-    frames = np.diff(scores.offsets)
-    k = np.arange(scores.values.size) - np.repeat(scores.offsets[:-1], frames)
-    if scores.window is None and frames.size and (scores.hops == scores.hops[0]).all():
-        ns = duration_ns(float(scores.hops[0]), "hop")
-        if whole_ns(scores.hops[:1], (int(frames.max()) + 1) * ns):
-            k *= ns
-            starts = k + np.repeat(scores.origins, frames) if scores.origins.any() else k
-            return starts, starts + ns
-    hops, origins = np.repeat(scores.hops, frames), np.repeat(scores.origins, frames)
-    starts = origins + grid_edges(k, hops)
-    ends = origins + grid_edges(k + 1, hops)
-    if scores.window is not None:
-        ends = np.where(hops == scores.window, ends, starts + duration_ns(scores.window, "window"))
-    return starts, ends
 
 
 def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[Touched]) -> RangeRuns:
@@ -239,21 +216,20 @@ def _sums_at(runs: RangeRuns, rows: npt.NDArray[np.intp], amounts: Int64) -> Int
 
 def _hold(scores: Scores, runs: RangeRuns, extents: Int64, rules: Rules, touched: list[Touched]) -> RangeRuns:
     """Rules 12 and 13: hold short tails, or everything."""
-    filled = np.flatnonzero(runs.offsets[1:] > runs.offsets[:-1])
-    last_rows = runs.offsets[1:][filled] - 1
-    tail = extents[filled] - runs.ends[last_rows]
+    filled, last = np.flatnonzero(has_rows(runs.offsets)), last_rows(runs.offsets)
+    tail = extents[filled] - runs.ends[last]
     held = (tail > 0) & (tail <= slack_of(scores, rules)[filled])
     note_touched(touched, "slack", "held", np.where(held, tail, 0))
     if held.any():
         ends = runs.ends.copy()
-        ends[last_rows[held]] = extents[filled][held]
+        ends[last[held]] = extents[filled][held]
         runs = replace(runs, ends=ends)
     if rules.uncovered != "hold":
         return runs
     note_touched(touched, "uncovered", "hold", (extents - runs.covered())[filled])
-    first_rows = runs.offsets[:-1][filled]
+    first = first_rows(runs.offsets)
     starts, ends = runs.starts.copy(), np.empty_like(runs.ends)
     ends[:-1] = runs.starts[1:]
-    ends[last_rows] = extents[filled]
-    starts[first_rows] = np.minimum(starts[first_rows], 0)
+    ends[last] = extents[filled]
+    starts[first] = np.minimum(starts[first], 0)
     return replace(runs, starts=starts, ends=ends)
