@@ -271,7 +271,7 @@ class Scores:
 
 
 def score_times(scores: Scores) -> tuple[Int64, Int64]:
-    """Return where every score starts and ends, in ns (rule 8 of ``docs/rules.md``)."""
+    """Rule 8: the start and the end of every score, in ns."""
     if scores.starts is not None and scores.ends is not None:
         return scores.starts, scores.ends
     if scores.hops is None or scores.origins is None:

@@ -322,7 +322,8 @@ def _ratios(cells: Cells, formula: Formula) -> Float64:
     """The ratios in doubles; NaN where there is no denominator."""
     above, below = formula.terms(cells.doubles())
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios: Float64 = np.divide(above, below)
+        # NumPy before 2 makes objects of doubles times a Python integer beyond int64, which a cost may be
+        ratios: Float64 = np.divide(np.asarray(above, np.float64), np.asarray(below, np.float64))
     ratios[np.isinf(ratios)] = np.nan
     return ratios
 
