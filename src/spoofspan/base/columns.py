@@ -11,10 +11,10 @@ Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``. There is never a P
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import lt
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from spoofspan.base.errors import DataError, UsageError, refuse
 from spoofspan.base.times import LONGEST, Float64, Int64, seconds_text
 
 Flags = npt.NDArray[np.bool_]
+Row = TypeVar("Row")
 
 
 def utterance_ids(utterances: Any) -> tuple[str, ...]:
@@ -77,6 +78,17 @@ def offsets_of(counts: Sequence[int] | Int64) -> Int64:
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets
+
+
+def flat_rows(rows: Mapping[str, Iterable[Row]]) -> tuple[list[str], Int64, list[tuple[str, Row]]]:
+    """Turn a dict of rows by utterance into ids, offsets, and (utterance, row) pairs.
+
+    >>> flat_rows({"u1": [(0.0, 1.0)], "u2": []})
+    (['u1', 'u2'], array([0, 1, 1]), [('u1', (0.0, 1.0))])
+    """
+    listed = {utt: list(own) for utt, own in rows.items()}
+    pairs = [(utt, row) for utt, own in listed.items() for row in own]
+    return list(listed), offsets_of([len(own) for own in listed.values()]), pairs
 
 
 def utterance_of_rows(offsets: Int64) -> Int64:

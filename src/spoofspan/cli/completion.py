@@ -46,45 +46,28 @@ def measures() -> Iterable[str]:
                 yield f"{basis}-{kind.name}"
 
 
-def reference_formats() -> Iterable[str]:
-    """The formats of references."""
-    from spoofspan.formats.registry import REFERENCE_FORMATS
+def _registered(*registers: str) -> Callable[[], Iterable[str]]:
+    def names() -> Iterable[str]:
+        from spoofspan.formats import registry
 
-    return REFERENCE_FORMATS.formats
+        return dict.fromkeys(name for one in registers for name in getattr(registry, one).formats)
 
-
-def score_formats() -> Iterable[str]:
-    """The formats of scores."""
-    from spoofspan.formats.registry import SCORE_FORMATS
-
-    return SCORE_FORMATS.formats
+    return names
 
 
-def utterance_score_formats() -> Iterable[str]:
-    """The formats of utterance scores."""
-    from spoofspan.formats.registry import UTTERANCE_SCORE_FORMATS
-
-    return UTTERANCE_SCORE_FORMATS.formats
-
-
-def system_formats() -> Iterable[str]:
-    """The formats of scores and of proposals."""
-    from spoofspan.formats.registry import PROPOSAL_FORMATS
-
-    return [*score_formats(), *PROPOSAL_FORMATS.formats]
-
-
-def formats() -> Iterable[str]:
-    """All formats."""
-    return dict.fromkeys([*reference_formats(), *score_formats()])
+reference_formats = _registered("REFERENCE_FORMATS")
+score_formats = _registered("SCORE_FORMATS")
+utterance_score_formats = _registered("UTTERANCE_SCORE_FORMATS")
+system_formats = _registered("SCORE_FORMATS", "PROPOSAL_FORMATS")
+formats = _registered("REFERENCE_FORMATS", "SCORE_FORMATS")
 
 
 def written_formats() -> Iterable[str]:
     """The formats that can be written."""
     from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 
-    references = [one.name for one in REFERENCE_FORMATS.formats.values() if one.write is not None]
-    scores = [one.name for one in SCORE_FORMATS.formats.values() if one.write is not None]
+    references = (one.name for one in REFERENCE_FORMATS.formats.values() if one.write is not None)
+    scores = (one.name for one in SCORE_FORMATS.formats.values() if one.write is not None)
     return dict.fromkeys([*references, *scores])
 
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from spoofspan.base.columns import (
     check_offsets,
     check_ranges,
-    offsets_of,
+    flat_rows,
     place_of,
     rows_of,
     seconds_column,
@@ -32,7 +32,7 @@ from spoofspan.base.columns import (
     utterance_of_rows,
     within_utterances,
 )
-from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name, refuse
+from spoofspan.base.errors import DataError, UsageError, nearest_name, refuse
 from spoofspan.base.times import LONGEST, Int64, duration_ns, exact_sum, seconds_text, times_ns
 
 BONA_FIDE, SPOOF, NONSPEECH = 0, 1, 2
@@ -76,31 +76,26 @@ class References:
         Utterances that only ``durations`` lists belong to the corpus too, without any range.
         ``snap`` is how far (in seconds) edges may miss each other because the source rounded them.
         """
-        by_utterance = {utt: list(rows) for utt, rows in ranges.items()}
-        for utt in durations or ():
-            by_utterance.setdefault(utt, [])
-        rows = [(utt, row) for utt, listed in by_utterance.items() for row in listed]
-        problems = Problems()
-        codes: list[int] = []
-        kinds: list[str | None] = []
+        without = {utt: () for utt in durations or () if utt not in ranges}
+        utterances, offsets, rows = flat_rows({**ranges, **without})
         for utt, row in rows:
             if not 3 <= len(row) <= 4:
                 raise UsageError(f"utterance {utt!r}: a range is (start, end, label[, kind]), not {row!r}")
-            code = LABELS.index(row[2]) if row[2] in LABELS else -1
-            if code < 0:
-                problems.add(f"utterance {utt!r}: unknown label {row[2]!r}, {nearest_name(row[2], LABELS)}")
-            codes.append(code)
-            kinds.append(row[3] if len(row) == 4 else None)
-        problems.raise_if_any("use these labels, and the fourth place of a range for its kind")
-        missing = [utt for utt in by_utterance if durations is not None and utt not in durations]
+        refuse(
+            [(utt, row[2]) for utt, row in rows if row[2] not in LABELS],
+            lambda bad: f"utterance {bad[0]!r}: unknown label {bad[1]!r}, {nearest_name(bad[1], LABELS)}",
+            "use these labels, and the fourth place of a range for its kind",
+        )
+        missing = [utt for utt in utterances if durations is not None and utt not in durations]
         refuse(missing, _no_duration, "give a duration for every utterance, or none at all")
+        kinds = [row[3] if len(row) == 4 else None for _, row in rows]
         return cls.from_columns(
-            list(by_utterance),
-            None if durations is None else np.array([durations[utt] for utt in by_utterance], np.float64),
-            offsets_of([len(listed) for listed in by_utterance.values()]),
+            utterances,
+            None if durations is None else np.array([durations[utt] for utt in utterances], np.float64),
+            offsets,
             seconds_column(rows, 0, "start"),
             seconds_column(rows, 1, "end"),
-            labels=np.array(codes, np.int8),
+            labels=np.array([LABELS.index(row[2]) for _, row in rows], np.int8),
             kinds=kinds if any(kind is not None for kind in kinds) else None,
             snap=snap,
         )

@@ -268,7 +268,10 @@ def _exactly(**rules: Any) -> Rules:
     return Rules(**{"snap": 0.0, "slack": 0.0, "overlong": "cut", "nonspeech": "ignore", **rules})
 
 
-_NII_POINT = _exactly(gaps="bonafide", uncovered="ignore", nonspeech="bonafide", extent="cut-at-duration")
+_PAPER = _exactly(gaps="ignore", uncovered="unanswered")
+_NII = _exactly(gaps="bonafide", nonspeech="bonafide", extent="cut-at-duration")
+_NII_POINT = replace(_NII, uncovered="ignore")
+_MILLISECONDS = _exactly(gaps="following", uncovered="hold", extent="last-range-end")
 
 CONVENTIONS: dict[str, Convention] = {
     convention.name: convention
@@ -281,25 +284,13 @@ CONVENTIONS: dict[str, Convention] = {
         Convention(
             "paper",
             "the equations of Zhang et al. 2023: only annotated time exists, time without a score is no error",
-            {
-                "range": (_exactly(gaps="ignore", uncovered="unanswered"), "nearest"),
-                "point": (_exactly(gaps="ignore", uncovered="unanswered"), "nearest"),
-            },
+            {"range": (_PAPER, "nearest"), "point": (_PAPER, "nearest")},
         ),
         Convention(
             "nii-2023",
             "the published script of PartialSpoof (RangeEER.py, SegmentEER.py)",
             {
-                "range": (
-                    _exactly(
-                        gaps="bonafide",
-                        uncovered="bonafide",
-                        nonspeech="bonafide",
-                        extent="cut-at-duration",
-                        utterances="drop-bonafide-CON",
-                    ),
-                    "nearest",
-                ),
+                "range": (replace(_NII, uncovered="bonafide", utterances="drop-bonafide-CON"), "nearest"),
                 "point": (_NII_POINT, "nearest"),
                 # measured finer than the hop, the script takes its labels from another source
                 "finer-point": (replace(_NII_POINT, gaps="spoof", label="rounded"), "nearest"),
@@ -309,10 +300,7 @@ CONVENTIONS: dict[str, Convention] = {
             "partialspoof-metrics",
             "calculate_mseer.py and calculate_eer.py of partialspoof-metrics",
             {
-                "range": (
-                    _exactly(gaps="following", uncovered="hold", extent="last-range-end", last_frame="drop"),
-                    "bucketed(-2,2,100000)",
-                ),
+                "range": (replace(_MILLISECONDS, last_frame="drop"), "bucketed(-2,2,100000)"),
                 "point": (
                     _exactly(gaps="bonafide", uncovered="hold", last_point="round", nonspeech="bonafide"),
                     "bucketed(-2,2,10000)",
@@ -322,12 +310,7 @@ CONVENTIONS: dict[str, Convention] = {
         Convention(
             "wedefense",
             "metrics/localization/rangeeer.py of WeDefense",
-            {
-                "range": (
-                    _exactly(gaps="following", uncovered="hold", extent="last-range-end"),
-                    "bucketed(2max,100000)",
-                )
-            },
+            {"range": (_MILLISECONDS, "bucketed(2max,100000)")},
         ),
     )
 }

@@ -28,6 +28,7 @@ from spoofspan.base.columns import (
     block_rows,
     check_offsets,
     check_ranges,
+    flat_rows,
     offsets_of,
     place_of,
     rows_of,
@@ -96,12 +97,11 @@ class Scores:
     @classmethod
     def from_ranges(cls, ranges: Mapping[str, Iterable[tuple[float, float, float]]], *, higher: Higher) -> Scores:
         """Build from a dict: utterance -> ``(start, end, score)``, times in seconds."""
-        by_utterance = {utt: list(rows) for utt, rows in ranges.items()}
-        rows = [(utt, row) for utt, listed in by_utterance.items() for row in listed]
+        utterances, offsets, rows = flat_rows(ranges)
         values = [_numbers([row[2]], f"utterance {utt!r}: ") for utt, row in rows]
         return cls.from_columns(
-            list(by_utterance),
-            offsets_of([len(listed) for listed in by_utterance.values()]),
+            utterances,
+            offsets,
             _concatenate(values),
             starts=seconds_column(rows, 0, "start"),
             ends=seconds_column(rows, 1, "end"),

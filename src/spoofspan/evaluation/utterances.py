@@ -30,7 +30,7 @@ from spoofspan.evaluation.signature import (
     utterances_hash,
 )
 from spoofspan.formats.text.protocol import Protocol
-from spoofspan.mass.points import classes_of, labels_of
+from spoofspan.mass.points import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import UtterancePart, utterance_mass
@@ -118,7 +118,7 @@ def _mass_of_references(
     part = UtterancePart(
         scores.utterances,
         scores.values if scores.higher == "bonafide" else -scores.values,
-        classes_of(*labels_of(labelling.time_of(BONA_FIDE), labelling.time_of(SPOOF), rules)),
+        classes_of(labelling.time_of(BONA_FIDE), labelling.time_of(SPOOF), rules),
         np.ones(len(scores), np.int64),
     )
     return ScoreMass((part,), scores.higher, "utterances", "error", f"utterance scores, {rules.label}"), tuple(touched)

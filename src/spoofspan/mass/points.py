@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -180,13 +181,13 @@ class PointPart(TimedPart):
             return np.rint(at_end - np.interp(axis[utterance] + starts, edges, cumulated)).astype(np.int64)
 
         rules = replace(self.rules, label="majority") if self.rules.label == "rounded" else self.rules
-        bona_fide, spoof = labels_of(time_of(BONA_FIDE), time_of(SPOOF), rules)
+        classes = classes_of(time_of(BONA_FIDE), time_of(SPOOF), rules)
         block = replace(self.runs, higher="bonafide").block(0, len(self.utterances))
         first, last, scored = _rows_under(block, utterance, starts, ends)
         sign = 1 if self.runs.higher == "bonafide" else -1
         scores = _lowest(_Signed(block.values, sign), first, last)
         weight: Int64 = scored * (np.int64(1) if self.weights is None else self.weights[utterance])
-        return scores, bona_fide * weight, spoof * weight
+        return scores, (classes == BONA_FIDE) * weight, (classes == SPOOF) * weight
 
 
 def point_classes(labelling: Labelling, grid: Grid, rules: Rules) -> Iterator[Labels]:
@@ -198,9 +199,16 @@ def point_classes(labelling: Labelling, grid: Grid, rules: Rules) -> Iterator[La
 
 
 def _classes_of_block(labelling: Labelling, grid: Grid, rules: Rules, first: int, last: int, laid: MassBlock) -> Labels:
+    """Rule 18 for a block of points, given the time of both classes in each."""
     if rules.label == "rounded":
-        return classes_of(*_rounded_labels(labelling, grid, first, last, laid.counted))
-    return _classes(laid, rules)
+        return np.where(laid.counted, _rounded_labels(labelling, grid, first, last), np.int8(IGNORED))
+    # points of one class keep it, only the others have to be looked at
+    mixed = np.zeros(laid.classes.size, bool)
+    mixed[laid.rows] = True
+    _, bona_fide, spoof = laid.columns_of(mixed)
+    classes: Labels = laid.classes.copy()
+    classes[mixed] = classes_of(bona_fide, spoof, rules)
+    return classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,37 +223,22 @@ class _Signed:
         return chosen if self.sign == 1 else -chosen
 
 
-def _classes(laid: MassBlock, rules: Rules) -> Labels:
-    """Rule 18 for a block of points: those of one class keep it, only the others have to be looked at."""
-    mixed = np.zeros(laid.classes.size, bool)
-    mixed[laid.rows] = True
-    _, bona_fide, spoof = laid.columns_of(mixed)
-    classes: Labels = laid.classes.copy()
-    classes[mixed] = classes_of(*labels_of(bona_fide, spoof, rules))
-    return classes
-
-
-def classes_of(bona_fide: Flags, spoof: Flags) -> Labels:
-    """The class of each point, given which are bona fide and which are spoof."""
-    classes = np.full(bona_fide.size, IGNORED, np.int8)
-    classes[bona_fide], classes[spoof] = BONA_FIDE, SPOOF
-    return classes
-
-
-def labels_of(bona_fide: Int64, spoof: Int64, rules: Rules) -> tuple[Flags, Flags]:
-    """Rule 18: which points are bona fide, which are spoof, given the time of both classes in each."""
+def classes_of(bona_fide: Int64, spoof: Int64, rules: Rules) -> Labels:
+    """Rule 18: the class of each point (or utterance), given the time of both classes in it; IGNORED without any."""
     if rules.label == "any":
-        is_spoof = spoof > 0
-        return (bona_fide > 0) & ~is_spoof, is_spoof
-    share = rules.spoof_fraction
-    labelled = bona_fide + spoof
-    if labelled.size and int(labelled.max()) * share.denominator >= 2**63:
-        labelled, spoof = labelled.astype(object), spoof.astype(object)
-    is_spoof = np.asarray((spoof * share.denominator >= labelled * share.numerator) & (labelled > 0), bool)
-    return np.asarray(labelled > 0, bool) & ~is_spoof, is_spoof
+        is_spoof: Any = spoof > 0
+    else:
+        share = rules.spoof_fraction
+        labelled: Any = bona_fide + spoof
+        if labelled.size and int(labelled.max()) * share.denominator >= 2**63:
+            labelled, spoof = labelled.astype(object), spoof.astype(object)
+        is_spoof = (spoof * share.denominator >= labelled * share.numerator) & (labelled > 0)
+    classes: Labels = np.where((bona_fide > 0) | (spoof > 0), np.int8(BONA_FIDE), np.int8(IGNORED))
+    classes[np.asarray(is_spoof, bool)] = SPOOF
+    return classes
 
 
-def _rounded_labels(labelling: Labelling, grid: Grid, first: int, last: int, labelled: Flags) -> tuple[Flags, Flags]:
+def _rounded_labels(labelling: Labelling, grid: Grid, first: int, last: int) -> Labels:
     """Rule 18, ``rounded``: edges between labels go to the nearest edge of the grid, half to even."""
     spacing = duration_ns(grid.resolution, "resolution")
     here, offsets = block_rows(labelling.offsets, first, last)
@@ -264,8 +257,7 @@ def _rounded_labels(labelling: Labelling, grid: Grid, first: int, last: int, lab
     run_counts, run_labels = np.zeros(edge.size + count, np.int64), np.full(edge.size + count, SPOOF, np.int8)
     run_counts[run_at], run_labels[run_at] = counts, labelling.labels[here]
     run_counts[extra_at] = points - edge[offsets[1:] - 1]
-    labels: Labels = np.repeat(run_labels, run_counts)
-    return labelled & (labels == BONA_FIDE), labelled & (labels == SPOOF)
+    return np.repeat(run_labels, run_counts)
 
 
 def point_scores(block: RunBlock, grid: Grid, first: int, last: int) -> tuple[Values, Flags | None]:

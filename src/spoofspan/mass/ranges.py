@@ -35,6 +35,7 @@ from spoofspan.base.times import Int64, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
 from spoofspan.mass.mass_block import (
@@ -58,23 +59,14 @@ class UtteranceData(Protocol):
         ...
 
 
-class NamedUtterances(UtteranceData, Protocol):
-    """The same with the ids of the utterances."""
-
-    @property
-    def utterances(self) -> tuple[str, ...]:
-        """Its utterances."""
-        ...
-
-
 Side = TypeVar("Side", bound=UtteranceData)
-Named = TypeVar("Named", bound=NamedUtterances)
+Either = TypeVar("Either", Scores, UtteranceScores)
 Part = TypeVar("Part", bound="TimedPart")
 
 
 def label_utterances(
-    references: References, scores: Named, rules: Rules, touched: list[Touched]
-) -> tuple[Labelling, Named]:
+    references: References, scores: Either, rules: Rules, touched: list[Touched]
+) -> tuple[Labelling, Either]:
     """Label the utterances that count (rules 1 to 7, 14 and 15); both sides come out in the order of the scores."""
     references, scores = pair(references, scores, rules, touched)
     labelling, label_touched = label_references(references, rules)
@@ -99,7 +91,7 @@ def drop_empty(labelling: Labelling, side: Side, touched: list[Touched]) -> tupl
     return labelling.take(some), side.take(some)
 
 
-def pair(references: References, scores: Named, rules: Rules, touched: list[Touched]) -> tuple[References, Named]:
+def pair(references: References, scores: Either, rules: Rules, touched: list[Touched]) -> tuple[References, Either]:
     """Rule 14: bring both sides to the order of the scores, with the utterances that both have."""
     where = positions(scores.utterances, references.utterances)
     both = np.flatnonzero(where >= 0)

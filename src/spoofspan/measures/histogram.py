@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UsageError
+from spoofspan.base.times import exact_sum
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Values
 from spoofspan.mass.mass_block import MassBlock
@@ -191,8 +192,7 @@ class Bins:
     def total(self) -> Amounts:
         """What is in all bins."""
         sums, carries = self.parts()
-        half = 1 << 31  # in two halves, none of which can overflow
-        bona_fide, spoof = (int((column >> 31).sum()) * half + int((column & (half - 1)).sum()) for column in sums)
+        bona_fide, spoof = map(exact_sum, sums)
         if carries is not None:
             bona_fide += int(carries[0].sum(dtype=np.int64)) << CARRIED_BITS
             spoof += int(carries[1].sum(dtype=np.int64)) << CARRIED_BITS
