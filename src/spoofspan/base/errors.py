@@ -23,25 +23,39 @@ PROBLEMS_SHOWN = 20
 
 
 class SpoofspanError(Exception):
-    """Anything that spoofspan refuses to do."""
+    """Anything that spoofspan refuses to do; the base of its errors.
+
+    Examples
+    --------
+    >>> import spoofspan as ss
+    >>> try:
+    ...     ss.Rules(gaps="silence")
+    ... except ss.SpoofspanError as error:
+    ...     print(type(error).__name__, error.exit_code)
+    UsageError 2
+
+    """
 
     exit_code = 1
 
 
 class UsageError(SpoofspanError, ValueError):
-    """An argument, a rule or a name is wrong."""
+    """An argument, a rule or a name is wrong; the message names the nearest valid one. Exit code 2."""
 
     exit_code = 2
 
 
 class DataError(SpoofspanError, ValueError):
-    """The references or the scores are wrong, or do not fit each other under the rules asked for."""
+    """The references or the scores are wrong, or do not fit each other under the rules asked for. Exit code 3.
+
+    The message lists up to 20 problems and says what to do about them.
+    """
 
     exit_code = 3
 
 
 class UndefinedMeasureError(SpoofspanError, ValueError):
-    """The data are fine, but the measure has no value on them (for example: no spoofed time at all)."""
+    """The data are fine, but the measure has no value on them (for example: no spoofed time at all). Exit code 4."""
 
     exit_code = 4
 
@@ -55,7 +69,7 @@ class NothingToMeasureError(UndefinedMeasureError):
 
 
 class SpoofspanWarning(UserWarning):
-    """A number was computed, and there is a reason to look twice at it."""
+    """A number was computed, and there is a reason to look twice at it (for example: few distinct scores)."""
 
 
 @dataclass

@@ -18,9 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Proposals:
-    """Proposals of a corpus, as columns: rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+    """Ranges that a system believes to be spoofed, as columns; their order is kept. Build with :meth:`from_ranges`.
 
-    A high confidence means spoof. Times are int64 nanoseconds. The order of the rows is kept.
+    Parameters
+    ----------
+    utterances
+        The ids, unique.
+    offsets
+        Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+    confidences
+        Of each proposal; a high one means spoof.
+    starts, ends
+        Of each proposal, int64 nanoseconds.
+
+    Examples
+    --------
+    >>> Proposals.from_ranges({"u1": [(1.0, 2.0, 0.9), (0.0, 0.5, 0.2)], "u2": []})
+    Proposals(2 utterances, 2 proposals)
+
     """
 
     utterances: tuple[str, ...]

@@ -46,9 +46,33 @@ Range = tuple[float, float, str] | tuple[float, float, str, str | None]
 class References:
     """Labelled ranges of a corpus, as columns. Build with :meth:`from_ranges` or :meth:`from_columns`.
 
+    Parameters
+    ----------
+    utterances
+        The ids, unique.
+    offsets
+        Rows ``offsets[i]:offsets[i + 1]`` of the ranges belong to utterance ``i``.
+    starts, ends
+        Of each range, in ns; half-open, sorted by start within an utterance.
+    labels
+        Of each range: 0 bona fide, 1 spoof, 2 non-speech.
+    durations
+        Of each utterance, in ns; None if they are not known.
+    kinds, kind_names
+        Of each range, which of the names its kind (attack, generator, editor) has; -1 for none.
+    snap
+        How far edges may miss each other, in ns, because the source rounded them.
+    names_both_classes
+        Whether both classes occur; a file that lists spoofs only does not say where an utterance ends.
+    dropped_empty
+        How many empty ranges were dropped.
+
+    Examples
+    --------
     >>> references = References.from_ranges({"u1": [(0.0, 1.2, "bonafide"), (1.2, 2.0, "spoof", "A07")]})
     >>> references
     References(1 utterance, 2 ranges: 1.200 s bona fide, 0.800 s spoof)
+
     """
 
     utterances: tuple[str, ...]
@@ -71,10 +95,28 @@ class References:
         *,
         snap: float = 0.0,
     ) -> References:
-        """Build from a dict: utterance -> ``(start, end, label)`` or ``(start, end, label, kind)``, in seconds.
+        """Build references from a dict, times in seconds.
 
-        Utterances that only ``durations`` lists belong to the corpus too, without any range.
-        ``snap`` is how far (in seconds) edges may miss each other because the source rounded them.
+        Parameters
+        ----------
+        ranges
+            Utterance -> ``(start, end, label)`` or ``(start, end, label, kind)``; labels are ``"bonafide"``,
+            ``"spoof"`` and ``"nonspeech"``.
+        durations
+            Of every utterance. Utterances that only this lists belong to the corpus too, without any range.
+        snap
+            How far edges may miss each other because the source rounded them.
+
+        Raises
+        ------
+        DataError
+            If a range ends before it starts, or if two labels are given to the same time.
+
+        Examples
+        --------
+        >>> References.from_ranges({"u1": [(0.0, 1.2, "bonafide"), (1.2, 2.0, "spoof", "A07")]}, {"u1": 2.0, "u2": 1.0})
+        References(2 utterances, 2 ranges: 1.200 s bona fide, 0.800 s spoof)
+
         """
         without = {utt: () for utt in durations or () if utt not in ranges}
         utterances, offsets, rows = flat_rows({**ranges, **without})
@@ -114,10 +156,34 @@ class References:
         kinds: Sequence[str | None] | None = None,
         snap: float = 0.0,
     ) -> References:
-        """Build from flat arrays: rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+        """Build references from flat arrays.
 
-        Int64 times are nanoseconds and are not copied, float times are seconds. Classes are given as ``is_spoof``
-        or as ``labels`` (0 bona fide, 1 spoof, 2 non-speech).
+        Int64 times are nanoseconds and are not copied, float times are seconds.
+
+        Parameters
+        ----------
+        utterances
+            The ids, unique.
+        durations
+            Of each utterance, or None.
+        offsets
+            Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+        starts, ends
+            Of each range.
+        is_spoof
+            Whether each range is spoof; or give ``labels``.
+        labels
+            Of each range: 0 bona fide, 1 spoof, 2 non-speech.
+        kinds
+            Of each range, its kind or None.
+        snap
+            How far (in seconds) edges may miss each other because the source rounded them.
+
+        Examples
+        --------
+        >>> References.from_columns(["u1"], [2.0], [0, 2], [0.0, 1.2], [1.2, 2.0], [False, True])
+        References(1 utterance, 2 ranges: 1.200 s bona fide, 0.800 s spoof)
+
         """
         ids = utterance_ids(utterances)
         label = _label_codes(is_spoof, labels)

@@ -256,7 +256,24 @@ Rules.__doc__ = cleandoc(Rules.__doc__ or "").replace(
 
 @dataclass(frozen=True)
 class Convention:
-    """What one tool or text does, per measure: rules and the EER rule. A measure it lacks is an error."""
+    """A named set of rules: what one tool or text does, per measure. A measure it lacks is an error.
+
+    Parameters
+    ----------
+    name
+        As in ``convention="paper"``.
+    about
+        Whose rules they are.
+    measures
+        For ``"range"``, ``"point"`` or ``"finer-point"`` (finer than the hop): the rules, and the EER rule.
+
+    Examples
+    --------
+    >>> rules, eer_rule = CONVENTIONS["paper"].measures["range"]
+    >>> rules.uncovered, eer_rule
+    ('unanswered', 'nearest')
+
+    """
 
     name: str
     about: str

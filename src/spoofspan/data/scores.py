@@ -51,10 +51,36 @@ DECISION_THRESHOLD = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of a corpus, as columns. Build with :meth:`from_frames`, :meth:`from_ranges` or :meth:`from_columns`.
+    """Scores of a corpus, as columns.
 
+    Build with :meth:`from_frames`, :meth:`from_ranges`, :meth:`from_columns` or :meth:`from_decisions`.
+
+    Parameters
+    ----------
+    utterances
+        The ids, unique.
+    offsets
+        Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+    values
+        The scores as given.
+    higher
+        What high scores mean, ``"bonafide"`` or ``"spoof"``.
+    hops, origins
+        Of frames: the spacing (seconds) and the first start (ns) in each utterance.
+    window
+        Of frames: how long each lasts, in seconds; None where it is the hop.
+    starts, ends
+        Of ranges: one each per value, in ns.
+    dropped_empty
+        How many empty ranges were dropped.
+    decisions
+        Whether the values are hard decisions, see :meth:`from_decisions`.
+
+    Examples
+    --------
     >>> Scores.from_frames({"u1": np.float32([0.9, 0.8, -0.4])}, hop=0.02, higher="bonafide")
     Scores(1 utterance, 3 frames of 20 ms, float32, higher = bonafide)
+
     """
 
     utterances: tuple[str, ...]
@@ -81,7 +107,31 @@ class Scores:
         start: float | Mapping[str, float] = 0.0,
         window: float | None = None,
     ) -> Scores:
-        """Build from a dict: utterance -> one score per frame. ``hop``, ``start`` and ``window`` are in seconds."""
+        """Build scores from a dict of frames, times in seconds.
+
+        Parameters
+        ----------
+        frames
+            Utterance -> one score per frame.
+        hop
+            The spacing of the frames: one, or one by utterance.
+        higher
+            What high scores mean, ``"bonafide"`` or ``"spoof"``; it is never guessed.
+        start
+            Where the first frame begins: one, or one by utterance.
+        window
+            How long a frame lasts, where that is not the hop.
+
+        Returns
+        -------
+        Scores
+
+        Examples
+        --------
+        >>> Scores.from_frames({"u1": [0.9, -0.4], "u2": [0.1]}, hop={"u1": 0.02, "u2": 0.04}, higher="spoof")
+        Scores(2 utterances, 3 frames of 20 to 40 ms, float64, higher = spoof)
+
+        """
         # each array is checked before they are joined: joined, integers and decisions would turn into floats
         arrays = {utt: _numbers(values, f"utterance {utt!r}: ") for utt, values in frames.items()}
         return cls.from_columns(
@@ -96,7 +146,14 @@ class Scores:
 
     @classmethod
     def from_ranges(cls, ranges: Mapping[str, Iterable[tuple[float, float, float]]], *, higher: Higher) -> Scores:
-        """Build from a dict: utterance -> ``(start, end, score)``, times in seconds."""
+        """Build scores from a dict of ranges: utterance -> ``(start, end, score)``, times in seconds.
+
+        Examples
+        --------
+        >>> Scores.from_ranges({"u1": [(0.0, 0.7, 0.9), (0.7, 2.0, -0.4)]}, higher="bonafide")
+        Scores(1 utterance, 2 ranges, float64, higher = bonafide)
+
+        """
         utterances, offsets, rows = flat_rows(ranges)
         values = [_numbers([row[2]], f"utterance {utt!r}: ") for utt, row in rows]
         return cls.from_columns(
@@ -139,10 +196,34 @@ class Scores:
         starts: npt.ArrayLike | None = None,
         ends: npt.ArrayLike | None = None,
     ) -> Scores:
-        """Build from flat arrays, without a copy: rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+        """Build scores from flat arrays, without a copy.
 
-        Give ``hop`` for frames (seconds; one, or one per utterance), or ``starts`` and ``ends`` for ranges (one per
-        row; int64 nanoseconds, or floats in seconds).
+        Give ``hop`` for frames, or ``starts`` and ``ends`` for ranges.
+
+        Parameters
+        ----------
+        utterances
+            The ids, unique.
+        offsets
+            Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+        values
+            The scores: float16, float32, float64, or integers.
+        higher
+            What high scores mean, ``"bonafide"`` or ``"spoof"``.
+        hop, start, window
+            Of frames, in seconds: spacing and first start (one, or one per utterance), and length.
+        starts, ends
+            Of ranges, one per row: int64 nanoseconds, or floats in seconds.
+
+        Returns
+        -------
+        Scores
+
+        Examples
+        --------
+        >>> Scores.from_columns(["u1", "u2"], [0, 2, 3], np.float32([0.9, -0.4, 0.1]), hop=0.02, higher="bonafide")
+        Scores(2 utterances, 3 frames of 20 ms, float32, higher = bonafide)
+
         """
         if higher not in ("bonafide", "spoof"):
             raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {higher!r}")

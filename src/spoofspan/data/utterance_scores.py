@@ -19,8 +19,20 @@ from spoofspan.formats.sources import Where
 class UtteranceScores:
     """One score per utterance.
 
+    Parameters
+    ----------
+    utterances
+        The ids, unique.
+    values
+        One score for each.
+    higher
+        What high scores mean, ``"bonafide"`` or ``"spoof"``.
+
+    Examples
+    --------
     >>> UtteranceScores(("u1", "u2"), np.array([0.9, -0.4]), higher="bonafide")
     UtteranceScores(2 utterances, higher = bonafide)
+
     """
 
     utterances: tuple[str, ...]

@@ -1,1 +1,12 @@
-"""Room."""
+"""Rules applied: from references and scores to a ScoreMass, from which every measure is computed.
+
+**Read** ``score_mass.py`` **first**: it is the idea of the whole package. The way to it::
+
+    References ──label_rules──▶ Labelling ─┐
+                                           ├─ranges or points─▶ ScoreMass, in blocks (mass_block)
+    Scores ─────score_rules───▶ ScoreRuns ─┘
+
+``utterances.py`` makes a mass of scores of whole utterances, ``resample.py`` brings scores to another resolution.
+
+Imports :mod:`spoofspan.base` and :mod:`spoofspan.data`.
+"""

@@ -1,18 +1,30 @@
-"""ScoreMass: references and scores laid over each other. Read this module first.
+"""ScoreMass: how long bona fide speech, and how long spoofed speech, lasted under each score. Read this module first.
 
-For each score: how long bona fide speech, and how long spoofed speech, lasted under it. Everything that needs no
-threshold (Eqs. 3 to 7 of the paper: the EER, the whole curve) is a function of these two columns::
+A reference says when an utterance is spoofed, a system gives every stretch of time a score. Lay one over the other
+(frames of 20 ms)::
 
-    reference   |      bona fide      |   spoof   |  bona fide |
-    scores      |  0.9  |  0.8  |  0.3  | -0.2  |  0.1  |  0.7 |
+    reference   |      bona fide      |        spoof        |   bona fide   |
+    scores      |   0.9   |   0.8   |   0.3   |   -0.2  |   0.1   |   0.7   |
+    ms          0         20        40 45     60        80  88    100       120
 
-    score       0.9  0.8  0.3 -0.2  0.1  0.7
-    bona fide    20   20    5    0   12   20
-    spoof         0    0   15   20    8    0
+and count, for each score, the time of both classes under it::
 
-The columns are integers (nanoseconds, or points), so sums have the same bits whatever the order, the blocks or the
-number of shards: masses add, and that is all that several processes or machines need. They are computed block by
-block, by :mod:`spoofspan.mass.ranges` for ranges and by :mod:`spoofspan.mass.points` for points.
+    score       0.9   0.8   0.3  -0.2   0.1   0.7
+    bona fide    20    20     5     0    12    20      77
+    spoof         0     0    15    20     8     0      43
+
+These two columns are a mass. Every measure is a function of them. With a threshold tau, time under a score s is called
+spoof iff s < tau: at tau = 0.3 the scores -0.2 and 0.1 are called spoof, so 12 of 77 ms of bona fide time are false
+positives and 15 of 43 ms of spoofed time are false negatives. Moving tau from the lowest to the highest score gives the
+whole error curve, and where both rates meet the EER (Eqs. 3 to 7 of the paper).
+
+The columns are integers (nanoseconds, points, or utterances), so sums have the same bits whatever the order, the blocks
+or the number of shards. That is why masses add, and why one mechanism serves memory, streaming, several processes and a
+cluster.
+
+A mass is never held whole. It consists of parts, one for each corpus or shard (:class:`MassPart`), which compute it
+block by block: :mod:`spoofspan.mass.ranges` for ranges, :mod:`spoofspan.mass.points` for points,
+:mod:`spoofspan.mass.utterances` for scores of whole utterances.
 """
 
 from __future__ import annotations
@@ -63,10 +75,36 @@ class MassPart(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ScoreMass:
-    """For each score, how much bona fide and how much spoof (ns or points) it lies under. Made by :func:`overlay`.
+    """How much bona fide and how much spoof (ns, points or utterances) lies under each score.
 
-    Masses add, which is all that shards and workers need; utterances can be selected or re-weighted without laying
-    anything over again.
+    Masses add, which is all that shards and workers need. Utterances can be selected or re-weighted without laying
+    references and scores over each other again.
+
+    Parameters
+    ----------
+    parts
+        What computes the mass block by block: one part for each corpus or shard. :func:`spoofspan.overlay` and
+        :func:`spoofspan.point_mass` make them.
+    higher
+        What high scores mean, ``"bonafide"`` or ``"spoof"``.
+    unit
+        What is counted: ``"ns"``, ``"points"`` or ``"utterances"``.
+    uncovered
+        What time under no score counts as, a value of the rule of that name.
+    basis
+        The rules and the resolution under which it was made; only masses of the same basis add.
+
+    Examples
+    --------
+    >>> import spoofspan as ss
+    >>> references = ss.References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.06, "spoof")]})
+    >>> scores = ss.Scores.from_frames({"u1": [0.9, 0.3, -0.2]}, hop=0.02, higher="bonafide")
+    >>> mass = ss.overlay(references, scores)
+    >>> mass.scores.tolist(), mass.bona_fide.tolist(), mass.spoof.tolist()
+    ([0.9, 0.3, -0.2], [20000000, 10000000, 0], [0, 10000000, 20000000])
+    >>> mass.reweight({"u1": 2}).bona_fide.tolist()
+    [40000000, 20000000, 0]
+
     """
 
     parts: tuple[MassPart, ...]

@@ -53,8 +53,28 @@ class OperatingPoints:
 class ErrorCurve(OperatingPoints):
     """FPR and FNR at every candidate threshold: each distinct score with counted time, then "everything is spoof".
 
-    Thresholds are on the scale of the scores as given, ordered so that ever more is called spoof: FPR rises from the
-    first to the last entry, FNR falls.
+    Parameters
+    ----------
+    thresholds
+        On the scale of the scores as given, ordered so that ever more is called spoof.
+    false_positive_rates, false_negative_rates
+        At each threshold; the first rise, the second fall.
+    sums
+        What the mass adds up to.
+    called_bona_fide, called_spoof
+        The amounts called spoof at each threshold.
+
+    Examples
+    --------
+    >>> import spoofspan as ss
+    >>> references = ss.References.from_ranges({"u1": [(0.0, 0.04, "bonafide"), (0.04, 0.08, "spoof")]})
+    >>> scores = ss.Scores.from_frames({"u1": [0.9, 0.2, 0.3, -0.2]}, hop=0.02, higher="bonafide")
+    >>> curve = ss.error_curve(references, scores)
+    >>> curve.thresholds.tolist(), curve.false_positive_rates.tolist(), curve.false_negative_rates.tolist()
+    ([-0.2, 0.2, 0.3, 0.9, inf], [0.0, 0.0, 0.5, 0.5, 1.0], [1.0, 0.5, 0.5, 0.0, 0.0])
+    >>> curve.at(0.25).decision
+    'spoof iff score < 0.25'
+
     """
 
     def __repr__(self) -> str:

@@ -43,7 +43,22 @@ FACTS = ("higher", "unit", "uncovered", "basis")
 
 @dataclass(frozen=True)
 class EerBracket:
-    """Proven bounds of an EER and of its threshold (on the scale of the scores); the exact value lies within."""
+    """Proven bounds of an EER and of its threshold; the exact value lies within.
+
+    Parameters
+    ----------
+    low, high
+        The bounds of the EER.
+    lowest_threshold, highest_threshold
+        The bounds of its threshold, on the scale of the scores.
+
+    Examples
+    --------
+    >>> bracket = EerBracket(0.05, 0.06, 0.1, 0.2)
+    >>> print(bracket, round(bracket.midpoint, 3))
+    5.000 to 6.000 % 0.055
+
+    """
 
     low: float
     high: float
@@ -67,6 +82,17 @@ class EerBracket:
 class EerState:
     """What an EER needs of any amount of data: update, merge, and read off a bracket or the exact value.
 
+    Parameters
+    ----------
+    dtype
+        The type of the scores: float16, float32 or float64.
+    higher
+        What high scores mean, ``"bonafide"`` or ``"spoof"``.
+    unit, uncovered, basis
+        As in :class:`~spoofspan.ScoreMass`.
+
+    Examples
+    --------
     >>> state = EerState(np.float32, higher="bonafide")
     >>> state.add([0.9, 0.8, 0.3, -0.2], bona_fide=[20, 20, 5, 0], spoof=[0, 0, 15, 20])
     >>> more = EerState(np.float32, higher="bonafide")
@@ -80,6 +106,7 @@ class EerState:
     >>> found = exact.equal_error_rate()
     >>> round(float(found.value), 6), found.point.decision
     (0.252341, 'spoof iff score < 0.30000001192092896')
+
     """
 
     def __init__(
@@ -91,7 +118,6 @@ class EerState:
         uncovered: str = "error",
         basis: str = "",
     ) -> None:
-        """Start empty, for scores of a type; ``unit``, ``uncovered`` and ``basis`` are those of a ScoreMass."""
         if higher not in ("bonafide", "spoof"):
             raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {higher!r}")
         kind = np.dtype(dtype)

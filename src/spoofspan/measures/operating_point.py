@@ -23,10 +23,31 @@ from spoofspan.mass.score_mass import ScoreMass
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """The errors at one threshold: amounts (ns or points), and the rates they make.
+    """The errors at one threshold: amounts (ns, points or utterances), and the rates they make.
 
-    ``threshold`` is on the scale of the scores as given. Where ``everything`` is true, even the scores at the end of
-    the scale are called spoof; the threshold is then reported as infinite.
+    Parameters
+    ----------
+    threshold
+        On the scale of the scores as given.
+    higher
+        What high scores mean, ``"bonafide"`` or ``"spoof"``.
+    false_positive, false_negative
+        Bona fide called spoof, and spoof called bona fide.
+    bona_fide, spoof
+        The denominators of both rates.
+    unanswered_bona_fide, unanswered_spoof
+        What lies under no score and is called neither (rule ``uncovered="unanswered"``).
+    unit
+        What is counted: ``"ns"``, ``"points"``, ``"utterances"`` or ``"events"``.
+    everything
+        Whether even the scores at the end of the scale are called spoof; the threshold is then infinite.
+
+    Examples
+    --------
+    >>> point = OperatingPoint(0.25, "bonafide", 1, 2, bona_fide=10, spoof=10, unit="points")
+    >>> point.false_positive_rate, point.false_negative_rate, point.true_positive
+    (0.1, 0.2, 8)
+
     """
 
     threshold: float

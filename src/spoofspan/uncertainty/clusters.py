@@ -31,10 +31,35 @@ MOST_REDRAWS = 1000
 
 @dataclass(frozen=True)
 class Resampling:
-    """How replicates are drawn, and what is read off them.
+    """The settings of a bootstrap: what is drawn, how often, and which interval is read off.
 
-    ``clusters`` says to which cluster (speaker, session, source recording) each utterance belongs, and
-    ``clusters_are`` what they are; None: each utterance is one.
+    Parameters
+    ----------
+    clusters
+        Utterance -> the cluster (speaker, session, source recording) it belongs to; None: each utterance is one.
+    replicates
+        How many times clusters are drawn.
+    confidence
+        The level of the interval.
+    method
+        ``"percentile"``, or ``"bca"`` (corrected for bias and acceleration).
+    seed
+        Of the random draws.
+    workers
+        How many threads measure replicates; the result has the same bits with any number.
+    clusters_are
+        What the clusters are, for people.
+
+    Raises
+    ------
+    UsageError
+        If there are too few replicates for the level or the method.
+
+    Examples
+    --------
+    >>> Resampling(clusters={"u1": "anna", "u2": "ben"}, replicates=500, clusters_are="speaker").drawn_by
+    'speaker'
+
     """
 
     clusters: Mapping[str, str] | None = None

@@ -76,7 +76,28 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison(SignedSystems):
-    """Several systems on one corpus: the value of each, and the difference of every two."""
+    """Several systems on one corpus: the value of each, and the difference of every two.
+
+    Parameters
+    ----------
+    measure
+        What was measured.
+    direction
+        Which values are better, ``"lower"`` or ``"higher"``.
+    test
+        Where the p-values come from.
+    intervals
+        System -> its value with an interval.
+    differences
+        Of every two systems, first - second.
+    signers
+        System -> what signs its value, see :attr:`signatures`.
+
+    Examples
+    --------
+    See :func:`spoofspan.compare`.
+
+    """
 
     measure: str
     direction: Literal["lower", "higher"]  # is better
@@ -143,16 +164,38 @@ def compare(
     thresholds: Mapping[str, float] | None = None,
     **arguments: Unpack[BootstrapArguments],
 ) -> Comparison:
-    """Compare two or more systems, every two of them.
+    """Compare two or more systems, every two of them, on the same draws of clusters.
 
-    ``thresholds`` (one per system, chosen beforehand on other data) is for measures at a threshold, and only for them.
-    The other arguments are those of :func:`~spoofspan.uncertainty.bootstrap`.
+    Parameters
+    ----------
+    references
+        Of all systems.
+    systems
+        Name -> scores.
+    measure
+        As ``"range-eer"``.
+    thresholds
+        Of a measure at a threshold, and only then: one for each system, chosen beforehand on other data.
+    **arguments
+        As in :func:`~spoofspan.bootstrap`.
 
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    UsageError
+        If the systems are measured under different rules, or on different utterances.
+
+    Examples
+    --------
     >>> import spoofspan.demo
     >>> corpus = spoofspan.demo.load()
     >>> found = compare(corpus.references, {"A": corpus.systems[0.02], "B": corpus.systems[0.64]}, replicates=200)
     >>> found["A", "B"].value < 0, found["A", "B"].p_value < 0.05
     (True, True)
+
     """
     how, settings = split_arguments(arguments)
     if len(systems) < 2:

@@ -36,7 +36,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Interval:
-    """An estimate with its interval."""
+    """An estimate and the interval in which it would lie on other test sets of the same kind.
+
+    Parameters
+    ----------
+    measure
+        What was measured.
+    estimate
+        Its value on the test set.
+    low, high
+        The bounds, at the confidence ``level``.
+    level
+        As 0.95.
+    method
+        ``"percentile"`` or ``"bca"``.
+    clusters
+        How many clusters were drawn from.
+    redrawn
+        How many replicates had no value and were drawn again.
+    standard_error
+        The standard deviation of the replicates.
+    replicates
+        The value of each replicate.
+    warnings
+        Reasons to look twice at it.
+    drawn_by
+        What was drawn: ``"utterance"``, ``"speaker"``, ...
+    seed
+        Of the draws.
+
+    Examples
+    --------
+    See :func:`spoofspan.bootstrap`.
+
+    """
 
     measure: str
     estimate: float
@@ -129,17 +162,39 @@ def bootstrap(
     threshold: float | None = None,
     **arguments: Unpack[BootstrapArguments],
 ) -> Interval:
-    """Give a measure its interval, by a bootstrap over clusters.
+    """Measure a system, with an interval by a bootstrap over clusters.
 
-    Arguments: those of :class:`~spoofspan.uncertainty.Resampling` (``clusters``, ``replicates``, ``confidence``,
-    ``method``, ``seed``, ``workers``), ``convention``, ``eer_rule``, ``scores_are`` and every rule. EERs and measures
-    at a fixed ``threshold`` are fast; others are measured anew for each replicate.
+    EERs and measures at a fixed threshold are fast; others are measured anew for each replicate.
 
+    Parameters
+    ----------
+    references, scores
+        What is measured.
+    measure
+        As ``"range-eer"`` or ``"point-f1@20ms"``.
+    threshold
+        Of a measure at a threshold.
+    **arguments
+        Those of :class:`~spoofspan.Resampling` (``clusters``, ``replicates``, ``confidence``, ``method``, ``seed``,
+        ``workers``), ``convention``, ``eer_rule``, ``scores_are``, and every rule of :class:`~spoofspan.Rules`.
+
+    Returns
+    -------
+    Interval
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If the measure has no value on the test set, or hardly ever on a draw.
+
+    Examples
+    --------
     >>> import spoofspan.demo
     >>> corpus = spoofspan.demo.load()
     >>> interval = bootstrap(corpus.references, corpus.systems[0.02], replicates=500)
     >>> interval.low < interval.estimate < interval.high
     True
+
     """
     how, settings = split_arguments(arguments)
     return interval_of_system(measured_system(references, scores, Measure.parse(measure), settings, threshold), how)
@@ -162,7 +217,7 @@ def bootstrap_of(
     seed: int = 0,
     workers: int = 1,
 ) -> Interval:
-    """As :func:`bootstrap`, for any function of a mass; it is called once per replicate."""
+    """Give any function of a mass its interval; the function is called once per replicate."""
     how = Resampling(clusters, replicates, confidence, method, seed, workers)
     drawn = Clusters.of(mass.utterances, clusters)
     engine = MeasuredReplicates(mass, drawn.units_of(mass.utterances), drawn.count, function)

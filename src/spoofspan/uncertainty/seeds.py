@@ -37,7 +37,28 @@ SEED_STREAMS = 1 << 31
 
 @dataclass(frozen=True)
 class SeedVariation(SignedSystems):
-    """One system, trained several times."""
+    """The values of one system that was trained several times, and how much of their spread is the training.
+
+    Parameters
+    ----------
+    measure
+        What was measured.
+    values
+        Seed -> value.
+    mean, standard_deviation
+        Over the seeds.
+    test_set
+        The interval of the mean with the seeds fixed.
+    joint
+        The interval of the mean with seeds drawn too; None with fewer than five seeds.
+    signers
+        Seed -> what signs its value, see :attr:`signatures`.
+
+    Examples
+    --------
+    See :func:`spoofspan.seed_variation`.
+
+    """
 
     measure: str
     values: Mapping[str, float]
@@ -87,9 +108,34 @@ def seed_variation(
     threshold: float | None = None,
     **arguments: Unpack[BootstrapArguments],
 ) -> SeedVariation:
-    """Measure one system from several trainings: ``seeds`` has the scores of each.
+    """Measure one system from several trainings.
 
-    The other arguments are those of :func:`~spoofspan.uncertainty.bootstrap`; ``seed`` is that of the bootstrap.
+    Parameters
+    ----------
+    references
+        Of the test set.
+    seeds
+        Name of a training -> its scores.
+    measure
+        As ``"range-eer"``.
+    threshold
+        Of a measure at a threshold.
+    **arguments
+        As in :func:`~spoofspan.bootstrap`; ``seed`` is that of the draws.
+
+    Returns
+    -------
+    SeedVariation
+
+    Examples
+    --------
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> seeds = {"1": corpus.systems[0.02], "2": corpus.systems[0.04]}
+    >>> found = seed_variation(corpus.references, seeds, replicates=100)
+    >>> found.test_set.low < found.mean < found.test_set.high, found.joint
+    (True, None)
+
     """
     how, settings = split_arguments(arguments)
     if how.method != "percentile":
