@@ -24,12 +24,13 @@ from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Regions
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import threshold_of_decisions
-from spoofspan.evaluation.measurement import Measure, Measurement
+from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import Plan, plan_measure
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import LaidOver
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors, errors_of
 

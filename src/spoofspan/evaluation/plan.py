@@ -16,21 +16,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
-from spoofspan.base.times import LONGEST
+from spoofspan.base.times import LONGEST, milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.measurement import Measure, Measurement, milliseconds, warnings_for
+from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import Inputs, Signature, sign
 from spoofspan.mass.points import check_resolution, point_mass_with
 from spoofspan.mass.ranges import overlay_with
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.measures.curve import ErrorCurve, error_curve_of
+from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.eer import check_eer_rule, equal_error_rate
+from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 
 if TYPE_CHECKING:
-    from spoofspan.measures.confusion import ValueAtPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
     from spoofspan.measures.tandem import VerificationScores
 
@@ -58,58 +58,42 @@ def value_of(
     """Measure a mass. ``threshold`` is for measures at one; without it they are taken at that of the EER."""
     kind = measure.kind
     if kind.group == "eer":
-        eer = equal_error_rate(mass, eer_rule)
+        eer = kind.function(mass, eer_rule)
         return Value(eer.value, eer.point, eer.neighbours)
-    if kind.group != "threshold":
-        return _of_the_curve(error_curve_of(mass), measure, scores_are, asv_scores)
-    from spoofspan.measures.confusion import at_constraint, value_at
+    if measure.at_threshold:
+        from spoofspan.measures.confusion import value_at
 
+        point = equal_error_rate(mass, eer_rule).point if threshold is None else point_at(mass, threshold)
+        return Value(value_at(point, kind.name, measure.positive), point)
     if measure.given is not None:
+        from spoofspan.measures.confusion import at_constraint
+
         name, bound = measure.given
         found = at_constraint(error_curve_of(mass), kind.name, name, Fraction(bound), measure.positive)
-        return Value(found.value, found.point)
-    point = equal_error_rate(mass, eer_rule).point if threshold is None else point_at(mass, threshold)
-    return Value(value_at(point, kind.name, measure.positive), point)
-
-
-def _of_the_curve(
-    curve: ErrorCurve, measure: Measure, scores_are: ScoresAre | None, asv_scores: VerificationScores | None
-) -> Value:
-    from spoofspan.measures import costs, ranking
-
-    name, parameters = measure.kind.name, dict(measure.parameters)
-    if name == "auc":
-        return Value(ranking.auc(curve))
-    if name == "average-precision":
-        return Value(ranking.average_precision(curve, measure.positive))
-    if name == "min-cllr":
-        return Value(costs.min_cllr(curve))
-    if name == "best-f1":
-        found = ranking.best_f1(curve, measure.positive)
-    elif name == "min-dcf":
-        found = costs.min_dcf(curve, **parameters)
-    elif name == "min-tdcf":
-        found = _min_tdcf(curve, measure, asv_scores)
-    elif scores_are is None:
-        raise UsageError(
-            f"{measure} takes scores at their word: say what they are with scores_are='llr' or 'probability' "
-            "(--scores-are)"
-        )
-    elif name == "act-dcf":
-        found = costs.act_dcf(curve, scores_are, **parameters)
     else:
-        return Value(costs.cllr(curve, scores_are))
-    return Value(found.value, found.point)
+        found = kind.function(error_curve_of(mass), **_arguments(measure, scores_are, asv_scores))
+    return Value(*found) if isinstance(found, tuple) else Value(found)
 
 
-def _min_tdcf(curve: ErrorCurve, measure: Measure, asv_scores: VerificationScores | None) -> ValueAtPoint:
-    from spoofspan.measures import tandem
-
-    if asv_scores is None:
-        raise UsageError(
-            f"{measure} needs the scores of a speaker verification system: give asv_scores= (--asv-scores)"
-        )
-    return tandem.min_tdcf(curve, asv_scores.errors, *tandem.tandem_costs(dict(measure.parameters)))
+def _arguments(measure: Measure, scores_are: ScoresAre | None, asv_scores: VerificationScores | None) -> dict[str, Any]:
+    """What the function of a measure over all thresholds takes besides the curve."""
+    arguments: dict[str, Any] = dict(measure.parameters)
+    if measure.kind.positive:
+        arguments["positive"] = measure.positive
+    if measure.kind.declared:
+        if scores_are is None:
+            raise UsageError(
+                f"{measure} takes scores at their word: say what they are with scores_are='llr' or 'probability' "
+                "(--scores-are)"
+            )
+        arguments["scores_are"] = scores_are
+    if measure.kind.needs_asv:
+        if asv_scores is None:
+            raise UsageError(
+                f"{measure} needs the scores of a speaker verification system: give asv_scores= (--asv-scores)"
+            )
+        arguments["asv_scores"] = asv_scores
+    return arguments
 
 
 Undefined = Literal["raise", "nan"]
@@ -139,14 +123,13 @@ class Plan:
     @property
     def read_off(self) -> str:
         """How the value is read off the curve, as it stands in the signature."""
-        group = self.measure.kind.group
-        if group == "eer":
+        if self.measure.kind.group == "eer":
             return self.eer_rule
         if self.measure.kind.needs_asv and self.asv_scores is not None:
             return f"asv-scores:{self.asv_scores.hash}"
         if self.measure.kind.declared:
             return f"scores-are:{self.scores_are}"
-        if group != "threshold" or self.measure.given is not None:
+        if not self.measure.at_threshold:
             return "all-thresholds"
         # the threshold itself belongs to the system: numbers at their own thresholds may be compared
         return f"threshold:eer({self.eer_rule})" if self.threshold is None else "threshold:given"
@@ -199,19 +182,19 @@ class Plan:
         for caution in cautions:
             warnings.warn(f"{self.measure}: {caution}", SpoofspanWarning, stacklevel=4)
         return Measurement(
-            str(self.measure),
-            value,
-            point,
-            neighbours,
-            self.read_off,
-            self.convention,
-            self.rules,
-            {entry.rule: entry for entry in touched},
-            utterances,
-            exact,
-            cautions,
-            notes,
-            signer,
+            measure=str(self.measure),
+            value=value,
+            point=point,
+            neighbours=neighbours,
+            eer_rule=self.read_off,
+            convention=self.convention,
+            rules=self.rules,
+            touched={entry.rule: entry for entry in touched},
+            utterances=utterances,
+            exact_value=exact,
+            warnings=cautions,
+            notes=notes,
+            signer=signer,
         )
 
     def _mean(self, point: OperatingPoint, errors: UtteranceErrors) -> tuple[Value, str]:
@@ -247,7 +230,7 @@ def plan_measure(
             "(eval --no-stream); not in shards, not with intervals"
         )
     notes: tuple[str, ...] = ()
-    if measure.kind.group != "threshold" or measure.given is not None:
+    if not measure.at_threshold:
         threshold = None
     if measure.basis == "range":
         rules, convention_rule = rules_for("range", convention, overrides)
@@ -255,7 +238,7 @@ def plan_measure(
         rules, convention_rule = rules_for("point", convention, {**overrides, "last_point": "use"})
     else:
         resolution = check_resolution(measure.resolution)
-        measure = replace(measure, resolution=resolution)
+        measure = Measure(measure.family, resolution, measure.given, measure.parameters)
         rules, convention_rule = point_rules(hop, resolution, convention, overrides)
         if hop is not None and resolution > hop * (1 + 1e-9):
             notes = (

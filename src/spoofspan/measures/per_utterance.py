@@ -99,7 +99,7 @@ class UtteranceErrors:
         return self.values_of("iou")
 
     def values_of(self, name: str) -> Float64:
-        """Any measure at a threshold (:data:`spoofspan.measures.confusion.AT_A_THRESHOLD`), correctly rounded."""
+        """Any measure at a threshold (:mod:`spoofspan.measures.catalogue`), correctly rounded."""
         from spoofspan.measures.confusion import values_by_utterance
 
         return values_by_utterance(self, name)

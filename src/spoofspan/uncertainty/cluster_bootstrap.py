@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from spoofspan.base.errors import SpoofspanWarning
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.measurement import Measure
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Clusters, Method, Resampling, draw_replicates
 from spoofspan.uncertainty.intervals import Interval, interval
 from spoofspan.uncertainty.measured_system import MeasuredSystem, clusters_of, measured_system, told_apart

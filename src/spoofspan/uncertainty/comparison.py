@@ -30,8 +30,8 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.evaluation.measurement import Measure
 from spoofspan.evaluation.signature import Signature
+from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import draw_replicates, stream
 from spoofspan.uncertainty.intervals import Interval, interval
 from spoofspan.uncertainty.measured_system import clusters_of, measured_systems, told_apart

@@ -128,8 +128,8 @@ def most_confident(pairs: Pairs, confidences: Float64) -> Int64:
     return taking
 
 
-def take_by_rank(takers: Int64, taken: Int64, ranks: Int64) -> Int64:
-    """Let takers choose one by one, the lowest rank first: each takes the first of its wishes that is still free.
+def greedy_matching(takers: Int64, taken: Int64, ranks: Int64) -> Int64:
+    """Greedy matching: takers choose one by one, the lowest rank first, the first of their wishes that is still free.
 
     Rows are wishes, those of a taker in a row and in order of preference; ``ranks`` is the rank of the row's taker, its
     own in the whole corpus. Returns the rows that came true.

@@ -31,8 +31,8 @@ from spoofspan.measures.events.spoof_ranges import Ranges, united
 
 
 @dataclass(frozen=True)
-class Making:
-    """How proposals are made of scores, beside the threshold; times in seconds."""
+class ProposalOptions:
+    """How proposals are made of scores, besides the threshold; times in seconds."""
 
     smoothing: int | None = None
     min_duration: float = 0.0
@@ -91,7 +91,7 @@ def proposals_from_scores(
     """
     if not isinstance(threshold, int | float | np.number) or np.isnan(threshold):
         raise UsageError(f"threshold must be a number in the polarity of the scores, not {threshold!r}")
-    making = Making(smoothing, min_duration, merge_gap)
+    options = ProposalOptions(smoothing, min_duration, merge_gap)
     starts, ends = score_times(scores)
     _refuse_overlaps(scores, starts, ends)
     if durations is not None:
@@ -100,15 +100,20 @@ def proposals_from_scores(
     # in double precision, or a threshold would be rounded to the type of the scores
     towards_spoof = scores.values.astype(np.float64) * (1.0 if scores.higher == "spoof" else -1.0) + 0.0
     decided = towards_spoof > (threshold if scores.higher == "spoof" else -threshold)
-    if making.smoothing is not None:
+    if options.smoothing is not None:
         refuse_smoothing_ranges(scores)
-        decided = _median(decided, scores.offsets, making.smoothing)
-    made = _joined(scores.utterances, scores.offsets, starts, ends, towards_spoof, decided, making)
+        decided = _median(decided, scores.offsets, options.smoothing)
+    made = _joined(scores.utterances, scores.offsets, starts, ends, towards_spoof, decided, options)
     return Proposals(scores.utterances, *made)
 
 
 def proposals_from_runs(
-    utterances: tuple[str, ...], runs: ScoreRuns, threshold: float, making: Making, *, everything: bool = False
+    utterances: tuple[str, ...],
+    runs: ScoreRuns,
+    threshold: float,
+    options: ProposalOptions,
+    *,
+    everything: bool = False,
 ) -> Proposals:
     """As :func:`proposals_from_scores`, of scores to which the rules have been applied.
 
@@ -121,9 +126,9 @@ def proposals_from_runs(
     for first, last in blocks(rows, np.zeros_like(rows), ROWS_PER_BLOCK, 1):
         offsets, starts, ends, towards_spoof = _spans(runs.block(first, last))
         decided = np.ones(starts.size, bool) if everything else towards_spoof > limit
-        if making.smoothing is not None:
-            decided = _median(decided, offsets, making.smoothing)
-        made = _joined(utterances[first:last], offsets, starts, ends, towards_spoof, decided, making)
+        if options.smoothing is not None:
+            decided = _median(decided, offsets, options.smoothing)
+        made = _joined(utterances[first:last], offsets, starts, ends, towards_spoof, decided, options)
         counts.append(np.diff(made[0]))
         columns.append(made[1:])
     confidences, starts, ends = (np.concatenate(column) for column in zip(*columns, strict=True))
@@ -159,13 +164,13 @@ def _joined(
     ends: Int64,
     towards_spoof: Float64,
     decided: Flags,
-    making: Making,
+    options: ProposalOptions,
 ) -> tuple[Int64, Float64, Int64, Int64]:
     """Join what is decided spoof, bridge gaps, drop what is short, and give each its confidence."""
     rows = np.flatnonzero(decided & (ends > starts))
-    ranges, heads = united(Ranges(np.searchsorted(rows, offsets), starts[rows], ends[rows]), making.widest)
+    ranges, heads = united(Ranges(np.searchsorted(rows, offsets), starts[rows], ends[rows]), options.widest)
     last = np.append(heads[1:], rows.size) - 1 if heads.size else heads
-    keep = np.flatnonzero(ranges.ends - ranges.starts >= making.shortest)
+    keep = np.flatnonzero(ranges.ends - ranges.starts >= options.shortest)
     confidences = _means(towards_spoof, ends - starts, rows[heads[keep]], rows[last[keep]])
     made = np.searchsorted(keep, ranges.offsets), confidences, ranges.starts[keep], ranges.ends[keep]
     bad = np.flatnonzero(np.isnan(confidences))
