@@ -5,7 +5,7 @@ spelled ``<basis>-<name>`` (:mod:`spoofspan.measures.measure`): the basis is ``r
 resolution), ``utterance`` or ``event`` (spoofed ranges against proposed ranges; ``docs/events.md`` defines them).
 
 Formulas at a threshold are written in amounts of the basis, seen from the positive class: spoof, or bona fide where the
-name ends in ``-bonafide``. TP, FP, FN and TN are as in any confusion matrix; P is all that is positive and N all that is
+name ends in ``-bonafide``. TP, FP, FN and TN are as in any confusion matrix; P is all that is positive, N all that is
 negative, both with what is unanswered (``uncovered="unanswered"``); FPR = FP / N and FNR = FN / P.
 """
 
