@@ -32,7 +32,7 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
-from spoofspan.measures.per_utterance import UtteranceErrors, errors_of
+from spoofspan.measures.per_utterance import UtteranceErrors, errors_of_overlay
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -226,7 +226,7 @@ class _Whole:
 
     def errors_of(self, laid: LaidOver) -> UtteranceErrors:
         """The errors at the threshold of the whole corpus."""
-        return errors_of(laid, self.point.threshold, self.point.everything)
+        return errors_of_overlay(laid, self.point.threshold, self.point.everything)
 
     def group(self, name: str, chosen: Int64) -> Group:
         """Measure some of the utterances."""
@@ -277,7 +277,7 @@ class _Whole:
                 laid.touched,
                 len(mass.utterances),
                 signer,
-                errors_at=lambda point: errors_of(laid, point.threshold, point.everything),
+                errors_at=lambda point: errors_of_overlay(laid, point.threshold, point.everything),
             )
 
     def _sign_selected(self, chosen: Int64) -> Signature:

@@ -11,11 +11,11 @@ negative, both with what is unanswered (``uncovered="unanswered"``); FPR = FP / 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 if TYPE_CHECKING:
     from spoofspan.measures.events.average_precision import Variant
@@ -46,15 +46,8 @@ ADD2023 = "J. Yi et al.: ADD 2023: the Second Audio Deepfake Detection Challenge
 Group = Literal["eer", "threshold", "ranking", "cost", "event"]
 Direction = Literal["lower", "higher"]
 # An amount that must not be 0: of the positive class, of the negative class, called positive, or any at all.
-Need = Literal["positives", "negatives", "called", "any"]
+Needs = tuple[Literal["positives", "negatives", "called", "any"], ...]
 Parameters = tuple[tuple[str, float], ...]
-
-DCF: Parameters = (("p_spoof", 0.05), ("cost_miss", 1.0), ("cost_false_alarm", 10.0))
-TDCF: Parameters = (
-    *(("form", 2021.0), ("p_spoof", 0.05), ("p_nontarget", 0.0095)),
-    *(("cost_miss", 1.0), ("cost_false_alarm", 10.0), ("cost_false_alarm_spoof", 10.0)),
-)
-IOU: Parameters = (("iou", 0.5),)
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,7 @@ class Kind:
     reference: str = ""
     percent: bool = True  # a share, shown in per cent
     positive: bool = False  # has a positive class, which may be bona fide
-    needs: tuple[Need, ...] = ()  # at a threshold: without these it has no value
+    needs: Needs = ()  # at a threshold: without these it has no value
     needs_asv: bool = False  # needs the scores of a speaker verification system
     declared: bool = False  # needs to know what the scores are: log-likelihood ratios or probabilities
     ranked: bool = False  # needs confidences, which hard decisions have not
@@ -92,10 +85,19 @@ class Kind:
         return function
 
 
-def _ratio(name: str, direction: Direction, formula: str, needs: Iterable[Need], about: str, **more: Any) -> Kind:
-    """A ratio of amounts at a threshold."""
-    computed_by = f"confusion:{name.replace('-', '_')}"
-    return Kind(name, "threshold", direction, formula, computed_by, about, needs=tuple(needs), **more)
+def _parameters(**parameters: float) -> Parameters:
+    return tuple(parameters.items())
+
+
+def _ratio(name: str, direction: Direction, formula: str, needs: str, about: str, **more: Any) -> Kind:
+    """A ratio of amounts at a threshold; it is computed by the function of its name in ``confusion``."""
+    function, needed = f"confusion:{name.replace('-', '_')}", cast("Needs", tuple(needs.split()))
+    return Kind(name, "threshold", direction, formula, function, about, needs=needed, **more)
+
+
+def _share(name: str, formula: str, needs: str, about: str) -> Kind:
+    """A ratio that is high for a good system and depends on which class is positive."""
+    return _ratio(name, "higher", formula, needs, about, positive=True)
 
 
 def _cost(name: str, formula: str, computed_by: str, about: str, reference: str, **more: Any) -> Kind:
@@ -107,23 +109,56 @@ def _event(name: str, formula: str, function: str, about: str, reference: str = 
     return Kind(name, "event", "higher", formula, computed_by, about, reference, bases=(EVENT,), **more)
 
 
-def _three(
-    name: str, what: str, function: str, about: str, reference: str = "", parameters: Parameters = ()
-) -> Iterable[Kind]:
+def _ranked(name: str, formula: str, about: str, reference: str = "", **parameters: float) -> Kind:
+    """AP and AR, and their published variants."""
+    first, _, variant = name.partition("-")
+    function = {"ap": "average_precision", "ar": "average_recall"}[first]
+    more = {"ranked": True, "parameters": _parameters(**parameters), "variant": variant or "spoofspan"}
+    return _event(name, formula, function, about, reference, **more)
+
+
+def _three(name: str, matched: str, function: str, about: str, reference: str = "", **parameters: float) -> list[Kind]:
     """Precision, recall and F1 of something that is counted."""
     formulas = {
-        "precision": f"{what} / predicted",
-        "recall": f"{what} / expected",
-        "f1": f"2 {what} / (predicted + expected)",
+        "precision": f"{matched} / predicted",
+        "recall": f"{matched} / expected",
+        "f1": f"2 {matched} / (predicted + expected)",
     }
-    return [
-        _event(name + one, text, function, about, reference, parameters=parameters) for one, text in formulas.items()
-    ]
+    given = _parameters(**parameters)
+    return [_event(name + one, text, function, about, reference, parameters=given) for one, text in formulas.items()]
 
 
 def _by_name(*kinds: Kind) -> Mapping[str, Kind]:
     return {kind.name: kind for kind in kinds}
 
+
+_BOTH = "positives negatives"
+# F1 and IoU need the positive class: otherwise, in a mean over utterances, an all-negative utterance would count as 0
+# with the least error and be left out without any.
+_RATIOS = (
+    _share("precision", "TP / (TP + FP)", "called", "How much of what is called spoof is spoof."),
+    _share("recall", "TP / P", "positives", "How much of the spoof is called spoof."),
+    _share("f1", "2 TP / (TP + FP + P)", "positives", "The harmonic mean of precision and recall."),
+    _share("iou", "TP / (FP + P)", "positives", "What is spoof and called so, of what is either (Jaccard)."),
+    _ratio("accuracy", "higher", "(TP + TN) / (P + N)", "any", "How much is called what it is."),
+    _ratio("balanced-accuracy", "higher", "(TP / P + TN / N) / 2", _BOTH, "How much of each class is called right."),
+    _ratio("fpr", "lower", "FP / N", "negatives", "How much of the bona fide is called spoof."),
+    _ratio("fnr", "lower", "FN / P", "positives", "How much of the spoof is called bona fide."),
+    _ratio("hter", "lower", "(FPR + FNR) / 2", _BOTH, "Half the total error rate."),
+    _ratio(
+        "false-alarms-per-hour",
+        "lower",
+        "3600 FP / N",
+        "negatives",
+        "Seconds of false alarm in an hour of bona fide speech.",
+        percent=False,
+        bases=("range",),
+    ),
+)
+
+DCF = _parameters(p_spoof=0.05, cost_miss=1.0, cost_false_alarm=10.0)
+TDCF = _parameters(form=2021.0, p_spoof=0.05, p_nontarget=0.0095, cost_miss=1.0)
+TDCF += _parameters(cost_false_alarm=10.0, cost_false_alarm_spoof=10.0)
 
 KINDS: Mapping[str, Kind] = _by_name(
     Kind(
@@ -135,53 +170,7 @@ KINDS: Mapping[str, Kind] = _by_name(
         "The equal error rate, under an EER rule.",
         PAPER,
     ),
-    _ratio(
-        "precision",
-        "higher",
-        "TP / (TP + FP)",
-        ["called"],
-        "How much of what is called spoof is spoof.",
-        positive=True,
-    ),
-    _ratio("recall", "higher", "TP / P", ["positives"], "How much of the spoof is called spoof.", positive=True),
-    # F1 and IoU need the positive class: otherwise, in a mean over utterances, an all-negative utterance would count as
-    # 0 with the least error and be left out without any.
-    _ratio(
-        "f1",
-        "higher",
-        "2 TP / (TP + FP + P)",
-        ["positives"],
-        "The harmonic mean of precision and recall.",
-        positive=True,
-    ),
-    _ratio(
-        "iou",
-        "higher",
-        "TP / (FP + P)",
-        ["positives"],
-        "What is spoof and called so, of what is either (Jaccard).",
-        positive=True,
-    ),
-    _ratio("accuracy", "higher", "(TP + TN) / (P + N)", ["any"], "How much is called what it is."),
-    _ratio(
-        "balanced-accuracy",
-        "higher",
-        "(TP / P + TN / N) / 2",
-        ["positives", "negatives"],
-        "The mean of what is called right of the spoof and of the bona fide.",
-    ),
-    _ratio("fpr", "lower", "FP / N", ["negatives"], "How much of the bona fide is called spoof."),
-    _ratio("fnr", "lower", "FN / P", ["positives"], "How much of the spoof is called bona fide."),
-    _ratio("hter", "lower", "(FPR + FNR) / 2", ["positives", "negatives"], "Half the total error rate."),
-    _ratio(
-        "false-alarms-per-hour",
-        "lower",
-        "3600 FP / N",
-        ["negatives"],
-        "Seconds of false alarm in an hour of bona fide speech.",
-        percent=False,
-        bases=("range",),
-    ),
+    *_RATIOS,
     Kind(
         "auc",
         "ranking",
@@ -257,62 +246,49 @@ KINDS: Mapping[str, Kind] = _by_name(
     ),
 )
 
+_BOUNDARIES = "Boundaries: edges of spoof inside of utterances, one-to-one within the tolerance (seconds)."
+_HAD = "Our reading, of time: no text with the published definition was at hand."
+
 EVENT_KINDS: Mapping[str, Kind] = _by_name(
-    _event(
+    _ranked(
         "ap",
         "sum over falling confidences of (recall step) * (best precision from there on), at IoU >= iou",
-        "average_precision",
         "Average precision: each proposal, from the most confident on, takes the free event of largest IoU.",
-        ranked=True,
-        parameters=IOU,
+        iou=0.5,
     ),
-    _event(
+    _ranked(
         "ap-avdeepfake1m",
         "as ap, but IoU > iou, events take the first free proposal in file order, the first recall step is lost",
-        "average_precision",
         "AP by the rules of AV-Deepfake1M, LAV-DF and CFPRF, events as listed.",
         AVDEEPFAKE1M,
-        ranked=True,
-        parameters=IOU,
-        variant="avdeepfake1m",
+        iou=0.5,
     ),
-    _event(
+    _ranked(
         "ap-activitynet",
         "as ap, but equal confidences are steps of their own, the last row first",
-        "average_precision",
         "AP by the rules of ActivityNet, events as listed.",
         ACTIVITYNET,
-        ranked=True,
-        parameters=IOU,
-        variant="activitynet",
+        iou=0.5,
     ),
-    _event(
+    _ranked(
         "ar",
         "mean over IoU 0.5, 0.55, ..., 0.95 of the recall of the n most confident proposals of each file",
-        "average_recall",
         "Average recall, by the matching of ap.",
-        ranked=True,
-        parameters=(("n", 20),),
+        n=20,
     ),
-    _event(
+    _ranked(
         "ar-avdeepfake1m",
         "mean over IoU 0.5, 0.55, ..., 0.95 of the recall of the first n proposals in file order, IoU > threshold",
-        "average_recall",
         "AR by the rules of AV-Deepfake1M, LAV-DF and CFPRF: one proposal may recall several events.",
         AVDEEPFAKE1M,
-        ranked=True,
-        parameters=(("n", 20),),
-        variant="avdeepfake1m",
+        n=20,
     ),
-    _event(
+    _ranked(
         "ar-activitynet",
         "mean over IoU 0.5, 0.55, ..., 0.95 of the recall of the n x (events of the file) most confident proposals",
-        "average_recall",
         "AR by the rules of ActivityNet (Recall@nx): one proposal may recall several events.",
         ACTIVITYNET,
-        ranked=True,
-        parameters=(("n", 1),),
-        variant="activitynet",
+        n=1,
     ),
     _event(
         "avdeepfake1m",
@@ -323,21 +299,9 @@ EVENT_KINDS: Mapping[str, Kind] = _by_name(
         ranked=True,
         variant="avdeepfake1m",
     ),
-    *_three("", "matched ranges", "segments", "Segments: ranges matched as in ap, all proposals kept.", parameters=IOU),
-    *_three(
-        "boundary-",
-        "matched boundaries",
-        "boundaries",
-        "Boundaries: edges of spoof inside of utterances, one-to-one within the tolerance (seconds).",
-        parameters=(("tolerance", 0.04),),
-    ),
-    *_three(
-        "had-",
-        "spoofed and predicted time",
-        "had_ranges",
-        "Our reading, of time: no text with the published definition was at hand.",
-        HAD,
-    ),
+    *_three("", "matched ranges", "segments", "Segments: ranges matched as in ap, all proposals kept.", iou=0.5),
+    *_three("boundary-", "matched boundaries", "boundaries", _BOUNDARIES, tolerance=0.04),
+    *_three("had-", "spoofed and predicted time", "had_ranges", _HAD, HAD),
     _event(
         "add2023",
         "0.3 (utterances called right / utterances) + 0.7 (F1 of spoofed time)",

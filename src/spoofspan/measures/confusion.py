@@ -29,7 +29,7 @@ import numpy as np
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.times import Float64, Int64
 from spoofspan.mass.score_mass import Flags
-from spoofspan.measures.catalogue import KINDS, Direction, Need
+from spoofspan.measures.catalogue import KINDS, Direction, Needs
 from spoofspan.measures.curve import ErrorCurve
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
@@ -106,7 +106,7 @@ class Formula:
 
     text: str
     direction: Direction
-    needs: tuple[Need, ...]
+    needs: Needs
     terms: Callable[[ConfusionMatrix], tuple[Any, Any]]
 
     @property

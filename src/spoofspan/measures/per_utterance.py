@@ -31,16 +31,38 @@ def _nothing() -> Int64:
 
 @dataclass(frozen=True, eq=False)
 class UtteranceErrors:
-    """For each utterance: bona fide and spoofed time, and how much of it is called wrong (all in ns).
+    """For each utterance: bona fide and spoofed time, and how much of it is called wrong.
 
-    The rates are arrays with NaN where an utterance has none, never 0 or 1:
+    Parameters
+    ----------
+    utterances
+        The ids.
+    bona_fide, spoof
+        Time of each class, in ns, as in all the following.
+    false_positive, false_negative
+        Bona fide time that is called spoof, and spoofed time that is called bona fide.
+    unanswered_bona_fide, unanswered_spoof
+        Time under no score that is neither right nor wrong (the rule ``uncovered="unanswered"``); none unless given.
+    eers
+        The EER of each utterance, if asked for.
+
+    Notes
+    -----
+    Rates are arrays with NaN where an utterance has none, never 0 or 1; ``reasons`` says why for each utterance:
 
     - ``false_positive_rate``: no bona fide time;
     - ``false_negative_rate``, ``recall``, ``f1``, ``iou``: no spoofed time;
     - ``precision``: nothing is called spoof;
-    - ``eers`` (each utterance's own, if asked for): one class only, or no time under a score.
+    - ``eers``: one class only, or no time under a score.
 
-    ``reasons`` says it for each utterance.
+    Examples
+    --------
+    >>> second = 1_000_000_000
+    >>> amounts = np.array([[2, 1], [2, 0], [1, 0], [1, 0]]) * second
+    >>> errors = UtteranceErrors(("u1", "u2"), *amounts)
+    >>> errors.recall.tolist(), errors.false_positive_rate.tolist()
+    ([0.5, nan], [0.5, 0.0])
+
     """
 
     utterances: tuple[str, ...]
@@ -48,7 +70,6 @@ class UtteranceErrors:
     spoof: Int64
     false_positive: Int64
     false_negative: Int64
-    # neither right nor wrong: time under no score, with the rule uncovered="unanswered"
     unanswered_bona_fide: Int64 = field(default_factory=_nothing)
     unanswered_spoof: Int64 = field(default_factory=_nothing)
     eers: OwnEers | None = None
@@ -161,11 +182,28 @@ def errors_by_utterance(
     eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
 ) -> UtteranceErrors:
-    """Measure each utterance at a threshold on the scale of the scores, without one at that of the range EER.
+    """Measure the errors of each utterance at one threshold.
 
-    ``everything`` calls all of it spoof, whatever the threshold. With ``own_eer``, ``eers`` has each utterance's own
-    range EER, to the same bits as :func:`spoofspan.range_eer` of the utterance alone.
+    Parameters
+    ----------
+    references, scores
+        The corpus, and what a system said of it.
+    threshold
+        On the scale of the scores; without one, that of the range EER of the corpus.
+    everything
+        Call all of it spoof, whatever the threshold.
+    own_eer
+        Also find each utterance's own range EER, to the same bits as :func:`spoofspan.range_eer` of it alone.
+    convention, eer_rule, **rules
+        As in :func:`spoofspan.range_eer`.
 
+    Returns
+    -------
+    UtteranceErrors
+        Seconds and rates of each utterance, in the order of the references.
+
+    Examples
+    --------
     >>> references = References.from_ranges(
     ...     {"u1": [(0.0, 0.02, "bonafide"), (0.02, 0.06, "spoof")], "u2": [(0.0, 0.04, "bonafide")]}
     ... )
@@ -175,6 +213,7 @@ def errors_by_utterance(
     ([0.5, nan], [0.0, nan])
     >>> errors.reasons
     ('', 'no spoofed time; nothing is called spoof')
+
     """
     chosen, convention_rule = rules_for("range", convention, rules)
     rule = eer_rule or convention_rule
@@ -198,7 +237,7 @@ def _eer_threshold(references: References, scores: Scores, eer_rule: str, rules:
 
 
 def errors_with(references: References, scores: Scores, point: OperatingPoint, rules: Rules) -> UtteranceErrors:
-    """As :func:`errors_by_utterance`, at an operating point and under rules that are settled."""
+    """The errors of each utterance at an operating point, under given rules."""
     return errors_at_threshold(references, scores, point.threshold, point.everything, rules)
 
 
@@ -210,14 +249,14 @@ def errors_at_threshold(
     chosen: Rules,
     own_rule: str | None = None,
 ) -> UtteranceErrors:
-    """As :func:`errors_by_utterance`, under rules that are settled; ``own_rule`` asks for own EERs."""
-    return errors_of(LaidOver.of(references, scores, chosen), threshold, everything, own_rule)
+    """The errors of each utterance at a threshold, under given rules; ``own_rule`` asks for own EERs."""
+    return errors_of_overlay(LaidOver.of(references, scores, chosen), threshold, everything, own_rule)
 
 
-def errors_of(
+def errors_of_overlay(
     laid_over: LaidOver, threshold: float, everything: bool = False, own_rule: str | None = None
 ) -> UtteranceErrors:
-    """As :func:`errors_at_threshold`, of what is laid over each other already."""
+    """The errors of each utterance at a threshold, given its labels and scores laid over each other."""
     if threshold != threshold and not everything:
         raise UsageError("a threshold must be a number, not NaN")
     labelling, runs, chosen = laid_over.labelling, laid_over.runs, laid_over.rules

@@ -72,14 +72,32 @@ def proposals_from_scores(
     merge_gap: float = 0.0,
     durations: Mapping[str, float] | References | None = None,
 ) -> Proposals:
-    """Make proposals of the time whose scores are beyond a threshold.
+    """Propose the time whose scores are beyond a threshold.
 
-    ``threshold`` is in the polarity of the scores: spoof iff ``score < threshold`` where high means bona fide, iff
-    ``score > threshold`` where high means spoof. ``smoothing`` is an odd number of frames: a median filter, with the
-    first and last score of an utterance repeated beyond its ends. Gaps of at most ``merge_gap`` seconds are bridged,
-    then proposals shorter than ``min_duration`` seconds are dropped. With ``durations``, what lies past the end of an
-    utterance is cut off. Time without a score is never proposed, unless it is bridged.
+    Parameters
+    ----------
+    scores
+        What a system said; score ranges must not overlap.
+    threshold
+        On the scale of the scores: spoof iff ``score < threshold`` where high means bona fide, iff
+        ``score > threshold`` where high means spoof.
+    smoothing
+        An odd number of frames: a median filter, with the first and last score of an utterance repeated beyond its
+        ends.
+    min_duration
+        Shorter proposals (seconds) are dropped, after gaps are bridged.
+    merge_gap
+        Gaps of at most this (seconds) are bridged. Time without a score is never proposed otherwise.
+    durations
+        Where given, what lies past the end of an utterance is cut off.
 
+    Returns
+    -------
+    Proposals
+        Ranges with the mean of their scores, weighted by time and in spoof polarity, as confidence.
+
+    Examples
+    --------
     >>> frames = np.array([0.1, 0.9, 0.7, 0.2, 0.8, 0.1])
     >>> scores = Scores.from_frames({"u1": frames}, hop=0.02, higher="spoof")
     >>> made = proposals_from_scores(scores, 0.5)
@@ -88,6 +106,7 @@ def proposals_from_scores(
     >>> made = proposals_from_scores(scores, 0.5, merge_gap=0.02)
     >>> made.starts.tolist(), made.ends.tolist(), made.confidences.round(3).tolist()
     ([20000000], [100000000], [0.65])
+
     """
     if not isinstance(threshold, int | float | np.number) or np.isnan(threshold):
         raise UsageError(f"threshold must be a number in the polarity of the scores, not {threshold!r}")
