@@ -154,14 +154,11 @@ class EventEvaluation:
 
     def _threshold(self, scores: Scores) -> tuple[OperatingPoint, str]:
         """Where proposals are made, and where that comes from."""
-        if scores.decisions:
-            if self.threshold not in (None, DECISION_THRESHOLD):
-                raise UsageError(
-                    f"hard decisions have no threshold to move to {self.threshold}; leave threshold= (--threshold) out"
-                )
-            threshold: float | None = DECISION_THRESHOLD
-        else:
-            threshold = self.threshold
+        if scores.decisions and self.threshold not in (None, DECISION_THRESHOLD):
+            raise UsageError(
+                f"hard decisions have no threshold to move to {self.threshold}; leave threshold= (--threshold) out"
+            )
+        threshold = DECISION_THRESHOLD if scores.decisions else self.threshold
         if threshold is None:
             measured = self.eer()
             at = measured.point

@@ -161,20 +161,11 @@ class Measurement:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
+        at_point = ("threshold", "decision", "false_positive_rate", "false_negative_rate", "gap")
+        names = ("measure", "value", *at_point, "eer_rule", "convention", "utterances")
         return {
-            "measure": self.measure,
-            "value": self.value,
-            "threshold": self.threshold,
-            "decision": self.decision,
-            "false_positive_rate": self.false_positive_rate,
-            "false_negative_rate": self.false_negative_rate,
-            "gap": self.gap,
-            "eer_rule": self.eer_rule,
-            "convention": self.convention,
-            "utterances": self.utterances,
-            "bona_fide": self.point.bona_fide,
-            "spoof": self.point.spoof,
-            "unit": self.point.unit,
+            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self.point, name) for name in ("bona_fide", "spoof", "unit")},
             "touched": {
                 name: {"value": entry.value, "seconds": entry.seconds, "utterances": entry.utterances}
                 for name, entry in self.touched.items()

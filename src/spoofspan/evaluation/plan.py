@@ -1,9 +1,8 @@
 """Plans: what it takes to measure one thing, settled before any data are looked at.
 
-A plan knows the rules, the EER rule and how to make the mass of a corpus or of a shard of one. That is why the same
-plan serves a corpus in memory (:mod:`spoofspan.evaluate`) and one in shards (:mod:`spoofspan.scale.shards`).
-
-From a mass to the value of any measure, with the operating point that belongs to it.
+A plan knows the rules, the EER rule, how to make the mass of a corpus or of a shard of one, and which function of the
+catalogue makes a value of the mass. So the same plan serves a corpus in memory (:mod:`spoofspan.evaluation.evaluate`)
+and one in shards (:mod:`spoofspan.scale.shards`).
 """
 
 from __future__ import annotations
@@ -45,55 +44,6 @@ class Value:
     value: Fraction | float
     point: OperatingPoint | None = None
     neighbours: Neighbours = (None, None)
-
-
-def value_of(
-    mass: ScoreMass,
-    measure: Measure,
-    eer_rule: str,
-    threshold: float | None = None,
-    scores_are: ScoresAre | None = None,
-    asv_scores: VerificationScores | None = None,
-) -> Value:
-    """Measure a mass. ``threshold`` is for measures at one; without it they are taken at that of the EER."""
-    kind = measure.kind
-    if kind.group == "eer":
-        eer = kind.function(mass, eer_rule)
-        return Value(eer.value, eer.point, eer.neighbours)
-    if measure.at_threshold:
-        from spoofspan.measures.confusion import value_at
-
-        point = equal_error_rate(mass, eer_rule).point if threshold is None else point_at(mass, threshold)
-        return Value(value_at(point, kind.name, measure.positive), point)
-    if measure.given is not None:
-        from spoofspan.measures.confusion import at_constraint
-
-        name, bound = measure.given
-        found = at_constraint(error_curve_of(mass), kind.name, name, Fraction(bound), measure.positive)
-    else:
-        found = kind.function(error_curve_of(mass), **_arguments(measure, scores_are, asv_scores))
-    return Value(*found) if isinstance(found, tuple) else Value(found)
-
-
-def _arguments(measure: Measure, scores_are: ScoresAre | None, asv_scores: VerificationScores | None) -> dict[str, Any]:
-    """What the function of a measure over all thresholds takes besides the curve."""
-    arguments: dict[str, Any] = dict(measure.parameters)
-    if measure.kind.positive:
-        arguments["positive"] = measure.positive
-    if measure.kind.declared:
-        if scores_are is None:
-            raise UsageError(
-                f"{measure} takes scores at their word: say what they are with scores_are='llr' or 'probability' "
-                "(--scores-are)"
-            )
-        arguments["scores_are"] = scores_are
-    if measure.kind.needs_asv:
-        if asv_scores is None:
-            raise UsageError(
-                f"{measure} needs the scores of a speaker verification system: give asv_scores= (--asv-scores)"
-            )
-        arguments["asv_scores"] = asv_scores
-    return arguments
 
 
 Undefined = Literal["raise", "nan"]
@@ -141,6 +91,47 @@ class Plan:
         resolution = WHOLE_UTTERANCE if self.measure.resolution is None else self.measure.resolution
         return point_mass_with(references, scores, resolution, self.rules)
 
+    def value(self, mass: ScoreMass) -> Value:
+        """Measure a mass: look up the function of the measure's entry in the catalogue, and call it."""
+        measure, kind = self.measure, self.measure.kind
+        if kind.group == "eer":
+            eer = kind.function(mass, self.eer_rule)
+            return Value(eer.value, eer.point, eer.neighbours)
+        if kind.group == "threshold":
+            from spoofspan.measures.confusion import at_constraint, value_at
+
+            if measure.given is not None:
+                name, bound = measure.given
+                curve = error_curve_of(mass)
+                return Value(*at_constraint(curve, kind.name, name, Fraction(bound), measure.positive))
+            if self.threshold is None:
+                point = equal_error_rate(mass, self.eer_rule).point
+            else:
+                point = point_at(mass, self.threshold)
+            return Value(value_at(point, kind.name, measure.positive), point)
+        found = kind.function(error_curve_of(mass), **self._arguments())
+        return Value(*found) if isinstance(found, tuple) else Value(found)
+
+    def _arguments(self) -> dict[str, Any]:
+        """What the function of a measure over all thresholds takes besides the curve."""
+        arguments: dict[str, Any] = dict(self.measure.parameters)
+        if self.measure.kind.positive:
+            arguments["positive"] = self.measure.positive
+        if self.measure.kind.declared:
+            if self.scores_are is None:
+                raise UsageError(
+                    f"{self.measure} takes scores at their word: say what they are with scores_are='llr' or "
+                    "'probability' (--scores-are)"
+                )
+            arguments["scores_are"] = self.scores_are
+        if self.measure.kind.needs_asv:
+            if self.asv_scores is None:
+                raise UsageError(
+                    f"{self.measure} needs the scores of a speaker verification system: give asv_scores= (--asv-scores)"
+                )
+            arguments["asv_scores"] = self.asv_scores
+        return arguments
+
     def spelled_rules(self, snap: int) -> dict[str, str]:
         """The rules as text; what the references decide (their ``snap`` in ns) is written out."""
         return spelled_rules(self.kind, self.rules, snap)
@@ -165,7 +156,7 @@ class Plan:
         cautions: tuple[str, ...] = ()
         notes = self.notes
         try:
-            found = value_of(mass, self.measure, self.eer_rule, self.threshold, self.scores_are, self.asv_scores)
+            found = self.value(mass)
             if self.measure.macro and found.point is not None and errors_at is not None:
                 found, note = self._mean(found.point, errors_at(found.point))
                 notes = (*notes, note)

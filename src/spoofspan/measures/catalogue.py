@@ -77,8 +77,8 @@ class Kind:
         """What computes it, imported when it is first asked for.
 
         What it takes depends on the group: a mass and an EER rule (eer); a confusion matrix, of which it returns the
-        two terms of its ratio (threshold); a curve and the measure's parameters (ranking, cost); a measure and an
-        :class:`~spoofspan.measures.events.event_scores.EventCorpus` (event).
+        two terms of its ratio (threshold); a curve and the measure's parameters (ranking, cost); a measure, an
+        :class:`~spoofspan.measures.events.event_scores.EventCorpus` and the measure's parameters (event).
         """
         module, _, name = self.computed_by.partition(":")
         function: Callable[..., Any] = getattr(import_module(f"spoofspan.measures.{module}"), name)

@@ -359,7 +359,7 @@ class EventCorpus:
     def value(self, measure: Measure) -> EventValue:
         """The value of a measure."""
         self.matching(measure).refuse_nothing(str(measure))
-        found: EventValue = measure.kind.function(measure, self)
+        found: EventValue = measure.kind.function(measure, self, **dict(measure.parameters))
         return found
 
 
@@ -374,16 +374,14 @@ def check_parameters(measure: Measure) -> None:
         raise UsageError(f"{measure}: tolerance must be 0 or more seconds")
 
 
-def average_precision(measure: Measure, corpus: EventCorpus) -> EventValue:
+def average_precision(measure: Measure, corpus: EventCorpus, iou: float) -> EventValue:
     """``ap`` and its variants."""
-    iou = exact_iou(dict(measure.parameters)["iou"], measure.kind.variant)
-    return EventValue(corpus.matching(measure).average_precision(iou))
+    return EventValue(corpus.matching(measure).average_precision(exact_iou(iou, measure.kind.variant)))
 
 
-def average_recall(measure: Measure, corpus: EventCorpus) -> EventValue:
+def average_recall(measure: Measure, corpus: EventCorpus, n: float) -> EventValue:
     """``ar`` and its variants."""
-    n = int(dict(measure.parameters)["n"])
-    return EventValue(corpus.matching(measure).average_recall(n, list(map(exact_iou, AR_IOUS))))
+    return EventValue(corpus.matching(measure).average_recall(int(n), list(map(exact_iou, AR_IOUS))))
 
 
 def avdeepfake1m(measure: Measure, corpus: EventCorpus) -> EventValue:
@@ -393,14 +391,13 @@ def avdeepfake1m(measure: Measure, corpus: EventCorpus) -> EventValue:
     return EventValue(score.value, parts | {f"ar@n={n}": value for n, value in score.average_recalls.items()})
 
 
-def segments(measure: Measure, corpus: EventCorpus) -> EventValue:
+def segments(measure: Measure, corpus: EventCorpus, iou: float) -> EventValue:
     """``precision``, ``recall`` and ``f1``."""
-    return _one_of_three(measure, _segment_scores(corpus.matching(measure), dict(measure.parameters)["iou"]))
+    return _one_of_three(measure, _segment_scores(corpus.matching(measure), iou))
 
 
-def boundaries(measure: Measure, corpus: EventCorpus) -> EventValue:
+def boundaries(measure: Measure, corpus: EventCorpus, tolerance: float) -> EventValue:
     """``boundary-precision``, ``boundary-recall`` and ``boundary-f1``."""
-    tolerance = dict(measure.parameters)["tolerance"]
     return _one_of_three(measure, boundary_scores(corpus.references, corpus.proposals, tolerance))
 
 

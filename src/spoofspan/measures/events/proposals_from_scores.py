@@ -121,7 +121,6 @@ def proposals_from_scores(
     decided = towards_spoof > (threshold if scores.higher == "spoof" else -threshold)
     if options.smoothing is not None:
         refuse_smoothing_ranges(scores)
-        decided = _median(decided, scores.offsets, options.smoothing)
     made = _joined(scores.utterances, scores.offsets, starts, ends, towards_spoof, decided, options)
     return Proposals(scores.utterances, *made)
 
@@ -145,8 +144,6 @@ def proposals_from_runs(
     for first, last in blocks(rows, np.zeros_like(rows), ROWS_PER_BLOCK, 1):
         offsets, starts, ends, towards_spoof = _spans(runs.block(first, last))
         decided = np.ones(starts.size, bool) if everything else towards_spoof > limit
-        if options.smoothing is not None:
-            decided = _median(decided, offsets, options.smoothing)
         made = _joined(utterances[first:last], offsets, starts, ends, towards_spoof, decided, options)
         counts.append(np.diff(made[0]))
         columns.append(made[1:])
@@ -185,7 +182,9 @@ def _joined(
     decided: Flags,
     options: ProposalOptions,
 ) -> tuple[Int64, Float64, Int64, Int64]:
-    """Join what is decided spoof, bridge gaps, drop what is short, and give each its confidence."""
+    """Smooth what is decided spoof, join it, bridge gaps, drop what is short, and give each its confidence."""
+    if options.smoothing is not None:
+        decided = _median(decided, offsets, options.smoothing)
     rows = np.flatnonzero(decided & (ends > starts))
     ranges, heads = united(Ranges(np.searchsorted(rows, offsets), starts[rows], ends[rows]), options.widest)
     last = np.append(heads[1:], rows.size) - 1 if heads.size else heads
