@@ -160,29 +160,26 @@ class Plan:
             if self.measure.macro and found.point is not None and errors_at is not None:
                 found, note = self._mean(found.point, errors_at(found.point))
                 notes = (*notes, note)
-            point = no_point(mass) if found.point is None else found.point
-            neighbours, value = found.neighbours, float(found.value)
-            exact = found.value if isinstance(found.value, Fraction) else None
-            if self.measure.kind.group == "eer":
-                cautions = warnings_for(value, point, self.eer_rule)
         except UndefinedMeasureError as error:
             if undefined == "raise":
                 raise
-            point = no_point(mass)
-            neighbours, value, exact, cautions = (None, None), float("nan"), None, (str(error),)
+            found, cautions = Value(float("nan")), (str(error),)
+        point = no_point(mass) if found.point is None else found.point
+        if self.measure.kind.group == "eer" and not cautions:
+            cautions = warnings_for(float(found.value), point, self.eer_rule)
         for caution in cautions:
             warnings.warn(f"{self.measure}: {caution}", SpoofspanWarning, stacklevel=4)
         return Measurement(
             measure=str(self.measure),
-            value=value,
+            value=float(found.value),
             point=point,
-            neighbours=neighbours,
+            neighbours=found.neighbours,
             eer_rule=self.read_off,
             convention=self.convention,
             rules=self.rules,
             touched={entry.rule: entry for entry in touched},
             utterances=utterances,
-            exact_value=exact,
+            exact_value=found.value if isinstance(found.value, Fraction) else None,
             warnings=cautions,
             notes=notes,
             signer=signer,
@@ -229,7 +226,7 @@ def plan_measure(
         rules, convention_rule = rules_for("point", convention, {**overrides, "last_point": "use"})
     else:
         resolution = check_resolution(measure.resolution)
-        measure = Measure(measure.family, resolution, measure.given, measure.parameters)
+        measure = replace(measure, resolution=resolution)
         rules, convention_rule = point_rules(hop, resolution, convention, overrides)
         if hop is not None and resolution > hop * (1 + 1e-9):
             notes = (

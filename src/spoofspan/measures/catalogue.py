@@ -27,7 +27,10 @@ USUAL_OF_EVENTS = ("event-ap@iou=0.5", "event-ap@iou=0.75", "event-ap@iou=0.95",
 # Names that are published without a basis.
 ALIASES = {"add2023": "event-add2023", "add2023-macro": "event-add2023-macro"}
 # What the symbols of formulas at a threshold mean.
-SYMBOLS = "TP, FP, FN, TN: the confusion matrix; P, N: all that is positive, negative, with what is unanswered."
+SYMBOLS = (
+    "TP, FP, FN, TN: the confusion matrix. P, N: all that is positive, negative, unanswered included. FPR = FP / N, "
+    "FNR = FN / P."
+)
 
 PAPER = (
     "L. Zhang, X. Wang, E. Cooper, N. Evans, J. Yamagishi: Range-Based Equal Error Rate for Spoof Localization, 2023"

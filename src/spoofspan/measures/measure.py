@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Literal
@@ -29,7 +29,7 @@ _FAMILY = re.compile(
 _RESOLUTION = re.compile(r"(?P<number>[0-9.]+)(?P<unit>ms|s)")
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True)
 class Measure:
     """What to measure: a parsed value, equal to every other of the same spelling.
 
@@ -71,37 +71,23 @@ class Measure:
 
     """
 
-    basis: str
-    kind: Kind
-    positive: Literal["spoof", "bonafide"]
-    macro: bool
-    resolution: float | None
-    given: tuple[str, str] | None
-    parameters: Parameters
+    family: str
+    resolution: float | None = None
+    given: tuple[str, str] | None = field(default=None, repr=False)
+    parameters: Parameters = field(default=(), repr=False)
+    # what the family says, read once
+    basis: str = field(init=False, repr=False, compare=False)
+    kind: Kind = field(init=False, repr=False, compare=False)
+    positive: Literal["spoof", "bonafide"] = field(init=False, repr=False, compare=False)
+    macro: bool = field(init=False, repr=False, compare=False)
 
-    def __init__(
-        self,
-        family: str,
-        resolution: float | None = None,
-        given: tuple[str, str] | None = None,
-        parameters: Parameters = (),
-    ) -> None:
-        found = _look_up(family)
+    def __post_init__(self) -> None:
+        found = _look_up(self.family)
         if found is None:
-            raise UsageError(_no_measure(family))
+            raise UsageError(_no_measure(self.family))
         match, kind = found
-        vars(self).update(  # frozen: its fields are set here, and never again
-            basis=match["basis"],
-            kind=kind,
-            positive="bonafide" if match["positive"] else "spoof",
-            macro=match["macro"] is not None,
-            resolution=resolution,
-            given=given,
-            parameters=parameters,
-        )
-
-    def __repr__(self) -> str:
-        return f"Measure(family={self.family!r}, resolution={self.resolution!r})"
+        positive = "bonafide" if match["positive"] else "spoof"
+        vars(self).update(basis=match["basis"], kind=kind, positive=positive, macro=match["macro"] is not None)
 
     def __str__(self) -> str:
         parts = [self.family]
@@ -112,12 +98,6 @@ class Measure:
         if self.parameters:
             parts.append(",".join(f"{name}={_shortest(value)}" for name, value in self.parameters))
         return "@".join(parts)
-
-    @property
-    def family(self) -> str:
-        """Basis and name, without resolution, constraint and parameters."""
-        positive = "-bonafide" if self.positive == "bonafide" else ""
-        return f"{self.basis}-{self.kind.name}{positive}{'-macro' if self.macro else ''}"
 
     @property
     def at_threshold(self) -> bool:
