@@ -103,6 +103,10 @@ def _share(name: str, formula: str, needs: str, about: str) -> Kind:
     return _ratio(name, "higher", formula, needs, about, positive=True)
 
 
+def _ranking(name: str, formula: str, about: str, **more: Any) -> Kind:
+    return Kind(name, "ranking", "higher", formula, f"ranking:{name.replace('-', '_')}", about, **more)
+
+
 def _cost(name: str, formula: str, computed_by: str, about: str, reference: str, **more: Any) -> Kind:
     return Kind(name, "cost", "lower", formula, computed_by, about, reference, percent=False, **more)
 
@@ -174,29 +178,20 @@ KINDS: Mapping[str, Kind] = _by_name(
         PAPER,
     ),
     *_RATIOS,
-    Kind(
+    _ranking(
         "auc",
-        "ranking",
-        "higher",
         "integral of 1 - FNR over FPR",
-        "ranking:auc",
         "The chance that a spoofed instant has a more spoof-like score than a bona fide one; ties count half.",
     ),
-    Kind(
+    _ranking(
         "average-precision",
-        "ranking",
-        "higher",
         "sum over thresholds of (recall step) * precision",
-        "ranking:average_precision",
         "The area under the precision-recall curve, as steps; equal scores are one step.",
         positive=True,
     ),
-    Kind(
+    _ranking(
         "best-f1",
-        "ranking",
-        "higher",
         "max over thresholds of F1",
-        "ranking:best_f1",
         "F1 at the threshold that is best for it: an optimistic number.",
         positive=True,
     ),

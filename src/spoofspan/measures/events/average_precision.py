@@ -17,7 +17,7 @@ from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_nam
 from spoofspan.base.times import Float64, Int64, exact_sum
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
-from spoofspan.measures.events.matching import Overlaps, by_falling_iou, greedy_matching, most_confident, places_in_file
+from spoofspan.measures.events.matching import Overlaps, by_falling_iou, greedy_matching, most_confident, ranks_in_file
 from spoofspan.measures.events.spoof_ranges import Ranges, spoof_ranges
 
 Variant = Literal["spoofspan", "avdeepfake1m", "activitynet"]
@@ -165,9 +165,9 @@ class RankedMatching:
             if np.count_nonzero(chosen) > most * files.size:
                 tied[files] = np.count_nonzero(chosen, axis=1) > most
         if tied.any():
-            places = places_in_file(self.offsets, *self._ties(slice(None)), -self.confidences, needed=tied)
+            ranks = ranks_in_file(self.offsets, *self._ties(slice(None)), -self.confidences, needed=tied)
             rows = rows_of(self.offsets, np.flatnonzero(tied))[0]
-            kept[rows] = places[rows] < np.repeat(limit, counts)[rows]
+            kept[rows] = ranks[rows] < np.repeat(limit, counts)[rows]
         return kept
 
     @cached_property

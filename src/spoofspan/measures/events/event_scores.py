@@ -48,7 +48,7 @@ from spoofspan.measures.events.average_precision import (
     refuse_nothing,
     sum_of_quotients,
 )
-from spoofspan.measures.events.matching import Pairs, greedy_matching, overlapping_pairs
+from spoofspan.measures.events.matching import Overlaps, Pairs, greedy_matching
 from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
 from spoofspan.measures.events.spoof_ranges import Ranges, inner_edges, ordered, spoof_ranges, united
 from spoofspan.measures.measure import Measure
@@ -186,7 +186,7 @@ def boundary_scores(references: References, predicted: Proposals | Scores, toler
     # Neighbours have one axis: [edge, edge] and [edge - tolerance, edge + tolerance] meet iff they are near enough.
     # Both in order, each expected one takes the earliest free predicted one, which is optimal for equal tolerances.
     points = Ranges(expected_offsets, 2 * expected, 2 * expected + 1)
-    pairs = overlapping_pairs(points, found_offsets, 2 * (found - reach), 2 * (found + reach) + 1, where)
+    pairs = Overlaps(points, found_offsets, 2 * (found - reach), 2 * (found + reach) + 1, where).pairs
     matched = greedy_matching(pairs.events, pairs.proposals, pairs.events)
     return EventScores(matched.size, found.size, expected.size)
 
@@ -220,7 +220,7 @@ class _SpoofedTime:
         ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
         refuse_nothing(events.starts.size, ranges.starts.size, what)
         where = positions(references.utterances, proposals.utterances)
-        pairs = overlapping_pairs(events, ranges.offsets, ranges.starts, ranges.ends, where)
+        pairs = Overlaps(events, ranges.offsets, ranges.starts, ranges.ends, where).pairs
         return cls(events, ranges, where, pairs)
 
 
