@@ -109,26 +109,20 @@ def _explain_measure(measure: Measure) -> str:
         "utterance": "utterances",
         "event": "events: spoofed ranges of the references, against proposed ranges",
     }[measure.basis]
-    lines = [
-        f"{measure} (measure): {kind.about}",
-        "",
-        f"  {kind.formula}",
-        "",
-        f"Counted in {counted}; {kind.direction} is better.",
-    ]
+    lines = [f"{measure} (measure): {kind.about}", "", f"  {kind.formula}", ""]
+    lines.append(f"Counted in {counted}; {kind.direction} is better.")
     if kind.positive:
         lines.append(f"Positive is {measure.positive}; {measure.basis}-{kind.name}-bonafide has bona fide as positive.")
     if kind.group == "threshold":
-        lines.append(SYMBOLS)
-        lines.append("Taken at --threshold, at that of --threshold-from, or at that of the EER;")
+        lines += [SYMBOLS, "Taken at --threshold, at that of --threshold-from, or at that of the EER;"]
         lines.append(f"at the best threshold under a constraint: {measure.basis}-{kind.name}@fpr=0.01.")
     if kind.averaged:
         lines.append(f"{measure.basis}-{kind.name}-macro has the mean over utterances.")
     if kind.group == "event":
-        lines.append(
-            "Of proposals as given, or made of scores at --threshold, at that of --threshold-from, or at that of"
-        )
-        lines.append("the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/events.md.")
+        lines += [
+            "Of proposals as given, or made of scores at --threshold, at that of --threshold-from, or at that of",
+            "the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/events.md.",
+        ]
     if kind.parameters:
         lines.append(f"Parameters: {', '.join(f'{name}={value:g}' for name, value in measure.parameters)}.")
     if kind.reference:

@@ -26,9 +26,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.times import Float64, Int64
-from spoofspan.mass.score_mass import Flags
 from spoofspan.measures.catalogue import KINDS, Direction, Needs
 from spoofspan.measures.curve import ErrorCurve
 from spoofspan.measures.operating_point import OperatingPoint
@@ -309,7 +309,8 @@ def _ratios(matrix: ConfusionMatrix, formula: Formula) -> Float64:
     """The ratios in doubles; NaN where there is no denominator."""
     above, below = formula.terms(matrix.doubles())
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios: Float64 = np.divide(above, below)
+        # NumPy before 2 makes objects of doubles times a Python integer beyond int64, which a cost may be
+        ratios: Float64 = np.divide(np.asarray(above, np.float64), np.asarray(below, np.float64))
     ratios[np.isinf(ratios)] = np.nan
     return ratios
 

@@ -25,11 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import offsets_of, sum_by_utterance
+from spoofspan.base.columns import Flags, offsets_of, sum_by_utterance
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher, Values
-from spoofspan.mass.score_mass import Flags
 from spoofspan.measures.crossing import mean_rate, rate_between
 from spoofspan.measures.eer import check_eer_rule
 

@@ -16,6 +16,7 @@ from spoofspan.data.rules import Rules, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.mass.ranges import LaidOver, lay_over
 from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Flags, MassBlock
+from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.own_eer import Amounts, OwnEers, check_own_rule, count_by_utterance, own_eers
 
@@ -200,7 +201,7 @@ def errors_by_utterance(
     Returns
     -------
     UtteranceErrors
-        Seconds and rates of each utterance, in the order of the references.
+        Time and rates of each utterance; its method ``sorted`` orders them by id.
 
     Examples
     --------
@@ -221,19 +222,13 @@ def errors_by_utterance(
     if own_eer:
         scores.refuse_decisions("an EER")
         own_rule = check_own_rule(rule)
-    if threshold is None and not everything:
-        threshold, everything = _eer_threshold(references, scores, rule, chosen)
-    return errors_at_threshold(references, scores, float(threshold or 0.0), everything, chosen, own_rule)
-
-
-def _eer_threshold(references: References, scores: Scores, eer_rule: str, rules: Rules) -> tuple[float, bool]:
-    from spoofspan.mass.ranges import overlay_with
-    from spoofspan.measures.eer import equal_error_rate
-
-    if scores.decisions:
-        return DECISION_THRESHOLD, False
-    point = equal_error_rate(overlay_with(references, scores, rules)[0], eer_rule).point
-    return point.threshold, point.everything
+    laid_over = LaidOver.of(references, scores, chosen)
+    if threshold is None and scores.decisions:
+        threshold = DECISION_THRESHOLD
+    elif threshold is None and not everything:
+        point = equal_error_rate(laid_over.mass()[0], rule).point
+        threshold, everything = point.threshold, point.everything
+    return errors_of_overlay(laid_over, float(threshold or 0.0), everything, own_rule)
 
 
 def errors_with(references: References, scores: Scores, point: OperatingPoint, rules: Rules) -> UtteranceErrors:
