@@ -21,7 +21,7 @@ from corpus import Corpus, generate
 
 import spoofspan as ss
 from spoofspan.data.proposals import Proposals
-from spoofspan.measures.events.scores import AR_IOUS, average_precision_at, average_recall_at
+from spoofspan.measures.events.event_scores import AR_IOUS, average_precision_at, average_recall_at
 
 PROPOSALS = 20
 BOUND = 20.0

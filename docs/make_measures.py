@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from spoofspan.evaluation.measurement import Measure
 from spoofspan.measures.catalogue import all_kinds
+from spoofspan.measures.measure import Measure
 
 PAGE = Path(__file__).with_name("measures.md")
 BEGIN, END = "<!-- begin: made by make_measures.py -->", "<!-- end: made by make_measures.py -->"

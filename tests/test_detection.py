@@ -12,12 +12,14 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 import spoofspan as ss
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.mass.utterances import utterance_mass
-from spoofspan.measures.confusion import AT_A_THRESHOLD, at_constraint, best_point, macro_at, value_at
+from spoofspan.measures.catalogue import KINDS
+from spoofspan.measures.confusion import at_constraint, best_point, formula_of, macro_at, value_at
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.measures.ranking import auc, average_precision, best_f1, exact_dot
 
+AT_A_THRESHOLD = sorted(name for name, kind in KINDS.items() if kind.group == "threshold")
 NAMES = sorted(set(AT_A_THRESHOLD) - {"false-alarms-per-hour"})
 AMOUNTS = st.integers(0, 5)
 SCORES = st.integers(-4, 4).map(float)
@@ -154,7 +156,7 @@ def test_unanswered_time_of_utterances_is_neither_right_nor_wrong():
     ROWS, st.sampled_from(NAMES), st.sampled_from(NAMES), st.integers(0, 12).map(lambda k: Fraction(k, 12)), POSITIVE
 )
 def test_the_best_under_a_constraint_is_that_of_a_brute_force(rows, wanted, given_name, bound, positive):
-    up = {name: AT_A_THRESHOLD[name].direction == "higher" for name in NAMES}
+    up = {name: formula_of(name).direction == "higher" for name in NAMES}
     values, limits = brute_curve(wanted, rows, positive), brute_curve(given_name, rows, positive)
     allowed = [
         (tau, value)
@@ -193,7 +195,7 @@ def test_differences_below_the_precision_of_doubles_decide():
     # in doubles both thresholds have the same precision
     big = 10**17
     curve = curve_of([(0.0, big, big), (1.0, 0, 1), (2.0, 1, 0)])
-    found = best_point(curve, AT_A_THRESHOLD["precision"])
+    found = best_point(curve, formula_of("precision"))
     assert found.value == Fraction(big + 1, 2 * big + 1)
     assert found.point.threshold == 2.0
     bound = Fraction(big + 1, 2 * big + 1)
@@ -317,7 +319,7 @@ def test_unanswered_time_has_no_place_in_the_order():
 
 @pytest.mark.parametrize("rule", ["bonafide", "spoof", "unanswered"])
 @pytest.mark.parametrize("positive", ["spoof", "bonafide"])
-@pytest.mark.parametrize("name", sorted(AT_A_THRESHOLD))
+@pytest.mark.parametrize("name", AT_A_THRESHOLD)
 def test_the_best_of_a_curve_is_the_best_of_its_points(rule, positive, name):
     curve = uncovered_curve(SCORED, rule)
     values = []
@@ -326,8 +328,8 @@ def test_the_best_of_a_curve_is_the_best_of_its_points(rule, positive, name):
             values.append(value_at(curve.point(i), name, positive))
         except ss.UndefinedMeasureError:
             continue
-    best = max if AT_A_THRESHOLD[name].direction == "higher" else min
-    assert best_point(curve, AT_A_THRESHOLD[name], positive).value == best(values)
+    best = max if formula_of(name).direction == "higher" else min
+    assert best_point(curve, formula_of(name), positive).value == best(values)
 
 
 @given(ROWS)

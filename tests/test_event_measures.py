@@ -29,12 +29,12 @@ from test_streaming import run
 import spoofspan as ss
 from spoofspan.cli.completion import measures as completed
 from spoofspan.evaluation.explain import explain
-from spoofspan.evaluation.measurement import Measure
 from spoofspan.formats.datasets.proposals import write as write_proposals
 from spoofspan.formats.tables import parquet
-from spoofspan.measures.catalogue import EVENT_KINDS, USUAL
-from spoofspan.measures.events.matching import take_by_rank
-from spoofspan.measures.events.scores import AR_IOUS, add2023_score
+from spoofspan.measures.catalogue import EVENT_KINDS, USUAL_OF_EVENTS
+from spoofspan.measures.events.event_scores import AR_IOUS, add2023_score
+from spoofspan.measures.events.matching import greedy_matching
+from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty import bootstrap
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs/schema/evaluation.json").read_text(encoding="utf-8"))
@@ -204,7 +204,7 @@ def test_choosing_at_once_is_choosing_one_by_one(wishes, data):
             expected.add((taker, choice))
     takers = np.array([taker for taker in wishes for _ in wishes[taker]])
     taken = np.array([one for listed in wishes.values() for one in listed])
-    rows = take_by_rank(takers, taken, np.array([rank[taker] for taker in takers]))
+    rows = greedy_matching(takers, taken, np.array([rank[taker] for taker in takers]))
     assert {(takers[row], taken[row]) for row in rows} == expected
 
 
@@ -559,7 +559,7 @@ def test_the_command_line_measures_what_the_library_measures(spelling, demo, fil
 
 
 def test_proposals_alone_have_usual_measures(proposal_files, capsys):
-    assert list(measured(proposal_files, capsys)) == list(USUAL)
+    assert list(measured(proposal_files, capsys)) == list(USUAL_OF_EVENTS)
 
 
 def test_thresholds_and_making_go_through_the_command_line(demo, files, tmp_path, capsys):

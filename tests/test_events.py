@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import spoofspan as ss
 from spoofspan.data.proposals import Proposals
-from spoofspan.measures.events.scores import (
+from spoofspan.measures.events.event_scores import (
     AR_IOUS,
     VARIANTS,
     avdeepfake1m_score,

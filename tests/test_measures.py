@@ -10,9 +10,9 @@ from test_streaming import run
 import spoofspan as ss
 from spoofspan.evaluation.breakdown import by_column
 from spoofspan.evaluation.explain import explain
-from spoofspan.evaluation.measurement import EXAMPLES, Measure
 from spoofspan.formats.tables import parquet
 from spoofspan.measures.catalogue import KINDS
+from spoofspan.measures.measure import EXAMPLES, Measure
 
 DECLARED = [name for name, kind in KINDS.items() if kind.declared]
 

@@ -24,7 +24,8 @@ from test_exactness import build
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.measures import per_utterance as breakdown
-from spoofspan.measures.confusion import AT_A_THRESHOLD
+from spoofspan.measures.catalogue import KINDS
+from spoofspan.measures.confusion import formula_of
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.scale.shards import utterance_errors_of_shards
@@ -212,7 +213,8 @@ def test_rates_and_own_eers_equal_scikit_learn_on_samples(demo):
 
 
 @given(
-    st.lists(st.tuples(*[st.integers(0, 2**59)] * 4), min_size=1, max_size=5), st.sampled_from(sorted(AT_A_THRESHOLD))
+    st.lists(st.tuples(*[st.integers(0, 2**59)] * 4), min_size=1, max_size=5),
+    st.sampled_from([name for name, kind in KINDS.items() if kind.group == "threshold"]),
 )
 def test_a_measure_of_each_utterance_is_that_of_its_operating_point(cells, name):
     columns = (np.array(column) for column in zip(*cells, strict=True))
@@ -228,7 +230,7 @@ def test_a_measure_of_each_utterance_is_that_of_its_operating_point(cells, name)
         amounts = (false_positive, false_negative, errors.bona_fide, errors.spoof)
         point = OperatingPoint(0.0, "bonafide", *(int(column[i]) for column in amounts))
         try:
-            assert found == float(AT_A_THRESHOLD[name].at(point))
+            assert found == float(formula_of(name).at(point))
         except ss.UndefinedMeasureError:
             assert np.isnan(found)
 

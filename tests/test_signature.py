@@ -396,12 +396,8 @@ def test_a_signature_says_what_it_signs():
 
 def test_a_measurement_without_inputs_has_no_signature():
     measured = ss.range_eer(references(), scores())
-    bare = ss.Measurement(
-        *(getattr(measured, name) for name in ("measure", "value", "point", "neighbours", "eer_rule", "convention")),
-        measured.rules,
-        measured.touched,
-        measured.utterances,
-    )
+    names = ("measure", "value", "point", "neighbours", "eer_rule", "convention", "rules", "touched", "utterances")
+    bare = ss.Measurement(**{name: getattr(measured, name) for name in names})
     with pytest.raises(ss.UsageError, match="no signature"):
         bare.signature  # noqa: B018
 

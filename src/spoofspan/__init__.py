@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         range_eer,
         utterance_eer,
     )
-    from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measure, Measurement
+    from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
     from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
     from spoofspan.evaluation.signature import Signature
     from spoofspan.evaluation.utterances import evaluate_utterances
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from spoofspan.measures.eer import EqualErrorRate, equal_error_rate
     from spoofspan.measures.eer_state import EerBracket, EerState
     from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
+    from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors, errors_by_utterance
     from spoofspan.measures.tandem import read_verification_scores
@@ -66,7 +67,7 @@ _HOMES = {
         "Evaluation best_possible bisection_eer default_measures error_curve evaluate overlay point_eer point_mass "
         "range_eer utterance_eer"
     ),
-    "evaluation.measurement": "BisectionMeasurement EventMeasurement Measure Measurement",
+    "evaluation.measurement": "BisectionMeasurement EventMeasurement Measurement",
     "evaluation.resolution_table": "ResolutionTable resolution_table",
     "evaluation.signature": "Signature",
     "evaluation.utterances": "evaluate_utterances",
@@ -77,6 +78,7 @@ _HOMES = {
     "measures.eer": "EqualErrorRate equal_error_rate",
     "measures.eer_state": "EerBracket EerState",
     "measures.events.proposals_from_scores": "proposals_from_scores",
+    "measures.measure": "Measure",
     "measures.operating_point": "OperatingPoint",
     "measures.per_utterance": "UtteranceErrors errors_by_utterance",
     "measures.tandem": "read_verification_scores",

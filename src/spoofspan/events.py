@@ -1,3 +1,3 @@
 """Event measures as functions; they live in :mod:`spoofspan.measures.events`."""
 
-from spoofspan.measures.events.scores import *  # noqa: F403
+from spoofspan.measures.events.event_scores import *  # noqa: F403

@@ -32,9 +32,9 @@ def eer_rules() -> Iterable[str]:
 
 def measures() -> Iterable[str]:
     """The measures, at the resolutions of the paper."""
-    from spoofspan.evaluation.measurement import Measure
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
     from spoofspan.measures.catalogue import all_kinds
+    from spoofspan.measures.measure import Measure
 
     for kind in all_kinds():
         for basis in kind.bases:
@@ -73,7 +73,7 @@ def written_formats() -> Iterable[str]:
 
 def reference_sources() -> Iterable[str]:
     """What the labels of a dataset may come from."""
-    from spoofspan.evaluation.measurement import milliseconds
+    from spoofspan.base.times import milliseconds
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
     from spoofspan.formats.datasets.partialspoof_dataset import RTTM_NAMES, SEGMENT_LABELS
 

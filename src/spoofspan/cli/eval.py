@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from spoofspan.data.scores import Higher, Scores
     from spoofspan.evaluation.breakdown import Breakdown
     from spoofspan.evaluation.evaluate import Evaluation
-    from spoofspan.evaluation.measurement import Measure
     from spoofspan.evaluation.plan import OnUndefined
+    from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
     from spoofspan.scale.shards import ShardedCorpus
@@ -232,7 +232,7 @@ def threshold_in(path: Path, measures: list[str], *, given: bool = False) -> flo
     """
     import json
 
-    from spoofspan.evaluation.measurement import Measure
+    from spoofspan.measures.measure import Measure
 
     bases = {str(Measure.parse(one).eer) for one in measures}
     if len(bases) > 1:

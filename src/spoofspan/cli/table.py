@@ -143,7 +143,7 @@ def _measured(
 
 def resolutions_in(text: str, flag: str) -> list[float]:
     """Resolutions (seconds) as they are typed: in ms, or with a unit, as in measures."""
-    from spoofspan.evaluation.measurement import Measure
+    from spoofspan.measures.measure import Measure
 
     words = [word.strip() for word in text.split(",") if word.strip()]
     spelled = [word if word.endswith("s") else f"{word}ms" for word in words]

@@ -36,7 +36,7 @@ class UtteranceInputs:
 
     def check(self, measures: list[str] | None) -> None:
         """Refuse, before long work, what would not be used."""
-        from spoofspan.evaluation.measurement import parse_measures
+        from spoofspan.measures.measure import parse_measures
 
         wanted = parse_measures(measures or [])
         for flag, value in (

@@ -151,7 +151,7 @@ class Config:
         stop_on = self.training.stop_on
         if stop_on == "loss":
             return
-        from spoofspan.evaluation.measurement import Measure
+        from spoofspan.measures.measure import Measure
 
         if not Measure.parse(stop_on).family.endswith("-eer"):
             raise UsageError(f"training.stop_on = {stop_on!r}: must be loss or an EER, which is better when lower")

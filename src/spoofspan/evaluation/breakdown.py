@@ -24,14 +24,15 @@ from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Regions
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import threshold_of_decisions
-from spoofspan.evaluation.measurement import Measure, Measurement
+from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import Plan, plan_measure
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
-from spoofspan.measures.per_utterance import UtteranceErrors, errors_of
+from spoofspan.measures.per_utterance import UtteranceErrors, errors_of_overlay
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -225,7 +226,7 @@ class _Whole:
 
     def errors_of(self, laid: Overlay) -> UtteranceErrors:
         """The errors at the threshold of the whole corpus."""
-        return errors_of(laid, self.point.threshold, self.point.everything)
+        return errors_of_overlay(laid, self.point.threshold, self.point.everything)
 
     def group(self, name: str, chosen: Int64) -> Group:
         """Measure some of the utterances."""
@@ -276,7 +277,7 @@ class _Whole:
                 laid.touched,
                 len(mass.utterances),
                 signer,
-                errors_at=lambda point: errors_of(laid, point.threshold, point.everything),
+                errors_at=lambda point: errors_of_overlay(laid, point.threshold, point.everything),
             )
 
     def _sign_selected(self, chosen: Int64) -> Signature:

@@ -13,17 +13,11 @@ import numpy as np
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.progress import track
+from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.evaluation.measurement import (
-    BisectionMeasurement,
-    Measure,
-    Measurement,
-    flat_name,
-    milliseconds,
-    parse_measures,
-)
+from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
 from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, Undefined, plan_measure, point_rules, spelled_rules
 from spoofspan.evaluation.signature import Inputs, sign
 from spoofspan.mass.label_rules import label_references
@@ -31,9 +25,9 @@ from spoofspan.mass.points import Grid, check_resolution, point_mass_with
 from spoofspan.mass.ranges import overlay_block, overlay_with
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
-from spoofspan.measures.catalogue import BASIS as EVENT
-from spoofspan.measures.catalogue import USUAL as USUAL_OF_EVENTS
+from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
+from spoofspan.measures.measure import Measure, flat_name, parse_measures
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
@@ -233,20 +227,19 @@ def bisection_eer(
         chosen.regions,
     )
     return BisectionMeasurement(
-        measure,
-        value,
-        point,
-        (None, None),
-        "bisection",
-        convention,
-        chosen,
-        {entry.rule: entry for entry in rates.touched},
-        len(rates.utterances),
-        Fraction(value),
-        (),
-        tuple(notes),
-        signer,
-        result,
+        measure=measure,
+        value=value,
+        point=point,
+        neighbours=(None, None),
+        eer_rule="bisection",
+        convention=convention,
+        rules=chosen,
+        touched={entry.rule: entry for entry in rates.touched},
+        utterances=len(rates.utterances),
+        exact_value=Fraction(value),
+        notes=tuple(notes),
+        signer=signer,
+        bisection=result,
     )
 
 
@@ -383,13 +376,13 @@ def evaluate(
     events: EventEvaluation | None = None
     if any(measure.basis == EVENT for measure in wanted):
         from spoofspan.evaluation.events import EventEvaluation
-        from spoofspan.measures.events.proposals_from_scores import Making
+        from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 
         if resampling is not None:
             raise UsageError("event measures have no intervals yet; measure them without confidence= (--confidence)")
-        making = Making(smoothing, min_duration, merge_gap)
+        options = ProposalOptions(smoothing, min_duration, merge_gap)
         eer = partial(of_scores, Measure("range-eer"))
-        events = EventEvaluation(references, scores, making, convention, rules, threshold, eer_rule, eer, inputs)
+        events = EventEvaluation(references, scores, options, convention, rules, threshold, eer_rule, eer, inputs)
     elif smoothing is not None or min_duration or merge_gap:
         raise UsageError(
             "smoothing, min_duration and merge_gap are for event measures, and there is none: event-ap@iou=0.5"

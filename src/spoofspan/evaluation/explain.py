@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.data.rules import CONVENTIONS, RULES, Rule
-from spoofspan.evaluation.measurement import Measure
-from spoofspan.measures.catalogue import ALIASES, EVENT_KINDS, KINDS, PAPER, Kind
+from spoofspan.measures.catalogue import ALIASES, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind
 from spoofspan.measures.eer import EER_RULES
+from spoofspan.measures.measure import Measure
 
 MEASURES: Mapping[str, str] = {
     "range-eer": (
@@ -57,20 +57,11 @@ def explain(subject: str) -> str:
     try:
         return _explain_measure(Measure.parse(name if not name.startswith("point-") or "@" in name else f"{name}@20ms"))
     except UsageError:
-        if name in KINDS:
-            return _explain_measure(Measure.parse(f"{KINDS[name].bases[0]}-{name}"))
-        if name in EVENT_KINDS:
-            return _explain_measure(Measure.parse(f"event-{name}"))
-    known = [
-        *MEASURES,
-        *KINDS,
-        *(f"event-{one}" for one in EVENT_KINDS),
-        *ALIASES,
-        *RULES,
-        *EER_RULES,
-        *CONVENTIONS,
-        "measures",
-    ]
+        kind = KINDS.get(name) or EVENT_KINDS.get(name)
+        if kind is not None:
+            return _explain_measure(Measure.parse(f"{kind.bases[0]}-{name}"))
+    events = (f"event-{one}" for one in EVENT_KINDS)
+    known = [*MEASURES, *KINDS, *events, *ALIASES, *RULES, *EER_RULES, *CONVENTIONS, "measures"]
     raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")
 
 
@@ -91,25 +82,20 @@ def _explain_measure(measure: Measure) -> str:
         "utterance": "utterances",
         "event": "events: spoofed ranges of the references, against proposed ranges",
     }[measure.basis]
-    lines = [
-        f"{measure} (measure): {kind.about}",
-        "",
-        f"  {kind.formula}",
-        "",
-        f"Counted in {counted}; {kind.direction} is better.",
-    ]
+    lines = [f"{measure} (measure): {kind.about}", "", f"  {kind.formula}", ""]
+    lines.append(f"Counted in {counted}; {kind.direction} is better.")
     if kind.positive:
         lines.append(f"Positive is {measure.positive}; {measure.basis}-{kind.name}-bonafide has bona fide as positive.")
     if kind.group == "threshold":
-        lines.append("Taken at --threshold, at that of --threshold-from, or at that of the EER;")
+        lines += [SYMBOLS, "Taken at --threshold, at that of --threshold-from, or at that of the EER;"]
         lines.append(f"at the best threshold under a constraint: {measure.basis}-{kind.name}@fpr=0.01.")
     if kind.averaged:
         lines.append(f"{measure.basis}-{kind.name}-macro has the mean over utterances.")
     if kind.group == "event":
-        lines.append(
-            "Of proposals as given, or made of scores at --threshold, at that of --threshold-from, or at that of"
-        )
-        lines.append("the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/events.md.")
+        lines += [
+            "Of proposals as given, or made of scores at --threshold, at that of --threshold-from, or at that of",
+            "the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/events.md.",
+        ]
     if kind.parameters:
         lines.append(f"Parameters: {', '.join(f'{name}={value:g}' for name, value in measure.parameters)}.")
     if kind.reference:
@@ -129,6 +115,8 @@ def _list_measures() -> str:
             "range-fnr@fpr=0.01 is taken at the best threshold under a constraint.",
             "",
             *rows(KINDS),
+            "",
+            SYMBOLS,
             "",
             "Of events, that is spoofed ranges against proposed ones: event-ap@iou=0.5, event-ar@n=20, event-add2023.",
             "",

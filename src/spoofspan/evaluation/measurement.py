@@ -1,244 +1,71 @@
-"""Measures and measurements: a measure is a name with one spelling, a measurement a value with all that belongs to it.
-
-``range-eer``, ``point-eer@20ms``, ``range-f1``, ``range-fnr@fpr=0.01``, ``event-ap@iou=0.5`` are canonical spellings;
-they are arguments, column titles and parts of signatures at once.
-:mod:`spoofspan.measures.catalogue` lists what there is.
-
-Measurements of events: a value with how its proposals came about, and its signature.
-"""
+"""Measurements: a value with its operating point, what the rules touched, and its signature."""
 
 from __future__ import annotations
 
-import difflib
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.data.proposals import Proposals
-from spoofspan.data.references import SPOOF, References
+from spoofspan.base.errors import UsageError
 from spoofspan.data.rules import Rules, Touched
-from spoofspan.evaluation.signature import ContentHash, Signature
+from spoofspan.evaluation.signature import Signature
 from spoofspan.measures.bisection import Bisection, BisectionStep
-from spoofspan.measures.catalogue import ALIASES, BASIS, KINDS, Kind, all_kinds, kinds_of
+from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from spoofspan.uncertainty.intervals import Interval
 
-EXAMPLES = (
-    *(f"{basis}-{kind.name}" for kind in all_kinds() for basis in kind.bases if basis != "point"),
-    *(f"point-{kind.name}@20ms" for kind in KINDS.values() if "point" in kind.bases),
-)
-_FAMILY = re.compile(
-    r"(?P<basis>range|point|utterance|event)-(?P<name>[a-z0-9-]+?)(?P<positive>-bonafide)?(?P<macro>-macro)?"
-)
-_RESOLUTION = re.compile(r"(?P<number>[0-9.]+)(?P<unit>ms|s)")
 # From this gap between FPR and FNR on, "equal" error rate is a bold name for their mean.
 WIDE_GAP = 0.005
 
 
-@dataclass(frozen=True)
-class Measure:
-    """What to measure.
-
-    >>> Measure.parse("point-eer@20ms")
-    Measure(family='point-eer', resolution=0.02)
-    >>> str(Measure("point-eer", 0.64)), str(Measure("range-eer"))
-    ('point-eer@640ms', 'range-eer')
-    >>> str(Measure.parse("point-fnr@fpr=0.010@20ms"))
-    'point-fnr@20ms@fpr=0.01'
-    """
-
-    family: str
-    resolution: float | None = None  # seconds, of points
-    given: tuple[str, str] | None = field(default=None, repr=False)  # a constraint: what, and its bound as text
-    parameters: tuple[tuple[str, float], ...] = field(default=(), repr=False)
-
-    def __str__(self) -> str:
-        parts = [self.family]
-        if self.resolution is not None:
-            parts.append(milliseconds(self.resolution))
-        if self.given is not None:
-            parts.append("=".join(self.given))
-        if self.parameters:
-            parts.append(",".join(f"{name}={_shortest(value)}" for name, value in self.parameters))
-        return "@".join(parts)
-
-    @property
-    def basis(self) -> str:
-        """What is counted: range (durations), point, utterance or event."""
-        return self._matched()["basis"]
-
-    @property
-    def kind(self) -> Kind:
-        """What is made of it."""
-        return kinds_of(self.basis)[self._matched()["name"]]
-
-    @property
-    def eer(self) -> Measure:
-        """The EER at whose threshold it is taken, if nothing else is said."""
-        return Measure(f"{'range' if self.basis == BASIS else self.basis}-eer", self.resolution)
-
-    @property
-    def positive(self) -> Literal["spoof", "bonafide"]:
-        """The positive class."""
-        return "bonafide" if self._matched()["positive"] else "spoof"
-
-    @property
-    def macro(self) -> bool:
-        """Whether it is the mean over utterances."""
-        return self._matched()["macro"] is not None
-
-    def _matched(self) -> re.Match[str]:
-        match = _FAMILY.fullmatch(self.family)
-        if match is None or match["name"] not in kinds_of(match["basis"]):
-            raise UsageError(_no_measure(self.family))
-        return match
-
-    @classmethod
-    def parse(cls, spelling: str | Measure) -> Measure:
-        """Read a spelling, or say which one was meant."""
-        if isinstance(spelling, Measure):
-            return spelling
-        family, *parts = str(spelling).strip().split("@")
-        family = ALIASES.get(family, family)
-        match = _FAMILY.fullmatch(family)
-        kind = None if match is None else kinds_of(match["basis"]).get(match["name"])
-        if match is None or kind is None or match["basis"] not in kind.bases:
-            raise UsageError(_no_measure(str(spelling)))
-        resolution: float | None = None
-        given: tuple[str, str] | None = None
-        parameters = dict(kind.parameters)
-        for part in parts:
-            if "=" not in part:
-                resolution = _resolution(spelling, part)
-            elif kind.group == "threshold" and "," not in part:
-                given = _constraint(spelling, part)
-            else:
-                _set_parameters(spelling, part, parameters)
-        if (match["basis"] == "point") != (resolution is not None):
-            example = f"point-{kind.name if 'point' in kind.bases else 'eer'}@20ms"
-            raise UsageError(f"no measure {spelling!r}: points have a resolution, and nothing else has: {example}")
-        if match["positive"] and not kind.positive:
-            raise UsageError(f"no measure {spelling!r}: {kind.name} has no positive class; leave -bonafide out")
-        at_threshold = kind.group == "threshold" and match["basis"] == "range" and given is None
-        if match["macro"] and not (at_threshold or kind.averaged):
-            raise UsageError(
-                f"no measure {spelling!r}: a mean over utterances is taken of range measures at a threshold: "
-                "range-f1-macro"
-            )
-        return cls(family, resolution, given, tuple(parameters.items()))
-
-
-def _shortest(value: float) -> str:
-    """The shortest text of a number, so that two numbers never share one.
-
-    >>> _shortest(10.0), _shortest(0.12345678)
-    ('10', '0.12345678')
-    """
-    text = f"{value:g}"
-    return text if float(text) == value else repr(value)
-
-
-def _no_measure(spelling: str) -> str:
-    close = difflib.get_close_matches(spelling, EXAMPLES, n=1, cutoff=0.5)
-    meant = f"did you mean {close[0]!r}? " if close else ""
-    some = "range-eer, point-eer@20ms, range-f1"
-    return f"no measure {spelling!r}: {meant}({some}, ...: 'spoofspan explain measures' lists all)"
-
-
-def _resolution(spelling: object, text: str) -> float:
-    match = _RESOLUTION.fullmatch(text)
-    try:
-        number = Fraction(match["number"]) if match is not None else None
-    except ValueError:
-        number = None
-    if match is None or number is None:
-        raise UsageError(f"no measure {spelling!r}: {text!r} is no resolution; write @20ms")
-    if not number:
-        raise UsageError(f"no measure {spelling!r}: a resolution must be positive")
-    return float(number / 1000 if match["unit"] == "ms" else number)
-
-
-def _constraint(spelling: object, text: str) -> tuple[str, str]:
-    name, _, bound = text.partition("=")
-    known = [kind.name for kind in KINDS.values() if kind.group == "threshold"]
-    if name not in known:
-        raise UsageError(f"no measure {spelling!r}: {nearest_name(name, known)}")
-    try:
-        value = Decimal(bound)
-    except InvalidOperation:
-        value = Decimal(-1)
-    if not 0 <= value < Decimal("inf"):
-        raise UsageError(f"no measure {spelling!r}: {bound!r} is no bound; write {name}=0.01")
-    return name, f"{value.normalize():f}"
-
-
-def _set_parameters(spelling: object, text: str, parameters: dict[str, float]) -> None:
-    for pair in text.split(","):
-        name, _, number = pair.partition("=")
-        if name not in parameters:
-            valid = nearest_name(name, parameters) if parameters else "it has no parameters"
-            raise UsageError(f"no measure {spelling!r}: no parameter {name!r}, {valid}")
-        try:
-            parameters[name] = float(number)
-        except ValueError:
-            raise UsageError(f"no measure {spelling!r}: {number!r} is no number") from None
-
-
-def parse_measures(spellings: Sequence[str | Measure]) -> list[Measure]:
-    """Read several spellings; all wrong ones are reported together."""
-    measures, wrong = [], []
-    for spelling in spellings:
-        try:
-            measures.append(Measure.parse(spelling))
-        except UsageError as error:
-            wrong.append(str(error))
-    if wrong:
-        raise UsageError("; ".join(wrong))
-    return measures
-
-
-def in_percent(measure: str) -> bool:
-    """Whether a measure, by its spelling, is a share that is read in per cent."""
-    name = _FAMILY.fullmatch(measure.partition("@")[0])
-    kind = kinds_of(name["basis"]).get(name["name"]) if name is not None else None
-    return kind is None or kind.percent
-
-
-def number_text(measure: str, value: float) -> str:
-    """A value as it is read, without a unit.
-
-    >>> number_text("range-eer", 0.08552), number_text("range-min-dcf", 0.2104)
-    ('8.55', '0.2104')
-    """
-    return f"{100 * value:.2f}" if in_percent(measure) else f"{value:.4f}"
-
-
-def milliseconds(seconds: float) -> str:
-    """Write a short time.
-
-    >>> milliseconds(0.02), milliseconds(0.0125)
-    ('20ms', '12.5ms')
-    """
-    # from the shortest decimal, so that two resolutions never share a spelling
-    return f"{Decimal(repr(float(seconds))).scaleb(3).normalize():f}ms"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measurement:
     """A value with its threshold, its rates, what every rule touched, and its signature.
 
-    ``threshold``, the rates and ``gap`` are those of the operating point nearest to FPR = FNR; ``value`` follows the
-    EER rule. ``neighbours`` are the two operating points on both sides of the crossing.
+    Parameters
+    ----------
+    measure
+        What was measured, in its canonical spelling.
+    value
+        The value; shares are fractions of 1. NaN where ``undefined="nan"`` was asked for and there is none.
+    point
+        The operating point it was taken at, for an EER the one nearest to FPR = FNR. Its threshold is NaN where all
+        thresholds count.
+    neighbours
+        The operating points on both sides of the crossing, for an EER; else None and None.
+    eer_rule
+        How the value was read off: the EER rule, or what stands in its place in the signature.
+    convention, rules
+        The named set of rules, and the rules that were applied.
+    touched
+        What each rule decided: seconds and utterances, by rule.
+    utterances
+        How many utterances were measured.
+    exact_value
+        The value as a fraction, where it is exact.
+    warnings, notes
+        Reasons to look twice, and what a reader should know.
+    signer
+        Makes the signature when it is first asked for.
+    interval
+        The confidence interval, if one was asked for.
+
+    Examples
+    --------
+    >>> import spoofspan as ss
+    >>> references = ss.References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> frames = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}
+    >>> measurement = ss.range_eer(references, ss.Scores.from_frames(frames, hop=0.02, higher="bonafide"))
+    >>> measurement.value, measurement.threshold, measurement.false_positive_rate, measurement.gap
+    (0.25, 0.2, 0.25, 0.0)
+    >>> print(measurement)
+    range-eer 25.00 %   (FPR 25.00 %, FNR 25.00 %, spoof iff score < 0.2)
+
     """
 
     measure: str
@@ -254,7 +81,7 @@ class Measurement:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     signer: Callable[[], Signature] | None = field(default=None, repr=False, compare=False)
-    interval: Interval | None = field(default=None, compare=False, kw_only=True)
+    interval: Interval | None = field(default=None, compare=False)
 
     @property
     def threshold(self) -> float:
@@ -334,20 +161,11 @@ class Measurement:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
+        at_point = ("threshold", "decision", "false_positive_rate", "false_negative_rate", "gap")
+        names = ("measure", "value", *at_point, "eer_rule", "convention", "utterances")
         return {
-            "measure": self.measure,
-            "value": self.value,
-            "threshold": self.threshold,
-            "decision": self.decision,
-            "false_positive_rate": self.false_positive_rate,
-            "false_negative_rate": self.false_negative_rate,
-            "gap": self.gap,
-            "eer_rule": self.eer_rule,
-            "convention": self.convention,
-            "utterances": self.utterances,
-            "bona_fide": self.point.bona_fide,
-            "spoof": self.point.spoof,
-            "unit": self.point.unit,
+            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self.point, name) for name in ("bona_fide", "spoof", "unit")},
             "touched": {
                 name: {"value": entry.value, "seconds": entry.seconds, "utterances": entry.utterances}
                 for name, entry in self.touched.items()
@@ -359,9 +177,25 @@ class Measurement:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BisectionMeasurement(Measurement):
-    """An estimate by the paper's Algorithm 1, with its trace."""
+    """An estimate of the range-based EER by the paper's Algorithm 1, with its trace.
+
+    Parameters
+    ----------
+    bisection
+        The steps, and whether the precision was reached. The other parameters are those of :class:`Measurement`.
+
+    Examples
+    --------
+    >>> import spoofspan as ss
+    >>> references = ss.References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> frames = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}
+    >>> estimate = ss.bisection_eer(references, ss.Scores.from_frames(frames, hop=0.02, higher="bonafide"))
+    >>> estimate.value, estimate.reached, len(estimate.trace)
+    (0.25, True, 3)
+
+    """
 
     bisection: Bisection = field(default=Bisection((), False, False), repr=False)
 
@@ -381,15 +215,6 @@ class BisectionMeasurement(Measurement):
         return self.bisection.bracketed
 
 
-def flat_name(measure: str) -> str:
-    """Spell a measure as a plain word, which every logger takes as the name of a number.
-
-    >>> flat_name("point-eer@20ms"), flat_name("range-fnr@fpr=0.01")
-    ('point_eer_20ms', 'range_fnr_fpr_0_01')
-    """
-    return re.sub(r"[^0-9A-Za-z]+", "_", measure).strip("_")
-
-
 def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[str, ...]:
     """Reasons to look twice at an EER."""
     found = []
@@ -406,13 +231,33 @@ def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[st
     return tuple(found)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EventMeasurement(Measurement):
-    """A value of events. ``threshold`` is where proposals were made of scores, NaN where they were given."""
+    """A value of events: spoofed ranges against the ranges that a system proposes.
+
+    ``threshold`` is where proposals were made of scores, NaN where they were given.
+
+    Parameters
+    ----------
+    events, proposals
+        How many there are on each side.
+    parts
+        The numbers that the value is made of, by name. The other parameters are those of :class:`Measurement`.
+
+    Examples
+    --------
+    >>> import spoofspan as ss
+    >>> references = ss.References.from_ranges({"u1": [(0.0, 1.0, "spoof"), (1.0, 2.0, "bonafide")]})
+    >>> proposals = ss.Proposals.from_ranges({"u1": [(0.0, 0.9, 0.8), (1.5, 1.7, 0.3)]})
+    >>> found = ss.evaluate(references, proposals, ["event-f1@iou=0.5"])["event-f1@iou=0.5"]
+    >>> found.events, found.proposals, found.parts["precision"], found.parts["recall"]
+    (1, 2, 0.5, 1.0)
+
+    """
 
     events: int = 0
     proposals: int = 0
-    parts: Mapping[str, float] = field(default_factory=dict)  # what the value is made of
+    parts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def has_threshold(self) -> bool:
@@ -442,32 +287,3 @@ def counted(number: int, what: str) -> str:
     ('1 event', '2,000 events')
     """
     return f"{number:,} {what}{'s' * (number != 1)}"
-
-
-def listing_hash(references: References) -> str:
-    """Hash the spoof ranges as they are listed: the published variants count touching ranges apart, in file order."""
-    rows = np.flatnonzero(references.labels == SPOOF)
-    hashed = ContentHash("listing 1")
-    hashed.add_texts("ids", references.utterances)
-    hashed.add("offsets", np.searchsorted(rows, references.offsets).astype("<i8"))
-    hashed.add("starts", references.starts[rows].astype("<i8"))
-    hashed.add("ends", references.ends[rows].astype("<i8"))
-    return hashed.digest()
-
-
-def proposals_hash(proposals: Proposals, *, as_listed: bool) -> str:
-    """Hash what a system proposed; ``as_listed`` also in which order, for variants to which that matters."""
-    hashed = ContentHash("proposals 1, as listed" if as_listed else "proposals 1")
-    files = np.flatnonzero(np.diff(proposals.offsets))
-    order = files.tolist() if as_listed else sorted(files.tolist(), key=proposals.utterances.__getitem__)
-    hashed.add_texts("ids", (proposals.utterances[i] for i in order))
-    hashed.add("counts", np.diff(proposals.offsets)[order].astype("<i8"))
-    rank = np.full(len(proposals), -1)
-    rank[order] = np.arange(len(order))
-    of_row = np.repeat(rank, np.diff(proposals.offsets))
-    keys = () if as_listed else (proposals.confidences, proposals.ends, proposals.starts)
-    rows = np.lexsort((*keys, of_row))
-    hashed.add("starts", proposals.starts[rows].astype("<i8"))
-    hashed.add("ends", proposals.ends[rows].astype("<i8"))
-    hashed.add("confidences", (proposals.confidences[rows] + 0.0).astype("<f8"))
-    return hashed.digest()

@@ -1,9 +1,8 @@
 """Plans: what it takes to measure one thing, settled before any data are looked at.
 
-A plan knows the rules, the EER rule and how to make the mass of a corpus or of a shard of one. That is why the same
-plan serves a corpus in memory (:mod:`spoofspan.evaluate`) and one in shards (:mod:`spoofspan.scale.shards`).
-
-From a mass to the value of any measure, with the operating point that belongs to it.
+A plan knows the rules, the EER rule, how to make the mass of a corpus or of a shard of one, and which function of the
+catalogue makes a value of the mass. So the same plan serves a corpus in memory (:mod:`spoofspan.evaluation.evaluate`)
+and one in shards (:mod:`spoofspan.scale.shards`).
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
-from spoofspan.base.times import LONGEST
+from spoofspan.base.times import LONGEST, milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.measurement import Measure, Measurement, milliseconds, warnings_for
+from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import Inputs, Signature, sign
 from spoofspan.mass.points import check_resolution, point_mass_with
 from spoofspan.mass.ranges import overlay_with
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.measures.curve import ErrorCurve, error_curve_of
+from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.eer import check_eer_rule, equal_error_rate
+from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 
 if TYPE_CHECKING:
-    from spoofspan.measures.confusion import ValueAtPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
     from spoofspan.measures.tandem import VerificationScores
 
@@ -45,71 +44,6 @@ class Value:
     value: Fraction | float
     point: OperatingPoint | None = None
     neighbours: Neighbours = (None, None)
-
-
-def value_of(
-    mass: ScoreMass,
-    measure: Measure,
-    eer_rule: str,
-    threshold: float | None = None,
-    scores_are: ScoresAre | None = None,
-    asv_scores: VerificationScores | None = None,
-) -> Value:
-    """Measure a mass. ``threshold`` is for measures at one; without it they are taken at that of the EER."""
-    kind = measure.kind
-    if kind.group == "eer":
-        eer = equal_error_rate(mass, eer_rule)
-        return Value(eer.value, eer.point, eer.neighbours)
-    if kind.group != "threshold":
-        return _of_the_curve(error_curve_of(mass), measure, scores_are, asv_scores)
-    from spoofspan.measures.confusion import at_constraint, value_at
-
-    if measure.given is not None:
-        name, bound = measure.given
-        found = at_constraint(error_curve_of(mass), kind.name, name, Fraction(bound), measure.positive)
-        return Value(found.value, found.point)
-    point = equal_error_rate(mass, eer_rule).point if threshold is None else point_at(mass, threshold)
-    return Value(value_at(point, kind.name, measure.positive), point)
-
-
-def _of_the_curve(
-    curve: ErrorCurve, measure: Measure, scores_are: ScoresAre | None, asv_scores: VerificationScores | None
-) -> Value:
-    from spoofspan.measures import costs, ranking
-
-    name, parameters = measure.kind.name, dict(measure.parameters)
-    if name == "auc":
-        return Value(ranking.auc(curve))
-    if name == "average-precision":
-        return Value(ranking.average_precision(curve, measure.positive))
-    if name == "min-cllr":
-        return Value(costs.min_cllr(curve))
-    if name == "best-f1":
-        found = ranking.best_f1(curve, measure.positive)
-    elif name == "min-dcf":
-        found = costs.min_dcf(curve, **parameters)
-    elif name == "min-tdcf":
-        found = _min_tdcf(curve, measure, asv_scores)
-    elif scores_are is None:
-        raise UsageError(
-            f"{measure} takes scores at their word: say what they are with scores_are='llr' or 'probability' "
-            "(--scores-are)"
-        )
-    elif name == "act-dcf":
-        found = costs.act_dcf(curve, scores_are, **parameters)
-    else:
-        return Value(costs.cllr(curve, scores_are))
-    return Value(found.value, found.point)
-
-
-def _min_tdcf(curve: ErrorCurve, measure: Measure, asv_scores: VerificationScores | None) -> ValueAtPoint:
-    from spoofspan.measures import tandem
-
-    if asv_scores is None:
-        raise UsageError(
-            f"{measure} needs the scores of a speaker verification system: give asv_scores= (--asv-scores)"
-        )
-    return tandem.min_tdcf(curve, asv_scores.errors, *tandem.tandem_costs(dict(measure.parameters)))
 
 
 Undefined = Literal["raise", "nan"]
@@ -139,14 +73,13 @@ class Plan:
     @property
     def read_off(self) -> str:
         """How the value is read off the curve, as it stands in the signature."""
-        group = self.measure.kind.group
-        if group == "eer":
+        if self.measure.kind.group == "eer":
             return self.eer_rule
         if self.measure.kind.needs_asv and self.asv_scores is not None:
             return f"asv-scores:{self.asv_scores.hash}"
         if self.measure.kind.declared:
             return f"scores-are:{self.scores_are}"
-        if group != "threshold" or self.measure.given is not None:
+        if not self.measure.at_threshold:
             return "all-thresholds"
         # the threshold itself belongs to the system: numbers at their own thresholds may be compared
         return f"threshold:eer({self.eer_rule})" if self.threshold is None else "threshold:given"
@@ -157,6 +90,47 @@ class Plan:
             return overlay_with(references, scores, self.rules)
         resolution = WHOLE_UTTERANCE if self.measure.resolution is None else self.measure.resolution
         return point_mass_with(references, scores, resolution, self.rules)
+
+    def value(self, mass: ScoreMass) -> Value:
+        """Measure a mass: look up the function of the measure's entry in the catalogue, and call it."""
+        measure, kind = self.measure, self.measure.kind
+        if kind.group == "eer":
+            eer = kind.function(mass, self.eer_rule)
+            return Value(eer.value, eer.point, eer.neighbours)
+        if kind.group == "threshold":
+            from spoofspan.measures.confusion import at_constraint, value_at
+
+            if measure.given is not None:
+                name, bound = measure.given
+                curve = error_curve_of(mass)
+                return Value(*at_constraint(curve, kind.name, name, Fraction(bound), measure.positive))
+            if self.threshold is None:
+                point = equal_error_rate(mass, self.eer_rule).point
+            else:
+                point = point_at(mass, self.threshold)
+            return Value(value_at(point, kind.name, measure.positive), point)
+        found = kind.function(error_curve_of(mass), **self._arguments())
+        return Value(*found) if isinstance(found, tuple) else Value(found)
+
+    def _arguments(self) -> dict[str, Any]:
+        """What the function of a measure over all thresholds takes besides the curve."""
+        arguments: dict[str, Any] = dict(self.measure.parameters)
+        if self.measure.kind.positive:
+            arguments["positive"] = self.measure.positive
+        if self.measure.kind.declared:
+            if self.scores_are is None:
+                raise UsageError(
+                    f"{self.measure} takes scores at their word: say what they are with scores_are='llr' or "
+                    "'probability' (--scores-are)"
+                )
+            arguments["scores_are"] = self.scores_are
+        if self.measure.kind.needs_asv:
+            if self.asv_scores is None:
+                raise UsageError(
+                    f"{self.measure} needs the scores of a speaker verification system: give asv_scores= (--asv-scores)"
+                )
+            arguments["asv_scores"] = self.asv_scores
+        return arguments
 
     def spelled_rules(self, snap: int) -> dict[str, str]:
         """The rules as text; what the references decide (their ``snap`` in ns) is written out."""
@@ -182,36 +156,33 @@ class Plan:
         cautions: tuple[str, ...] = ()
         notes = self.notes
         try:
-            found = value_of(mass, self.measure, self.eer_rule, self.threshold, self.scores_are, self.asv_scores)
+            found = self.value(mass)
             if self.measure.macro and found.point is not None and errors_at is not None:
                 found, note = self._mean(found.point, errors_at(found.point))
                 notes = (*notes, note)
-            point = no_point(mass) if found.point is None else found.point
-            neighbours, value = found.neighbours, float(found.value)
-            exact = found.value if isinstance(found.value, Fraction) else None
-            if self.measure.kind.group == "eer":
-                cautions = warnings_for(value, point, self.eer_rule)
         except UndefinedMeasureError as error:
             if undefined == "raise":
                 raise
-            point = no_point(mass)
-            neighbours, value, exact, cautions = (None, None), float("nan"), None, (str(error),)
+            found, cautions = Value(float("nan")), (str(error),)
+        point = no_point(mass) if found.point is None else found.point
+        if self.measure.kind.group == "eer" and not cautions:
+            cautions = warnings_for(float(found.value), point, self.eer_rule)
         for caution in cautions:
             warnings.warn(f"{self.measure}: {caution}", SpoofspanWarning, stacklevel=4)
         return Measurement(
-            str(self.measure),
-            value,
-            point,
-            neighbours,
-            self.read_off,
-            self.convention,
-            self.rules,
-            {entry.rule: entry for entry in touched},
-            utterances,
-            exact,
-            cautions,
-            notes,
-            signer,
+            measure=str(self.measure),
+            value=float(found.value),
+            point=point,
+            neighbours=found.neighbours,
+            eer_rule=self.read_off,
+            convention=self.convention,
+            rules=self.rules,
+            touched={entry.rule: entry for entry in touched},
+            utterances=utterances,
+            exact_value=found.value if isinstance(found.value, Fraction) else None,
+            warnings=cautions,
+            notes=notes,
+            signer=signer,
         )
 
     def _mean(self, point: OperatingPoint, errors: UtteranceErrors) -> tuple[Value, str]:
@@ -247,7 +218,7 @@ def plan_measure(
             "(eval --no-stream); not in shards, not with intervals"
         )
     notes: tuple[str, ...] = ()
-    if measure.kind.group != "threshold" or measure.given is not None:
+    if not measure.at_threshold:
         threshold = None
     if measure.basis == "range":
         rules, convention_rule = rules_for("range", convention, overrides)

@@ -19,7 +19,7 @@ from spoofspan.base.progress import track
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.measurement import Measure, Measurement, parse_measures
+from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, Undefined, plan_measure
 from spoofspan.evaluation.signature import (
     Signature,
@@ -34,6 +34,7 @@ from spoofspan.mass.points import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import UtterancePart, utterance_mass
+from spoofspan.measures.measure import Measure, parse_measures
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

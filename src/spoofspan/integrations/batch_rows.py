@@ -40,7 +40,7 @@ class Rows:
 def rows_of(references: References, frames: Sequence[int], hop: float, plan: Plan) -> Rows:
     """Lay the references of a batch over so many frames of each of its utterances.
 
-    >>> from spoofspan.evaluation.measurement import Measure
+    >>> from spoofspan.measures.measure import Measure
     >>> from spoofspan.evaluation.plan import plan_measure
     >>> references = References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.06, "spoof")]})
     >>> rows = rows_of(references, [3], 0.02, plan_measure(Measure("range-eer"), 0.02, "default", None, {}))

@@ -27,13 +27,13 @@ from spoofspan.base.progress import progress
 from spoofspan.base.version import __version__
 from spoofspan.data.scores import Higher
 from spoofspan.evaluation.evaluate import Evaluation
-from spoofspan.evaluation.measurement import Measure
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Where, sources
 from spoofspan.formats.tables.parquet import RowGroups, read_groups, row_groups
 from spoofspan.formats.tables.reference_tables import REFERENCE_COLUMNS
 from spoofspan.formats.tables.score_tables import SCORE_COLUMNS
 from spoofspan.formats.tables.table_columns import Part
+from spoofspan.measures.measure import Measure
 from spoofspan.scale.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
 from spoofspan.scale.shards import Shard, evaluate_shards
 from spoofspan.scale.stored_shards import CorpusFacts, HasFacts, ShardFacts, facts_of

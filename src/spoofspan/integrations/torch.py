@@ -26,11 +26,11 @@ import numpy as np
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher
-from spoofspan.evaluation.measurement import Measure, flat_name
 from spoofspan.evaluation.plan import Undefined, plan_measure
 from spoofspan.integrations.batch_rows import batch_references, rows_of
 from spoofspan.measures.eer_state import EerBracket, EerState
 from spoofspan.measures.histogram import BINS, CARRIED_BITS, Amounts
+from spoofspan.measures.measure import Measure, flat_name
 
 try:
     import torch

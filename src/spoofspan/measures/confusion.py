@@ -19,7 +19,7 @@ A ratio without a denominator has no value: it is an error that says why, never 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
@@ -29,21 +29,22 @@ import numpy as np
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.times import Float64, Int64
+from spoofspan.measures.catalogue import KINDS, Direction, Needs
 from spoofspan.measures.curve import ErrorCurve
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
 
 Positive = Literal["spoof", "bonafide"]
-Direction = Literal["higher", "lower"]
 
 # A ratio in doubles takes under 16 roundings, none of a difference: it is wrong by less than this share of itself.
 RELATIVE_ERROR = 2.0**-48
 # So many ratios are compared in Python integers at once.
 ROWS_AT_ONCE = 1 << 16
+TITLES = {"f1": "F1", "iou": "IoU", "fpr": "FPR", "fnr": "FNR", "hter": "HTER"}
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ConfusionMatrix:
     """The confusion matrix from the side of the positive class: integers, or arrays with an entry per threshold."""
 
     true_positive: Any
@@ -54,151 +55,140 @@ class Cells:
     negatives: Any
 
     @classmethod
-    def of_point(cls, point: OperatingPoint, positive: Positive = "spoof") -> Cells:
-        """The matrix at an operating point."""
-        return cls(
-            point.true_positive,
-            point.false_positive,
-            point.false_negative,
-            point.true_negative,
-            point.spoof,
-            point.bona_fide,
-        ).seen_from(positive)
+    def of(cls, amounts: OperatingPoint | UtteranceErrors, positive: Positive = "spoof") -> ConfusionMatrix:
+        """The matrix at an operating point, or those of utterances."""
+        a = amounts
+        matrix = cls(a.true_positive, a.false_positive, a.false_negative, a.true_negative, a.spoof, a.bona_fide)
+        return matrix.seen_from(positive)
 
     @classmethod
-    def of_curve(cls, curve: ErrorCurve, positive: Positive = "spoof") -> Cells:
+    def of_curve(cls, curve: ErrorCurve, positive: Positive = "spoof") -> ConfusionMatrix:
         """The matrices at all thresholds of a curve, as exact integers."""
         sums = curve.sums
-        called = [curve.called_bona_fide, curve.called_spoof]
+        bona_fide, spoof = curve.called_bona_fide, curve.called_spoof
         if sums.all_bona_fide + sums.all_spoof >= 2**62:
-            called = [amounts.astype(object) for amounts in called]
+            bona_fide, spoof = bona_fide.astype(object), spoof.astype(object)
         nothing_called = sums.point(None, 0, 0)
-        return cls(
-            nothing_called.true_positive + called[1],
-            nothing_called.false_positive + called[0],
-            nothing_called.false_negative - called[1],
-            nothing_called.true_negative - called[0],
-            sums.all_spoof,
-            sums.all_bona_fide,
-        ).seen_from(positive)
+        tp, fp = nothing_called.true_positive + spoof, nothing_called.false_positive + bona_fide
+        fn, tn = nothing_called.false_negative - spoof, nothing_called.true_negative - bona_fide
+        return cls(tp, fp, fn, tn, sums.all_spoof, sums.all_bona_fide).seen_from(positive)
 
-    def seen_from(self, positive: Positive) -> Cells:
+    def seen_from(self, positive: Positive) -> ConfusionMatrix:
         """The same, mirrored if bona fide is the positive class."""
         if positive not in ("spoof", "bonafide"):
             raise UsageError(f"positive={positive!r}: valid: 'spoof', 'bonafide'")
         if positive == "spoof":
             return self
-        return Cells(
-            self.true_negative,
-            self.false_negative,
-            self.false_positive,
-            self.true_positive,
-            self.negatives,
-            self.positives,
-        )
+        tp, fp, fn, tn, p, n = self._cells()
+        return ConfusionMatrix(tn, fn, fp, tp, n, p)
 
-    def rows(self, chosen: Int64) -> Cells:
-        """Those of the chosen thresholds, in Python integers."""
-        return self._each(lambda cell: cell[chosen].astype(object))
+    def rows(self, chosen: Int64, dtype: type | None = None) -> ConfusionMatrix:
+        """Those of the chosen thresholds or utterances; with ``dtype=object`` in Python integers."""
+        return self._each(lambda cell: cell[chosen] if dtype is None else cell[chosen].astype(dtype))
 
-    def chosen(self, rows: Int64) -> Cells:
-        """Those of the chosen rows."""
-        return self._each(lambda cell: cell[rows])
-
-    def doubles(self) -> Cells:
+    def doubles(self) -> ConfusionMatrix:
         """The same in doubles."""
         return self._each(lambda cell: cell.astype(np.float64))
 
-    def _each(self, change: Callable[[Any], Any]) -> Cells:
-        cells = [getattr(self, field.name) for field in fields(self)]
-        return Cells(*(change(cell) if isinstance(cell, np.ndarray) else cell for cell in cells))
+    def _each(self, change: Callable[[Any], Any]) -> ConfusionMatrix:
+        return ConfusionMatrix(*(change(cell) if isinstance(cell, np.ndarray) else cell for cell in self._cells()))
+
+    def _cells(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A ratio of cells: its text, which direction is better, what it cannot do without, and its two terms.
+    """A ratio of amounts: its text, which direction is better, what it cannot do without, and its two terms.
 
     The terms use only sums and products, so that the same formula serves integers and arrays.
     """
 
     text: str
     direction: Direction
-    needs: tuple[Literal["positives", "negatives", "called", "any"], ...]
-    terms: Callable[[Cells], tuple[Any, Any]]
-    products: bool = False  # its terms multiply amounts, which need not fit into int64
+    needs: Needs
+    terms: Callable[[ConfusionMatrix], tuple[Any, Any]]
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether its terms multiply amounts, which need not fit into int64: a sum of rates of both classes does."""
+        return len(self.needs) > 1
 
     def at(self, point: OperatingPoint, positive: Positive = "spoof") -> Fraction:
         """Its exact value at an operating point."""
-        cells = Cells.of_point(point, positive)
-        for amount, reason in self.required(cells, positive):
+        matrix = ConfusionMatrix.of(point, positive)
+        for amount, reason in self.required(matrix, positive):
             if not amount:
                 raise UndefinedMeasureError(f"{self.text} has no value ({point.decision}): {reason}")
-        return Fraction(*self.terms(cells))
+        return Fraction(*self.terms(matrix))
 
-    def required(self, cells: Cells, positive: Positive) -> Iterator[tuple[Any, str]]:
+    def required(self, matrix: ConfusionMatrix, positive: Positive) -> Iterator[tuple[Any, str]]:
         """The amounts that must not be 0, and what it means if one is."""
         names = {"spoof": "spoof", "bonafide": "bona fide"}
         other: Positive = "bonafide" if positive == "spoof" else "spoof"
         reasons = {
-            "positives": (cells.positives, f"there is no {names[positive]} to measure it on"),
-            "negatives": (cells.negatives, f"there is no {names[other]} to measure it on"),
-            "called": (cells.true_positive + cells.false_positive, f"nothing is called {names[positive]}"),
-            "any": (cells.positives + cells.negatives, "there is nothing to measure it on"),
+            "positives": (matrix.positives, f"there is no {names[positive]} to measure it on"),
+            "negatives": (matrix.negatives, f"there is no {names[other]} to measure it on"),
+            "called": (matrix.true_positive + matrix.false_positive, f"nothing is called {names[positive]}"),
+            "any": (matrix.positives + matrix.negatives, "there is nothing to measure it on"),
         }
         return (reasons[need] for need in self.needs)
 
 
-def _hter(cells: Cells) -> tuple[Any, Any]:
-    errors = cells.false_positive * cells.positives + cells.false_negative * cells.negatives
-    return errors, 2 * cells.positives * cells.negatives
+# What the entries of the catalogue at a threshold compute: the two terms of their ratio.
+Terms = tuple[Any, Any]
 
 
-def _balanced_accuracy(cells: Cells) -> tuple[Any, Any]:
-    right = cells.true_positive * cells.negatives + cells.true_negative * cells.positives
-    return right, 2 * cells.positives * cells.negatives
+def precision(matrix: ConfusionMatrix) -> Terms:
+    """TP / (TP + FP)."""
+    return matrix.true_positive, matrix.true_positive + matrix.false_positive
 
 
-# F1 and IoU need the positive class: otherwise, in a mean over utterances, an all-negative utterance would count as 0
-# with the least error and be left out without any.
-AT_A_THRESHOLD: Mapping[str, Formula] = {
-    "precision": Formula(
-        "precision = TP / (TP + FP)",
-        "higher",
-        ("called",),
-        lambda c: (c.true_positive, c.true_positive + c.false_positive),
-    ),
-    "recall": Formula("recall = TP / P", "higher", ("positives",), lambda c: (c.true_positive, c.positives)),
-    "f1": Formula(
-        "F1 = 2 TP / (TP + FP + P), the harmonic mean of precision and recall",
-        "higher",
-        ("positives",),
-        lambda c: (2 * c.true_positive, c.true_positive + c.false_positive + c.positives),
-    ),
-    "iou": Formula(
-        "IoU = TP / (FP + P), what is both over what is either",
-        "higher",
-        ("positives",),
-        lambda c: (c.true_positive, c.false_positive + c.positives),
-    ),
-    "accuracy": Formula(
-        "accuracy = (TP + TN) / (P + N)",
-        "higher",
-        ("any",),
-        lambda c: (c.true_positive + c.true_negative, c.positives + c.negatives),
-    ),
-    "balanced-accuracy": Formula(
-        "balanced accuracy = (TP / P + TN / N) / 2", "higher", ("positives", "negatives"), _balanced_accuracy, True
-    ),
-    "fpr": Formula("FPR = FP / N", "lower", ("negatives",), lambda c: (c.false_positive, c.negatives)),
-    "fnr": Formula("FNR = FN / P", "lower", ("positives",), lambda c: (c.false_negative, c.positives)),
-    "hter": Formula("HTER = (FPR + FNR) / 2", "lower", ("positives", "negatives"), _hter, True),
-    "false-alarms-per-hour": Formula(
-        "false alarms per hour = 3600 FP / N, seconds called positive in error per hour of the negative class",
-        "lower",
-        ("negatives",),
-        lambda c: (3600 * c.false_positive, c.negatives),
-    ),
-}
+def recall(matrix: ConfusionMatrix) -> Terms:
+    """TP / P."""
+    return matrix.true_positive, matrix.positives
+
+
+def f1(matrix: ConfusionMatrix) -> Terms:
+    """2 TP / (TP + FP + P)."""
+    return 2 * matrix.true_positive, matrix.true_positive + matrix.false_positive + matrix.positives
+
+
+def iou(matrix: ConfusionMatrix) -> Terms:
+    """TP / (FP + P)."""
+    return matrix.true_positive, matrix.false_positive + matrix.positives
+
+
+def accuracy(matrix: ConfusionMatrix) -> Terms:
+    """(TP + TN) / (P + N)."""
+    return matrix.true_positive + matrix.true_negative, matrix.positives + matrix.negatives
+
+
+def balanced_accuracy(matrix: ConfusionMatrix) -> Terms:
+    """(TP / P + TN / N) / 2."""
+    right = matrix.true_positive * matrix.negatives + matrix.true_negative * matrix.positives
+    return right, 2 * matrix.positives * matrix.negatives
+
+
+def fpr(matrix: ConfusionMatrix) -> Terms:
+    """FP / N."""
+    return matrix.false_positive, matrix.negatives
+
+
+def fnr(matrix: ConfusionMatrix) -> Terms:
+    """FN / P."""
+    return matrix.false_negative, matrix.positives
+
+
+def hter(matrix: ConfusionMatrix) -> Terms:
+    """(FPR + FNR) / 2."""
+    errors = matrix.false_positive * matrix.positives + matrix.false_negative * matrix.negatives
+    return errors, 2 * matrix.positives * matrix.negatives
+
+
+def false_alarms_per_hour(matrix: ConfusionMatrix) -> Terms:
+    """3600 FP / N."""
+    return 3600 * matrix.false_positive, matrix.negatives
 
 
 class ValueAtPoint(NamedTuple):
@@ -221,16 +211,20 @@ class MeanOverUtterances:
 
 
 def formula_of(name: str, unit: str = "ns") -> Formula:
-    """Look up a measure at a threshold."""
-    if name not in AT_A_THRESHOLD:
-        raise UsageError(f"no measure at a threshold {name!r}: {nearest_name(name, AT_A_THRESHOLD)}")
+    """The formula of a measure at a threshold, by its name in the catalogue."""
+    known = {kind.name: kind for kind in KINDS.values() if kind.group == "threshold"}
+    if name not in known:
+        raise UsageError(f"no measure at a threshold {name!r}: {nearest_name(name, known)}")
     if name == "false-alarms-per-hour" and unit != "ns":
         raise UsageError(f"{name} needs time, and these amounts are {unit}; measure ranges, or use fpr")
-    return AT_A_THRESHOLD[name]
+    kind = known[name]
+    return Formula(
+        f"{TITLES.get(name, name.replace('-', ' '))} = {kind.formula}", kind.direction, kind.needs, kind.function
+    )
 
 
 def value_at(point: OperatingPoint, name: str, positive: Positive = "spoof") -> Fraction:
-    """A measure of :data:`AT_A_THRESHOLD` at an operating point, exactly.
+    """The exact value of a measure, by its name in the catalogue, at an operating point.
 
     >>> point = OperatingPoint(0.5, "bonafide", false_positive=1, false_negative=2, bona_fide=10, spoof=5)
     >>> value_at(point, "precision"), value_at(point, "precision", positive="bonafide")
@@ -240,23 +234,16 @@ def value_at(point: OperatingPoint, name: str, positive: Positive = "spoof") -> 
 
 
 def values_by_utterance(errors: UtteranceErrors, name: str, positive: Positive = "spoof") -> Float64:
-    """A measure of each utterance, correctly rounded; NaN where it has no value."""
+    """The value of a measure on each utterance, correctly rounded; NaN where it has none."""
     formula = formula_of(name)
-    cells = Cells(
-        errors.true_positive,
-        errors.false_positive,
-        errors.false_negative,
-        errors.true_negative,
-        errors.spoof,
-        errors.bona_fide,
-    ).seen_from(positive)
+    matrix = ConfusionMatrix.of(errors, positive)
     defined = np.ones(len(errors.utterances), bool)
-    for amount, _ in formula.required(cells, positive):
+    for amount, _ in formula.required(matrix, positive):
         defined &= amount > 0
     some = np.flatnonzero(defined)
     # no term is more than 3600 times an amount, so of those under 18 minutes all terms are below 2**53
-    small = not formula.products and int((errors.bona_fide + errors.spoof).max(initial=0)) < 2**40
-    above, below = formula.terms(cells.chosen(some) if small else cells.rows(some))
+    small = not formula.multiplies and int((errors.bona_fide + errors.spoof).max(initial=0)) < 2**40
+    above, below = formula.terms(matrix.rows(some, None if small else object))
     values = np.full(defined.size, np.nan)
     values[some] = above / below  # rounded once, by doubles or by Python
     return values
@@ -289,8 +276,8 @@ def at_constraint(
     limit = as_fraction(bound, "bound")
     if limit < 0:
         raise UsageError(f"bound={bound}: {given} is never negative")
-    cells = Cells.of_curve(curve, positive)
-    allowed = _within(cells, limited, limit)
+    matrix = ConfusionMatrix.of_curve(curve, positive)
+    allowed = _within(matrix, limited, limit)
     if not allowed.any():
         sign = ">=" if limited.direction == "higher" else "<="
         best = best_point(curve, limited, positive).value
@@ -298,12 +285,12 @@ def at_constraint(
             f"no threshold has {given} {sign} {float(limit):g}, so {wanted} has no value there; "
             f"the best {given} is {float(best):.6g}"
         )
-    return _best(curve, cells, sought, allowed)
+    return _best(curve, matrix, sought, allowed)
 
 
 def best_point(curve: ErrorCurve, formula: Formula, positive: Positive = "spoof") -> ValueAtPoint:
     """The best value over all thresholds, exactly; the lowest (in bona fide polarity) of equally good thresholds."""
-    return _best(curve, Cells.of_curve(curve, positive), formula, None)
+    return _best(curve, ConfusionMatrix.of_curve(curve, positive), formula, None)
 
 
 def as_fraction(number: Fraction | float, name: str) -> Fraction:
@@ -318,9 +305,9 @@ def as_fraction(number: Fraction | float, name: str) -> Fraction:
         raise UsageError(f"{name} must be a finite number, not {number!r}") from None
 
 
-def _ratios(cells: Cells, formula: Formula) -> Float64:
+def _ratios(matrix: ConfusionMatrix, formula: Formula) -> Float64:
     """The ratios in doubles; NaN where there is no denominator."""
-    above, below = formula.terms(cells.doubles())
+    above, below = formula.terms(matrix.doubles())
     with np.errstate(divide="ignore", invalid="ignore"):
         # NumPy before 2 makes objects of doubles times a Python integer beyond int64, which a cost may be
         ratios: Float64 = np.divide(np.asarray(above, np.float64), np.asarray(below, np.float64))
@@ -328,28 +315,28 @@ def _ratios(cells: Cells, formula: Formula) -> Float64:
     return ratios
 
 
-def _exact_terms(cells: Cells, formula: Formula, rows: Int64) -> Iterator[tuple[Int64, Any, Any]]:
+def _exact_terms(matrix: ConfusionMatrix, formula: Formula, rows: Int64) -> Iterator[tuple[Int64, Any, Any]]:
     """Both terms in Python integers, some rows at a time."""
     for first in range(0, rows.size, ROWS_AT_ONCE):
         some = rows[first : first + ROWS_AT_ONCE]
-        above, below = formula.terms(cells.rows(some))
+        above, below = formula.terms(matrix.rows(some, object))
         yield some, above, below if isinstance(below, np.ndarray) else np.full(some.size, below, object)
 
 
-def _within(cells: Cells, formula: Formula, limit: Fraction) -> Flags:
+def _within(matrix: ConfusionMatrix, formula: Formula, limit: Fraction) -> Flags:
     """Which thresholds are good enough."""
-    ratios, near = _ratios(cells, formula), float(limit)
+    ratios, near = _ratios(matrix, formula), float(limit)
     allowed: Flags = ratios >= near if formula.direction == "higher" else ratios <= near
     doubtful = np.flatnonzero(np.abs(ratios - near) <= 4 * RELATIVE_ERROR * near)
-    for rows, above, below in _exact_terms(cells, formula, doubtful):
+    for rows, above, below in _exact_terms(matrix, formula, doubtful):
         more, less = above * limit.denominator, below * limit.numerator
         allowed[rows] = more >= less if formula.direction == "higher" else more <= less
     return allowed
 
 
-def _best(curve: ErrorCurve, cells: Cells, formula: Formula, allowed: Flags | None) -> ValueAtPoint:
+def _best(curve: ErrorCurve, matrix: ConfusionMatrix, formula: Formula, allowed: Flags | None) -> ValueAtPoint:
     sign = 1 if formula.direction == "higher" else -1
-    ratios = sign * _ratios(cells, formula)
+    ratios = sign * _ratios(matrix, formula)
     ratios[np.isnan(ratios)] = -np.inf
     if allowed is not None:
         ratios[~allowed] = -np.inf
@@ -357,16 +344,12 @@ def _best(curve: ErrorCurve, cells: Cells, formula: Formula, allowed: Flags | No
     if top == -np.inf:
         raise UndefinedMeasureError(f"{formula.text} has no value at any of these thresholds; nothing is called so")
     near = np.flatnonzero(ratios >= top - 4 * RELATIVE_ERROR * abs(top))
-    index, best = int(near[0]), _exact_ratio(cells, formula, near[:1])
-    for rows, above, below in _exact_terms(cells, formula, near):
+    _, above, below = next(_exact_terms(matrix, formula, near[:1]))
+    index, best = int(near[0]), Fraction(above[0], below[0])
+    for rows, above, below in _exact_terms(matrix, formula, near):
         # often millions tie with the best; the loop sees only those that beat it
         for place in np.flatnonzero(sign * above * best.denominator > sign * best.numerator * below):
             value = Fraction(above[place], below[place])
             if sign * value > sign * best:
                 index, best = int(rows[place]), value
     return ValueAtPoint(best, curve.point(index))
-
-
-def _exact_ratio(cells: Cells, formula: Formula, row: Int64) -> Fraction:
-    _, above, below = next(_exact_terms(cells, formula, row))
-    return Fraction(above[0], below[0])

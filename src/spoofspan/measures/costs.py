@@ -32,12 +32,10 @@ from typing import Literal
 
 import numpy as np
 
-from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64
 from spoofspan.measures.confusion import Formula, ValueAtPoint, as_fraction, best_point
 from spoofspan.measures.curve import ErrorCurve
-from spoofspan.measures.operating_point import Totals
 
 ScoresAre = Literal["llr", "probability"]
 EVEN = Fraction(1, 2)
@@ -48,29 +46,23 @@ WORTH_POOLING = 0.1
 # ---------------------------------------------------------------- detection cost
 
 
-def min_dcf(
-    curve: ErrorCurve,
-    *,
-    p_spoof: Fraction | float = 0.05,
-    cost_miss: Fraction | float = 1,
-    cost_false_alarm: Fraction | float = 10,
-) -> ValueAtPoint:
-    """The least normalised detection cost of all thresholds, exactly (the parameters of ASVspoof 5 unless given)."""
-    return best_point(curve, cost_formula("DCF", *_class_costs(p_spoof, cost_miss, cost_false_alarm)))
+def min_dcf(curve: ErrorCurve, **costs: Fraction | float) -> ValueAtPoint:
+    """The least normalised detection cost of all thresholds, exactly.
+
+    ``costs`` are ``p_spoof``, ``cost_miss`` and ``cost_false_alarm``, those of ASVspoof 5 unless given.
+    """
+    return best_point(curve, cost_formula("DCF", *_class_costs(**costs)))
 
 
 def act_dcf(
-    curve: ErrorCurve,
-    scores_are: ScoresAre,
-    *,
-    p_spoof: Fraction | float = 0.05,
-    cost_miss: Fraction | float = 1,
-    cost_false_alarm: Fraction | float = 10,
-    prior: Fraction | float = EVEN,
+    curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = EVEN, **costs: Fraction | float
 ) -> ValueAtPoint:
-    """The normalised detection cost at the threshold that is best for scores that are what they are declared to be."""
+    """The normalised detection cost at the threshold that is best for scores that are what they are declared to be.
+
+    ``costs`` as in :func:`min_dcf`.
+    """
     _check_declared(curve.thresholds[:-1], scores_are)
-    of_misses, of_false_alarms = _class_costs(p_spoof, cost_miss, cost_false_alarm)
+    of_misses, of_false_alarms = _class_costs(**costs)
     # bona fide is called spoof below this likelihood ratio of bona fide to spoof
     ratio = of_false_alarms / of_misses
     share = _inside_0_1(prior, "prior")
@@ -104,7 +96,7 @@ def cost_formula(name: str, of_misses: Fraction, of_false_alarms: Fraction, alwa
 
 
 def _class_costs(
-    p_spoof: Fraction | float, cost_miss: Fraction | float, cost_false_alarm: Fraction | float
+    p_spoof: Fraction | float = 0.05, cost_miss: Fraction | float = 1, cost_false_alarm: Fraction | float = 10
 ) -> tuple[Fraction, Fraction]:
     """What calling all bona fide spoof, and all spoof bona fide, costs."""
     share = _inside_0_1(p_spoof, "p_spoof")
@@ -136,8 +128,13 @@ class ScoredAmounts:
     @classmethod
     def of(cls, curve: ErrorCurve) -> ScoredAmounts:
         """Take the steps of a curve apart again."""
-        _refuse_undecided(curve.sums)
-        sign = 1.0 if curve.sums.higher == "bonafide" else -1.0
+        sums = curve.sums
+        if sums.undecided_bona_fide + sums.undecided_spoof:
+            raise UndefinedMeasureError(
+                f"there is time under no score (uncovered={sums.uncovered!r}), which has no likelihood ratio; "
+                "use uncovered='hold' or 'ignore'"
+            )
+        sign = 1.0 if sums.higher == "bonafide" else -1.0
         amounts = (np.diff(called).astype(np.float64) for called in (curve.called_bona_fide, curve.called_spoof))
         return cls(sign * curve.thresholds[:-1], *amounts)
 
@@ -178,7 +175,7 @@ def pool_adjacent_violators(bona_fide: Float64, spoof: Float64) -> tuple[Float64
     so is the cost.
     """
     while True:
-        falls = ~_rises(bona_fide[:-1], spoof[:-1], bona_fide[1:], spoof[1:])
+        falls = bona_fide[:-1] * spoof[1:] >= bona_fide[1:] * spoof[:-1]  # or stays: the share of bona fide
         if not falls.any():
             return bona_fide, spoof
         if falls.mean() < WORTH_POOLING:
@@ -194,12 +191,6 @@ def pool_adjacent_violators(bona_fide: Float64, spoof: Float64) -> tuple[Float64
         groups.append(group)
     pooled = np.array(groups)
     return pooled[:, 0], pooled[:, 1]
-
-
-def _rises(b: Float64, s: Float64, next_b: Float64, next_s: Float64) -> Flags:
-    """Whether the share of bona fide is higher in the next group."""
-    flags: Flags = b * next_s < next_b * s
-    return flags
 
 
 def _mean_cost(amounts: Float64, against: Float64) -> float:
@@ -229,14 +220,6 @@ def _check_declared(scores: Float64, scores_are: ScoresAre) -> None:
         raise UsageError(
             f"scores from {float(scores.min()):g} to {float(scores.max()):g} are no probabilities; "
             "use scores_are='llr' if they are log-likelihood ratios"
-        )
-
-
-def _refuse_undecided(sums: Totals) -> None:
-    if sums.undecided_bona_fide + sums.undecided_spoof:
-        raise UndefinedMeasureError(
-            f"there is time under no score (uncovered={sums.uncovered!r}), which has no likelihood ratio; "
-            "use uncovered='hold' or 'ignore'"
         )
 
 

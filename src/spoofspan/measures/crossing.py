@@ -70,6 +70,20 @@ def meet_diagonal(p: tuple[Fraction, Fraction], q: tuple[Fraction, Fraction]) ->
     return p[0] + along * (q[0] - p[0])
 
 
+def mean_rate(false_positive: Any, false_negative: Any, bona_fide: Any, spoof: Any) -> Any:
+    """(FPR + FNR) / 2 of Python integers, or of arrays of them, rounded once."""
+    return (false_positive * spoof + false_negative * bona_fide) / (2 * bona_fide * spoof)
+
+
+def rate_between(before: Any, after: Any, short: Any, long: Any, bona_fide: Any) -> Any:
+    """Where the line between two points meets FPR = FNR, of Python integers, or of arrays of them, rounded once.
+
+    ``before`` and ``after`` are the false positives there; the one lies ``short`` before FPR = FNR, the other ``long``
+    after it, in FPR - FNR times both denominators.
+    """
+    return (before * (short + long) + short * (after - before)) / (bona_fide * (short + long))
+
+
 def crossing(mass: ScoreMass, *, guess: bool = True) -> Crossing:
     """Find the crossing exactly.
 

@@ -36,7 +36,22 @@ _BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d{1,15})\)")  
 
 @dataclass(frozen=True)
 class EqualErrorRate:
-    """A value under an EER rule, the operating point next to it, and the two neighbours of the crossing."""
+    """An equal error rate and the operating points around it.
+
+    Parameters
+    ----------
+    value
+        The exact value under the EER rule.
+    point
+        The operating point of least ``|FPR - FNR|``.
+    neighbours
+        The last operating point with FPR < FNR and the first with FPR >= FNR; None where there is no such point.
+
+    Examples
+    --------
+    See :func:`equal_error_rate`.
+
+    """
 
     value: Fraction
     point: OperatingPoint
@@ -65,7 +80,38 @@ def _is_number(text: str) -> bool:
 
 
 def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:
-    """Compute the EER of a mass under a rule."""
+    """Compute the equal error rate of a mass, exactly.
+
+    Parameters
+    ----------
+    mass
+        References and scores laid over each other: :func:`spoofspan.overlay`, :func:`spoofspan.point_mass`.
+    rule
+        ``nearest``, ``interpolated``, ``convex-hull``, ``bucketed(lo,hi,n)`` or ``bucketed(2max,n)``.
+
+    Returns
+    -------
+    EqualErrorRate
+        The value, the operating point next to it, and the two neighbours of the crossing.
+
+    Raises
+    ------
+    UsageError
+        If there is no such rule, or the scores do not fit into its buckets.
+    UndefinedMeasureError
+        If a class has no time, or the rates never cross.
+
+    Examples
+    --------
+    >>> import spoofspan as ss
+    >>> references = ss.References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> frames = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}
+    >>> mass = ss.overlay(references, ss.Scores.from_frames(frames, hop=0.02, higher="bonafide"))
+    >>> found = equal_error_rate(mass)
+    >>> found.value, found.point.threshold, found.neighbours[0].threshold
+    (Fraction(1, 4), 0.2, 0.1)
+
+    """
     rule = check_eer_rule(rule)
     if rule.startswith("bucketed"):
         return _bucketed(mass, rule)

@@ -11,14 +11,16 @@ crossing is where its sign changes::
 
 The sign is that of ``FP * spoof - FN * bona fide``, whose products do not fit into int64. Doubles decide it where it
 is beyond their rounding; Python integers decide the few others, and all that is compared or divided later. So the
-results have the bits of :func:`spoofspan.range_eer` on the utterance alone.
+results have the bits of :func:`spoofspan.range_eer` on the utterance alone. It is apart from
+:mod:`spoofspan.measures.crossing`, which finds one crossing of a whole mass: one utterance at a time, that takes four
+times as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +29,7 @@ from spoofspan.base.columns import Flags, offsets_of, sum_by_utterance
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher, Values
+from spoofspan.measures.crossing import mean_rate, rate_between
 from spoofspan.measures.eer import check_eer_rule
 
 RULES = ("nearest", "interpolated")
@@ -82,44 +85,63 @@ def own_eers(
 ) -> OwnEers:
     """The EERs of a block: scores in bona fide polarity, and the time of both classes under each."""
     steps = _Steps.of(scores, bona_fide, spoof, offsets)
-    count = offsets.size - 1
-    utterance = np.repeat(np.arange(count), np.diff(steps.offsets))
-    scored_spoof = steps.all_spoof
-    false_positive = steps.called_bona_fide + amounts.false_positive[utterance]
-    false_negative = (scored_spoof + amounts.false_negative)[utterance] - steps.called_spoof
-    below = _is_negative(false_positive, amounts.spoof[utterance], false_negative, amounts.bona_fide[utterance])
-    # FPR - FNR rises: so many candidates of each utterance lie before the crossing
-    before = count_by_utterance(below, steps.offsets)
-
     candidates = np.diff(steps.offsets)
+    utterance = np.repeat(np.arange(candidates.size), candidates)
+    false_positive = steps.called_bona_fide + amounts.false_positive[utterance]
+    false_negative = (steps.all_spoof + amounts.false_negative)[utterance] - steps.called_spoof
+    below = _is_less(false_positive, amounts.spoof[utterance], false_negative, amounts.bona_fide[utterance])
+    # FPR - FNR rises: so many candidates of each utterance lie before the crossing
+    count_before = count_by_utterance(below, steps.offsets)
+
+    values, thresholds = np.full((2, candidates.size), np.nan)
     some = np.flatnonzero((amounts.bona_fide > 0) & (amounts.spoof > 0) & (candidates > 0))
-    values, thresholds = np.full((2, count), np.nan)
-    if some.size:
-        totals = amounts.bona_fide[some], amounts.spoof[some]
-        everything = (
-            (steps.all_bona_fide + amounts.false_positive)[some],
-            amounts.false_negative[some],
-            np.full(some.size, np.inf),
-        )
-        last = before[some] == candidates[some]  # all scores lie before the crossing
-        row = steps.offsets[:-1][some] + before[some]
+    if not some.size:
+        return OwnEers(values, thresholds)
+    totals = amounts.bona_fide[some].astype(object), amounts.spoof[some].astype(object)
+    everything = (
+        (steps.all_bona_fide + amounts.false_positive)[some],
+        amounts.false_negative[some],
+        np.full(some.size, np.inf),
+    )
 
-        def points(rows: Int64, is_everything: Flags) -> _Points:
-            rows = np.clip(rows, 0, false_positive.size - 1)
-            columns = (false_positive[rows], false_negative[rows], steps.scores[rows].astype(np.float64))
-            chosen = [np.where(is_everything, a, b) for a, b in zip(everything, columns, strict=True)]
-            return _Points.of(chosen, totals)
+    def points(rows: Int64, is_everything: Flags) -> _Points:
+        rows = np.clip(rows, 0, false_positive.size - 1)
+        columns = (false_positive[rows], false_negative[rows], steps.scores[rows].astype(np.float64))
+        fp, fn, tau = (np.where(is_everything, a, b) for a, b in zip(everything, columns, strict=True))
+        fp, fn = fp.astype(object), fn.astype(object)
+        return _Points(fp, fn, tau, fp * totals[1] - fn * totals[0])
 
-        after = points(row, last)
-        no_after = after.difference < 0  # even calling everything spoof leaves FPR < FNR
-        nearer = points(row - 1, no_after)
-        crossing = _Crossings(nearer, after, (before[some] > 0) | no_after, ~no_after, totals)
-        values[some], tau = crossing.nearest
-        if eer_rule == "interpolated":
-            values[some] = crossing.interpolated
-        # + 0.0: no negative zero
-        thresholds[some] = np.where(np.isnan(values[some]), np.nan, tau if higher == "bonafide" else -tau) + 0.0
+    row = steps.offsets[:-1][some] + count_before[some]
+    after = points(row, count_before[some] == candidates[some])  # where all scores lie before the crossing: everything
+    has_after = np.asarray(after.difference >= 0, bool)  # else even calling everything spoof leaves FPR < FNR
+    before = points(row - 1, ~has_after)
+    has_before = (count_before[some] > 0) | ~has_after
+    nearer = has_before & (np.asarray(-before.difference <= after.difference, bool) | ~has_after)
+    fp, fn, tau = (np.where(nearer, a, b) for a, b in zip(before[:3], after[:3], strict=True))
+    found = mean_rate(fp, fn, *totals).astype(np.float64)
+    if eer_rule == "interpolated":
+        found = np.full(some.size, np.nan)  # NaN where the rates never cross
+        meets = has_after & np.asarray(after.difference == 0, bool)
+        found[meets] = after.false_positive[meets] / totals[0][meets]
+        rest = np.flatnonzero(has_before & has_after & ~meets)
+        ends = before.false_positive[rest], after.false_positive[rest]
+        found[rest] = rate_between(*ends, -before.difference[rest], after.difference[rest], totals[0][rest])
+    values[some] = found
+    # + 0.0: no negative zero
+    thresholds[some] = np.where(np.isnan(found), np.nan, tau if higher == "bonafide" else -tau) + 0.0
     return OwnEers(values, thresholds)
+
+
+class _Points(NamedTuple):
+    """One operating point for each of some utterances, in Python integers.
+
+    ``difference`` is FPR - FNR times both denominators.
+    """
+
+    false_positive: npt.NDArray[Any]
+    false_negative: npt.NDArray[Any]
+    threshold: Float64
+    difference: npt.NDArray[Any]
 
 
 def count_by_utterance(flags: Flags, offsets: Int64) -> Int64:
@@ -166,70 +188,12 @@ class _Steps:
         return cls(places, scores[first], *below, *sums_of_all)
 
 
-def _is_negative(a: Int64, b: Int64, c: Int64, d: Int64) -> Flags:
+def _is_less(a: Int64, b: Int64, c: Int64, d: Int64) -> Flags:
     """Whether a * b < c * d, for numbers from 0 on."""
     left, right = a.astype(np.float64) * b, c.astype(np.float64) * d
-    negative: Flags = left < right
+    less: Flags = left < right
     doubtful = np.flatnonzero(np.abs(left - right) <= RELATIVE_ERROR * (left + right))
     if doubtful.size:
         exact = [column[doubtful].astype(object) for column in (a, b, c, d)]
-        negative[doubtful] = exact[0] * exact[1] < exact[2] * exact[3]
-    return negative
-
-
-Integers = npt.NDArray[Any]  # of Python's, without bounds
-
-
-@dataclass(frozen=True, eq=False)
-class _Points:
-    """One operating point for each of some utterances; ``difference`` is FPR - FNR times both denominators."""
-
-    false_positive: Integers
-    false_negative: Integers
-    threshold: Float64
-    difference: Integers
-
-    @classmethod
-    def of(cls, columns: Sequence[npt.NDArray[Any]], totals: tuple[Int64, Int64]) -> _Points:
-        false_positive, false_negative, threshold = columns
-        a, b = false_positive.astype(object), false_negative.astype(object)
-        return cls(a, b, threshold, a * totals[1].astype(object) - b * totals[0].astype(object))
-
-
-@dataclass(frozen=True, eq=False)
-class _Crossings:
-    """The points before and after the crossing of each of some utterances, where there are such."""
-
-    before: _Points
-    after: _Points
-    has_before: Flags
-    has_after: Flags
-    totals: tuple[Int64, Int64]
-
-    @property
-    def nearest(self) -> tuple[Float64, Float64]:
-        """The mean of both rates at the point of least |FPR - FNR|, the lower on a tie; and its threshold."""
-        closer = np.asarray(-self.before.difference <= self.after.difference, bool)
-        first = self.has_before & (closer | ~self.has_after)
-        false_positive, false_negative, threshold = (
-            np.where(first, getattr(self.before, name), getattr(self.after, name))
-            for name in ("false_positive", "false_negative", "threshold")
-        )
-        bona_fide, spoof = (total.astype(object) for total in self.totals)
-        errors = false_positive * spoof + false_negative * bona_fide
-        # Python divides integers with one rounding
-        return (errors / (2 * bona_fide * spoof)).astype(np.float64), threshold
-
-    @property
-    def interpolated(self) -> Float64:
-        """Where the line between both points meets FPR = FNR; NaN where the rates never cross."""
-        meets = np.asarray(self.after.difference == 0, bool) & self.has_after
-        rest = np.flatnonzero(self.has_before & self.has_after & ~meets)
-        bona_fide = self.totals[0].astype(object)
-        values = np.full(meets.size, np.nan)
-        values[meets] = self.after.false_positive[meets] / bona_fide[meets]
-        short, long = -self.before.difference[rest], self.after.difference[rest]
-        along = self.before.false_positive[rest] * (short + long)
-        along = along + short * (self.after.false_positive[rest] - self.before.false_positive[rest])
-        values[rest] = along / (bona_fide[rest] * (short + long))
-        return values
+        less[doubtful] = exact[0] * exact[1] < exact[2] * exact[3]
+    return less

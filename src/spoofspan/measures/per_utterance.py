@@ -16,6 +16,7 @@ from spoofspan.data.rules import Rules, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.mass.mass_block import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock
 from spoofspan.mass.ranges import Overlay, overlay_block
+from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.own_eer import Amounts, OwnEers, check_own_rule, count_by_utterance, own_eers
 
@@ -31,16 +32,38 @@ def _nothing() -> Int64:
 
 @dataclass(frozen=True, eq=False)
 class UtteranceErrors:
-    """For each utterance: bona fide and spoofed time, and how much of it is called wrong (all in ns).
+    """For each utterance: bona fide and spoofed time, and how much of it is called wrong.
 
-    The rates are arrays with NaN where an utterance has none, never 0 or 1:
+    Parameters
+    ----------
+    utterances
+        The ids.
+    bona_fide, spoof
+        Time of each class, in ns, as in all the following.
+    false_positive, false_negative
+        Bona fide time that is called spoof, and spoofed time that is called bona fide.
+    unanswered_bona_fide, unanswered_spoof
+        Time under no score that is neither right nor wrong (the rule ``uncovered="unanswered"``); none unless given.
+    eers
+        The EER of each utterance, if asked for.
+
+    Notes
+    -----
+    Rates are arrays with NaN where an utterance has none, never 0 or 1; ``reasons`` says why for each utterance:
 
     - ``false_positive_rate``: no bona fide time;
     - ``false_negative_rate``, ``recall``, ``f1``, ``iou``: no spoofed time;
     - ``precision``: nothing is called spoof;
-    - ``eers`` (each utterance's own, if asked for): one class only, or no time under a score.
+    - ``eers``: one class only, or no time under a score.
 
-    ``reasons`` says it for each utterance.
+    Examples
+    --------
+    >>> second = 1_000_000_000
+    >>> amounts = np.array([[2, 1], [2, 0], [1, 0], [1, 0]]) * second
+    >>> errors = UtteranceErrors(("u1", "u2"), *amounts)
+    >>> errors.recall.tolist(), errors.false_positive_rate.tolist()
+    ([0.5, nan], [0.5, 0.0])
+
     """
 
     utterances: tuple[str, ...]
@@ -48,7 +71,6 @@ class UtteranceErrors:
     spoof: Int64
     false_positive: Int64
     false_negative: Int64
-    # neither right nor wrong: time under no score, with the rule uncovered="unanswered"
     unanswered_bona_fide: Int64 = field(default_factory=_nothing)
     unanswered_spoof: Int64 = field(default_factory=_nothing)
     eers: OwnEers | None = None
@@ -99,7 +121,7 @@ class UtteranceErrors:
         return self.values_of("iou")
 
     def values_of(self, name: str) -> Float64:
-        """Any measure at a threshold (:data:`spoofspan.measures.confusion.AT_A_THRESHOLD`), correctly rounded."""
+        """Any measure at a threshold (:mod:`spoofspan.measures.catalogue`), correctly rounded."""
         from spoofspan.measures.confusion import values_by_utterance
 
         return values_by_utterance(self, name)
@@ -161,11 +183,28 @@ def errors_by_utterance(
     eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
 ) -> UtteranceErrors:
-    """Measure each utterance at a threshold on the scale of the scores, without one at that of the range EER.
+    """Measure the errors of each utterance at one threshold.
 
-    ``everything`` calls all of it spoof, whatever the threshold. With ``own_eer``, ``eers`` has each utterance's own
-    range EER, to the same bits as :func:`spoofspan.range_eer` of the utterance alone.
+    Parameters
+    ----------
+    references, scores
+        The corpus, and what a system said of it.
+    threshold
+        On the scale of the scores; without one, that of the range EER of the corpus.
+    everything
+        Call all of it spoof, whatever the threshold.
+    own_eer
+        Also find each utterance's own range EER, to the same bits as :func:`spoofspan.range_eer` of it alone.
+    convention, eer_rule, **rules
+        As in :func:`spoofspan.range_eer`.
 
+    Returns
+    -------
+    UtteranceErrors
+        Time and rates of each utterance; its method ``sorted`` orders them by id.
+
+    Examples
+    --------
     >>> references = References.from_ranges(
     ...     {"u1": [(0.0, 0.02, "bonafide"), (0.02, 0.06, "spoof")], "u2": [(0.0, 0.04, "bonafide")]}
     ... )
@@ -175,6 +214,7 @@ def errors_by_utterance(
     ([0.5, nan], [0.0, nan])
     >>> errors.reasons
     ('', 'no spoofed time; nothing is called spoof')
+
     """
     chosen, convention_rule = rules_for("range", convention, rules)
     rule = eer_rule or convention_rule
@@ -182,23 +222,17 @@ def errors_by_utterance(
     if own_eer:
         scores.refuse_decisions("an EER")
         own_rule = check_own_rule(rule)
-    if threshold is None and not everything:
-        threshold, everything = _eer_threshold(references, scores, rule, chosen)
-    return errors_at_threshold(references, scores, float(threshold or 0.0), everything, chosen, own_rule)
-
-
-def _eer_threshold(references: References, scores: Scores, eer_rule: str, rules: Rules) -> tuple[float, bool]:
-    from spoofspan.mass.ranges import overlay_with
-    from spoofspan.measures.eer import equal_error_rate
-
-    if scores.decisions:
-        return DECISION_THRESHOLD, False
-    point = equal_error_rate(overlay_with(references, scores, rules)[0], eer_rule).point
-    return point.threshold, point.everything
+    overlay = Overlay.of(references, scores, chosen)
+    if threshold is None and scores.decisions:
+        threshold = DECISION_THRESHOLD
+    elif threshold is None and not everything:
+        point = equal_error_rate(overlay.mass()[0], rule).point
+        threshold, everything = point.threshold, point.everything
+    return errors_of_overlay(overlay, float(threshold or 0.0), everything, own_rule)
 
 
 def errors_with(references: References, scores: Scores, point: OperatingPoint, rules: Rules) -> UtteranceErrors:
-    """As :func:`errors_by_utterance`, at an operating point and under rules that are settled."""
+    """The errors of each utterance at an operating point, under given rules."""
     return errors_at_threshold(references, scores, point.threshold, point.everything, rules)
 
 
@@ -210,18 +244,18 @@ def errors_at_threshold(
     chosen: Rules,
     own_rule: str | None = None,
 ) -> UtteranceErrors:
-    """As :func:`errors_by_utterance`, under rules that are settled; ``own_rule`` asks for own EERs."""
-    return errors_of(Overlay.of(references, scores, chosen), threshold, everything, own_rule)
+    """The errors of each utterance at a threshold, under given rules; ``own_rule`` asks for own EERs."""
+    return errors_of_overlay(Overlay.of(references, scores, chosen), threshold, everything, own_rule)
 
 
-def errors_of(
-    laid_over: Overlay, threshold: float, everything: bool = False, own_rule: str | None = None
+def errors_of_overlay(
+    overlay: Overlay, threshold: float, everything: bool = False, own_rule: str | None = None
 ) -> UtteranceErrors:
-    """As :func:`errors_at_threshold`, of what is laid over each other already."""
+    """The errors of each utterance at a threshold, given its labels and scores laid over each other."""
     if threshold != threshold and not everything:
         raise UsageError("a threshold must be a number, not NaN")
-    labelling, runs, chosen = laid_over.labelling, laid_over.runs, laid_over.rules
-    undecided, _ = laid_over.undecided()
+    labelling, runs, chosen = overlay.labelling, overlay.runs, overlay.rules
+    undecided, _ = overlay.undecided()
     tau = threshold if runs.higher == "bonafide" else -threshold
     all_time = [labelling.time_of(label) for label in (BONA_FIDE, SPOOF)]
     scored = [whole - without for whole, without in zip(all_time, undecided, strict=True)]
@@ -245,14 +279,15 @@ def errors_of(
         if own_rule is not None:
             here = always.here(first, last)
             eers.append(own_eers(block.values, laid.bona_fide, laid.spoof, block.offsets, here, runs.higher, own_rule))
-    unanswered = undecided if chosen.uncovered == "unanswered" else (nothing, nothing)
+    unanswered = undecided if chosen.uncovered == "unanswered" else np.zeros_like(undecided)
     return UtteranceErrors(
         labelling.utterances,
         always.bona_fide,
         always.spoof,
         called[0] + always.false_positive,
         scored[1] - called[1] + always.false_negative,
-        *unanswered,
+        unanswered[0],
+        unanswered[1],
         OwnEers.joined(eers) if own_rule is not None else None,
     )
 

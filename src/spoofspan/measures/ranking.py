@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import UndefinedMeasureError
-from spoofspan.measures.confusion import AT_A_THRESHOLD, Cells, Positive, ValueAtPoint, best_point
+from spoofspan.measures.confusion import ConfusionMatrix, Positive, ValueAtPoint, best_point, formula_of
 from spoofspan.measures.curve import ErrorCurve
 
 # Products of two digits of this many bits, and sums of as many rows, fit into int64.
@@ -39,9 +39,9 @@ def auc(curve: ErrorCurve) -> Fraction:
             "use uncovered='hold', 'bonafide', 'spoof' or 'ignore'"
         )
     # the ends of the curve: nothing is called spoof, everything is
-    cells = Cells.of_curve(curve)
-    x = _with_ends(cells.false_positive, sums.all_bona_fide)
-    y = _with_ends(cells.true_positive, sums.all_spoof)
+    matrix = ConfusionMatrix.of_curve(curve)
+    x = _with_ends(matrix.false_positive, sums.all_bona_fide)
+    y = _with_ends(matrix.true_positive, sums.all_spoof)
     # twice the area below each step, in whole numbers
     twice = exact_dot(np.diff(x), y[1:]) + exact_dot(np.diff(x), y[:-1])
     return Fraction(twice, 2 * sums.all_bona_fide * sums.all_spoof)
@@ -49,20 +49,20 @@ def auc(curve: ErrorCurve) -> Fraction:
 
 def average_precision(curve: ErrorCurve, positive: Positive = "spoof") -> float:
     """The average precision, to within 2**-50 of itself (its exact denominator would have millions of digits)."""
-    cells = Cells.of_curve(curve, positive)
-    found, called = cells.true_positive, cells.true_positive + cells.false_positive
+    matrix = ConfusionMatrix.of_curve(curve, positive)
+    found, called = matrix.true_positive, matrix.true_positive + matrix.false_positive
     if positive == "bonafide":  # ever more is called bona fide from the last threshold to the first
         found, called = found[::-1], called[::-1]
     gained = np.diff(found, prepend=0)
     steps = np.flatnonzero(gained > 0)
     gained, found, called = (column[steps].astype(np.float64) for column in (gained, found, called))
     # fsum rounds once, whatever the order
-    return math.fsum(gained * (found / called)) / int(cells.positives)
+    return math.fsum(gained * (found / called)) / int(matrix.positives)
 
 
 def best_f1(curve: ErrorCurve, positive: Positive = "spoof") -> ValueAtPoint:
     """The highest F1 of all thresholds, exactly, with the lowest threshold that has it (in bona fide polarity)."""
-    return best_point(curve, AT_A_THRESHOLD["f1"], positive)
+    return best_point(curve, formula_of("f1"), positive)
 
 
 def exact_dot(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> int:

@@ -22,7 +22,7 @@ and Automatic Speaker Verification: Fundamentals, IEEE/ACM TASLP 28, 2020.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -147,13 +147,12 @@ def verification_errors(scores: VerificationScores) -> VerificationErrors:
     )
 
 
-def tandem_costs(parameters: Mapping[str, float]) -> tuple[Form, TandemCosts]:
-    """The form and the costs, as they are spelled in the name of a measure."""
-    costs = dict(parameters)
-    form = f"{costs.pop('form'):g}"
-    if form not in FORMS:
-        raise UsageError(f"form={form}: valid: {', '.join(FORMS)}")
-    return cast("Form", form), TandemCosts(**costs)
+def min_tdcf_behind(curve: ErrorCurve, asv_scores: VerificationScores, form: float, **costs: float) -> ValueAtPoint:
+    """As :func:`min_tdcf`, of parameters as they are spelled in the name of a measure."""
+    spelled = f"{form:g}"
+    if spelled not in FORMS:
+        raise UsageError(f"form={spelled}: valid: {', '.join(FORMS)}")
+    return min_tdcf(curve, asv_scores.errors, cast("Form", spelled), TandemCosts(**costs))
 
 
 def min_tdcf(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from spoofspan.evaluation.measurement import in_percent, number_text
+from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.report.results import interval_cells, interval_header
 from spoofspan.report.table import Table
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.evaluation.measurement import number_text
 from spoofspan.evaluation.reference_diff import NAMES
+from spoofspan.measures.measure import number_text
 from spoofspan.report.table import Table
 
 if TYPE_CHECKING:

@@ -25,12 +25,13 @@ from spoofspan.data.references import References
 from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.evaluate import Evaluation, measures_for_hop
-from spoofspan.evaluation.measurement import Measure, Measurement, parse_measures
+from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, plan_measure
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, UtterancesHash, sign_hashes
 from spoofspan.mass.mass_block import Columns, MassBlock
 from spoofspan.mass.score_mass import MassPart, ScoreMass
 from spoofspan.measures.histogram import Histogram, fill
+from spoofspan.measures.measure import Measure, parse_measures
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.own_eer import check_own_rule
 from spoofspan.measures.per_utterance import UtteranceErrors, errors_at_threshold, errors_with

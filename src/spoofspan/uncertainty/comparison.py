@@ -29,10 +29,15 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.evaluation.measurement import Measure
+from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import stream
 from spoofspan.uncertainty.intervals import Interval, draw_systems
-from spoofspan.uncertainty.measured_system import SignedSystems, measured_systems, signers_of, split_arguments
+from spoofspan.uncertainty.measured_system import (
+    SignedSystems,
+    measured_systems,
+    signers_of,
+    split_arguments,
+)
 from spoofspan.uncertainty.replicates import SummedReplicates
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
 from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.measurement import Measure
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Clusters, Method, Resampling, draw_replicates
 from spoofspan.uncertainty.measured_system import MeasuredSystem, measured_system, split_arguments
 from spoofspan.uncertainty.replicates import MeasuredReplicates, Replicates

@@ -14,10 +14,10 @@ from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.evaluation.measurement import Measure
-from spoofspan.evaluation.plan import Plan, ScoresAre, plan_measure, value_of
+from spoofspan.evaluation.plan import Plan, ScoresAre, plan_measure
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Clusters, Method, Resampling
 from spoofspan.uncertainty.eer_replicates import EerReplicates
 from spoofspan.uncertainty.replicates import (
@@ -132,8 +132,7 @@ def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
 
 
 def _value(plan: Plan, mass: ScoreMass) -> float:
-    found = value_of(mass, plan.measure, plan.eer_rule, plan.threshold, plan.scores_are, plan.asv_scores)
-    return float(found.value)
+    return float(plan.value(mass).value)
 
 
 def measured_system(

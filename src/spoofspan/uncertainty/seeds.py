@@ -20,10 +20,15 @@ import numpy as np
 from spoofspan.base.errors import UsageError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.measurement import Measure
+from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import stream
 from spoofspan.uncertainty.intervals import Interval, draw_systems
-from spoofspan.uncertainty.measured_system import SignedSystems, measured_systems, signers_of, split_arguments
+from spoofspan.uncertainty.measured_system import (
+    SignedSystems,
+    measured_systems,
+    signers_of,
+    split_arguments,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

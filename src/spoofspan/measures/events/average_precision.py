@@ -1,4 +1,4 @@
-"""Contests: events and proposals of a corpus, matched by the rules of one variant; AP and AR come from them.
+"""Average precision and average recall: proposals matched with events by confidence, under the rules of a variant.
 
 ``docs/events.md`` says how the variants differ.
 """
@@ -17,7 +17,7 @@ from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_nam
 from spoofspan.base.times import Float64, Int64, exact_sum
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
-from spoofspan.measures.events.matching import Overlaps, by_falling_iou, most_confident, places_in_file, take_by_rank
+from spoofspan.measures.events.matching import Overlaps, by_falling_iou, greedy_matching, most_confident, ranks_in_file
 from spoofspan.measures.events.spoof_ranges import Ranges, spoof_ranges
 
 Variant = Literal["spoofspan", "avdeepfake1m", "activitynet"]
@@ -27,8 +27,8 @@ PLACES = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
-    """Events and proposals of a corpus, and what overlaps; the variants differ in what they make of it."""
+class RankedMatching:
+    """Events and proposals of a corpus, matched by the rules of a variant; its AP and AR."""
 
     variant: Variant
     events: Ranges
@@ -39,8 +39,8 @@ class Contest:
     ends: Int64
 
     @classmethod
-    def of(cls, references: References, proposals: Proposals, variant: Variant) -> Contest:
-        """Set up the contest of a variant."""
+    def of(cls, references: References, proposals: Proposals, variant: Variant) -> RankedMatching:
+        """The matching of a corpus by the rules of a variant."""
         if variant not in VARIANTS:
             raise UsageError(f"no variant {variant!r}: {nearest_name(variant, VARIANTS)}")
         events = spoof_ranges(references, unite=variant == "spoofspan")
@@ -71,12 +71,12 @@ class Contest:
 
     def average_recall(self, n: int, thresholds: list[Fraction]) -> float:
         """The mean over IoU thresholds of the recall of the first proposals of each file."""
-        contest = self._only_first(n)
+        first = self._only_first(n)
         # In the published variants one proposal may recall several events. From 1/2 on none can, if they are united.
         one_to_one = [iou for iou in thresholds if self.variant == "spoofspan" and iou < Fraction(1, 2)]
         others = [iou for iou in thresholds if iou not in one_to_one]
-        found = sum(contest.matched(iou).size for iou in one_to_one)
-        found += contest._overlaps.found(others, strictly=self.variant == "avdeepfake1m")
+        found = sum(first.matched(iou).size for iou in one_to_one)
+        found += first._overlaps.found(others, strictly=self.variant == "avdeepfake1m")
         return float(Fraction(found, len(thresholds) * self.events.starts.size))
 
     def matched(self, iou: Fraction) -> Int64:
@@ -84,7 +84,7 @@ class Contest:
         pairs = self._overlaps.reaching(iou, strictly=self.variant == "avdeepfake1m")
         if self.variant == "avdeepfake1m":
             # events choose, in order of their start: the first proposal in the file that is free
-            return pairs.proposals[take_by_rank(pairs.events, pairs.proposals, pairs.events)]
+            return pairs.proposals[greedy_matching(pairs.events, pairs.proposals, pairs.events)]
         # Nobody is in another's way in most utterances, and in none if events are united and the IoU is at least 1/2.
         if self.variant == "spoofspan" and iou >= Fraction(1, 2):
             return most_confident(pairs, self.confidences)
@@ -93,7 +93,7 @@ class Contest:
         if not contested.any():
             return alone
         rest = by_falling_iou(pairs.at(np.flatnonzero(contested)), later_event_first=self.variant == "activitynet")
-        chosen = take_by_rank(rest.proposals, rest.events, self._ranks(rest.proposals))
+        chosen = greedy_matching(rest.proposals, rest.events, self._ranks(rest.proposals))
         return np.concatenate((alone, rest.proposals[chosen]))
 
     @cached_property
@@ -129,7 +129,7 @@ class Contest:
             return (-np.arange(self.starts.size)[rows],)
         return self.ends[rows], self.starts[rows]
 
-    def _only_first(self, n: int) -> Contest:
+    def _only_first(self, n: int) -> RankedMatching:
         """Keep the proposals of each file that AR@n takes."""
         counts = np.diff(self.offsets)
         n = min(n, int(counts.max(initial=1)))  # more changes nothing
@@ -146,7 +146,7 @@ class Contest:
         offsets = offsets_of(np.minimum(counts, limit))
         rows = np.flatnonzero(kept)  # faster than to choose by flags three times
         columns = self.confidences[rows], self.starts[rows], self.ends[rows]
-        return Contest(self.variant, self.events, self.where, offsets, *columns)
+        return RankedMatching(self.variant, self.events, self.where, offsets, *columns)
 
     def _most_confident(self, counts: Int64, limit: Int64) -> Flags:
         """Tell which proposals are among the ``limit`` first of their file; ``counts`` says how many it has."""
@@ -165,9 +165,9 @@ class Contest:
             if np.count_nonzero(chosen) > most * files.size:
                 tied[files] = np.count_nonzero(chosen, axis=1) > most
         if tied.any():
-            places = places_in_file(self.offsets, *self._ties(slice(None)), -self.confidences, needed=tied)
+            ranks = ranks_in_file(self.offsets, *self._ties(slice(None)), -self.confidences, needed=tied)
             rows = rows_of(self.offsets, np.flatnonzero(tied))[0]
-            kept[rows] = places[rows] < np.repeat(limit, counts)[rows]
+            kept[rows] = ranks[rows] < np.repeat(limit, counts)[rows]
         return kept
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Which proposal takes which event: pairs by intersection over union (IoU), and the matching one by one.
+"""Which proposal takes which event: pairs by intersection over union (IoU), and greedy matching.
 
 ::
 
@@ -8,9 +8,8 @@
 
 IoU is compared exactly: ``intersection * denominator >= union * numerator``, never as a quotient of rounded floats.
 
-How much events and proposals overlap, for a whole corpus at once.
-
-Files with equally many proposals are the lines of a matrix, and every event meets the line of its file::
+Pairs are found for a whole corpus at once. Files with equally many proposals are the lines of a matrix, and every event
+meets the line of its file::
 
     starts of file 7     0.1  0.9  1.4        event [0.8, 1.5)
     ends of file 7       0.5  1.6  1.9
@@ -38,6 +37,9 @@ from spoofspan.measures.events.spoof_ranges import Ranges
 PAIRS_PER_BLOCK = 2**16
 # Two quotients of integers below 2**61 that differ by more than this in float64 do differ, in that direction.
 SURE = 1e-14
+# Doubles hold whole numbers below this exactly.
+EXACT = 2**53
+Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,30 +82,6 @@ def _reaches(intersections: Int64, unions: Int64, iou: Fraction, strictly: bool)
     return left > right if strictly else left >= right
 
 
-def overlapping_pairs(events: Ranges, offsets: Int64, starts: Int64, ends: Int64, where: Int64) -> Pairs:
-    """Find every event and proposal with time in common.
-
-    Rows ``offsets[j]:offsets[j + 1]`` of ``starts`` and ``ends`` are the proposals of utterance j there; ``where`` says
-    which j is utterance i of the events (-1: none).
-    """
-    utterance = where[utterance_of_rows(events.offsets)]
-    first = offsets[utterance]
-    counts = np.where(utterance >= 0, offsets[utterance + 1] - first, 0)
-    found: list[tuple[Int64, ...]] = []
-    for low, high in blocks(counts, counts, PAIRS_PER_BLOCK, 2**62):
-        count = counts[low:high]
-        begins = offsets_of(count)
-        rows = np.arange(begins[-1]) + np.repeat(first[low:high] - begins[:-1], count)
-        common = np.minimum(ends[rows], np.repeat(events.ends[low:high], count))
-        common -= np.maximum(starts[rows], np.repeat(events.starts[low:high], count))
-        some = np.flatnonzero(common > 0)
-        event = np.repeat(np.arange(low, high), count)[some]
-        row, common = rows[some], common[some]
-        union = ends[row] - starts[row] + (events.ends[event] - events.starts[event]) - common
-        found.append((event, row, common, union))
-    return joined(found)
-
-
 def joined(found: list[tuple[Int64, ...]]) -> Pairs:
     """Make one of pairs that were found piece by piece."""
     if not found:
@@ -128,11 +106,11 @@ def most_confident(pairs: Pairs, confidences: Float64) -> Int64:
     return taking
 
 
-def take_by_rank(takers: Int64, taken: Int64, ranks: Int64) -> Int64:
-    """Let takers choose one by one, the lowest rank first: each takes the first of its wishes that is still free.
+def greedy_matching(takers: Int64, taken: Int64, ranks: Int64) -> Int64:
+    """Return the rows that a greedy matching keeps: by rising rank, each taker gets the first of its wishes still free.
 
-    Rows are wishes, those of a taker in a row and in order of preference; ``ranks`` is the rank of the row's taker, its
-    own in the whole corpus. Returns the rows that came true.
+    Rows are wishes, those of a taker next to each other and in order of preference; ``ranks`` is the rank of the row's
+    taker, its own in the whole corpus.
 
     All choose at once: where several want the same, the lowest rank gets it, and whoever is turned down or driven out
     goes on to the next wish. Nobody drives out the lowest rank of all, so it keeps its first wish; nobody but it drives
@@ -159,20 +137,19 @@ def take_by_rank(takers: Int64, taken: Int64, ranks: Int64) -> Int64:
     return holder[holder >= 0]
 
 
-def places_in_file(offsets: Int64, *keys: Int64 | Float64, needed: Flags) -> Int64:
-    """Return the place of every row among those of its utterance, from 0; the last key decides first.
+def ranks_in_file(offsets: Int64, *keys: Int64 | Float64, needed: Flags) -> Int64:
+    """Return the rank of every row among those of its utterance, from 0; the last key decides first.
 
-    Only ``needed`` utterances are looked at.
-    Utterances with equally many rows are sorted together, as the lines of a matrix (measured: ten times faster than
-    sorting the corpus by utterance and key).
+    Only ``needed`` utterances are looked at. Those with equally many rows are sorted together, as the lines of a matrix
+    (measured: ten times faster than sorting the corpus by utterance and key).
     """
-    places = np.zeros(int(offsets[-1]), np.int64)
+    ranks = np.zeros(int(offsets[-1]), np.int64)
     counts = np.where(needed, np.diff(offsets), 0)
     for count in np.unique(counts[counts > 1]).tolist():
         rows = offsets[:-1][counts == count][:, None] + np.arange(count)
         order = np.lexsort(tuple(key[rows] for key in keys), axis=-1)
-        places[np.take_along_axis(rows, order, axis=1)] = np.arange(count)
-    return places
+        ranks[np.take_along_axis(rows, order, axis=1)] = np.arange(count)
+    return ranks
 
 
 def by_falling_iou(pairs: Pairs, *, later_event_first: bool = False) -> Pairs:
@@ -191,10 +168,6 @@ def by_falling_iou(pairs: Pairs, *, later_event_first: bool = False) -> Pairs:
         high = int(np.searchsorted(proposal, proposal[low], side="right"))
         order[low:high] = sorted(order[low:high].tolist(), key=exactly)
     return pairs.at(order)
-
-
-Matrix = npt.NDArray[np.float64]
-EXACT = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +198,7 @@ class Overlaps:
         # IoU >= n/d  <=>  common * (n + d) >= n * (length of the one + length of the other)
         num, both = iou.numerator, iou.numerator + iou.denominator
         if 2 * both * self._latest >= EXACT:
-            return self._everything.reaching(iou, strictly=strictly)
+            return self.pairs.reaching(iou, strictly=strictly)
         found: list[tuple[Int64, ...]] = []
         groups = 0
         for lines in self._lines():
@@ -246,7 +219,7 @@ class Overlaps:
     def found(self, thresholds: list[Fraction], *, strictly: bool = False) -> int:
         """Count the events that some proposal reaches, added up over IoU thresholds."""
         if 4 * self._latest >= EXACT:
-            return sum(_events_in(self._everything.reaching(iou, strictly=strictly)) for iou in thresholds)
+            return sum(_events_in(self.pairs.reaching(iou, strictly=strictly)) for iou in thresholds)
         total = 0
         for lines in self._lines():
             best = self._best(lines)
@@ -271,8 +244,19 @@ class Overlaps:
         return max(int(self.ends.max(initial=0)), int(self.events.ends.max(initial=0)))
 
     @cached_property
-    def _everything(self) -> Pairs:
-        return overlapping_pairs(self.events, self.offsets, self.starts, self.ends, self.where)
+    def pairs(self) -> Pairs:
+        """Every event and proposal with time in common."""
+        first = self.offsets[self._files]
+        counts = np.where(self._files >= 0, self.offsets[self._files + 1] - first, 0)
+        found: list[tuple[Int64, ...]] = []
+        for low, high in blocks(counts, counts, PAIRS_PER_BLOCK, 2**62):
+            count = counts[low:high]
+            begins = offsets_of(count)
+            rows = np.arange(begins[-1]) + np.repeat(first[low:high] - begins[:-1], count)
+            before_end = self.starts[rows] < np.repeat(self.events.ends[low:high], count)
+            some = np.flatnonzero(before_end & (self.ends[rows] > np.repeat(self.events.starts[low:high], count)))
+            found.append(self._measured(np.repeat(np.arange(low, high), count)[some], rows[some]))
+        return joined(found)
 
     def _only(self, events: Int64) -> Overlaps:
         """Keep some of the events, each as an utterance of its own."""

@@ -30,8 +30,8 @@ from spoofspan.measures.events.spoof_ranges import Ranges, united
 
 
 @dataclass(frozen=True)
-class Making:
-    """How proposals are made of scores, beside the threshold; times in seconds."""
+class ProposalOptions:
+    """How proposals are made of scores, besides the threshold; times in seconds."""
 
     smoothing: int | None = None
     min_duration: float = 0.0
@@ -71,14 +71,32 @@ def proposals_from_scores(
     merge_gap: float = 0.0,
     durations: Mapping[str, float] | References | None = None,
 ) -> Proposals:
-    """Make proposals of the time whose scores are beyond a threshold.
+    """Propose the time whose scores are beyond a threshold.
 
-    ``threshold`` is in the polarity of the scores: spoof iff ``score < threshold`` where high means bona fide, iff
-    ``score > threshold`` where high means spoof. ``smoothing`` is an odd number of frames: a median filter, with the
-    first and last score of an utterance repeated beyond its ends. Gaps of at most ``merge_gap`` seconds are bridged,
-    then proposals shorter than ``min_duration`` seconds are dropped. With ``durations``, what lies past the end of an
-    utterance is cut off. Time without a score is never proposed, unless it is bridged.
+    Parameters
+    ----------
+    scores
+        What a system said; score ranges must not overlap.
+    threshold
+        On the scale of the scores: spoof iff ``score < threshold`` where high means bona fide, iff
+        ``score > threshold`` where high means spoof.
+    smoothing
+        An odd number of frames: a median filter, with the first and last score of an utterance repeated beyond its
+        ends.
+    min_duration
+        Shorter proposals (seconds) are dropped, after gaps are bridged.
+    merge_gap
+        Gaps of at most this (seconds) are bridged. Time without a score is never proposed otherwise.
+    durations
+        Where given, what lies past the end of an utterance is cut off.
 
+    Returns
+    -------
+    Proposals
+        Ranges with the mean of their scores, weighted by time and in spoof polarity, as confidence.
+
+    Examples
+    --------
     >>> frames = np.array([0.1, 0.9, 0.7, 0.2, 0.8, 0.1])
     >>> scores = Scores.from_frames({"u1": frames}, hop=0.02, higher="spoof")
     >>> made = proposals_from_scores(scores, 0.5)
@@ -87,10 +105,11 @@ def proposals_from_scores(
     >>> made = proposals_from_scores(scores, 0.5, merge_gap=0.02)
     >>> made.starts.tolist(), made.ends.tolist(), made.confidences.round(3).tolist()
     ([20000000], [100000000], [0.65])
+
     """
     if not isinstance(threshold, int | float | np.number) or np.isnan(threshold):
         raise UsageError(f"threshold must be a number in the polarity of the scores, not {threshold!r}")
-    making = Making(smoothing, min_duration, merge_gap)
+    options = ProposalOptions(smoothing, min_duration, merge_gap)
     starts, ends = score_times(scores)
     _refuse_overlaps(scores, starts, ends)
     if durations is not None:
@@ -99,15 +118,19 @@ def proposals_from_scores(
     # in double precision, or a threshold would be rounded to the type of the scores
     towards_spoof = scores.values.astype(np.float64) * (1.0 if scores.higher == "spoof" else -1.0) + 0.0
     decided = towards_spoof > (threshold if scores.higher == "spoof" else -threshold)
-    if making.smoothing is not None:
+    if options.smoothing is not None:
         refuse_smoothing_ranges(scores)
-        decided = _median(decided, scores.offsets, making.smoothing)
-    made = _joined(scores.utterances, scores.offsets, starts, ends, towards_spoof, decided, making)
+    made = _joined(scores.utterances, scores.offsets, starts, ends, towards_spoof, decided, options)
     return Proposals(scores.utterances, *made)
 
 
 def proposals_from_runs(
-    utterances: tuple[str, ...], runs: ScoreRuns, threshold: float, making: Making, *, everything: bool = False
+    utterances: tuple[str, ...],
+    runs: ScoreRuns,
+    threshold: float,
+    options: ProposalOptions,
+    *,
+    everything: bool = False,
 ) -> Proposals:
     """As :func:`proposals_from_scores`, of scores to which the rules have been applied.
 
@@ -120,9 +143,7 @@ def proposals_from_runs(
     for first, last in blocks(rows, np.zeros_like(rows), ROWS_PER_BLOCK, 1):
         offsets, starts, ends, towards_spoof = _spans(runs.block(first, last))
         decided = np.ones(starts.size, bool) if everything else towards_spoof > limit
-        if making.smoothing is not None:
-            decided = _median(decided, offsets, making.smoothing)
-        made = _joined(utterances[first:last], offsets, starts, ends, towards_spoof, decided, making)
+        made = _joined(utterances[first:last], offsets, starts, ends, towards_spoof, decided, options)
         counts.append(np.diff(made[0]))
         columns.append(made[1:])
     confidences, starts, ends = (np.concatenate(column) for column in zip(*columns, strict=True))
@@ -158,13 +179,15 @@ def _joined(
     ends: Int64,
     towards_spoof: Float64,
     decided: Flags,
-    making: Making,
+    options: ProposalOptions,
 ) -> tuple[Int64, Float64, Int64, Int64]:
-    """Join what is decided spoof, bridge gaps, drop what is short, and give each its confidence."""
+    """Smooth what is decided spoof, join it, bridge gaps, drop what is short, and give each its confidence."""
+    if options.smoothing is not None:
+        decided = _median(decided, offsets, options.smoothing)
     rows = np.flatnonzero(decided & (ends > starts))
-    ranges, heads = united(Ranges(np.searchsorted(rows, offsets), starts[rows], ends[rows]), making.widest)
+    ranges, heads = united(Ranges(np.searchsorted(rows, offsets), starts[rows], ends[rows]), options.widest)
     last = np.append(heads[1:], rows.size) - 1 if heads.size else heads
-    keep = np.flatnonzero(ranges.ends - ranges.starts >= making.shortest)
+    keep = np.flatnonzero(ranges.ends - ranges.starts >= options.shortest)
     confidences = _means(towards_spoof, ends - starts, rows[heads[keep]], rows[last[keep]])
     made = np.searchsorted(keep, ranges.offsets), confidences, ranges.starts[keep], ranges.ends[keep]
     bad = np.flatnonzero(np.isnan(confidences))

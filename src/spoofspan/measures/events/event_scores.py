@@ -17,9 +17,7 @@ of each file. Proposals of files without events are false, events of files witho
 The two published variants count otherwise; ``docs/events.md`` says how. Everything is counted in integers and becomes
 a float once, at the end.
 
-The score of the ADD 2023 challenge, track 2 (manipulation region location), as it is reported.
-
-::
+**ADD 2023**, track 2 (manipulation region location), as it is reported::
 
     score = 0.3 * sentence accuracy + 0.7 * segment F1
 
@@ -31,7 +29,7 @@ challenge's own script was not at hand, so a published number may differ in what
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -44,22 +42,25 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.measures.events.average_precision import (
     VARIANTS,
-    Contest,
+    RankedMatching,
     Variant,
     exact_iou,
     refuse_nothing,
     sum_of_quotients,
 )
-from spoofspan.measures.events.matching import overlapping_pairs, take_by_rank
+from spoofspan.measures.events.matching import Overlaps, Pairs, greedy_matching
 from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
 from spoofspan.measures.events.spoof_ranges import Ranges, inner_edges, ordered, spoof_ranges, united
+from spoofspan.measures.measure import Measure
 
 __all__ = [
     "AR_IOUS",
     "VARIANTS",
     "AVDeepfake1MScore",
+    "Add2023Score",
     "EventScores",
     "Variant",
+    "add2023_score",
     "avdeepfake1m_score",
     "average_precision_at",
     "average_recall_at",
@@ -73,6 +74,7 @@ __all__ = [
 AR_IOUS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 CHALLENGE_IOUS = (0.5, 0.75, 0.9, 0.95)
 CHALLENGE_COUNTS = (50, 30, 20, 10, 5)
+SENTENCE, SEGMENT = Fraction(3, 10), Fraction(7, 10)
 
 
 def average_precision_at(
@@ -88,9 +90,9 @@ def average_precision_at(
     >>> average_precision_at(references, proposals, 0.5, variant="avdeepfake1m")  # the first recall step is lost
     0.0
     """
-    contest = Contest.of(references, proposals, variant)
-    contest.refuse_nothing("AP")
-    return contest.average_precision(exact_iou(iou, variant))
+    matching = RankedMatching.of(references, proposals, variant)
+    matching.refuse_nothing("AP")
+    return matching.average_precision(exact_iou(iou, variant))
 
 
 def average_recall_at(
@@ -110,9 +112,9 @@ def average_recall_at(
     thresholds = [exact_iou(iou, variant) for iou in ious]
     if not thresholds:
         raise UsageError("ious is empty; give at least one IoU threshold")
-    contest = Contest.of(references, proposals, variant)
-    contest.refuse_nothing("AR")
-    return contest.average_recall(int(n), thresholds)
+    matching = RankedMatching.of(references, proposals, variant)
+    matching.refuse_nothing("AR")
+    return matching.average_recall(int(n), thresholds)
 
 
 @dataclass(frozen=True)
@@ -145,9 +147,13 @@ def segment_scores(references: References, predicted: Proposals | Scores, iou: f
     The matching is that of AP, with all proposals kept. Hard decisions (``Scores.from_decisions``) are taken as the
     ranges decided spoof, in order of their start.
     """
-    contest = Contest.of(references, as_proposals(predicted), "spoofspan")
-    contest.refuse_nothing("the segment F1")
-    return EventScores(contest.matched(exact_iou(iou)).size, contest.counted, contest.events.starts.size)
+    matching = RankedMatching.of(references, as_proposals(predicted), "spoofspan")
+    matching.refuse_nothing("the segment F1")
+    return _segment_scores(matching, iou)
+
+
+def _segment_scores(matching: RankedMatching, iou: float) -> EventScores:
+    return EventScores(matching.matched(exact_iou(iou)).size, matching.counted, matching.events.starts.size)
 
 
 def segment_f1(references: References, predicted: Proposals | Scores, iou: float) -> float:
@@ -160,8 +166,7 @@ def boundary_scores(references: References, predicted: Proposals | Scores, toler
 
     Boundaries are the edges of the united spoof ranges on both sides, whether spoof begins or ends there. Edges at 0
     and at the end of the utterance (if it is known) are none: nothing changes there (nor where the source rounded the
-    reference's edge by no more than ``snap``). The matching is one-to-one and
-    optimal: no other one has more pairs.
+    reference's edge by no more than ``snap``). The matching is one-to-one and optimal: no other one has more pairs.
     """
     if not (reach := duration_ns(tolerance, "tolerance")) >= 0:
         raise UsageError(f"tolerance must be 0 or more seconds, not {tolerance!r}")
@@ -181,8 +186,8 @@ def boundary_scores(references: References, predicted: Proposals | Scores, toler
     # Neighbours have one axis: [edge, edge] and [edge - tolerance, edge + tolerance] meet iff they are near enough.
     # Both in order, each expected one takes the earliest free predicted one, which is optimal for equal tolerances.
     points = Ranges(expected_offsets, 2 * expected, 2 * expected + 1)
-    pairs = overlapping_pairs(points, found_offsets, 2 * (found - reach), 2 * (found + reach) + 1, where)
-    matched = take_by_rank(pairs.events, pairs.proposals, pairs.events)
+    pairs = Overlaps(points, found_offsets, 2 * (found - reach), 2 * (found + reach) + 1, where).pairs
+    matched = greedy_matching(pairs.events, pairs.proposals, pairs.events)
     return EventScores(matched.size, found.size, expected.size)
 
 
@@ -192,17 +197,31 @@ def had_range_scores(references: References, predicted: Proposals | Scores) -> E
     Our reading of the precision, recall and F1 that are published for the Half-truth corpus (HAD): of time. No text
     with their definition was at hand, so a published number may be of something else.
     """
-    proposals = as_proposals(predicted)
-    events = spoof_ranges(references, unite=True)
-    ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
-    refuse_nothing(events.starts.size, ranges.starts.size, "the HAD range scores")
-    where = positions(references.utterances, proposals.utterances)
-    pairs = overlapping_pairs(events, ranges.offsets, ranges.starts, ranges.ends, where)
+    spoofed = _SpoofedTime.of(references, as_proposals(predicted), "the HAD range scores")
     return EventScores(
-        exact_sum(pairs.intersections),
-        exact_sum(ranges.ends - ranges.starts),
-        exact_sum(events.ends - events.starts),
+        exact_sum(spoofed.pairs.intersections),
+        exact_sum(spoofed.ranges.ends - spoofed.ranges.starts),
+        exact_sum(spoofed.events.ends - spoofed.events.starts),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _SpoofedTime:
+    """Spoofed time and predicted time, each united, and where they overlap."""
+
+    events: Ranges
+    ranges: Ranges
+    where: Int64  # utterance of the references -> utterance of the proposals, -1 where there is none
+    pairs: Pairs
+
+    @classmethod
+    def of(cls, references: References, proposals: Proposals, what: str) -> _SpoofedTime:
+        events = spoof_ranges(references, unite=True)
+        ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
+        refuse_nothing(events.starts.size, ranges.starts.size, what)
+        where = positions(references.utterances, proposals.utterances)
+        pairs = Overlaps(events, ranges.offsets, ranges.starts, ranges.ends, where).pairs
+        return cls(events, ranges, where, pairs)
 
 
 @dataclass(frozen=True)
@@ -219,15 +238,14 @@ def avdeepfake1m_score(references: References, proposals: Proposals) -> AVDeepfa
 
     Both are of the variant ``avdeepfake1m``.
     """
-    contest = Contest.of(references, proposals, "avdeepfake1m")
-    contest.refuse_nothing("the AV-Deepfake1M score")
-    return challenge_score(contest)
+    matching = RankedMatching.of(references, proposals, "avdeepfake1m")
+    matching.refuse_nothing("the AV-Deepfake1M score")
+    return _avdeepfake1m_score(matching)
 
 
-def challenge_score(contest: Contest) -> AVDeepfake1MScore:
-    """As :func:`avdeepfake1m_score`, of a contest that is set up."""
-    ap = {iou: contest.average_precision(exact_iou(iou)) for iou in CHALLENGE_IOUS}
-    ar = {n: contest.average_recall(n, list(map(exact_iou, AR_IOUS))) for n in CHALLENGE_COUNTS}
+def _avdeepfake1m_score(matching: RankedMatching) -> AVDeepfake1MScore:
+    ap = {iou: matching.average_precision(exact_iou(iou)) for iou in CHALLENGE_IOUS}
+    ar = {n: matching.average_recall(n, list(map(exact_iou, AR_IOUS))) for n in CHALLENGE_COUNTS}
     means = (sum(map(Fraction, values)) / len(values) for values in (ap.values(), ar.values()))
     return AVDeepfake1MScore(float(sum(means) / 2), ap, ar)
 
@@ -259,9 +277,6 @@ def _extents_there(extents: Int64 | None, where: Int64, utterances: int) -> Int6
     return there
 
 
-SENTENCE, SEGMENT = Fraction(3, 10), Fraction(7, 10)
-
-
 @dataclass(frozen=True)
 class Add2023Score:
     """The score of ADD 2023, and what it is made of."""
@@ -285,15 +300,11 @@ def add2023_score(references: References, predicted: Proposals | Scores, *, macr
     (1.0, 0.667, 0.767)
     """
     proposals = as_proposals(predicted)
-    events = spoof_ranges(references, unite=True)
-    ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
-    refuse_nothing(events.starts.size, ranges.starts.size, "the ADD 2023 score")
-    _refuse_unknown(references, proposals, ranges)
-    where = positions(references.utterances, proposals.utterances)
-    pairs = overlapping_pairs(events, ranges.offsets, ranges.starts, ranges.ends, where)
+    time = _SpoofedTime.of(references, proposals, "the ADD 2023 score")
+    _refuse_unknown(references, proposals, time.ranges)
     both = np.zeros(len(references), np.int64)
-    np.add.at(both, utterance_of_rows(events.offsets)[pairs.events], pairs.intersections)
-    spoofed, called = _lasting(events), np.where(where >= 0, _lasting(ranges)[where], 0)
+    np.add.at(both, utterance_of_rows(time.events.offsets)[time.pairs.events], time.pairs.intersections)
+    spoofed, called = _lasting(time.events), np.where(time.where >= 0, _lasting(time.ranges)[time.where], 0)
     accuracy = Fraction(int(np.count_nonzero((spoofed > 0) == (called > 0))), len(references))
     left_out = 0
     if macro:
@@ -317,3 +328,95 @@ def _refuse_unknown(references: References, proposals: Proposals, ranges: Ranges
     names = (f"utterance {proposals.utterances[i]!r} has proposals but no references" for i in np.flatnonzero(unknown))
     problems.extend(names, int(np.count_nonzero(unknown)))
     problems.raise_if_any("the ADD 2023 score judges whole utterances; complete the references, or drop the proposals")
+
+
+# ---------------------------------------------------------------- by the catalogue's entries
+
+
+@dataclass(frozen=True)
+class EventValue:
+    """A value, the numbers it is made of, and what a reader should know."""
+
+    value: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class EventCorpus:
+    """References and proposals of a corpus; several measures share their matching."""
+
+    def __init__(self, references: References, proposals: Proposals) -> None:
+        self.references, self.proposals = references, proposals
+        self._matchings: dict[Variant, RankedMatching] = {}
+
+    def matching(self, measure: Measure) -> RankedMatching:
+        """The matching by the rules that a measure follows, set up once."""
+        variant = measure.kind.variant
+        if variant not in self._matchings:
+            self._matchings[variant] = RankedMatching.of(self.references, self.proposals, variant)
+        return self._matchings[variant]
+
+    def value(self, measure: Measure) -> EventValue:
+        """The value of a measure."""
+        self.matching(measure).refuse_nothing(str(measure))
+        found: EventValue = measure.kind.function(measure, self, **dict(measure.parameters))
+        return found
+
+
+def check_parameters(measure: Measure) -> None:
+    """Refuse parameters that no corpus could give a value for."""
+    parameters = dict(measure.parameters)
+    if "iou" in parameters:
+        exact_iou(parameters["iou"], measure.kind.variant)
+    if "n" in parameters and not (parameters["n"] >= 1 and float(parameters["n"]).is_integer()):
+        raise UsageError(f"{measure}: n must be a whole number of proposals, 1 or more")
+    if "tolerance" in parameters and not 0 <= parameters["tolerance"] < float("inf"):
+        raise UsageError(f"{measure}: tolerance must be 0 or more seconds")
+
+
+def average_precision(measure: Measure, corpus: EventCorpus, iou: float) -> EventValue:
+    """``ap`` and its variants."""
+    return EventValue(corpus.matching(measure).average_precision(exact_iou(iou, measure.kind.variant)))
+
+
+def average_recall(measure: Measure, corpus: EventCorpus, n: float) -> EventValue:
+    """``ar`` and its variants."""
+    return EventValue(corpus.matching(measure).average_recall(int(n), list(map(exact_iou, AR_IOUS))))
+
+
+def avdeepfake1m(measure: Measure, corpus: EventCorpus) -> EventValue:
+    """``avdeepfake1m``."""
+    score = _avdeepfake1m_score(corpus.matching(measure))
+    parts = {f"ap@iou={iou:g}": value for iou, value in score.average_precisions.items()}
+    return EventValue(score.value, parts | {f"ar@n={n}": value for n, value in score.average_recalls.items()})
+
+
+def segments(measure: Measure, corpus: EventCorpus, iou: float) -> EventValue:
+    """``precision``, ``recall`` and ``f1``."""
+    return _one_of_three(measure, _segment_scores(corpus.matching(measure), iou))
+
+
+def boundaries(measure: Measure, corpus: EventCorpus, tolerance: float) -> EventValue:
+    """``boundary-precision``, ``boundary-recall`` and ``boundary-f1``."""
+    return _one_of_three(measure, boundary_scores(corpus.references, corpus.proposals, tolerance))
+
+
+def had_ranges(measure: Measure, corpus: EventCorpus) -> EventValue:
+    """``had-precision``, ``had-recall`` and ``had-f1``."""
+    return _one_of_three(measure, had_range_scores(corpus.references, corpus.proposals), (measure.kind.about,))
+
+
+def _one_of_three(measure: Measure, scores: EventScores, notes: tuple[str, ...] = ()) -> EventValue:
+    values = {name: getattr(scores, name) for name in ("precision", "recall", "f1")}
+    return EventValue(values[measure.kind.name.rpartition("-")[2]], asdict(scores) | values, notes)
+
+
+def add2023(measure: Measure, corpus: EventCorpus) -> EventValue:
+    """``add2023``, pooled or as a mean over utterances."""
+    score = add2023_score(corpus.references, corpus.proposals, macro=measure.macro)
+    notes = [measure.kind.about]
+    if measure.macro:
+        left_out = f"; {score.left_out} have none and are left out" if score.left_out else ""
+        notes.append(f"the F1 is the mean of {score.utterances - score.left_out} utterances{left_out}")
+    parts = {"sentence_accuracy": score.sentence_accuracy, "segment_f1": score.segment_f1}
+    return EventValue(score.value, parts, tuple(notes))

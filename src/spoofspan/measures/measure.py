@@ -1,0 +1,244 @@
+"""A measure: what to measure, as a value with one spelling.
+
+``range-eer``, ``point-eer@20ms``, ``range-f1``, ``range-fnr@fpr=0.01``, ``event-ap@iou=0.5`` are canonical spellings;
+they are arguments, column titles and parts of signatures at once. :mod:`spoofspan.measures.catalogue` lists what there
+is.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Literal
+
+from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.times import milliseconds
+from spoofspan.measures.catalogue import ALIASES, EVENT, KINDS, Kind, Parameters, all_kinds, kinds_of
+
+EXAMPLES = (
+    *(f"{basis}-{kind.name}" for kind in all_kinds() for basis in kind.bases if basis != "point"),
+    *(f"point-{kind.name}@20ms" for kind in KINDS.values() if "point" in kind.bases),
+)
+_FAMILY = re.compile(
+    r"(?P<basis>range|point|utterance|event)-(?P<name>[a-z0-9-]+?)(?P<positive>-bonafide)?(?P<macro>-macro)?"
+)
+_RESOLUTION = re.compile(r"(?P<number>[0-9.]+)(?P<unit>ms|s)")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What to measure: a parsed value, equal to every other of the same spelling.
+
+    Parameters
+    ----------
+    family
+        ``<basis>-<name>``, then ``-bonafide`` where that is the positive class, ``-macro`` for a mean over utterances.
+    resolution
+        Length of a point in seconds; None unless the basis is ``point``.
+    given
+        A constraint: the name of a measure at a threshold, and its bound as text.
+    parameters
+        Names and values, such as the costs of ``range-min-dcf``. :meth:`parse` fills in those that are not spelled out.
+
+    Attributes
+    ----------
+    basis : str
+        What is counted: ``range`` (durations), ``point``, ``utterance`` or ``event``.
+    kind : Kind
+        Its entry in the catalogue.
+    positive : {"spoof", "bonafide"}
+        The positive class.
+    macro : bool
+        Whether it is the mean over utterances.
+
+    Raises
+    ------
+    UsageError
+        If there is no such measure; the message names the nearest one.
+
+    Examples
+    --------
+    >>> Measure.parse("point-eer@20ms")
+    Measure(family='point-eer', resolution=0.02)
+    >>> str(Measure("point-eer", 0.64)), str(Measure("range-eer"))
+    ('point-eer@640ms', 'range-eer')
+    >>> str(Measure.parse("point-fnr@fpr=0.010@20ms"))
+    'point-fnr@20ms@fpr=0.01'
+
+    """
+
+    family: str
+    resolution: float | None = None
+    given: tuple[str, str] | None = field(default=None, repr=False)
+    parameters: Parameters = field(default=(), repr=False)
+    # what the family says, read once
+    basis: str = field(init=False, repr=False, compare=False)
+    kind: Kind = field(init=False, repr=False, compare=False)
+    positive: Literal["spoof", "bonafide"] = field(init=False, repr=False, compare=False)
+    macro: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found = _look_up(self.family)
+        if found is None:
+            raise UsageError(_no_measure(self.family))
+        match, kind = found
+        positive = "bonafide" if match["positive"] else "spoof"
+        vars(self).update(basis=match["basis"], kind=kind, positive=positive, macro=match["macro"] is not None)
+
+    def __str__(self) -> str:
+        parts = [self.family]
+        if self.resolution is not None:
+            parts.append(milliseconds(self.resolution))
+        if self.given is not None:
+            parts.append("=".join(self.given))
+        if self.parameters:
+            parts.append(",".join(f"{name}={_shortest(value)}" for name, value in self.parameters))
+        return "@".join(parts)
+
+    @property
+    def at_threshold(self) -> bool:
+        """Whether it is taken at one threshold: a given one, or that of the EER."""
+        return self.kind.group == "threshold" and self.given is None
+
+    @property
+    def eer(self) -> Measure:
+        """The EER at whose threshold it is taken, if nothing else is said."""
+        return Measure(f"{'range' if self.basis == EVENT else self.basis}-eer", self.resolution)
+
+    @classmethod
+    def parse(cls, spelling: str | Measure) -> Measure:
+        """Read a spelling, or say which one was meant."""
+        if isinstance(spelling, Measure):
+            return spelling
+        family, *parts = str(spelling).strip().split("@")
+        family = ALIASES.get(family, family)
+        found = _look_up(family)
+        if found is None:
+            raise UsageError(_no_measure(str(spelling)))
+        match, kind = found
+        resolution: float | None = None
+        given: tuple[str, str] | None = None
+        parameters = dict(kind.parameters)
+        for part in parts:
+            if "=" not in part:
+                resolution = _resolution(spelling, part)
+            elif kind.group == "threshold" and "," not in part:
+                given = _constraint(spelling, part)
+            else:
+                _set_parameters(spelling, part, parameters)
+        if (match["basis"] == "point") != (resolution is not None):
+            example = f"point-{kind.name if 'point' in kind.bases else 'eer'}@20ms"
+            raise UsageError(f"no measure {spelling!r}: points have a resolution, and nothing else has: {example}")
+        if match["positive"] and not kind.positive:
+            raise UsageError(f"no measure {spelling!r}: {kind.name} has no positive class; leave -bonafide out")
+        measure = cls(family, resolution, given, tuple(parameters.items()))
+        if measure.macro and not (kind.averaged or (measure.at_threshold and measure.basis == "range")):
+            raise UsageError(
+                f"no measure {spelling!r}: a mean over utterances is taken of range measures at a threshold: "
+                "range-f1-macro"
+            )
+        return measure
+
+
+def _look_up(family: str) -> tuple[re.Match[str], Kind] | None:
+    """The parts of a family and its entry in the catalogue; None if there is no such measure."""
+    match = _FAMILY.fullmatch(family)
+    kind = None if match is None else kinds_of(match["basis"]).get(match["name"])
+    return None if match is None or kind is None or match["basis"] not in kind.bases else (match, kind)
+
+
+def _shortest(value: float) -> str:
+    """The shortest text of a number, so that two numbers never share one.
+
+    >>> _shortest(10.0), _shortest(0.12345678)
+    ('10', '0.12345678')
+    """
+    text = f"{value:g}"
+    return text if float(text) == value else repr(value)
+
+
+def _no_measure(spelling: str) -> str:
+    close = difflib.get_close_matches(spelling, EXAMPLES, n=1, cutoff=0.5)
+    meant = f"did you mean {close[0]!r}? " if close else ""
+    some = "range-eer, point-eer@20ms, range-f1"
+    return f"no measure {spelling!r}: {meant}({some}, ...: 'spoofspan explain measures' lists all)"
+
+
+def _resolution(spelling: object, text: str) -> float:
+    match = _RESOLUTION.fullmatch(text)
+    try:
+        number = Fraction(match["number"]) if match is not None else None
+    except ValueError:
+        number = None
+    if match is None or number is None:
+        raise UsageError(f"no measure {spelling!r}: {text!r} is no resolution; write @20ms")
+    if not number:
+        raise UsageError(f"no measure {spelling!r}: a resolution must be positive")
+    return float(number / 1000 if match["unit"] == "ms" else number)
+
+
+def _constraint(spelling: object, text: str) -> tuple[str, str]:
+    name, _, bound = text.partition("=")
+    known = [kind.name for kind in KINDS.values() if kind.group == "threshold"]
+    if name not in known:
+        raise UsageError(f"no measure {spelling!r}: {nearest_name(name, known)}")
+    try:
+        value = Decimal(bound)
+    except InvalidOperation:
+        value = Decimal(-1)
+    if not 0 <= value < Decimal("inf"):
+        raise UsageError(f"no measure {spelling!r}: {bound!r} is no bound; write {name}=0.01")
+    return name, f"{value.normalize():f}"
+
+
+def _set_parameters(spelling: object, text: str, parameters: dict[str, float]) -> None:
+    for pair in text.split(","):
+        name, _, number = pair.partition("=")
+        if name not in parameters:
+            valid = nearest_name(name, parameters) if parameters else "it has no parameters"
+            raise UsageError(f"no measure {spelling!r}: no parameter {name!r}, {valid}")
+        try:
+            parameters[name] = float(number)
+        except ValueError:
+            raise UsageError(f"no measure {spelling!r}: {number!r} is no number") from None
+
+
+def parse_measures(spellings: Sequence[str | Measure]) -> list[Measure]:
+    """Read several spellings; all wrong ones are reported together."""
+    measures, wrong = [], []
+    for spelling in spellings:
+        try:
+            measures.append(Measure.parse(spelling))
+        except UsageError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise UsageError("; ".join(wrong))
+    return measures
+
+
+def in_percent(measure: str) -> bool:
+    """Whether a measure, by its spelling, is a share that is read in per cent."""
+    found = _look_up(measure.partition("@")[0])
+    return found is None or found[1].percent
+
+
+def number_text(measure: str, value: float) -> str:
+    """A value as it is read, without a unit.
+
+    >>> number_text("range-eer", 0.08552), number_text("range-min-dcf", 0.2104)
+    ('8.55', '0.2104')
+    """
+    return f"{100 * value:.2f}" if in_percent(measure) else f"{value:.4f}"
+
+
+def flat_name(measure: str) -> str:
+    """Spell a measure as a plain word, which every logger takes as the name of a number.
+
+    >>> flat_name("point-eer@20ms"), flat_name("range-fnr@fpr=0.01")
+    ('point_eer_20ms', 'range_fnr_fpr_0_01')
+    """
+    return re.sub(r"[^0-9A-Za-z]+", "_", measure).strip("_")
