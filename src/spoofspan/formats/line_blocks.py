@@ -38,7 +38,8 @@ def line_blocks(source: Source, size: int) -> Iterator[pa.Buffer]:
                         f"{MOST_BYTES_PER_LINE >> 20} MiB; is this a text file? Give each row a line of its own"
                     )
                 if end:
-                    yield _buffer([*begun, piece[:end]], first=not done)
+                    begun.append(piece[:end])
+                    yield native_buffer(_guarded(begun) if done else begun)
                     done += length + end
                     begun, length = [], 0
                 if end < len(piece):
@@ -47,20 +48,29 @@ def line_blocks(source: Source, size: int) -> Iterator[pa.Buffer]:
     except (OSError, EOFError, zlib.error) as error:
         raise source.broken(error) from None
     if begun:
-        yield _buffer(begun, first=not done)
+        yield native_buffer(_guarded(begun) if done else begun)
 
 
-def _buffer(pieces: Sequence[bytes], *, first: bool) -> pa.Buffer:
-    """Join pieces; Arrow drops a byte order mark at the start of a block, so a later block that has one gets two."""
+def native_buffer(pieces: Sequence[bytes]) -> pa.Buffer:
+    """Join bytes in memory of Arrow's own."""
     import pyarrow as pa
 
-    if not first and b"".join(piece[:3] for piece in pieces[:3]).startswith(BOM):
-        pieces = [BOM, *pieces]
     buffer = pa.allocate_buffer(sum(map(len, pieces)))
     with pa.FixedSizeBufferWriter(buffer) as writer:
         for piece in pieces:
             writer.write(piece)
     return buffer
+
+
+def refuse_empty(source: Source) -> None:
+    """Refuse a text file that is blank."""
+    if not source.head.removeprefix(BOM).strip() and not source.read().removeprefix(BOM).strip():
+        raise DataError(f"{source.name}: the file is empty")
+
+
+def _guarded(pieces: list[bytes]) -> list[bytes]:
+    """Arrow drops a byte order mark at the start of a block: where one belongs to the text, put another before it."""
+    return [BOM, *pieces] if b"".join(piece[:3] for piece in pieces[:3]).startswith(BOM) else pieces
 
 
 def _line_at(source: Source, position: int) -> int:

@@ -18,10 +18,8 @@ import numpy.typing as npt
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.base.times import SECOND, Int64
+from spoofspan.formats.tables.schema import METADATA_KEY, METADATA_VERSION
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
-
-METADATA_KEY = b"spoofspan"
-METADATA_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,8 @@ class Part:
     def place(self, row: int) -> str:
         """Say where a row is: its line, or its number counted from 1."""
         number = row if self.rows is None else int(self.rows[row])
-        return (
-            f"{self.name}, row {number + 1}" if self.first_line is None else f"{self.name}:{number + self.first_line}"
-        )
+        line = self.first_line
+        return f"{self.name}, row {number + 1}" if line is None else f"{self.name}:{number + line}"
 
     def metadata(self) -> dict[str, Any]:
         """What a table that spoofspan wrote says about itself; empty for other tables."""
@@ -138,7 +135,12 @@ class PartColumns:
 
     def note(self, rows: npt.NDArray[Any], describe: Callable[[int], str]) -> None:
         """Note a problem with each of these rows."""
-        self.problems.extend((f"{self.say(row)}: {describe(row)}" for row in map(int, rows)), rows.size)
+        self.note_texts(rows, map(describe, map(int, rows)))
+
+    def note_texts(self, rows: npt.NDArray[Any], texts: Iterable[str]) -> None:
+        """Note a problem with each of these rows, one text for each."""
+        pairs = zip(rows, texts, strict=False)  # texts may be one without end
+        self.problems.extend((f"{self.say(int(row))}: {text}" for row, text in pairs), rows.size)
 
     def stop_if_any(self, remedy: str = "correct the data") -> None:
         """Raise if there are problems so far."""

@@ -1,0 +1,169 @@
+"""Containers: kinds of file that hold tables. Each says how its tables are found and written, and nothing more.
+
+What the tables mean, and every check of it, is the same for all: :mod:`reference_tables` and :mod:`score_tables`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spoofspan.base.errors import DataError
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.sources import Source
+from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
+from spoofspan.formats.tables.reference_tables import references_from_parts
+from spoofspan.formats.tables.schema import REFERENCES, SCORES, Schema, with_metadata
+from spoofspan.formats.tables.score_tables import scores_from_parts
+from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.text.rows import TEXT_SNAP
+
+
+@dataclass(frozen=True)
+class Container:
+    """One kind of file. ``whole`` and ``pieces`` read the columns of the given names, where the file has them."""
+
+    name: str
+    about: str  # completes "columns utterance, start, ..., "
+    suffixes: tuple[str, ...]
+    recognises: Callable[[bytes, Schema], bool]
+    whole: Callable[[Source, Sequence[str]], Part]
+    pieces: Callable[[Source, Sequence[str]], Iterator[Part]]
+    write: Callable[[Any], Iterator[bytes]]
+    text: bool = False  # without types and metadata: times are seconds, rounded to the millisecond by most
+    lists: bool = True  # a cell may hold all scores of an utterance
+
+    @property
+    def references(self) -> Format[References]:
+        """References in this container, for the registry."""
+        return Format(
+            self.name,
+            f"{REFERENCES.grammar}, {self.about}",
+            self.read_references,
+            lambda head: self.recognises(head, REFERENCES),
+            self.write_references,
+            self.suffixes,
+            stream=self.stream_references,
+        )
+
+    @property
+    def scores(self) -> Format[Scores]:
+        """Scores in this container, for the registry."""
+        grammar = SCORES.grammar if self.lists else SCORES.grammar.removesuffix(" or utterance, scores (a list)")
+        return Format(
+            self.name,
+            f"{grammar}, {self.about}",
+            self.read_scores,
+            lambda head: self.recognises(head, SCORES),
+            self.write_scores,
+            self.suffixes,
+            stream=self.stream_scores,
+        )
+
+    def read_references(self, sources: Sequence[Source], options: ReadOptions) -> References:
+        """Read files whole."""
+        parts = [self._snapped(self.whole(source, REFERENCES.columns)) for source in sources]
+        return references_from_parts(parts, options)
+
+    def stream_references(self, sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+        """Read files some rows at a time."""
+        for source in sources:
+            yield from map(self._snapped, self.pieces(source, REFERENCES.columns))
+
+    def _snapped(self, part: Part) -> Part:
+        return replace(part, table=with_metadata(part.table, {"snap": TEXT_SNAP})) if self.text else part
+
+    def read_scores(self, sources: Sequence[Source], options: ReadOptions) -> Scores:
+        """Read files whole."""
+        return scores_from_parts([self.whole(source, _score_columns(options)) for source in sources], options)
+
+    def stream_scores(self, sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+        """Read files some rows at a time."""
+        for source in sources:
+            yield from self.pieces(source, _score_columns(options))
+
+    def write_references(self, references: References) -> Iterator[bytes]:
+        """Write one row per range."""
+        return self.write(table_from_references(references, text=self.text))
+
+    def write_scores(self, scores: Scores) -> Iterator[bytes]:
+        """Write frames as one list per utterance (where there are lists), ranges as one row each."""
+        return self.write(table_from_scores(scores, long=scores.hops is None or not self.lists, text=self.text))
+
+
+def _score_columns(options: ReadOptions) -> Sequence[str]:
+    return tuple(dict.fromkeys((*SCORES.columns, options.column or "score")))
+
+
+def joined(pieces: Iterable[Part]) -> Part:
+    """All pieces of a file as one part."""
+    import pyarrow as pa
+
+    parts = [replace(piece, rows=None) for piece in pieces]
+    names = list(parts[0].all_columns)
+    for part in parts[1:]:
+        names += [name for name in part.all_columns if name not in names]
+    table = pa.concat_tables([part.table for part in parts], promote_options="default")
+    line = parts[0].first_line if len({part.first_line for part in parts}) == 1 else None
+    return replace(parts[0], table=table, first_line=line, all_columns=names)
+
+
+@contextmanager
+def damage_told(broken: Callable[[Exception], DataError]) -> Iterator[None]:
+    """Turn what Arrow says of bytes that it cannot read into an error that names the file, as ``broken`` makes it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise broken(error) from None
+
+
+def random_access(source: Source, *, mapped: bool = True) -> Any:
+    """Open a source for reading at any place: a local file itself, by memory map or not, anything else in a buffer.
+
+    Mapped pages are not copied, but count as memory in use.
+    """
+    import pyarrow as pa
+
+    with source.open() as stream:
+        raw = getattr(stream, "raw", None)
+        if isinstance(raw, io.FileIO) and isinstance(raw.name, str) and source.head:
+            return pa.memory_map(raw.name) if mapped else pa.OSFile(raw.name, "rb")
+    return pa.BufferReader(pa.py_buffer(source.read()))
+
+
+def in_pieces(
+    table: Any, rows: int, writer: Callable[[Any], Any], prepare: Callable[[Any], Any] = lambda piece: piece
+) -> Iterator[bytes]:
+    """Write an Arrow table, ``rows`` at a time; yield the bytes of each piece when it is done."""
+    sink = _Sink()
+    with writer(sink) as out:
+        for first in range(0, table.num_rows, rows):
+            out.write_table(prepare(table.slice(first, rows)))
+            yield sink.take()
+    yield sink.take()
+
+
+class _Sink(io.RawIOBase):
+    """Keeps what is written until it is taken."""
+
+    def __init__(self) -> None:
+        self._written = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        self._written += view
+        return len(view)
+
+    def take(self) -> bytes:
+        taken, self._written = bytes(self._written), bytearray()
+        return taken
