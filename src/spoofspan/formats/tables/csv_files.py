@@ -77,20 +77,19 @@ def _read(delimiter: str, source: Source, wanted: Sequence[str], size: int, *, t
     )
     first, one_line_each = 0, True
     try:
-        for number, data in enumerate(_row_blocks(source, size)):
-            if b"\0" in data:
+        for number, block in enumerate(_row_blocks(source, size)):
+            if _count(block, "\0"):
                 raise DataError(f"{source.name}: not a text file (it has a NUL byte)")
             if not number:
                 _check_header(source, names, chosen, delimiter)
-            quoted = b'"' in data
             table = pa_csv.read_csv(
-                pa.BufferReader(native_buffer([data])),
+                pa.BufferReader(block),
                 read_options=pa_csv.ReadOptions(column_names=names if number else None, use_threads=threads),
-                parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quoted),
+                parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=_count(block, '"') > 0),
                 convert_options=conversion,
             )
-            lines = data.count(b"\n") + (not data.endswith(b"\n")) - (not number)
-            one_line_each &= not quoted and table.num_rows == lines
+            lines = _count(block, "\n") + (block[-1:] != b"\n") - (not number)
+            one_line_each &= table.num_rows == lines
             rows = np.arange(first, first + table.num_rows)
             yield Part(table, source.name, 2 if one_line_each else None, names, rows)
             first += table.num_rows
@@ -99,17 +98,21 @@ def _read(delimiter: str, source: Source, wanted: Sequence[str], size: int, *, t
         raise DataError(f"{source.name}: cannot be read ({error}); correct the file") from None
 
 
-def _row_blocks(source: Source, size: int) -> Iterator[bytes]:
+def _row_blocks(source: Source, size: int) -> Iterator[Any]:
     """Blocks of whole rows: one that ends within quotes is taken together with those after it."""
-    begun = b""
+    begun: list[Any] = []
     for block in line_blocks(source, size):
-        begun += block.to_pybytes()
+        begun.append(block)
         # where quotes stay open for longer than a line may be, one is a letter, or Arrow will say what is wrong
-        if begun.count(b'"') % 2 == 0 or len(begun) > MOST_BYTES_PER_LINE:
-            yield begun
-            begun = b""
+        if sum(_count(one, '"') for one in begun) % 2 == 0 or sum(map(len, begun)) > MOST_BYTES_PER_LINE:
+            yield begun.pop() if len(begun) == 1 else native_buffer(begun)
+            begun = []
     if begun:
-        yield begun
+        yield native_buffer(begun)
+
+
+def _count(block: Any, letter: str) -> int:
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(letter)))
 
 
 def _check_header(source: Source, names: list[str], chosen: list[str], delimiter: str) -> None:

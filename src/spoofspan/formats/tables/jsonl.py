@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import DataError, Problems
-from spoofspan.formats.line_blocks import BOM, line_blocks, native_buffer, refuse_empty
+from spoofspan.formats.line_blocks import BOM, line_blocks, refuse_empty
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.containers import Container, joined
 from spoofspan.formats.tables.schema import SCORES, TEXTS, Schema
@@ -26,7 +26,7 @@ from spoofspan.formats.tables.table_columns import Part
 
 BLOCK_BYTES = 1 << 24
 BYTES_PER_PIECE = 1 << 23
-BYTES_AT_ONCE = 1 << 26  # of a file that is read whole
+BYTES_AT_ONCE = 1 << 25  # of a file that is read whole
 ROWS_PER_PIECE = 1 << 12
 START = re.compile(rb'\s*\{[^{}]*?"utterance"\s*:')
 NULL_VALUE = re.compile(rb"[:\[,]\s*null")
@@ -54,9 +54,11 @@ def _read(source: Source, wanted: Sequence[str], size: int) -> Iterator[Part]:
     types: dict[str, Any] = {}
     done, gapless = 0, True
     for block in line_blocks(source, size):
-        data = block.to_pybytes().removeprefix(BOM)
+        data = block.to_pybytes()
+        if data.startswith(BOM):
+            block, data = block.slice(len(BOM)), data.removeprefix(BOM)
         types = types or {name: _arrow_type(name, data) for name in wanted}
-        table = _fast(data, types)
+        table = _fast(block, data, types)
         if table is None:
             try:
                 table = _line_by_line(source.name, data, types)
@@ -64,14 +66,16 @@ def _read(source: Source, wanted: Sequence[str], size: int) -> Iterator[Part]:
                 _line_by_line(source.name, source.read().removeprefix(BOM), types)  # it says which line is wrong
                 raise
         lines = data.count(b"\n") + (not data.endswith(b"\n"))
-        one_line_each = gapless and table.num_rows == data.rstrip().count(b"\n") + 1
+        one_line_each = gapless and table.num_rows in (lines, data.rstrip().count(b"\n") + 1)
         gapless = gapless and table.num_rows == lines
+        done += lines
+        if not table.num_rows:  # blank lines
+            continue
         first = _first_object(data)
         used = [name for name in types if name in first or table.column(name).null_count < max(1, table.num_rows)]
         names = list(dict.fromkeys([*first, *used]))
-        rows = np.arange(done, done + table.num_rows)
+        rows = np.arange(done - lines, done - lines + table.num_rows)
         yield Part(table.select(used), source.name, 1 if one_line_each else None, names, rows)
-        done += lines
 
 
 def _arrow_type(name: str, data: bytes) -> Any:
@@ -87,7 +91,7 @@ def _arrow_type(name: str, data: bytes) -> Any:
     return pa.list_(pa.float64()) if is_list else pa.float64()
 
 
-def _fast(data: bytes, types: dict[str, Any]) -> Any:
+def _fast(block: Any, data: bytes, types: dict[str, Any]) -> Any:
     """Read with pyarrow; None if it cannot."""
     import pyarrow as pa
     import pyarrow.json as pa_json
@@ -97,7 +101,7 @@ def _fast(data: bytes, types: dict[str, Any]) -> Any:
         return None
     try:
         table = pa_json.read_json(
-            pa.BufferReader(native_buffer([data])),
+            pa.BufferReader(block),
             read_options=pa_json.ReadOptions(block_size=BLOCK_BYTES),
             parse_options=pa_json.ParseOptions(
                 explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"

@@ -49,6 +49,7 @@ class _PartScores(Grouped):
 def scores_from_parts(parts: Sequence[Part], options: ReadOptions) -> Scores:
     """Make Scores of tables, which must agree on their polarity and layout."""
     read = [_read_part(part, options) for part in parts]
+    joined = joined_groups(read)
     for part in read[1:]:
         for what, mine, other in (
             ("what high scores mean", part.higher, read[0].higher),
@@ -57,7 +58,6 @@ def scores_from_parts(parts: Sequence[Part], options: ReadOptions) -> Scores:
         ):
             if mine != other:
                 raise DataError(f"{part.name} and {read[0].name} differ in {what}; read them apart")
-    joined = joined_groups(read)
     higher, window = read[0].higher, read[0].window
     try:
         return Scores.from_columns(

@@ -117,9 +117,10 @@ def joined_groups(read: Sequence[Grouped]) -> Grouped:
         problems.extend((f"utterance {utt!r} is in {seen[utt]} and in {part.name}" for utt in twice), len(twice))
         seen.update((utt, part.name) for utt in part.ids if utt not in seen)
     problems.raise_if_any("keep each utterance in one file")
+    shared = [name for name in first.columns if all(name in part.columns for part in read)]
     return Grouped(
         f"{first.name} and {len(read) - 1} more",
         list(seen),
         np.concatenate([part.counts for part in read]),
-        {name: np.concatenate([part.columns[name] for part in read]) for name in first.columns},
+        {name: np.concatenate([part.columns[name] for part in read]) for name in shared},
     )
