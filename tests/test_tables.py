@@ -421,7 +421,7 @@ def test_files_of_different_polarity_are_not_one_corpus() -> None:
     other = Scores.from_frames({"u2": [1.0]}, hop=0.02, higher="bonafide")
     files = [source(b"".join(PARQUET.write_scores(scores)), f"{scores.higher}.parquet") for scores in (one, other)]
     with pytest.raises(DataError, match="differ in what high scores mean"):
-        PARQUET.read_scores(files, ReadOptions())
+        PARQUET.scores.read(files, ReadOptions())
 
 
 def test_frames_and_ranges_are_not_one_corpus() -> None:
@@ -429,7 +429,7 @@ def test_frames_and_ranges_are_not_one_corpus() -> None:
     other = Scores.from_ranges({"u2": [(0.0, 1.0, 1.0)]}, higher="spoof")
     files = [source(b"".join(PARQUET.write_scores(scores))) for scores in (one, other)]
     with pytest.raises(DataError, match="differ in being frames or ranges"):
-        PARQUET.read_scores(files, ReadOptions())
+        PARQUET.scores.read(files, ReadOptions())
 
 
 @pytest.mark.parametrize("name", NAMES)

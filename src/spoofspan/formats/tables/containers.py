@@ -14,7 +14,7 @@ from typing import Any
 from spoofspan.base.errors import DataError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.format import Format, ReadOptions, T
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
@@ -41,51 +41,13 @@ class Container:
     @property
     def references(self) -> Format[References]:
         """References in this container, for the registry."""
-        return Format(
-            self.name,
-            f"{REFERENCES.grammar}, {self.about}",
-            self.read_references,
-            lambda head: self.recognises(head, REFERENCES),
-            self.write_references,
-            self.suffixes,
-            stream=self.stream_references,
-        )
+        return self._format(REFERENCES, REFERENCES.grammar, references_from_parts, self.write_references)
 
     @property
     def scores(self) -> Format[Scores]:
         """Scores in this container, for the registry."""
         grammar = SCORES.grammar if self.lists else SCORES.grammar.removesuffix(" or utterance, scores (a list)")
-        return Format(
-            self.name,
-            f"{grammar}, {self.about}",
-            self.read_scores,
-            lambda head: self.recognises(head, SCORES),
-            self.write_scores,
-            self.suffixes,
-            stream=self.stream_scores,
-        )
-
-    def read_references(self, sources: Sequence[Source], options: ReadOptions) -> References:
-        """Read files whole."""
-        parts = [self._snapped(self.whole(source, REFERENCES.columns)) for source in sources]
-        return references_from_parts(parts, options)
-
-    def stream_references(self, sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
-        """Read files some rows at a time."""
-        for source in sources:
-            yield from map(self._snapped, self.pieces(source, REFERENCES.columns))
-
-    def _snapped(self, part: Part) -> Part:
-        return replace(part, table=with_metadata(part.table, {"snap": TEXT_SNAP})) if self.text else part
-
-    def read_scores(self, sources: Sequence[Source], options: ReadOptions) -> Scores:
-        """Read files whole."""
-        return scores_from_parts([self.whole(source, _score_columns(options)) for source in sources], options)
-
-    def stream_scores(self, sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
-        """Read files some rows at a time."""
-        for source in sources:
-            yield from self.pieces(source, _score_columns(options))
+        return self._format(SCORES, grammar, scores_from_parts, self.write_scores)
 
     def write_references(self, references: References) -> Iterator[bytes]:
         """Write one row per range."""
@@ -95,9 +57,30 @@ class Container:
         """Write frames as one list per utterance (where there are lists), ranges as one row each."""
         return self.write(table_from_scores(scores, long=scores.hops is None or not self.lists, text=self.text))
 
+    def _format(
+        self,
+        schema: Schema,
+        grammar: str,
+        from_parts: Callable[[Sequence[Part], ReadOptions], T],
+        write: Callable[[T], Iterator[bytes]],
+    ) -> Format[T]:
+        def columns(options: ReadOptions) -> Sequence[str]:
+            return tuple(dict.fromkeys((*schema.columns, options.column or "utterance")))
 
-def _score_columns(options: ReadOptions) -> Sequence[str]:
-    return tuple(dict.fromkeys((*SCORES.columns, options.column or "score")))
+        def rounded(part: Part) -> Part:
+            return replace(part, table=with_metadata(part.table, {"snap": TEXT_SNAP})) if self.text else part
+
+        def read(sources: Sequence[Source], options: ReadOptions) -> T:
+            return from_parts([rounded(self.whole(source, columns(options))) for source in sources], options)
+
+        def stream(sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+            for source in sources:
+                yield from map(rounded, self.pieces(source, columns(options)))
+
+        def recognises(head: bytes) -> bool:
+            return self.recognises(head, schema)
+
+        return Format(self.name, f"{grammar}, {self.about}", read, recognises, write, self.suffixes, stream=stream)
 
 
 def joined(pieces: Iterable[Part]) -> Part:
@@ -142,28 +125,16 @@ def in_pieces(
     table: Any, rows: int, writer: Callable[[Any], Any], prepare: Callable[[Any], Any] = lambda piece: piece
 ) -> Iterator[bytes]:
     """Write an Arrow table, ``rows`` at a time; yield the bytes of each piece when it is done."""
-    sink = _Sink()
+    sink = io.BytesIO()
+
+    def written() -> bytes:
+        data = sink.getvalue()
+        sink.seek(0)
+        sink.truncate()
+        return data
+
     with writer(sink) as out:
         for first in range(0, table.num_rows, rows):
             out.write_table(prepare(table.slice(first, rows)))
-            yield sink.take()
-    yield sink.take()
-
-
-class _Sink(io.RawIOBase):
-    """Keeps what is written until it is taken."""
-
-    def __init__(self) -> None:
-        self._written = bytearray()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        view = memoryview(data).cast("B")
-        self._written += view
-        return len(view)
-
-    def take(self) -> bytes:
-        taken, self._written = bytes(self._written), bytearray()
-        return taken
+            yield written()
+    yield written()

@@ -240,16 +240,10 @@ def encoded_texts(column: Any, *, empty_is_missing: bool = False) -> Texts:
 
     # one dictionary for all chunks; each may come with all ids of the corpus
     encoded = one_array(column.unify_dictionaries())
-    known: dict[str | None, int] = {None: -1} | ({"": -1} if empty_is_missing else {})
-    values: list[str] = []
-    own = []
-    for value in encoded.dictionary.to_pylist():
-        code = known.get(value)
-        if code is None:
-            code = known[value] = len(values)
-            values.append(value)
-        own.append(code)
-    own.append(-1)  # index -1: null
+    found = encoded.dictionary.to_pylist()
+    values = [text for text in dict.fromkeys(found) if text is not None and (text or not empty_is_missing)]
+    codes = {text: code for code, text in enumerate(values)}
+    own = [codes.get(text, -1) for text in found] + [-1]  # index -1: null
     index = encoded.indices
     index = index.cast(pa.int64(), safe=False).fill_null(-1) if index.null_count else index
     return Texts(np.array(own, np.int32)[flat_array(index)], values)
