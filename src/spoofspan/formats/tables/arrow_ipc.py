@@ -29,26 +29,17 @@ def _recognises(head: bytes, schema: Schema) -> bool:
         return True
 
 
-def _reader(source: Source) -> Any:
+def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
     import pyarrow as pa
 
-    opened = random_access(source)
-    return pa.ipc.open_file(opened) if source.head.startswith(FILE) else pa.ipc.open_stream(opened)
-
-
-def _whole(source: Source, names: Sequence[str]) -> Part:
+    is_file, first = source.head.startswith(FILE), 0
     with damage_told(source.broken):
-        table = _reader(source).read_all()
-        return Part(table, source.name, all_columns=table.column_names)  # names that are no text fail here
-
-
-def _pieces(source: Source, names: Sequence[str]) -> Iterator[Part]:
-    import pyarrow as pa
-
-    first = 0
-    with damage_told(source.broken):
-        reader = _reader(source)
-        is_file = source.head.startswith(FILE)
+        opened = random_access(source)
+        reader = pa.ipc.open_file(opened) if is_file else pa.ipc.open_stream(opened)
+        found = reader.schema.names  # names that are no text fail here
+        if whole:
+            yield Part(reader.read_all(), source.name, all_columns=found)
+            return
         for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
             rows = max(1, BYTES_PER_PIECE * batch.num_rows // max(batch.nbytes, 1))
             for start in range(0, batch.num_rows, rows):
@@ -69,7 +60,6 @@ ARROW = Container(
     "in an Arrow IPC file or stream",
     (".arrow", ".feather", ".ipc", ".arrows"),
     _recognises,
-    _whole,
-    _pieces,
+    _parts,
     _write,
 )

@@ -18,24 +18,26 @@ from spoofspan.formats.format import Format, ReadOptions, T
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
-from spoofspan.formats.tables.schema import REFERENCES, SCORES, Schema, with_metadata
+from spoofspan.formats.tables.schema import REFERENCES, SCORES, Schema
 from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.tables.table_columns import Part
-from spoofspan.formats.text.rows import TEXT_SNAP
 
 
 @dataclass(frozen=True)
 class Container:
-    """One kind of file. ``whole`` and ``pieces`` read the columns of the given names, where the file has them."""
+    """One kind of file.
+
+    ``parts`` reads the columns of the given names, where the file has them: some rows at a time, for files larger than
+    memory, or as fast as it can where all will be held at once (True).
+    """
 
     name: str
     about: str  # completes "columns utterance, start, ..., "
     suffixes: tuple[str, ...]
     recognises: Callable[[bytes, Schema], bool]
-    whole: Callable[[Source, Sequence[str]], Part]
-    pieces: Callable[[Source, Sequence[str]], Iterator[Part]]
+    parts: Callable[[Source, Sequence[str], bool], Iterator[Part]]
     write: Callable[[Any], Iterator[bytes]]
-    text: bool = False  # without types and metadata: times are seconds, rounded to the millisecond by most
+    text: bool = False  # without types and metadata: times are seconds
     lists: bool = True  # a cell may hold all scores of an utterance
 
     @property
@@ -67,15 +69,12 @@ class Container:
         def columns(options: ReadOptions) -> Sequence[str]:
             return tuple(dict.fromkeys((*schema.columns, options.column or "utterance")))
 
-        def rounded(part: Part) -> Part:
-            return replace(part, table=with_metadata(part.table, {"snap": TEXT_SNAP})) if self.text else part
-
         def read(sources: Sequence[Source], options: ReadOptions) -> T:
-            return from_parts([rounded(self.whole(source, columns(options))) for source in sources], options)
+            return from_parts([joined(self.parts(source, columns(options), True)) for source in sources], options)
 
         def stream(sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
             for source in sources:
-                yield from map(rounded, self.pieces(source, columns(options)))
+                yield from self.parts(source, columns(options), False)
 
         def recognises(head: bytes) -> bool:
             return self.recognises(head, schema)
@@ -88,11 +87,11 @@ def joined(pieces: Iterable[Part]) -> Part:
     import pyarrow as pa
 
     parts = [replace(piece, rows=None) for piece in pieces]
-    names = list(parts[0].all_columns)
-    for part in parts[1:]:
-        names += [name for name in part.all_columns if name not in names]
-    table = pa.concat_tables([part.table for part in parts], promote_options="default")
+    if len(parts) == 1:
+        return parts[0]
+    names = list(dict.fromkeys(name for part in parts for name in part.all_columns))
     line = parts[0].first_line if len({part.first_line for part in parts}) == 1 else None
+    table = pa.concat_tables([part.table for part in parts], promote_options="default")
     return replace(parts[0], table=table, first_line=line, all_columns=names)
 
 

@@ -23,9 +23,10 @@ from spoofspan.formats.format import text_of
 from spoofspan.formats.line_blocks import BOM, MOST_BYTES_PER_LINE, line_blocks, native_buffer, refuse_empty
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import plain_texts
-from spoofspan.formats.tables.containers import Container, in_pieces, joined
-from spoofspan.formats.tables.schema import REFERENCES, TEXTS, Schema
+from spoofspan.formats.tables.containers import Container, in_pieces
+from spoofspan.formats.tables.schema import REFERENCES, TEXTS, Schema, with_metadata
 from spoofspan.formats.tables.table_columns import Part, missing_columns
+from spoofspan.formats.text.rows import TEXT_SNAP
 
 ROWS_PER_PIECE = 1 << 18
 BYTES_PER_PIECE = 1 << 23
@@ -53,15 +54,7 @@ def _recognises(delimiter: str, head: bytes, schema: Schema) -> bool:
     return {"utterance", "frame"} <= names or bool(names & schema.telling and names & {"utterance", "frame", "start"})
 
 
-def _whole(delimiter: str, source: Source, wanted: Sequence[str]) -> Part:
-    return joined(_read(delimiter, source, wanted, BYTES_AT_ONCE, threads=True))
-
-
-def _pieces(delimiter: str, source: Source, wanted: Sequence[str]) -> Iterator[Part]:
-    return _read(delimiter, source, wanted, BYTES_PER_PIECE, threads=False)
-
-
-def _read(delimiter: str, source: Source, wanted: Sequence[str], size: int, *, threads: bool) -> Iterator[Part]:
+def _parts(delimiter: str, source: Source, wanted: Sequence[str], whole: bool) -> Iterator[Part]:
     """Read blocks of rows; the slow search for what is wrong begins only when something is."""
     import pyarrow as pa
     import pyarrow.csv as pa_csv
@@ -77,20 +70,21 @@ def _read(delimiter: str, source: Source, wanted: Sequence[str], size: int, *, t
     )
     first, one_line_each = 0, True
     try:
-        for number, block in enumerate(_row_blocks(source, size)):
+        for number, block in enumerate(_row_blocks(source, BYTES_AT_ONCE if whole else BYTES_PER_PIECE)):
             if _count(block, "\0"):
                 raise DataError(f"{source.name}: not a text file (it has a NUL byte)")
             if not number:
                 _check_header(source, names, chosen, delimiter)
             table = pa_csv.read_csv(
                 pa.BufferReader(block),
-                read_options=pa_csv.ReadOptions(column_names=names if number else None, use_threads=threads),
+                read_options=pa_csv.ReadOptions(column_names=names if number else None, use_threads=whole),
                 parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=_count(block, '"') > 0),
                 convert_options=conversion,
             )
             lines = _count(block, "\n") + (block[-1:] != b"\n") - (not number)
             one_line_each &= table.num_rows == lines
             rows = np.arange(first, first + table.num_rows)
+            table = with_metadata(table, {"snap": TEXT_SNAP})
             yield Part(table, source.name, 2 if one_line_each else None, names, rows)
             first += table.num_rows
     except (pa.ArrowException, UnicodeDecodeError) as error:
@@ -200,8 +194,7 @@ def _container(name: str, delimiter: str, word: str) -> Container:
         f"separated by {word}, with a header; times in seconds",
         (f".{name}",),
         partial(_recognises, delimiter),
-        partial(_whole, delimiter),
-        partial(_pieces, delimiter),
+        partial(_parts, delimiter),
         partial(_write, delimiter),
         text=True,
         lists=False,

@@ -20,9 +20,10 @@ import numpy as np
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.formats.line_blocks import BOM, line_blocks, refuse_empty
 from spoofspan.formats.sources import Source
-from spoofspan.formats.tables.containers import Container, joined
-from spoofspan.formats.tables.schema import SCORES, TEXTS, Schema
+from spoofspan.formats.tables.containers import Container
+from spoofspan.formats.tables.schema import SCORES, TEXTS, Schema, with_metadata
 from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.text.rows import TEXT_SNAP
 
 BLOCK_BYTES = 1 << 24
 BYTES_PER_PIECE = 1 << 23
@@ -40,20 +41,12 @@ def _recognises(head: bytes, schema: Schema) -> bool:
     return START.match(text) is not None and schema.fits({key.decode() for key in KEY.findall(first)})
 
 
-def _whole(source: Source, wanted: Sequence[str]) -> Part:
-    return joined(_read(source, wanted, BYTES_AT_ONCE))
-
-
-def _pieces(source: Source, wanted: Sequence[str]) -> Iterator[Part]:
-    return _read(source, wanted, BYTES_PER_PIECE)
-
-
-def _read(source: Source, wanted: Sequence[str], size: int) -> Iterator[Part]:
+def _parts(source: Source, wanted: Sequence[str], whole: bool) -> Iterator[Part]:
     """Read blocks of lines; line by line only where the fast way fails."""
     refuse_empty(source)
     types: dict[str, Any] = {}
     done, gapless = 0, True
-    for block in line_blocks(source, size):
+    for block in line_blocks(source, BYTES_AT_ONCE if whole else BYTES_PER_PIECE):
         data = block.to_pybytes()
         if data.startswith(BOM):
             block, data = block.slice(len(BOM)), data.removeprefix(BOM)
@@ -75,7 +68,8 @@ def _read(source: Source, wanted: Sequence[str], size: int) -> Iterator[Part]:
         used = [name for name in types if name in first or table.column(name).null_count < max(1, table.num_rows)]
         names = list(dict.fromkeys([*first, *used]))
         rows = np.arange(done - lines, done - lines + table.num_rows)
-        yield Part(table.select(used), source.name, 1 if one_line_each else None, names, rows)
+        table = with_metadata(table.select(used), {"snap": TEXT_SNAP})
+        yield Part(table, source.name, 1 if one_line_each else None, names, rows)
 
 
 def _arrow_type(name: str, data: bytes) -> Any:
@@ -192,8 +186,7 @@ JSONL = Container(
     "one JSON object a line; times in seconds",
     (".jsonl", ".ndjson"),
     _recognises,
-    _whole,
-    _pieces,
+    _parts,
     _write,
     text=True,
 )

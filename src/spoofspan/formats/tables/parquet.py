@@ -13,7 +13,7 @@ import numpy as np
 from spoofspan.base.errors import DataError
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import plain_texts
-from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, random_access
+from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, joined, random_access
 from spoofspan.formats.tables.schema import REFERENCES, SCORES
 from spoofspan.formats.tables.table_columns import Part
 
@@ -21,25 +21,19 @@ VALUES_PER_GROUP = 1 << 20
 VALUES_PER_BATCH = 1 << 18
 
 
-def _whole(source: Source, names: Sequence[str]) -> Part:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with damage_told(source.broken), random_access(source) as opened:
-        schema = pq.read_schema(opened)
-        texts = [one.name for one in schema if one.name == "utterance" and pa.types.is_string(one.type)]
-        file = pq.ParquetFile(opened, read_dictionary=texts, page_checksum_verification=True)
-        return Part(file.read([name for name in schema.names if name in names]), source.name, all_columns=schema.names)
-
-
-def _pieces(source: Source, names: Sequence[str]) -> Iterator[Part]:
+def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     first = 0
-    with damage_told(source.broken), random_access(source, mapped=False) as opened:
-        file = pq.ParquetFile(opened, pre_buffer=False, page_checksum_verification=True)
-        chosen = [name for name in file.schema_arrow.names if name in names]
+    with damage_told(source.broken), random_access(source, mapped=whole) as opened:
+        schema = pq.read_schema(opened)
+        chosen = [name for name in schema.names if name in names]
+        texts = [one.name for one in schema if one.name == "utterance" and pa.types.is_string(one.type)]
+        file = pq.ParquetFile(opened, read_dictionary=texts if whole else [], page_checksum_verification=True)
+        if whole:
+            yield Part(file.read(chosen), source.name, all_columns=schema.names)
+            return
         for batch in file.iter_batches(_rows_per_batch(file.metadata), columns=chosen, use_threads=False):
             yield _part(file, source.name, pa.Table.from_batches([batch]), first)
             first += batch.num_rows
@@ -109,7 +103,7 @@ def _rows_per_batch(metadata: Any) -> int:
 
 def kind_of(source: Source) -> str | None:
     """Tell from the column names, which stand at a Parquet file's end: "references", "scores", or None (unclear)."""
-    names = _whole(source, ()).column_names
+    names = joined(_parts(source, (), True)).column_names
     references, scores = not REFERENCES.telling.isdisjoint(names), not SCORES.telling.isdisjoint(names)
     return None if references == scores else "references" if references else "scores"
 
@@ -134,8 +128,7 @@ PARQUET = Container(
     "in a Parquet file",
     (".parquet", ".pq"),
     lambda head, schema: head.startswith(b"PAR1"),
-    _whole,
-    _pieces,
+    _parts,
     _write,
 )
 write_references, write_scores = PARQUET.write_references, PARQUET.write_scores

@@ -20,28 +20,23 @@ from spoofspan.formats.tables.table_groups import Groups
 def frame_times(columns: PartColumns, groups: Groups, options: ReadOptions) -> tuple[dict[str, Float64], float | None]:
     """Hop and start (of frame 0) of each utterance, and the window of all, in seconds."""
     name, metadata = columns.part.name, columns.part.metadata()
-    count = len(groups.ids)
-    hops = _one_per_utterance(columns, groups, "hop")
-    stated = _number(name, metadata, "hop")
+    hops, stated = _one_per_utterance(columns, groups, "hop"), _number(name, metadata, "hop")
     if hops is not None and stated is not None and (hops != stated).any():
         raise DataError(f"{name}: its column and its metadata give different hops; write the file again")
-    if hops is None and stated is not None:
-        hops = np.full(count, stated)
     if hops is None:
-        if options.hop is None:
+        known = options.hop if stated is None else stated
+        if known is None:
             raise UsageError(f"{name}: nothing says how far its frames are apart; give hop= (--hop) in seconds")
-        hops = np.full(count, float(options.hop))
-    elif options.hop is not None and bool((np.abs(hops - options.hop) * SECOND > 0.5).any()):
+        hops = np.full(len(groups.ids), float(known))
+    if options.hop is not None and bool((np.abs(hops - options.hop) * SECOND > 0.5).any()):
         raise UsageError(f"{name}: it says that its hop is {hops.max():g} s, hop={options.hop:g} contradicts it")
     origins = _one_per_utterance(columns, groups, "origin")
     if origins is None:
-        origins = np.full(count, _number(name, metadata, "start") or 0.0)
-    window = _number(name, metadata, "window")
+        origins = np.full(len(groups.ids), _number(name, metadata, "start") or 0.0)
     windows = _one_per_utterance(columns, groups, "window")
-    if windows is not None:
-        if np.unique(windows).size > 1:
-            raise DataError(f"{name}: it has several windows; all scores of a system have one")
-        window = float(windows[0])
+    if windows is not None and np.unique(windows).size > 1:
+        raise DataError(f"{name}: it has several windows; all scores of a system have one")
+    window = _number(name, metadata, "window") if windows is None else float(windows[0])
     return {"hop": hops, "start": origins}, window
 
 

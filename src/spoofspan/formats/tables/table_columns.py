@@ -21,6 +21,8 @@ from spoofspan.base.times import SECOND, Int64
 from spoofspan.formats.tables.schema import METADATA_KEY, METADATA_VERSION
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
 
+TEXT_TYPES = ("string", "large_string", "string_view")
+
 
 @dataclass(frozen=True)
 class Part:
@@ -155,30 +157,32 @@ class PartColumns:
         kind = column.type.value_type if dictionary else column.type
         if pa.types.is_null(kind):
             return Texts(np.full(len(column), -1, np.int32), [])
-        if not _is_text(kind):
+        if str(kind) not in TEXT_TYPES:
             raise DataError(f"{self.part.name}: column {name!r} is of type {column.type}; {meaning}: make it text")
-        if not dictionary and not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            column = column.cast(pa.large_string())
-        return encoded_texts(column if dictionary else column.dictionary_encode(), empty_is_missing=empty_is_missing)
+        if not dictionary:
+            plain = column.cast(pa.large_string()) if str(kind) == "string_view" else column
+            column = plain.dictionary_encode()
+        return encoded_texts(column, empty_is_missing=empty_is_missing)
 
     def times(self, name: str) -> Times:
         """Take a column of times: integers are ns, floats are seconds."""
         import pyarrow as pa
 
         column = self.part.table.column(name)
-        missing = missing_rows(column)
-        kind = column.type
-        if pa.types.is_integer(kind):
-            return Times(flat(self._whole(column)), missing, True)
-        if pa.types.is_null(kind):
-            return Times(np.zeros(len(column), np.int64), missing, False)
-        if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        kind, missing = column.type, missing_rows(column)
+        integers, floats = pa.types.is_integer(kind), pa.types.is_floating(kind)
+        if not (integers or floats or pa.types.is_decimal(kind) or pa.types.is_null(kind)):
             raise DataError(
                 f"{self.part.name}: column {name!r} is of type {kind}; times are floats (seconds) or integers "
                 "(nanoseconds): convert the column"
             )
-        if pa.types.is_decimal(kind):
-            column = column.cast(pa.float64())
+        if not floats:
+            try:
+                column = column.cast(pa.int64() if integers else pa.float64())
+            except pa.ArrowInvalid as error:
+                raise DataError(f"{self.part.name}: a time does not fit ({error}); correct the data") from None
+        if integers:
+            return Times(flat(column if missing is None else column.fill_null(0)), missing, True)
         seconds = flat(column).astype(np.float64, copy=False)
         if missing is not None:
             seconds = np.where(missing, 0.0, seconds)
@@ -188,15 +192,6 @@ class PartColumns:
             self.note(np.flatnonzero(bad), lambda row: f"{name} {_doubtful(float(seconds[row]))}")
             seconds = np.where(bad, 0.0, seconds)
         return Times(np.rint(seconds * SECOND).astype(np.int64), missing, False)
-
-    def _whole(self, column: Any) -> Any:
-        import pyarrow as pa
-
-        try:
-            whole = column.cast(pa.int64())
-        except pa.ArrowInvalid as error:
-            raise DataError(f"{self.part.name}: a time does not fit ({error}); correct the data") from None
-        return whole.fill_null(0) if whole.null_count else whole
 
     def refuse_tiny_integers(self, ends: Times, name: str) -> None:
         """Integers are ns; where the longest is below a millisecond they are something else."""
@@ -266,13 +261,6 @@ def one_array(column: Any) -> Any:
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    is_view = getattr(pa.types, "is_string_view", lambda kind: False)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
 
 
 def _doubtful(seconds: float) -> str:
