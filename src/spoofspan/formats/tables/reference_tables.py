@@ -15,15 +15,7 @@ from spoofspan.data.references import NONSPEECH, References
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.schema import REFERENCES, SCORES
 from spoofspan.formats.tables.table_columns import Part, PartColumns, Texts
-from spoofspan.formats.tables.table_groups import (
-    Grouped,
-    Groups,
-    bare_rows,
-    check_times,
-    group,
-    joined_groups,
-    without,
-)
+from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
 from spoofspan.formats.text.rows import label_and_kind
 
 UNKNOWN_LABEL = "unknown label {!r} (bonafide, spoof, nonspeech, or an attack such as A07)"
@@ -59,8 +51,8 @@ def _read_part(part: Part) -> Grouped:
     columns.require(("start", "end", "label"), hint)
     starts, ends = columns.times("start"), columns.times("end")
     words = columns.texts("label", f"labels are words ({WORDS_NOT_NUMBERS})", empty_is_missing=True)
-    bare = bare_rows(columns, {"start": starts.missing, "end": ends.missing, "label": words.missing})
-    check_times(columns, starts.ns, ends.ns)
+    bare = columns.bare_rows({"start": starts.missing, "end": ends.missing, "label": words.missing})
+    columns.check_ranges(starts, ends)
     labels, kinds = _labels_and_kinds(columns, words)
     columns.refuse_tiny_integers(ends, "end")
     groups = group(columns.utterances)

@@ -13,7 +13,7 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import SECOND, Float64
 from spoofspan.data.scores import Higher
 from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.tables.table_columns import PartColumns, flat, missing_rows
+from spoofspan.formats.tables.table_columns import PartColumns, flat
 from spoofspan.formats.tables.table_groups import Groups
 
 
@@ -55,8 +55,7 @@ def _one_per_utterance(columns: PartColumns, groups: Groups, name: str) -> Float
     """A column that repeats one time (s) in every row of an utterance."""
     if name not in columns.names:
         return None
-    column = columns.part.table.column(name)
-    missing = missing_rows(column)
+    missing = columns.missing(name)
     if missing is not None:
         if missing.all():
             return None
@@ -64,7 +63,7 @@ def _one_per_utterance(columns: PartColumns, groups: Groups, name: str) -> Float
         columns.stop_if_any(f"give the {name} in every row or in none")
     times = columns.times(name)
     columns.stop_if_any()
-    seconds = times.ns / SECOND if times.were_integers else _exact_seconds(flat(column))
+    seconds = times.ns / SECOND if times.were_integers else _exact_seconds(flat(columns.column(name)))
     if name != "origin":
         columns.note(np.flatnonzero(seconds <= 0), lambda row: f"{name} must be positive, not {seconds[row]:g}")
         columns.stop_if_any()

@@ -17,24 +17,8 @@ from spoofspan.data.scores import Higher, Scores, Values
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.schema import REFERENCES, SCORES
 from spoofspan.formats.tables.score_facts import frame_times, polarity
-from spoofspan.formats.tables.table_columns import (
-    Part,
-    PartColumns,
-    flat,
-    flat_array,
-    missing_columns,
-    missing_rows,
-    one_array,
-)
-from spoofspan.formats.tables.table_groups import (
-    Grouped,
-    Groups,
-    bare_rows,
-    check_times,
-    group,
-    joined_groups,
-    without,
-)
+from spoofspan.formats.tables.table_columns import Part, PartColumns, flat, flat_array, missing_columns, one_array
+from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
 
 # which rows positions among the scores belong to, and what the scores there are called
 Places = Callable[[Int64], tuple[Int64, Iterable[str]]]
@@ -106,7 +90,7 @@ def _read_wide(columns: PartColumns, column: str, options: ReadOptions) -> _Part
     rows = np.arange(columns.part.table.num_rows)
     columns.note(np.setdiff1d(rows, groups.first(rows)), lambda row: "the utterance occurs more than once")
     columns.stop_if_any("keep one row of each")
-    lists = one_array(columns.part.table.column(column))
+    lists = one_array(columns.column(column))
     if lists.null_count:
         columns.note(np.flatnonzero(flat_array(lists.is_null())), lambda row: f"{column} is missing (null)")
         columns.stop_if_any("give a list of scores, empty if there are none")
@@ -149,7 +133,7 @@ def _numbers(columns: PartColumns, column: str, array: Any, places: Places, allo
 
 
 def _long_values(columns: PartColumns, column: str, bare: Flags | None) -> Values:
-    array = one_array(columns.part.table.column(column))
+    array = one_array(columns.column(column))
     return _numbers(columns, column, array, lambda rows: (rows, repeat(column)), bare)
 
 
@@ -158,9 +142,8 @@ def _read_ranges(columns: PartColumns, column: str, options: ReadOptions) -> _Pa
     if options.hop is not None:
         raise UsageError(f"{columns.part.name}: its scores have starts and ends, so hop= says nothing; leave it out")
     starts, ends = columns.times("start"), columns.times("end")
-    missing = missing_rows(columns.part.table.column(column))
-    bare = bare_rows(columns, {"start": starts.missing, "end": ends.missing, column: missing})
-    check_times(columns, starts.ns, ends.ns)
+    bare = columns.bare_rows({"start": starts.missing, "end": ends.missing, column: columns.missing(column)})
+    columns.check_ranges(starts, ends)
     columns.refuse_tiny_integers(ends, "end")
     columns.stop_if_any()
     by_row = {"values": _long_values(columns, column, bare), "starts": starts.ns, "ends": ends.ns}
@@ -173,13 +156,12 @@ def _read_long_frames(columns: PartColumns, column: str, options: ReadOptions) -
     """One row per frame; each utterance has the frames 0, 1, 2, ..., each once."""
     import pyarrow as pa
 
-    raw = columns.part.table.column("frame")
+    raw = columns.column("frame")
     if pa.types.is_null(raw.type):
         raw = raw.cast(pa.int64())
     if not pa.types.is_integer(raw.type):
         raise DataError(f"{columns.part.name}: column 'frame' is of type {raw.type}; frames are integers from 0 on")
-    missing = missing_rows(columns.part.table.column(column))
-    bare = bare_rows(columns, {"frame": missing_rows(raw), column: missing})
+    bare = columns.bare_rows({"frame": columns.missing("frame"), column: columns.missing(column)})
     columns.stop_if_any()
     frames = flat(raw.fill_null(0) if raw.null_count else raw)
     values = _long_values(columns, column, bare)

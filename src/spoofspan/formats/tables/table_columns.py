@@ -10,6 +10,7 @@ import difflib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, Problems
-from spoofspan.base.times import SECOND, Int64
+from spoofspan.base.times import SECOND, Int64, seconds_text
 from spoofspan.formats.tables.schema import METADATA_KEY, METADATA_VERSION
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
 
@@ -144,6 +145,15 @@ class PartColumns:
         pairs = zip(rows, texts, strict=False)  # texts may be one without end
         self.problems.extend((f"{self.say(int(row))}: {text}" for row, text in pairs), rows.size)
 
+    def column(self, name: str) -> Any:
+        """The column of this name, in chunks."""
+        return self.part.table.column(name)
+
+    def missing(self, name: str) -> Flags | None:
+        """Which rows of a column are null; None where none is."""
+        column = self.column(name)
+        return flat(column.is_null()) if column.null_count else None
+
     def stop_if_any(self, remedy: str = "correct the data") -> None:
         """Raise if there are problems so far."""
         self.problems.raise_if_any(remedy)
@@ -152,7 +162,7 @@ class PartColumns:
         """Take a column of text, plain or as a dictionary."""
         import pyarrow as pa
 
-        column = self.part.table.column(name)
+        column = self.column(name)
         dictionary = pa.types.is_dictionary(column.type)
         kind = column.type.value_type if dictionary else column.type
         if pa.types.is_null(kind):
@@ -168,8 +178,8 @@ class PartColumns:
         """Take a column of times: integers are ns, floats are seconds."""
         import pyarrow as pa
 
-        column = self.part.table.column(name)
-        kind, missing = column.type, missing_rows(column)
+        column = self.column(name)
+        kind, missing = column.type, self.missing(name)
         integers, floats = pa.types.is_integer(kind), pa.types.is_floating(kind)
         if not (integers or floats or pa.types.is_decimal(kind) or pa.types.is_null(kind)):
             raise DataError(
@@ -192,6 +202,29 @@ class PartColumns:
             self.note(np.flatnonzero(bad), lambda row: f"{name} {_doubtful(float(seconds[row]))}")
             seconds = np.where(bad, 0.0, seconds)
         return Times(np.rint(seconds * SECOND).astype(np.int64), missing, False)
+
+    def bare_rows(self, parts: dict[str, Flags | None]) -> Flags | None:
+        """Which rows have none of these values; a row with only some of them is a problem."""
+        if all(missing is None for missing in parts.values()):
+            return None
+        none = np.zeros(self.part.table.num_rows, np.bool_)
+        masks = {name: none if missing is None else missing for name, missing in parts.items()}
+        bare: Flags = np.logical_and.reduce(list(masks.values()))
+        for name, mask in masks.items():
+            self.note_texts(np.flatnonzero(mask & ~bare), repeat(f"{name} is missing (null or NaN)"))
+        return bare
+
+    def check_ranges(self, starts: Times, ends: Times) -> None:
+        """Note ranges that no rule could make sense of."""
+
+        def text(times: Times, row: int) -> str:
+            return seconds_text(int(times.ns[row]))
+
+        self.note(np.flatnonzero(starts.ns < 0), lambda row: f"the range starts before 0 ({text(starts, row)})")
+        self.note(
+            np.flatnonzero(ends.ns < starts.ns),
+            lambda row: f"the range ends before it starts ({text(starts, row)} > {text(ends, row)})",
+        )
 
     def refuse_tiny_integers(self, ends: Times, name: str) -> None:
         """Integers are ns; where the longest is below a millisecond they are something else."""
@@ -217,11 +250,6 @@ def missing_columns(missing: Sequence[str], found: Sequence[str]) -> str:
         if close:
             text += f"; rename {close[0]!r} to {name!r}"
     return text
-
-
-def missing_rows(column: Any) -> Flags | None:
-    """Which rows are null; None where none is."""
-    return flat(column.is_null()) if column.null_count else None
 
 
 def flat(column: Any) -> npt.NDArray[Any]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import Flags, offsets_of
 from spoofspan.base.errors import Problems
-from spoofspan.base.times import Int64, seconds_text
+from spoofspan.base.times import Int64
 from spoofspan.formats.tables.table_columns import PartColumns, Texts
 
 
@@ -78,31 +78,6 @@ def without(columns: PartColumns, groups: Groups, bare: Flags | None, item: str)
     columns.stop_if_any(f"fill in or drop the rows without a {item}")
     kept_before = np.concatenate(([0], np.cumsum(~sorted_bare)))
     return Groups(groups.ids, kept_before[groups.offsets], groups.rows(np.flatnonzero(~sorted_bare)))
-
-
-def bare_rows(columns: PartColumns, parts: dict[str, Flags | None]) -> Flags | None:
-    """Which rows have none of these values; a row with only some of them is a problem."""
-    if all(missing is None for missing in parts.values()):
-        return None
-    rows = columns.part.table.num_rows
-    masks = [np.zeros(rows, np.bool_) if missing is None else missing for missing in parts.values()]
-    bare = np.logical_and.reduce(masks)
-    for name, mask in zip(parts, masks, strict=True):
-        columns.note(np.flatnonzero(mask & ~bare), lambda row, name=name: f"{name} is missing (null or NaN)")  # type: ignore[misc]
-    return cast(Flags, bare)
-
-
-def check_times(columns: PartColumns, starts: Int64, ends: Int64) -> None:
-    """Note ranges that no rule could make sense of."""
-
-    def text(times: Int64, row: int) -> str:
-        return seconds_text(int(times[row]))
-
-    columns.note(np.flatnonzero(starts < 0), lambda row: f"the range starts before 0 ({text(starts, row)})")
-    columns.note(
-        np.flatnonzero(ends < starts),
-        lambda row: f"the range ends before it starts ({text(starts, row)} > {text(ends, row)})",
-    )
 
 
 def joined_groups(read: Sequence[Grouped]) -> Grouped:
