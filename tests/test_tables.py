@@ -255,6 +255,47 @@ def test_big_tables_are_written_in_pieces(monkeypatch: pytest.MonkeyPatch) -> No
         same_scores(form.read([source(b"".join(pieces))], ReadOptions()), original)
 
 
+@pytest.mark.parametrize("size", [7, 64, 300])
+@pytest.mark.parametrize("name", ["csv", "tsv", "jsonl"])
+def test_text_is_the_same_in_blocks_of_any_size(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (csv_files, jsonl):
+        monkeypatch.setattr(module, "BYTES_AT_ONCE", size)
+        monkeypatch.setattr(module, "BYTES_PER_PIECE", size)
+    for original in REFERENCES.values():
+        data = written(REFERENCE_FORMATS[name], original)
+        same_references(REFERENCE_FORMATS[name].read([source(data)], ReadOptions()), original)
+    for original in SCORES.values():
+        data = written(SCORE_FORMATS[name], original)
+        same_scores(SCORE_FORMATS[name].read([source(data)], ReadOptions()), original)
+        stream = SCORE_FORMATS[name].stream
+        assert stream is not None
+        pieces = [part.table for part in stream([source(data)], ReadOptions())]
+        assert sum(piece.num_rows for piece in pieces) == data.count(b"\n") - (name != "jsonl") - data.count(b"line\nb")
+
+
+def test_a_quote_that_stays_open_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_files, "BYTES_AT_ONCE", 40)
+    text = "utterance,start,end,label\n" + "".join(f"u{i},0,1,spoof\n" for i in range(9))
+    with pytest.raises(DataError, match=r"ref\.csv"):
+        read_csv(text.replace("u3", '"u3'))
+    same_references(read_csv(text.replace("u3", "u'3")), read_csv(text.replace("u3", "u'3").replace("\n", "\r\n")))
+
+
+def test_a_place_is_a_line_where_rows_are_lines_and_a_row_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = "u9,2,1,spoof\n"
+    for size in (20, 1 << 20):
+        monkeypatch.setattr(csv_files, "BYTES_AT_ONCE", size)
+        for rows, place in (
+            ("u1,0,1,spoof\n" + bad, "ref.csv:3"),
+            ('"u1",0,1,spoof\n' + bad, "ref.csv:3"),
+            ("u1,0,1,spoof\n\n" + bad, "ref.csv, row 2"),
+            ('"u\n1",0,1,spoof\n' + bad, "ref.csv, row 2"),
+        ):
+            with pytest.raises(DataError) as caught:
+                read_csv(REF + rows)
+            assert str(caught.value).startswith(f"{place}, utterance 'u9'")
+
+
 # ---------------------------------------------------------------- files as others write them
 
 
