@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of, utterance_of_rows
 from spoofspan.base.errors import DataError, Problems
-from spoofspan.base.times import Int64, duration_ns, seconds_text
+from spoofspan.base.times import Float64, Int64, duration_ns, seconds_text
 from spoofspan.data.references import NONSPEECH, References
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.schema import REFERENCES, SCORES
@@ -25,7 +25,7 @@ WORDS_NOT_NUMBERS = "0 and 1 mean opposite things in different files; write bona
 def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> References:
     """Make References of tables."""
     read = joined_groups([_read_part(part) for part in parts])
-    snap = max(map(_stated_snap, parts)) if options.snap is None else options.snap
+    snap = float(read.columns["snap"].max()) if options.snap is None else options.snap
     durations = _durations(read.ids, read.columns["durations"], options, duration_ns(snap, "snap"))
     ids = read.ids if durations is None else list(durations)
     counts = np.append(read.counts, np.zeros(len(ids) - len(read.ids), np.int64))
@@ -61,14 +61,15 @@ def _read_part(part: Part) -> Grouped:
     groups = without(columns, groups, bare, "range")
     by_row: dict[str, Any] = {"starts": starts.ns, "ends": ends.ns, "labels": labels, "kinds": kinds}
     by_row = {name: groups.sort(column) for name, column in by_row.items()}
-    return Grouped(part.name, groups.ids, groups.counts, {**by_row, "durations": durations})
+    return Grouped(part.name, groups.ids, groups.counts, {**by_row, "durations": durations, "snap": _stated_snap(part)})
 
 
-def _stated_snap(part: Part) -> float:
+def _stated_snap(part: Part) -> Float64:
+    """The one snap (s) of a part, 0 if it states none."""
     snap = part.metadata().get("snap")
     if snap is not None and not (isinstance(snap, (int, float)) and 0 <= snap < 1):
         raise DataError(f"{part.name}: its metadata give a snap of {snap!r}; write the file again")
-    return snap or 0.0
+    return np.array([snap or 0.0])
 
 
 def _labels_and_kinds(columns: PartColumns, words: Texts) -> tuple[npt.NDArray[np.int8], npt.NDArray[Any]]:

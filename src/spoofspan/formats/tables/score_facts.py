@@ -85,25 +85,24 @@ def _exact_seconds(values: Any) -> Float64:
 def polarity(columns: PartColumns, options: ReadOptions) -> Higher:
     """What high scores mean, as the table or the caller says it."""
     name = columns.part.name
-    said = {columns.part.metadata().get("higher")}
+    said: list[Any] = [columns.part.metadata().get("higher")]
     if "higher" in columns.names:
         texts = columns.texts("higher", "it says 'bonafide' or 'spoof'", empty_is_missing=True)
         if texts.values and texts.missing is not None:
             columns.note(np.flatnonzero(texts.missing), lambda row: "higher is missing")
             columns.stop_if_any("say in every row what high scores mean, or in none")
-        said |= set(texts.values)
-    said.discard(None)
+        said += texts.values
+    said = [word for word in said if word is not None]
     for word in said:
         if word not in ("bonafide", "spoof"):
             raise DataError(f"{name}: it says that high scores mean {word!r}; that must be 'bonafide' or 'spoof'")
-    if len(said) > 1:
+    if len(set(said)) > 1:
         raise DataError(f"{name}: it says both that high scores mean bona fide and that they mean spoof")
-    if options.higher is not None and said - {options.higher}:
+    if options.higher is not None and options.higher not in (said or [options.higher]):
         raise UsageError(
-            f"{name}: it says that high scores mean {said.pop()}, higher={options.higher!r} contradicts it; leave "
+            f"{name}: it says that high scores mean {said[0]}, higher={options.higher!r} contradicts it; leave "
             "higher= out, or correct the file"
         )
-    stated = options.higher or (said.pop() if said else None)
-    if stated is None:
+    if options.higher is None and not said:
         raise UsageError(f"{name}: nothing says what high scores mean; give higher='bonafide' or 'spoof' (--higher)")
-    return cast(Higher, stated)
+    return cast(Higher, options.higher or said[0])
