@@ -27,12 +27,13 @@ def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
 
     first = 0
     with damage_told(source.broken), random_access(source, mapped=whole) as opened:
-        schema = pq.read_schema(opened)
+        file = pq.ParquetFile(opened, page_checksum_verification=True)
+        schema = file.schema_arrow
         chosen = [name for name in schema.names if name in names]
-        texts = [one.name for one in schema if one.name == "utterance" and pa.types.is_string(one.type)]
-        file = pq.ParquetFile(opened, read_dictionary=texts if whole else [], page_checksum_verification=True)
         if whole:
-            yield Part(file.read(chosen), source.name, all_columns=schema.names)
+            texts = [one.name for one in schema if one.name == "utterance" and pa.types.is_string(one.type)]
+            how = {"metadata": file.metadata, "read_dictionary": texts, "page_checksum_verification": True}
+            yield Part(pq.ParquetFile(opened, **how).read(chosen), source.name, all_columns=schema.names)
             return
         for batch in file.iter_batches(_rows_per_batch(file.metadata), columns=chosen, use_threads=False):
             yield _part(file, source.name, pa.Table.from_batches([batch]), first)

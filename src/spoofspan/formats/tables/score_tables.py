@@ -88,8 +88,9 @@ def _read_wide(columns: PartColumns, column: str, options: ReadOptions) -> _Part
 
     groups = group(columns.utterances)
     rows = np.arange(columns.part.table.num_rows)
-    columns.note(np.setdiff1d(rows, groups.first(rows)), lambda row: "the utterance occurs more than once")
-    columns.stop_if_any("keep one row of each")
+    if len(groups.ids) < rows.size:
+        columns.note(np.setdiff1d(rows, groups.first(rows)), lambda row: "the utterance occurs more than once")
+        columns.stop_if_any("keep one row of each")
     lists = one_array(columns.column(column))
     if lists.null_count:
         columns.note(np.flatnonzero(flat_array(lists.is_null())), lambda row: f"{column} is missing (null)")
