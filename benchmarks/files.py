@@ -186,8 +186,8 @@ def write_parquet(folder: Path, corpora: Iterable[Corpus], long: bool = False) -
     import pyarrow.parquet as pq
 
     import spoofspan as ss
+    from spoofspan.formats.tables.arrow_tables import plain_texts
     from spoofspan.formats.tables.dataframes import to_arrow
-    from spoofspan.formats.tables.tables import plain_texts
 
     pair = Pair(folder / "references.parquet", folder / "scores.parquet")
     with ExitStack() as stack:

@@ -38,7 +38,7 @@ from test_exactness import build  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
 from spoofspan.formats.tables import parquet  # noqa: E402
-from spoofspan.formats.tables.tables import table_from_references, table_from_scores  # noqa: E402
+from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores  # noqa: E402
 
 PARTITIONINGS = ("one file", "several files", "shuffled rows")
 

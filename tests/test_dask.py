@@ -15,7 +15,7 @@ from test_exactness import build
 
 import spoofspan as ss
 from spoofspan.formats.tables import parquet
-from spoofspan.formats.tables.tables import table_from_references, table_from_scores
+from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed: pip install 'spoofspan[dask]'")
 dask = pytest.importorskip("dask")

@@ -15,7 +15,7 @@ import spoofspan as ss
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.cli import main
 from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
-from spoofspan.formats.tables.tables import table_from_scores
+from spoofspan.formats.tables.arrow_tables import table_from_scores
 from spoofspan.formats.text import frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.scale import memory
@@ -93,9 +93,9 @@ def references_as(kind, references, folder):
         write(folder / "reco2dur", reco2dur_lines(references))
         return write(folder / "r.rttm", rttm.write(references)), {"durations": folder / "reco2dur"}
     if kind == "csv":
-        return write(folder / "r.csv", csv_files.write_references(references, ",")), {}
-    module = {"parquet": parquet, "arrow": arrow_ipc, "jsonl": jsonl}[kind]
-    return write(folder / f"r.{kind}", module.write_references(references)), {}
+        return write(folder / "r.csv", csv_files.CSV.write_references(references)), {}
+    container = {"parquet": parquet.PARQUET, "arrow": arrow_ipc.ARROW, "jsonl": jsonl.JSONL}[kind]
+    return write(folder / f"r.{kind}", container.write_references(references)), {}
 
 
 def scores_as(kind, scores, folder):
@@ -110,12 +110,12 @@ def scores_as(kind, scores, folder):
         pq.write_table(table if kind == "long" else table.take(rows), folder / "s.parquet", row_group_size=300)
         return folder / "s.parquet", {}
     if kind == "csv":
-        return write(folder / "s.csv", csv_files.write_scores(scores, ",")), {}
+        return write(folder / "s.csv", csv_files.CSV.write_scores(scores)), {}
     if kind == "npz":
         np.savez(folder / "s.npz", **dict(zip(scores.utterances, scores.values.reshape(-1, 50), strict=True)))
         return folder / "s.npz", {"hop": 0.02, "higher": "bonafide"}
-    module = {"wide": parquet, "arrow": arrow_ipc, "jsonl": jsonl}[kind]
-    return write(folder / f"s.{kind}", module.write_scores(scores)), {}
+    container = {"wide": parquet.PARQUET, "arrow": arrow_ipc.ARROW, "jsonl": jsonl.JSONL}[kind]
+    return write(folder / f"s.{kind}", container.write_scores(scores)), {}
 
 
 @pytest.mark.parametrize("score_kind", ["unit", "gz", "wide", "long", "shuffled", "arrow", "csv", "jsonl", "npz"])

@@ -20,20 +20,17 @@ import pytest
 from spoofspan import DataError, References, Scores, UsageError
 from spoofspan.evaluation.signature import references_hash, scores_hash
 from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.registry import CONTAINERS
 from spoofspan.formats.sources import Source, sources
-from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
-from spoofspan.formats.tables import dataframes as interchange
-from spoofspan.formats.tables.tables import (
-    references_from_table,
-    scores_from_table,
-    table_from_references,
-    table_from_scores,
-)
+from spoofspan.formats.tables import csv_files, jsonl, parquet
+from spoofspan.formats.tables.arrow_ipc import ARROW
+from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
+from spoofspan.formats.tables.dataframes import references_from, scores_from, to_arrow, to_pandas, to_polars
+from spoofspan.formats.tables.parquet import PARQUET
 from spoofspan.formats.writing import write_atomically
 
-MODULES = (parquet, arrow_ipc, csv_files, jsonl)
-REFERENCE_FORMATS: dict[str, Format[References]] = {f.name: f for m in MODULES for f in m.REFERENCE_FORMATS}
-SCORE_FORMATS: dict[str, Format[Scores]] = {f.name: f for m in MODULES for f in m.SCORE_FORMATS}
+REFERENCE_FORMATS: dict[str, Format[References]] = {one.name: one.references for one in CONTAINERS}
+SCORE_FORMATS: dict[str, Format[Scores]] = {one.name: one.scores for one in CONTAINERS}
 NAMES = ("parquet", "arrow", "csv", "tsv", "jsonl")
 TYPED = ("parquet", "arrow")
 STRANGE_IDS = (
@@ -168,10 +165,10 @@ def test_scores_come_back_from_every_format_with_hop_and_polarity(name: str, con
 @pytest.mark.parametrize("content", [name for name, scores in SCORES.items() if scores.hops is not None])
 def test_frames_are_the_same_long_and_wide(content: str, long: bool) -> None:
     table = table_from_scores(SCORES[content], long=long)
-    same_scores(scores_from_table(table), SCORES[content])
+    same_scores(scores_from(table), SCORES[content])
     with_columns = table_from_scores(SCORES[content], long=long, text=True)
     assert with_columns.schema.metadata is None
-    same_scores(scores_from_table(with_columns), SCORES[content])
+    same_scores(scores_from(with_columns), SCORES[content])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -258,6 +255,47 @@ def test_big_tables_are_written_in_pieces(monkeypatch: pytest.MonkeyPatch) -> No
         same_scores(form.read([source(b"".join(pieces))], ReadOptions()), original)
 
 
+@pytest.mark.parametrize("size", [7, 64, 300])
+@pytest.mark.parametrize("name", ["csv", "tsv", "jsonl"])
+def test_text_is_the_same_in_blocks_of_any_size(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (csv_files, jsonl):
+        monkeypatch.setattr(module, "BYTES_AT_ONCE", size)
+        monkeypatch.setattr(module, "BYTES_PER_PIECE", size)
+    for original in REFERENCES.values():
+        data = written(REFERENCE_FORMATS[name], original)
+        same_references(REFERENCE_FORMATS[name].read([source(data)], ReadOptions()), original)
+    for original in SCORES.values():
+        data = written(SCORE_FORMATS[name], original)
+        same_scores(SCORE_FORMATS[name].read([source(data)], ReadOptions()), original)
+        stream = SCORE_FORMATS[name].stream
+        assert stream is not None
+        pieces = [part.table for part in stream([source(data)], ReadOptions())]
+        assert sum(piece.num_rows for piece in pieces) == data.count(b"\n") - (name != "jsonl") - data.count(b"line\nb")
+
+
+def test_a_quote_that_stays_open_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_files, "BYTES_AT_ONCE", 40)
+    text = "utterance,start,end,label\n" + "".join(f"u{i},0,1,spoof\n" for i in range(9))
+    with pytest.raises(DataError, match=r"ref\.csv"):
+        read_csv(text.replace("u3", '"u3'))
+    same_references(read_csv(text.replace("u3", "u'3")), read_csv(text.replace("u3", "u'3").replace("\n", "\r\n")))
+
+
+def test_a_place_is_a_line_where_rows_are_lines_and_a_row_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = "u9,2,1,spoof\n"
+    for size in (20, 1 << 20):
+        monkeypatch.setattr(csv_files, "BYTES_AT_ONCE", size)
+        for rows, place in (
+            ("u1,0,1,spoof\n" + bad, "ref.csv:3"),
+            ('"u1",0,1,spoof\n' + bad, "ref.csv:3"),
+            ("u1,0,1,spoof\n\n" + bad, "ref.csv, row 2"),
+            ('"u\n1",0,1,spoof\n' + bad, "ref.csv, row 2"),
+        ):
+            with pytest.raises(DataError) as caught:
+                read_csv(REF + rows)
+            assert str(caught.value).startswith(f"{place}, utterance 'u9'")
+
+
 # ---------------------------------------------------------------- files as others write them
 
 
@@ -292,7 +330,7 @@ def test_csv_reads_whatever_the_line_ends_and_the_spelling(variant: Any) -> None
 def test_whole_numbers_in_text_are_seconds_and_in_typed_tables_nanoseconds() -> None:
     assert read_csv("utterance,start,end,label\nu1,0,2,spoof\n").ends.tolist() == [2 * 10**9]
     table = pa.table({"utterance": ["u1"], "start": [0], "end": [2 * 10**9], "label": ["spoof"]})
-    assert references_from_table(table).ends.tolist() == [2 * 10**9]
+    assert references_from(table).ends.tolist() == [2 * 10**9]
     line = b'{"utterance": "u1", "start": 0, "end": 2, "label": "spoof"}'
     assert REFERENCE_FORMATS["jsonl"].read([source(line)], ReadOptions()).ends.tolist() == [2 * 10**9]
 
@@ -320,20 +358,20 @@ def long_table(**columns: Any) -> Any:
 
 
 def test_frames_in_any_order_are_sorted() -> None:
-    read = scores_from_table(long_table(), ReadOptions(hop=0.02, higher="spoof"))
+    read = scores_from(long_table(), hop=0.02, higher="spoof")
     same_scores(read, Scores.from_frames({"u1": [0.1, 0.2], "u2": [0.3]}, hop=0.02, higher="spoof"))
 
 
 @pytest.mark.parametrize("hop", [pa.array([20_000_000] * 3), pa.array([0.02] * 3), pa.array([0.02] * 3, pa.float32())])
 def test_the_hop_may_be_a_column(hop: Any) -> None:
-    read = scores_from_table(long_table(hop=hop), ReadOptions(higher="spoof"))
+    read = scores_from(long_table(hop=hop), higher="spoof")
     assert read.hops is not None
     assert read.hops.tolist() == [0.02, 0.02]
 
 
 def test_column_names_the_scores() -> None:
     table = pa.table({"utterance": ["u1", "u1"], "frame": [0, 1], "p(spoof)": [0.5, 0.25], "score": ["x", "y"]})
-    read = scores_from_table(table, ReadOptions(hop=0.02, higher="spoof", column="p(spoof)"))
+    read = scores_from(table, hop=0.02, higher="spoof", column="p(spoof)")
     assert read.values.tolist() == [0.5, 0.25]
     line = b'{"utterance": "u1", "logits": [1, 2.5]}'
     options = ReadOptions(hop=0.02, higher="spoof", column="logits")
@@ -353,18 +391,14 @@ def test_column_names_the_scores() -> None:
     ],
 )
 def test_lists_of_any_kind_are_scores(scores: Any) -> None:
-    read = scores_from_table(
-        pa.table({"utterance": ["u1", "u2"], "scores": scores}), ReadOptions(hop=1, higher="spoof")
-    )
+    read = scores_from(pa.table({"utterance": ["u1", "u2"], "scores": scores}), hop=1, higher="spoof")
     assert read.values.tolist() == [1, 2, 3]
     assert read.offsets.tolist() == [0, 2, 3]
 
 
 def test_lists_of_one_size_are_scores() -> None:
     scores = pa.array([[1, 2], [3, 4]], pa.list_(pa.float32(), 2))
-    read = scores_from_table(
-        pa.table({"utterance": ["u1", "u2"], "scores": scores}), ReadOptions(hop=1, higher="spoof")
-    )
+    read = scores_from(pa.table({"utterance": ["u1", "u2"], "scores": scores}), hop=1, higher="spoof")
     assert read.offsets.tolist() == [0, 2, 4]
 
 
@@ -381,7 +415,7 @@ def test_lists_of_one_size_are_scores() -> None:
 )
 def test_ids_of_any_kind_of_text_are_the_same(ids: Any) -> None:
     table = pa.table({"utterance": ids, "frame": [1, 0, 0], "score": [0.2, 0.3, 0.1]})
-    read = scores_from_table(table, ReadOptions(hop=0.02, higher="spoof"))
+    read = scores_from(table, hop=0.02, higher="spoof")
     same_scores(read, Scores.from_frames({"u1": [0.1, 0.2], "u2": [0.3]}, hop=0.02, higher="spoof"))
 
 
@@ -389,15 +423,15 @@ def test_scores_in_one_piece_are_not_copied() -> None:
     values = np.arange(6, dtype=np.float32)
     lists = pa.ListArray.from_arrays(pa.array([0, 4, 6], pa.int32()), pa.array(values))
     wide = pa.table({"utterance": ["u1", "u2"], "scores": lists})
-    assert np.shares_memory(scores_from_table(wide, ReadOptions(hop=0.02, higher="spoof")).values, values)
+    assert np.shares_memory(scores_from(wide, hop=0.02, higher="spoof").values, values)
     long = pa.table({"utterance": ["u1"] * 6, "frame": np.arange(6), "score": values})
-    assert np.shares_memory(scores_from_table(long, ReadOptions(hop=0.02, higher="spoof")).values, values)
+    assert np.shares_memory(scores_from(long, hop=0.02, higher="spoof").values, values)
 
 
 def test_arrow_files_are_mapped_not_read(tmp_path: Path) -> None:
     path = tmp_path / "scores.arrow"
     original = Scores.from_frames({"u1": np.arange(100_000, dtype=np.float32)}, hop=0.02, higher="spoof")
-    write_atomically(path, arrow_ipc.write_scores(original))
+    write_atomically(path, ARROW.write_scores(original))
     before = pa.total_allocated_bytes()
     read = SCORE_FORMATS["arrow"].read(sources(path), ReadOptions())
     assert pa.total_allocated_bytes() - before < 100_000
@@ -426,17 +460,17 @@ def test_a_hop_that_contradicts_the_file_is_refused(name: str) -> None:
 def test_files_of_different_polarity_are_not_one_corpus() -> None:
     one = Scores.from_frames({"u1": [1.0]}, hop=0.02, higher="spoof")
     other = Scores.from_frames({"u2": [1.0]}, hop=0.02, higher="bonafide")
-    files = [source(b"".join(parquet.write_scores(scores)), f"{scores.higher}.parquet") for scores in (one, other)]
+    files = [source(b"".join(PARQUET.write_scores(scores)), f"{scores.higher}.parquet") for scores in (one, other)]
     with pytest.raises(DataError, match="differ in what high scores mean"):
-        parquet.read_scores(files, ReadOptions())
+        PARQUET.scores.read(files, ReadOptions())
 
 
 def test_frames_and_ranges_are_not_one_corpus() -> None:
     one = Scores.from_frames({"u1": [1.0]}, hop=0.02, higher="spoof")
     other = Scores.from_ranges({"u2": [(0.0, 1.0, 1.0)]}, higher="spoof")
-    files = [source(b"".join(parquet.write_scores(scores))) for scores in (one, other)]
+    files = [source(b"".join(PARQUET.write_scores(scores))) for scores in (one, other)]
     with pytest.raises(DataError, match="differ in being frames or ranges"):
-        parquet.read_scores(files, ReadOptions())
+        PARQUET.scores.read(files, ReadOptions())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -745,14 +779,14 @@ MALFORMED_SCORE_TABLES = {
 @pytest.mark.parametrize(("table", "part"), MALFORMED_REFERENCE_TABLES.values(), ids=MALFORMED_REFERENCE_TABLES)
 def test_malformed_tables_of_references_are_refused(table: Any, part: str) -> None:
     with pytest.raises(DataError) as caught:
-        references_from_table(table)
+        references_from(table)
     assert part in str(caught.value)
 
 
 @pytest.mark.parametrize(("table", "options", "part"), MALFORMED_SCORE_TABLES.values(), ids=MALFORMED_SCORE_TABLES)
 def test_malformed_tables_of_scores_are_refused(table: Any, options: dict[str, Any], part: str) -> None:
     with pytest.raises((DataError, UsageError)) as caught:
-        scores_from_table(table, ReadOptions(**options))
+        scores_from(table, **options)
     assert part in str(caught.value)
 
 
@@ -861,16 +895,16 @@ def test_a_pandas_frame_is_a_table() -> None:
             "label": ["bonafide", "spoof", "bonafide"],
         }
     )
-    same_references(interchange.references_from(frame), REFERENCES["plain"])
+    same_references(references_from(frame), REFERENCES["plain"])
     for content in ("kinds", "durations", "without ranges", "strange ids"):
-        same_references(interchange.references_from(interchange.to_pandas(REFERENCES[content])), REFERENCES[content])
+        same_references(references_from(to_pandas(REFERENCES[content])), REFERENCES[content])
     for long in (True, False):
         scores = SCORES["frames of float32"]
-        back = interchange.scores_from(interchange.to_pandas(scores, long=long), hop=0.02, higher="bonafide")
+        back = scores_from(to_pandas(scores, long=long), hop=0.02, higher="bonafide")
         same_scores(back, scores)
     missing = pandas.DataFrame({"utterance": ["u1", "u1"], "frame": [0, 1], "score": [0.5, np.nan]})
     with pytest.raises(DataError, match=r"row 2, utterance 'u1': score is missing \(null or NaN\)"):
-        interchange.scores_from(missing, hop=0.02, higher="spoof")
+        scores_from(missing, hop=0.02, higher="spoof")
 
 
 def test_a_polars_frame_is_a_table() -> None:
@@ -884,30 +918,30 @@ def test_a_polars_frame_is_a_table() -> None:
         },
         strict=False,
     )
-    same_references(interchange.references_from(frame), REFERENCES["plain"])
+    same_references(references_from(frame), REFERENCES["plain"])
     same_references(
-        interchange.references_from(frame.with_columns(polars.col("utterance", "label").cast(polars.Categorical))),
+        references_from(frame.with_columns(polars.col("utterance", "label").cast(polars.Categorical))),
         REFERENCES["plain"],
     )
     for content in ("kinds", "durations", "without ranges", "strange ids"):
-        same_references(interchange.references_from(interchange.to_polars(REFERENCES[content])), REFERENCES[content])
+        same_references(references_from(to_polars(REFERENCES[content])), REFERENCES[content])
     for long in (True, False):
         scores = SCORES["frames of float32"]
-        back = interchange.scores_from(interchange.to_polars(scores, long=long), hop=0.02, higher="bonafide")
+        back = scores_from(to_polars(scores, long=long), hop=0.02, higher="bonafide")
         same_scores(back, scores)
 
 
 def test_a_duckdb_result_is_a_table() -> None:
     duckdb = pytest.importorskip("duckdb", reason="duckdb is optional")
     result = duckdb.sql("select 'u1' as utterance, 0.0 as start, 1.5 as \"end\", 'spoof' as label")
-    same_references(interchange.references_from(result), References.from_ranges({"u1": [(0, 1.5, "spoof")]}))
+    same_references(references_from(result), References.from_ranges({"u1": [(0, 1.5, "spoof")]}))
 
 
 def test_decimals_are_seconds() -> None:
     from decimal import Decimal
 
     table = ref_table(start=[Decimal("0.0"), Decimal("1.2")], end=[Decimal("1.2"), Decimal("2.0")])
-    assert references_from_table(table).starts.tolist() == [0, 1_200_000_000]
+    assert references_from(table).starts.tolist() == [0, 1_200_000_000]
 
 
 def test_anything_with_the_arrow_interface_is_a_table() -> None:
@@ -916,14 +950,14 @@ def test_anything_with_the_arrow_interface_is_a_table() -> None:
             return ref_table().__arrow_c_stream__(requested_schema)
 
     batch = ref_table().to_batches()[0]
-    expected = interchange.references_from(ref_table())
+    expected = references_from(ref_table())
     for obj in (Stream(), batch, pa.RecordBatchReader.from_batches(batch.schema, [batch])):
-        same_references(interchange.references_from(obj), expected)
+        same_references(references_from(obj), expected)
     with pytest.raises(UsageError, match="a list has no Arrow interface"):
-        interchange.references_from([1])
+        references_from([1])
     with pytest.raises(UsageError, match="only References and Scores"):
-        interchange.to_arrow({})  # type: ignore[arg-type]
-    assert interchange.to_arrow(SCORES["a window"], long=False).column_names == ["utterance", "scores"]
+        to_arrow({})  # type: ignore[arg-type]
+    assert to_arrow(SCORES["a window"], long=False).column_names == ["utterance", "scores"]
 
 
 def test_importing_the_package_imports_no_pyarrow() -> None:

@@ -10,7 +10,10 @@ from spoofspan.formats.arrays import kaldi, partialspoof_scores, segment_labels
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.datasets import avdeepfake1m, lavdf, proposals
 from spoofspan.formats.format import Registry
-from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
+from spoofspan.formats.tables.arrow_ipc import ARROW
+from spoofspan.formats.tables.csv_files import CSV, TSV
+from spoofspan.formats.tables.jsonl import JSONL
+from spoofspan.formats.tables.parquet import PARQUET
 from spoofspan.formats.text import (
     audacity,
     frame_lines,
@@ -23,6 +26,7 @@ from spoofspan.formats.text import (
     vad,
 )
 
+CONTAINERS = (PARQUET, ARROW, CSV, TSV, JSONL)  # of tables
 REFERENCE_FORMATS: Registry[References] = Registry(
     "reference",
     [
@@ -35,10 +39,7 @@ REFERENCE_FORMATS: Registry[References] = Registry(
         avdeepfake1m.FORMAT,
         segment_labels.FORMAT,
         arrays.LABELS_NPZ,
-        *parquet.REFERENCE_FORMATS,
-        *arrow_ipc.REFERENCE_FORMATS,
-        *csv_files.REFERENCE_FORMATS,
-        *jsonl.REFERENCE_FORMATS,
+        *(container.references for container in CONTAINERS),
     ],
 )
 SCORE_FORMATS: Registry[Scores] = Registry(
@@ -49,10 +50,7 @@ SCORE_FORMATS: Registry[Scores] = Registry(
         *kaldi.FORMATS,
         arrays.SCORES_NPZ,
         arrays.SCORES_DICT,
-        *parquet.SCORE_FORMATS,
-        *arrow_ipc.SCORE_FORMATS,
-        *csv_files.SCORE_FORMATS,
-        *jsonl.SCORE_FORMATS,
+        *(container.scores for container in CONTAINERS),
         *hypotheses.FORMATS,
     ],
 )

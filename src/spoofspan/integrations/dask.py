@@ -30,8 +30,7 @@ from spoofspan.evaluation.evaluate import Evaluation
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Where, sources
 from spoofspan.formats.tables.parquet import RowGroups, read_groups, row_groups
-from spoofspan.formats.tables.reference_tables import REFERENCE_COLUMNS
-from spoofspan.formats.tables.score_tables import SCORE_COLUMNS
+from spoofspan.formats.tables.schema import REFERENCES, SCORES
 from spoofspan.formats.tables.table_columns import Part
 from spoofspan.measures.measure import Measure
 from spoofspan.scale.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
@@ -125,8 +124,8 @@ def on_cluster(
     _check_workers(client)
     reference_options, score_options = ReadOptions(snap=snap), ReadOptions(hop=hop, higher=higher, column=column)
     sides = {
-        "references": (_pieces(references), REFERENCE_COLUMNS),
-        "scores": (_pieces(scores), (*SCORE_COLUMNS, *([] if column is None else [column]))),
+        "references": (_pieces(references), REFERENCES.columns),
+        "scores": (_pieces(scores), (*SCORES.columns, *([] if column is None else [column]))),
     }
     count = partitions or _shard_count(client, [piece for pieces, _ in sides.values() for piece in pieces])
     submitted = _Submitted(client)

@@ -73,7 +73,7 @@ def _parquet(errors: UtteranceErrors) -> Iterator[bytes]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from spoofspan.formats.tables.parquet import in_pieces
+    from spoofspan.formats.tables.containers import in_pieces
 
     columns = _plain(errors)
     texts = ("utterance", "undefined")

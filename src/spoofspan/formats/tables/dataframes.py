@@ -1,6 +1,6 @@
 """Data frames: anything with the Arrow interface (pandas, polars, pyarrow, duckdb, ...) to and from a corpus.
 
-The columns are those of :mod:`spoofspan.formats.tables.tables`: integer times are nanoseconds, float times are seconds.
+The columns are those of :mod:`spoofspan.formats.tables`: integer times are nanoseconds, float times are seconds.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import ReadOptions
+from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.tables.table_columns import Part
-from spoofspan.formats.tables.tables import table_from_references, table_from_scores
 
 
 def references_from(obj: Any, *, durations: Mapping[str, float] | None = None, snap: float | None = None) -> References:

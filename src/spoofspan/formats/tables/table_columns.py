@@ -10,6 +10,7 @@ import difflib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, Problems
-from spoofspan.base.times import SECOND, Int64
+from spoofspan.base.times import SECOND, Int64, seconds_text
+from spoofspan.formats.tables.schema import METADATA_KEY, METADATA_VERSION
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
 
-METADATA_KEY = b"spoofspan"
-METADATA_VERSION = 1
+TEXT_TYPES = ("string", "large_string", "string_view")
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,8 @@ class Part:
     def place(self, row: int) -> str:
         """Say where a row is: its line, or its number counted from 1."""
         number = row if self.rows is None else int(self.rows[row])
-        return (
-            f"{self.name}, row {number + 1}" if self.first_line is None else f"{self.name}:{number + self.first_line}"
-        )
+        line = self.first_line
+        return f"{self.name}, row {number + 1}" if line is None else f"{self.name}:{number + line}"
 
     def metadata(self) -> dict[str, Any]:
         """What a table that spoofspan wrote says about itself; empty for other tables."""
@@ -138,7 +138,21 @@ class PartColumns:
 
     def note(self, rows: npt.NDArray[Any], describe: Callable[[int], str]) -> None:
         """Note a problem with each of these rows."""
-        self.problems.extend((f"{self.say(row)}: {describe(row)}" for row in map(int, rows)), rows.size)
+        self.note_texts(rows, map(describe, map(int, rows)))
+
+    def note_texts(self, rows: npt.NDArray[Any], texts: Iterable[str]) -> None:
+        """Note a problem with each of these rows, one text for each."""
+        pairs = zip(rows, texts, strict=False)  # texts may be one without end
+        self.problems.extend((f"{self.say(int(row))}: {text}" for row, text in pairs), rows.size)
+
+    def column(self, name: str) -> Any:
+        """The column of this name, in chunks."""
+        return self.part.table.column(name)
+
+    def missing(self, name: str) -> Flags | None:
+        """Which rows of a column are null; None where none is."""
+        column = self.column(name)
+        return flat(column.is_null()) if column.null_count else None
 
     def stop_if_any(self, remedy: str = "correct the data") -> None:
         """Raise if there are problems so far."""
@@ -148,35 +162,37 @@ class PartColumns:
         """Take a column of text, plain or as a dictionary."""
         import pyarrow as pa
 
-        column = self.part.table.column(name)
+        column = self.column(name)
         dictionary = pa.types.is_dictionary(column.type)
         kind = column.type.value_type if dictionary else column.type
         if pa.types.is_null(kind):
             return Texts(np.full(len(column), -1, np.int32), [])
-        if not _is_text(kind):
+        if str(kind) not in TEXT_TYPES:
             raise DataError(f"{self.part.name}: column {name!r} is of type {column.type}; {meaning}: make it text")
-        if not dictionary and not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            column = column.cast(pa.large_string())
-        return encoded_texts(column if dictionary else column.dictionary_encode(), empty_is_missing=empty_is_missing)
+        if not dictionary:
+            plain = column.cast(pa.large_string()) if str(kind) == "string_view" else column
+            column = plain.dictionary_encode()
+        return encoded_texts(column, empty_is_missing=empty_is_missing)
 
     def times(self, name: str) -> Times:
         """Take a column of times: integers are ns, floats are seconds."""
         import pyarrow as pa
 
-        column = self.part.table.column(name)
-        missing = missing_rows(column)
-        kind = column.type
-        if pa.types.is_integer(kind):
-            return Times(flat(self._whole(column)), missing, True)
-        if pa.types.is_null(kind):
-            return Times(np.zeros(len(column), np.int64), missing, False)
-        if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        column = self.column(name)
+        kind, missing = column.type, self.missing(name)
+        integers, floats = pa.types.is_integer(kind), pa.types.is_floating(kind)
+        if not (integers or floats or pa.types.is_decimal(kind) or pa.types.is_null(kind)):
             raise DataError(
                 f"{self.part.name}: column {name!r} is of type {kind}; times are floats (seconds) or integers "
                 "(nanoseconds): convert the column"
             )
-        if pa.types.is_decimal(kind):
-            column = column.cast(pa.float64())
+        if not floats:
+            try:
+                column = column.cast(pa.int64() if integers else pa.float64())
+            except pa.ArrowInvalid as error:
+                raise DataError(f"{self.part.name}: a time does not fit ({error}); correct the data") from None
+        if integers:
+            return Times(flat(column if missing is None else column.fill_null(0)), missing, True)
         seconds = flat(column).astype(np.float64, copy=False)
         if missing is not None:
             seconds = np.where(missing, 0.0, seconds)
@@ -187,14 +203,28 @@ class PartColumns:
             seconds = np.where(bad, 0.0, seconds)
         return Times(np.rint(seconds * SECOND).astype(np.int64), missing, False)
 
-    def _whole(self, column: Any) -> Any:
-        import pyarrow as pa
+    def bare_rows(self, parts: dict[str, Flags | None]) -> Flags | None:
+        """Which rows have none of these values; a row with only some of them is a problem."""
+        if all(missing is None for missing in parts.values()):
+            return None
+        none = np.zeros(self.part.table.num_rows, np.bool_)
+        masks = {name: none if missing is None else missing for name, missing in parts.items()}
+        bare: Flags = np.logical_and.reduce(list(masks.values()))
+        for name, mask in masks.items():
+            self.note_texts(np.flatnonzero(mask & ~bare), repeat(f"{name} is missing (null or NaN)"))
+        return bare
 
-        try:
-            whole = column.cast(pa.int64())
-        except pa.ArrowInvalid as error:
-            raise DataError(f"{self.part.name}: a time does not fit ({error}); correct the data") from None
-        return whole.fill_null(0) if whole.null_count else whole
+    def check_ranges(self, starts: Times, ends: Times) -> None:
+        """Note ranges that no rule could make sense of."""
+
+        def text(times: Times, row: int) -> str:
+            return seconds_text(int(times.ns[row]))
+
+        self.note(np.flatnonzero(starts.ns < 0), lambda row: f"the range starts before 0 ({text(starts, row)})")
+        self.note(
+            np.flatnonzero(ends.ns < starts.ns),
+            lambda row: f"the range ends before it starts ({text(starts, row)} > {text(ends, row)})",
+        )
 
     def refuse_tiny_integers(self, ends: Times, name: str) -> None:
         """Integers are ns; where the longest is below a millisecond they are something else."""
@@ -222,11 +252,6 @@ def missing_columns(missing: Sequence[str], found: Sequence[str]) -> str:
     return text
 
 
-def missing_rows(column: Any) -> Flags | None:
-    """Which rows are null; None where none is."""
-    return flat(column.is_null()) if column.null_count else None
-
-
 def flat(column: Any) -> npt.NDArray[Any]:
     """One array of a column without nulls; without a copy where it has one chunk of numbers."""
     return flat_array(one_array(column))
@@ -238,16 +263,10 @@ def encoded_texts(column: Any, *, empty_is_missing: bool = False) -> Texts:
 
     # one dictionary for all chunks; each may come with all ids of the corpus
     encoded = one_array(column.unify_dictionaries())
-    known: dict[str | None, int] = {None: -1} | ({"": -1} if empty_is_missing else {})
-    values: list[str] = []
-    own = []
-    for value in encoded.dictionary.to_pylist():
-        code = known.get(value)
-        if code is None:
-            code = known[value] = len(values)
-            values.append(value)
-        own.append(code)
-    own.append(-1)  # index -1: null
+    found = encoded.dictionary.to_pylist()
+    values = [text for text in dict.fromkeys(found) if text is not None and (text or not empty_is_missing)]
+    codes = {text: code for code, text in enumerate(values)}
+    own = [codes.get(text, -1) for text in found] + [-1]  # index -1: null
     index = encoded.indices
     index = index.cast(pa.int64(), safe=False).fill_null(-1) if index.null_count else index
     return Texts(np.array(own, np.int32)[flat_array(index)], values)
@@ -270,13 +289,6 @@ def one_array(column: Any) -> Any:
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    is_view = getattr(pa.types, "is_string_view", lambda kind: False)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
 
 
 def _doubtful(seconds: float) -> str:

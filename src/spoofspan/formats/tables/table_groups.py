@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import Flags, offsets_of
 from spoofspan.base.errors import Problems
-from spoofspan.base.times import Int64, seconds_text
-from spoofspan.formats.tables.table_columns import Part, PartColumns, Texts
+from spoofspan.base.times import Int64
+from spoofspan.formats.tables.table_columns import PartColumns, Texts
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,14 @@ class Groups:
     offsets: Int64
     order: Int64 | None  # None: as they stand
 
-    def row(self, position: int) -> int:
-        """The row of the table that stands at a position of the sorted columns."""
-        return position if self.order is None else int(self.order[position])
+    @property
+    def counts(self) -> Int64:
+        """How many rows each utterance has."""
+        return np.diff(self.offsets)
+
+    def rows(self, positions: Int64) -> Int64:
+        """The rows of the table that stand at positions of the sorted columns."""
+        return positions if self.order is None else self.order[positions]
 
     def sort(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """A column with the rows of each utterance together; the column itself where they are already."""
@@ -33,8 +38,17 @@ class Groups:
 
     def first(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The value in the first row of each utterance."""
-        rows = self.offsets[:-1]
-        return array[rows if self.order is None else self.order[rows]]
+        return array[self.rows(self.offsets[:-1])]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """What was read from a part: utterances, their numbers of rows, and columns (of rows or of utterances)."""
+
+    name: str
+    ids: list[str]
+    counts: Int64
+    columns: dict[str, Any]
 
 
 def group(texts: Texts) -> Groups:
@@ -59,62 +73,29 @@ def without(columns: PartColumns, groups: Groups, bare: Flags | None, item: str)
     if bare is None or not bare.any():
         return groups
     sorted_bare = groups.sort(bare)
-    alone = np.repeat(np.diff(groups.offsets) == 1, np.diff(groups.offsets))
-    wrong = np.flatnonzero(sorted_bare & ~alone)
-    columns.note(
-        np.array([groups.row(int(p)) for p in wrong], np.int64), lambda row: f"a row without a {item} among others"
-    )
+    wrong = np.flatnonzero(sorted_bare & np.repeat(groups.counts > 1, groups.counts))
+    columns.note(groups.rows(wrong), lambda row: f"a row without a {item} among others")
     columns.stop_if_any(f"fill in or drop the rows without a {item}")
-    positions = np.flatnonzero(~sorted_bare)
-    order = positions if groups.order is None else groups.order[positions]
     kept_before = np.concatenate(([0], np.cumsum(~sorted_bare)))
-    return Groups(groups.ids, kept_before[groups.offsets], order)
+    return Groups(groups.ids, kept_before[groups.offsets], groups.rows(np.flatnonzero(~sorted_bare)))
 
 
-def bare_rows(columns: PartColumns, parts: dict[str, Flags | None]) -> Flags | None:
-    """Which rows have none of these values; a row with only some of them is a problem."""
-    if all(missing is None for missing in parts.values()):
-        return None
-    rows = columns.part.table.num_rows
-    masks = [np.zeros(rows, np.bool_) if missing is None else missing for missing in parts.values()]
-    bare = np.logical_and.reduce(masks)
-    for name, mask in zip(parts, masks, strict=True):
-        columns.note(np.flatnonzero(mask & ~bare), lambda row, name=name: f"{name} is missing (null or NaN)")  # type: ignore[misc]
-    return cast(Flags, bare)
-
-
-def all_utterances(named: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """One utterance in two files is a mistake; return all ids."""
-    if len(named) == 1:
-        return list(named[0][1])
+def joined_groups(read: Sequence[Grouped]) -> Grouped:
+    """All parts of a corpus as one; an utterance in two of them is a mistake."""
+    first = read[0]
+    if len(read) == 1:
+        return first
     seen: dict[str, str] = {}
     problems = Problems()
-    for name, ids in named:
-        twice = [utt for utt in ids if utt in seen]
-        problems.extend((f"utterance {utt!r} is in {seen[utt]} and in {name}" for utt in twice), len(twice))
-        seen.update((utt, name) for utt in ids if utt not in seen)
+    for part in read:
+        twice = [utt for utt in part.ids if utt in seen]
+        problems.extend((f"utterance {utt!r} is in {seen[utt]} and in {part.name}" for utt in twice), len(twice))
+        seen.update((utt, part.name) for utt in part.ids if utt not in seen)
     problems.raise_if_any("keep each utterance in one file")
-    return list(seen)
-
-
-def join(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Concatenate; one array is taken as it is."""
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-
-
-def check_times(columns: PartColumns, starts: Int64, ends: Int64) -> None:
-    """Note ranges that no rule could make sense of."""
-    columns.note(
-        np.flatnonzero(starts < 0), lambda row: f"the range starts before 0 ({seconds_text(int(starts[row]))})"
+    shared = [name for name in first.columns if all(name in part.columns for part in read)]
+    return Grouped(
+        f"{first.name} and {len(read) - 1} more",
+        list(seen),
+        np.concatenate([part.counts for part in read]),
+        {name: np.concatenate([part.columns[name] for part in read]) for name in shared},
     )
-    columns.note(
-        np.flatnonzero(ends < starts),
-        lambda row: (
-            f"the range ends before it starts ({seconds_text(int(starts[row]))} > {seconds_text(int(ends[row]))})"
-        ),
-    )
-
-
-def names_of(parts: Sequence[Part]) -> str:
-    """Name the parts in a message."""
-    return parts[0].name if len(parts) == 1 else f"{parts[0].name} and {len(parts) - 1} more"

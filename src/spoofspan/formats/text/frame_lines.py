@@ -35,8 +35,8 @@ from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
+from spoofspan.formats.tables.arrow_tables import table_from_scores
 from spoofspan.formats.tables.table_columns import Part, flat_array
-from spoofspan.formats.tables.tables import table_from_scores
 from spoofspan.formats.text.score_fields import class_column, first_lines, is_header, is_number, score_of, wrong_width
 
 FRAME = re.compile(r"\d{1,15}", re.ASCII)

@@ -17,8 +17,8 @@ from spoofspan.base.times import Float64
 from spoofspan.data.references import LABELS, References
 from spoofspan.formats.format import Format, ReadOptions, text_of
 from spoofspan.formats.sources import Source
+from spoofspan.formats.tables.arrow_tables import table_from_references
 from spoofspan.formats.tables.table_columns import Part, Texts, encoded_texts, flat
-from spoofspan.formats.tables.tables import table_from_references
 from spoofspan.formats.text.plain_columns import is_plain
 from spoofspan.formats.text.rows import (
     SUSPICIOUS_RATIO,

@@ -1,27 +1,7 @@
-"""Tables: a corpus as an Arrow table, whatever file or data frame the table comes from.
-
-References have one row per range::
-
-    utterance  start  end  label  [kind]  [duration]
-
-Scores are long, one row per range or per frame, or wide, one row per utterance::
-
-    utterance  start  end  score
-    utterance  frame  score             [hop]  [origin]  [window]  [higher]
-    utterance  scores: list<float>      [hop]  [origin]  [window]  [higher]
-
-Integer times (start, end, duration, hop, origin, window) are nanoseconds, float times are seconds. A label is a word
-for a class or the name of an attack; frames count from 0. Rows may stand in any order. A row whose range is null (no
-start, no end, no label; no score) says that the utterance exists and has none. Columns of other names are ignored.
-
-The hop and what high scores mean come from the caller, from a column, or from the schema's metadata, where tables made
-here have them: key ``spoofspan``, JSON with ``version`` and ``hop``, ``start`` (of frame 0), ``window`` in seconds and
-``higher`` (references: ``snap``). Whoever says it twice must say the same.
-"""
+"""A corpus as an Arrow table, for files and data frames; the package's docstring says which columns it has."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,20 +13,7 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import SECOND, Int64
 from spoofspan.data.references import LABELS, References
 from spoofspan.data.scores import Scores, Values
-from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.tables.reference_tables import references_from_parts
-from spoofspan.formats.tables.score_tables import scores_from_parts
-from spoofspan.formats.tables.table_columns import METADATA_KEY, METADATA_VERSION, Part
-
-
-def references_from_table(table: Any, options: ReadOptions | None = None) -> References:
-    """Make References of one Arrow table."""
-    return references_from_parts([Part(table)], options or ReadOptions())
-
-
-def scores_from_table(table: Any, options: ReadOptions | None = None) -> Scores:
-    """Make Scores of one Arrow table."""
-    return scores_from_parts([Part(table)], options or ReadOptions())
+from spoofspan.formats.tables.schema import with_metadata
 
 
 def table_from_references(references: References, *, text: bool = False) -> Any:
@@ -69,7 +36,7 @@ def table_from_references(references: References, *, text: bool = False) -> Any:
     if references.durations is not None:
         durations = references.durations[rows.utterance]
         columns["duration"] = pa.array(durations / SECOND if text else durations)
-    return _table(columns, {} if text else {"snap": references.snap / SECOND})
+    return with_metadata(pa.table(columns), {} if text else {"snap": references.snap / SECOND})
 
 
 def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) -> Any:
@@ -115,13 +82,7 @@ def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) 
     if text:
         polarity = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows.utterance.size, np.int8)), [scores.higher])
         columns["higher"] = polarity
-    return _table(columns, {} if text else metadata)
-
-
-def _table(columns: dict[str, Any], metadata: dict[str, Any]) -> Any:
-    import pyarrow as pa
-
-    return pa.table(columns).replace_schema_metadata(metadata_of(metadata))
+    return with_metadata(pa.table(columns), {} if text else metadata)
 
 
 def plain_texts(table: Any) -> Any:
@@ -134,27 +95,13 @@ def plain_texts(table: Any) -> Any:
     return table
 
 
-def metadata_of(stated: dict[str, Any]) -> dict[bytes, bytes] | None:
-    """What a table says about itself, as metadata of its schema."""
-    return {METADATA_KEY: json.dumps({"version": METADATA_VERSION, **stated}).encode()} if stated else None
-
-
 def _strings(texts: Sequence[str | None]) -> Any:
     import pyarrow as pa
 
     try:
         return pa.array(texts, pa.string())
-    except UnicodeEncodeError:
-        bad = next(text for text in texts if text is not None and not _is_unicode(text))
-        raise DataError(f"{bad!r} is not valid Unicode, so no table can hold it; rename it") from None
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    except UnicodeEncodeError as error:
+        raise DataError(f"{error.object!r} is not valid Unicode, so no table can hold it; rename it") from None
 
 
 def _lists(offsets: Int64, values: Values) -> Any:

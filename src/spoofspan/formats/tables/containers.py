@@ -1,0 +1,139 @@
+"""Containers: kinds of file that hold tables. Each says how its tables are found and written, and nothing more.
+
+What the tables mean, and every check of it, is the same for all: :mod:`reference_tables` and :mod:`score_tables`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spoofspan.base.errors import DataError
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.formats.format import Format, ReadOptions, T
+from spoofspan.formats.sources import Source
+from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
+from spoofspan.formats.tables.reference_tables import references_from_parts
+from spoofspan.formats.tables.schema import REFERENCES, SCORES, Schema
+from spoofspan.formats.tables.score_tables import scores_from_parts
+from spoofspan.formats.tables.table_columns import Part
+
+
+@dataclass(frozen=True)
+class Container:
+    """One kind of file.
+
+    ``parts`` reads the columns of the given names, where the file has them: some rows at a time, for files larger than
+    memory, or as fast as it can where all will be held at once (True).
+    """
+
+    name: str
+    about: str  # completes "columns utterance, start, ..., "
+    suffixes: tuple[str, ...]
+    recognises: Callable[[bytes, Schema], bool]
+    parts: Callable[[Source, Sequence[str], bool], Iterator[Part]]
+    write: Callable[[Any], Iterator[bytes]]
+    text: bool = False  # without types and metadata: times are seconds
+    lists: bool = True  # a cell may hold all scores of an utterance
+
+    @property
+    def references(self) -> Format[References]:
+        """References in this container, for the registry."""
+        return self._format(REFERENCES, REFERENCES.grammar, references_from_parts, self.write_references)
+
+    @property
+    def scores(self) -> Format[Scores]:
+        """Scores in this container, for the registry."""
+        grammar = SCORES.grammar if self.lists else SCORES.grammar.removesuffix(" or utterance, scores (a list)")
+        return self._format(SCORES, grammar, scores_from_parts, self.write_scores)
+
+    def write_references(self, references: References) -> Iterator[bytes]:
+        """Write one row per range."""
+        return self.write(table_from_references(references, text=self.text))
+
+    def write_scores(self, scores: Scores) -> Iterator[bytes]:
+        """Write frames as one list per utterance (where there are lists), ranges as one row each."""
+        return self.write(table_from_scores(scores, long=scores.hops is None or not self.lists, text=self.text))
+
+    def _format(
+        self,
+        schema: Schema,
+        grammar: str,
+        from_parts: Callable[[Sequence[Part], ReadOptions], T],
+        write: Callable[[T], Iterator[bytes]],
+    ) -> Format[T]:
+        def columns(options: ReadOptions) -> Sequence[str]:
+            return tuple(dict.fromkeys((*schema.columns, options.column or "utterance")))
+
+        def read(sources: Sequence[Source], options: ReadOptions) -> T:
+            return from_parts([joined(self.parts(source, columns(options), True)) for source in sources], options)
+
+        def stream(sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+            for source in sources:
+                yield from self.parts(source, columns(options), False)
+
+        def recognises(head: bytes) -> bool:
+            return self.recognises(head, schema)
+
+        return Format(self.name, f"{grammar}, {self.about}", read, recognises, write, self.suffixes, stream=stream)
+
+
+def joined(pieces: Iterable[Part]) -> Part:
+    """All pieces of a file as one part."""
+    import pyarrow as pa
+
+    parts = [replace(piece, rows=None) for piece in pieces]
+    if len(parts) == 1:
+        return parts[0]
+    names = list(dict.fromkeys(name for part in parts for name in part.all_columns))
+    line = parts[0].first_line if len({part.first_line for part in parts}) == 1 else None
+    table = pa.concat_tables([part.table for part in parts], promote_options="default")
+    return replace(parts[0], table=table, first_line=line, all_columns=names)
+
+
+@contextmanager
+def damage_told(broken: Callable[[Exception], DataError]) -> Iterator[None]:
+    """Turn what Arrow says of bytes that it cannot read into an error that names the file, as ``broken`` makes it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise broken(error) from None
+
+
+def random_access(source: Source, *, mapped: bool = True) -> Any:
+    """Open a source for reading at any place: a local file itself, by memory map or not, anything else in a buffer.
+
+    Mapped pages are not copied, but count as memory in use.
+    """
+    import pyarrow as pa
+
+    with source.open() as stream:
+        raw = getattr(stream, "raw", None)
+        if isinstance(raw, io.FileIO) and isinstance(raw.name, str) and source.head:
+            return pa.memory_map(raw.name) if mapped else pa.OSFile(raw.name, "rb")
+    return pa.BufferReader(pa.py_buffer(source.read()))
+
+
+def in_pieces(
+    table: Any, rows: int, writer: Callable[[Any], Any], prepare: Callable[[Any], Any] = lambda piece: piece
+) -> Iterator[bytes]:
+    """Write an Arrow table, ``rows`` at a time; yield the bytes of each piece when it is done."""
+    sink = io.BytesIO()
+
+    def written() -> bytes:
+        data = sink.getvalue()
+        sink.seek(0)
+        sink.truncate()
+        return data
+
+    with writer(sink) as out:
+        for first in range(0, table.num_rows, rows):
+            out.write_table(prepare(table.slice(first, rows)))
+            yield written()
+    yield written()
