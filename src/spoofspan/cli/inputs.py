@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,20 +107,10 @@ class Inputs:
         """Spread both sides over the workers of a Dask scheduler, for as long as the context lasts."""
         from spoofspan.integrations.dask import connected_corpus
 
-        unused = {
-            "--dataset": self.dataset,
-            "--reference-format": self.reference_format,
-            "--scores-format": self.scores_format,
-            "--durations": self.durations,
-            "--reference-hop": self.reference_hop,
-            "--label2id": self.label2id,
-            "--split": self.split,
-        }
-        given = [flag for flag, value in unused.items() if value is not None]
-        if given:
-            raise UsageError(
-                f"{given[0]} does not go with --scheduler, which reads Parquet; spoofspan convert makes it"
-            )
+        self._refuse(
+            ("dataset", "reference_format", "scores_format", "durations", "reference_hop", "label2id", "split"),
+            "does not go with --scheduler, which reads Parquet; spoofspan convert makes it",
+        )
         references, scores = self._files()
         return connected_corpus(
             scheduler, references, str(scores), hop=self.hop, higher=o.polarity(self.higher), column=self.column
@@ -183,7 +174,10 @@ class Inputs:
         """The database that --dataset names, read once; what it has is said."""
         from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 
-        self._refuse_what_a_dataset_has()
+        self._refuse(
+            ("reference_format", "reference_hop", "durations", "split"),
+            "does not go with --dataset, whose folder has it; leave it out",
+        )
         found = read_dataset(str(self.dataset), source=self.reference_source)
         typer.echo(found.about(), err=True)
         return found
@@ -204,17 +198,11 @@ class Inputs:
             return dataset.references, None
         return dataset.references, self._scores_of(dataset, where)
 
-    def _refuse_what_a_dataset_has(self) -> None:
-        """Refuse what the folder of a database says."""
-        unused = {
-            "--reference-format": self.reference_format,
-            "--reference-hop": self.reference_hop,
-            "--durations": self.durations,
-            "--split": self.split,
-        }
-        given = [flag for flag, value in unused.items() if value is not None]
-        if given:
-            raise UsageError(f"{given[0]} does not go with --dataset, whose folder has it; leave it out")
+    def _refuse(self, options: Sequence[str], why: str) -> None:
+        """Refuse the first of some options that was given."""
+        for option in options:
+            if getattr(self, option) is not None:
+                raise UsageError(f"--{option.replace('_', '-')} {why}")
 
     def _scores_of(self, dataset: Dataset, where: str | None) -> Scores | None:
         """The scores of a file, or the pickle of the hop asked for among those in a folder or in the database."""

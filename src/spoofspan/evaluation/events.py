@@ -17,6 +17,7 @@ import numpy as np
 
 from spoofspan.base.columns import positions
 from spoofspan.base.errors import NothingToMeasureError, UsageError
+from spoofspan.base.hashing import utterances_hash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import duration_ns
 from spoofspan.data.proposals import Proposals
@@ -32,7 +33,7 @@ from spoofspan.evaluation.measurement import (
     proposals_hash,
 )
 from spoofspan.evaluation.plan import spelled_rules
-from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes, utterances_hash
+from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes
 from spoofspan.mass.ranges import overlay_part, undecided_time
 from spoofspan.measures.events.average_precision import VARIANTS, Contest, Variant, exact_iou
 from spoofspan.measures.events.proposals_from_scores import Making, proposals_from_runs, refuse_smoothing_ranges

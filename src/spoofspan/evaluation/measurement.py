@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.hashing import ContentHash
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules, Touched
-from spoofspan.evaluation.signature import ContentHash, Signature
+from spoofspan.evaluation.signature import Signature
 from spoofspan.measures.bisection import Bisection, BisectionStep
 from spoofspan.measures.catalogue import ALIASES, BASIS, KINDS, Kind, all_kinds, kinds_of
 from spoofspan.measures.operating_point import OperatingPoint

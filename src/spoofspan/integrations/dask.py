@@ -26,7 +26,7 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.version import __version__
 from spoofspan.data.scores import Higher
-from spoofspan.evaluation.evaluate import Evaluation
+from spoofspan.evaluation.corpus import Evaluation
 from spoofspan.evaluation.measurement import Measure
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Where, sources
@@ -34,9 +34,9 @@ from spoofspan.formats.tables.parquet import RowGroups, read_groups, row_groups
 from spoofspan.formats.tables.reference_tables import REFERENCE_COLUMNS
 from spoofspan.formats.tables.score_tables import SCORE_COLUMNS
 from spoofspan.formats.tables.table_columns import Part
+from spoofspan.scale.corpus_facts import CorpusFacts, Shard, ShardFacts
 from spoofspan.scale.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
-from spoofspan.scale.shards import Shard, evaluate_shards
-from spoofspan.scale.stored_shards import CorpusFacts, HasFacts, ShardFacts, facts_of
+from spoofspan.scale.shards import ShardedCorpus, evaluate_shards
 
 try:
     from dask.distributed import Client, KilledWorker, as_completed
@@ -153,7 +153,7 @@ def on_cluster(
     ]
     facts = CorpusFacts()
     kept = []
-    found: list[ShardFacts] = submitted.results([(facts_of, shard) for shard in shards], "reading on the workers")
+    found: list[ShardFacts] = submitted.results([(ShardFacts.of, shard) for shard in shards], "reading on the workers")
     for shard, one in zip(shards, found, strict=True):
         if not one.empty:
             facts.learn(one)
@@ -164,8 +164,8 @@ def on_cluster(
 
 
 @dataclass(frozen=True)
-class DaskShards(HasFacts):
-    """A corpus in shards on the workers of a cluster (:class:`spoofspan.scale.shards.WorksElsewhere`)."""
+class DaskShards(ShardedCorpus):
+    """A corpus in shards on the workers of a cluster."""
 
     submitted: _Submitted
     shards: tuple[Future, ...]

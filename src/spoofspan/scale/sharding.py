@@ -24,13 +24,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.byte_count import counted
 from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import Problems
+from spoofspan.base.pool import open_pool
 from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.arrays.kaldi import read_label2id
+from spoofspan.formats.byte_count import counted
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.reading import choose_format
 from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
@@ -41,14 +42,14 @@ from spoofspan.formats.tables.table_columns import Part, flat, flat_array
 from spoofspan.formats.tables.tables import table_from_references, table_from_scores
 from spoofspan.formats.text.durations import read_durations, stream_durations
 from spoofspan.formats.text.rows import SUSPICIOUS_RATIO
-from spoofspan.scale.jobs import InProcesses, processes
-from spoofspan.scale.shards import Shard
-from spoofspan.scale.stored_shards import ShardFacts, StoredShards, facts_of, save_shard
+from spoofspan.scale.corpus_facts import CorpusFacts, Shard, ShardFacts
+from spoofspan.scale.stored_shards import StoredShards, save_shard
 
 # A shard of about two million frames: a text file has 30 bytes for each, packed files have four.
 TEXT_BYTES_PER_SHARD, PACKED_BYTES_PER_SHARD = 1 << 26, 1 << 23
 MOST_SHARDS = 256
 SAMPLED_IDS = 1 << 14
+TOO_LARGE = "use fewer --jobs, or --stream"  # what to do if a process runs out of memory
 ROW = "spoofspan:row"  # the column that remembers where a row came from
 
 
@@ -69,7 +70,7 @@ def sharded(
     label2id: Where | Mapping[str, int] | None = None,
     shards: int | None = None,
     jobs: int | None = None,
-) -> Iterator[StoredShards | InProcesses]:
+) -> Iterator[StoredShards]:
     """Cut references and scores from files into shards; they are gone when the context ends.
 
     Formats that cannot be read piece by piece (``docs/formats.md`` says which can) are read whole, and then cut. So
@@ -83,7 +84,7 @@ def sharded(
         REFERENCE_FORMATS, references, reference_format, reference_options, ("split",)
     )
     score_sources, score_reader = choose_format(SCORE_FORMATS, scores, scores_format, score_options, ("label2id",))
-    with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder, processes(jobs) as pool:
+    with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder, open_pool(jobs, TOO_LARGE) as pool:
         root = Path(folder)
         unsorted = _Pieces(root / "unsorted")
         ids = IdSample()
@@ -99,13 +100,17 @@ def sharded(
         cut.write("durations", listed.take_all())
         with counted(score_sources) as watched:
             cut.write("scores", _stream_scores(score_reader, watched, score_options))
-        store = StoredShards(root / "stored")
-        build = partial(_build, store.folder, reference_options, score_options, durations is not None)
+        stored, facts = root / "stored", CorpusFacts()
+        stored.mkdir()
+        build = partial(_build, stored, reference_options, score_options, durations is not None)
         pieces = (cut.pieces(shard) for shard in range(cut.count))
-        for facts in map(build, pieces) if pool is None else pool.ordered(build, pieces):
-            store.add(facts)
-        store.settle()
-        yield store if pool is None else InProcesses(store, pool)
+        paths = []
+        for number, found in enumerate(map(build, pieces) if pool is None else pool.in_order(build, pieces)):
+            if not found.empty:
+                facts.learn(found)
+                paths.append(stored / str(number))
+        facts.check(len(paths))
+        yield StoredShards(facts, tuple(paths), pool)
 
 
 # ---------------------------------------------------------------- tables, piece by piece
@@ -381,10 +386,7 @@ def _build(
     """Make a shard of its rows and store it."""
     durations = pieces.parts("durations") if listed else None
     made = made_shard(pieces.parts("references"), durations, pieces.parts("scores"), reference_options, score_options)
-    facts = facts_of(made)
+    facts = ShardFacts.of(made)
     if not facts.empty:
-        folder.mkdir(exist_ok=True)
-        path = folder / str(pieces.number)
-        save_shard(path, made)
-        facts = replace(facts, path=path)
+        save_shard(folder / str(pieces.number), made)
     return facts

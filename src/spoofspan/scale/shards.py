@@ -4,35 +4,39 @@ A sharded corpus can be iterated again and again; each time it yields pairs of R
 in one of them. Masses add, so the mass of a corpus is that of its shards one after the other, and a measure takes one
 pass to prepare and one to four passes to find the crossing (:mod:`spoofspan.measures.histogram`).
 
-A corpus may work on its shards elsewhere (:class:`WorksElsewhere`): in several processes, on a cluster.
+Where the work is done is up to the corpus (:meth:`ShardedCorpus.each`, :meth:`ShardedCorpus.merged`): here, in several
+processes, on a cluster.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
-from spoofspan.base.errors import NothingToMeasureError, Problems, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import NothingToMeasureError, Problems, UsageError
+from spoofspan.base.hashing import UtterancesHash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Int64
 from spoofspan.data.references import References
 from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.evaluation.evaluate import Evaluation, measures_for_hop
-from spoofspan.evaluation.measurement import Measure, Measurement, parse_measures
-from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, plan_measure
-from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, UtterancesHash, sign_hashes
+from spoofspan.evaluation.corpus import Corpus, Evaluation, EvaluationOptions, MeasureOne, measures_for_hop
+from spoofspan.evaluation.measurement import Measure, Measurement
+from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre
+from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, sign_hashes
 from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.own_eer import check_own_rule
 from spoofspan.measures.per_utterance import UtteranceErrors, errors_at_threshold, errors_with
+from spoofspan.scale.corpus_facts import CorpusFacts, Shard
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -40,45 +44,108 @@ if TYPE_CHECKING:
     from spoofspan.data.rules import RuleArguments
     from spoofspan.measures.tandem import VerificationScores
 
-# References or scores are None where a shard has utterances on one side only.
-Shard = tuple[References | None, Scores | None]
 T = TypeVar("T")
 
 
-class ShardedCorpus(Protocol):
-    """A corpus in shards; the ids rise from shard to shard (inside of one they may stand in any order)."""
+class ShardedCorpus(Corpus):
+    """A corpus in shards; the ids rise from shard to shard (inside of one they may stand in any order).
+
+    What is given to :meth:`each` and :meth:`merged`, and what comes back, can be pickled.
+    """
+
+    facts: CorpusFacts
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Shard]: ...
+
+    def each(self, work: Callable[[Shard], T], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, T]]:
+        """What came of every shard, in their order, with the shard itself if it is to be ``fetched``."""
+        with progress(what, total=len(self), unit="shards") as advance:
+            for shard in self:
+                yield shard, work(shard)
+                advance(1)
+
+    def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
+        """What came of all shards, merged in any order and grouping."""
+        return reduce(merge, (found for _, found in self.each(work, what, fetched=False)))
 
     @property
     def hop(self) -> float | None:
         """The coarsest hop of the scores in seconds (None for ranges)."""
-        ...
+        return self.facts.hop
 
     @property
     def higher(self) -> Higher:
         """What high scores mean."""
-        ...
+        return self.facts.higher
 
-    @property
-    def snap(self) -> int:
-        """How far (ns) edges of the references may miss each other."""
-        ...
+    def default_measures(self, convention: str) -> list[str]:
+        """What is measured if nothing is asked for."""
+        return measures_for_hop(self.hop, convention)
 
-    def __len__(self) -> int: ...
+    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
+        """Plan the measures and look at every shard once; return the function that takes one of the measures."""
+        if options.resampling is not None:
+            raise UsageError("--confidence needs the corpus in memory; leave --stream out, or draw from a part of it")
+        prepared = {one: _Prepared(options.plan(one, self.hop)) for one in measures}
+        look = partial(_look, [one.plan for one in prepared.values()])
+        references_hash, scores_hash = ReferencesHash(), ScoresHash()
+        unpaired = _Unpaired()
+        for shard, looks in self.each(look, "preparing", fetched=options.signed):
+            references, scores = shard or (None, None)
+            if references is not None:
+                references_hash.add(references)
+            if scores is not None:
+                scores_hash.add(scores)
+            unpaired.add(looks)
+            for one, found in zip(prepared.values(), looks.plans, strict=False):
+                one.add(found)
+        # no two unsigned numbers are comparable
+        unsigned = f"unsigned-{uuid4().hex[:8]}"
+        hashes = (references_hash.digest(), scores_hash.digest()) if options.signed else (unsigned, unsigned)
+        return lambda measure: prepared[measure].measured(self, hashes, unpaired)
 
-    def __iter__(self) -> Iterator[Shard]: ...
+    def errors_by_utterance(
+        self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
+    ) -> UtteranceErrors:
+        """The errors of each utterance at an operating point; the ids are sorted."""
+        chosen, convention_rule = rules_for("range", options.convention, options.rules)
+        own_rule = check_own_rule(options.eer_rule or convention_rule) if own_eer else None
 
+        def of_shard(references: References, scores: Scores) -> UtteranceErrors:
+            if own_eer:
+                scores.refuse_decisions("an EER")
+            return errors_at_threshold(references, scores, at.threshold, at.everything, chosen, own_rule)
 
-@runtime_checkable
-class WorksElsewhere(Protocol):
-    """A sharded corpus whose shards are worked on elsewhere. What is sent there and back is pickled."""
+        return self.errors(of_shard)
 
-    def each(self, work: Callable[[Shard], T], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, T]]:
-        """What came of every shard, in their order, with the shard itself if it is to be ``fetched``."""
-        ...
+    def errors(self, of_shard: Callable[[References, Scores], UtteranceErrors]) -> UtteranceErrors:
+        """The errors of each utterance, as they are found in each shard; the ids are sorted."""
+        found: list[UtteranceErrors] = []
+        for references, scores in self.watched("errors by utterance"):
+            with suppress(NothingToMeasureError):
+                found.append(of_shard(references, scores).sorted())
+        if not found:
+            raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
+        return UtteranceErrors.joined(found)
 
-    def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
-        """What came of all shards, merged in any order and grouping."""
-        ...
+    def break_down(self, *_: Any) -> NoReturn:
+        """Not of shards."""
+        raise UsageError(
+            "--by needs the corpus in memory; leave --stream, --jobs and --scheduler out, or select the utterances "
+            "beforehand"
+        )
+
+    def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
+        """Go through the shards that have both sides, and say how far that is."""
+        with progress(what, total=len(self), unit="shards") as advance:
+            for references, scores in self:
+                if references is not None and scores is not None:
+                    yield references, scores
+                advance(1)
 
 
 def evaluate_shards(
@@ -94,91 +161,38 @@ def evaluate_shards(
     signed: bool = True,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
-    """Measure a corpus in shards, as :func:`spoofspan.evaluate` does one in memory.
+    r"""Measure a corpus in shards, to the same bits as :func:`spoofspan.evaluate` measures one in memory.
 
-    The hashes of a signature go through all shards in order. Where shards are elsewhere, ``signed=False`` does without
-    them: nothing is fetched, and a signature is comparable to no other.
+    Parameters
+    ----------
+    corpus
+        What :func:`spoofspan.sharded` yields.
+    measures
+        Names of measures; without them, the EER of ranges, of points at the hop and of utterances.
+    convention, eer_rule, threshold, scores_are, asv_scores, on_undefined, **rules
+        As in :func:`spoofspan.evaluate`.
+    signed
+        The hashes of a signature go through all shards in order. Where shards are elsewhere, False does without them:
+        nothing is fetched, and a signature is comparable to no other.
+
+    Returns
+    -------
+    Evaluation
+        The measurements by name.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from spoofspan.scale.sharding import sharded
+    >>> ranges = BytesIO(b"utterance,start,end,label\nu1,0.0,0.08,bonafide\nu1,0.08,0.16,spoof\n")
+    >>> scores = BytesIO(b"utterance,start,end,score\nu1,0.0,0.08,0.9\nu1,0.08,0.16,-0.4\n")
+    >>> with sharded(ranges, scores, higher="bonafide") as corpus:
+    ...     print(evaluate_shards(corpus, ["range-eer"])["range-eer"].value)
+    0.0
     """
-    wanted = measures if measures is not None else measures_for_hop(corpus.hop, convention)
-    plans = [
-        plan_measure(one, corpus.hop, convention, eer_rule, rules, threshold, scores_are, asv_scores)
-        for one in parse_measures(wanted)
-    ]
-    prepared = [_Prepared(plan) for plan in plans]
-    references_hash, scores_hash = ReferencesHash(), ScoresHash()
-    unpaired = _Unpaired()
-    for shard, looks in _each(corpus, partial(_look, plans), "preparing", signed):
-        references, scores = shard or (None, None)
-        if references is not None:
-            references_hash.add(references)
-        if scores is not None:
-            scores_hash.add(scores)
-        unpaired.add(looks)
-        for one, look in zip(prepared, looks.plans, strict=False):
-            one.add(look)
-    # no two unsigned numbers are comparable
-    hashes = (references_hash.digest(), scores_hash.digest()) if signed else (f"unsigned-{uuid4().hex[:8]}",) * 2
-    results: dict[str, Measurement] = {}
-    for one in prepared:
-        try:
-            results[str(one.plan.measure)] = one.measured(corpus, hashes, unpaired)
-        except UndefinedMeasureError as error:
-            if on_undefined is None:
-                raise
-            on_undefined(one.plan.measure, error)
-    return Evaluation(results)
-
-
-def utterance_errors_of_shards(
-    corpus: ShardedCorpus,
-    threshold: float,
-    *,
-    everything: bool = False,
-    own_eer: bool = False,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    **rules: Unpack[RuleArguments],
-) -> UtteranceErrors:
-    """As :func:`spoofspan.errors_by_utterance`, shard by shard; the ids are sorted."""
-    chosen, convention_rule = rules_for("range", convention, rules)
-    own_rule = check_own_rule(eer_rule or convention_rule) if own_eer else None
-
-    def of_shard(references: References, scores: Scores) -> UtteranceErrors:
-        if own_eer:
-            scores.refuse_decisions("an EER")
-        return errors_at_threshold(references, scores, threshold, everything, chosen, own_rule)
-
-    return _errors(corpus, of_shard)
-
-
-def _errors(corpus: ShardedCorpus, of_shard: Callable[[References, Scores], UtteranceErrors]) -> UtteranceErrors:
-    found: list[UtteranceErrors] = []
-    for references, scores in _watched(corpus, "errors by utterance"):
-        if references is None or scores is None:
-            continue
-        with suppress(NothingToMeasureError):
-            found.append(of_shard(references, scores).sorted())
-    if not found:
-        raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
-    return UtteranceErrors.joined(found)
-
-
-def _watched(corpus: ShardedCorpus, what: str) -> Iterator[Shard]:
-    """Go through the shards once, and say how far that is."""
-    with progress(what, total=len(corpus), unit="shards") as advance:
-        for shard in corpus:
-            yield shard
-            advance(1)
-
-
-def _each(
-    corpus: ShardedCorpus, work: Callable[[Shard], T], what: str, fetched: bool
-) -> Iterator[tuple[Shard | None, T]]:
-    if isinstance(corpus, WorksElsewhere):
-        yield from corpus.each(work, what, fetched=fetched)
-        return
-    for shard in _watched(corpus, what):
-        yield shard, work(shard)
+    options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv_scores, signed=signed, rules=rules)
+    wanted = corpus.default_measures(convention) if measures is None else measures
+    return corpus.evaluate(wanted, options, on_undefined)
 
 
 @dataclass(frozen=True)
@@ -278,13 +292,13 @@ class _Prepared:
             sign_hashes,
             str(self.plan.measure),
             self.plan.read_off,
-            self.plan.spelled_rules(corpus.snap),
+            self.plan.spelled_rules(corpus.facts.snap),
             (hashes[0], f"{self.utterances.count}:{self.utterances.digest()}", hashes[1]),
             self.plan.rules.regions,
         )
 
         def errors_at(point: OperatingPoint) -> UtteranceErrors:
-            return _errors(corpus, lambda references, scores: errors_with(references, scores, point, self.plan.rules))
+            return corpus.errors(lambda references, scores: errors_with(references, scores, point, self.plan.rules))
 
         return self.plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
 
@@ -309,12 +323,8 @@ class ShardedPart:
 
     def counted(self, histogram: Histogram) -> Histogram:
         """Fill a histogram, shard by shard, here or elsewhere."""
-        if isinstance(self.corpus, WorksElsewhere):
-            what = f"measuring {self.plan.measure}, pass {histogram.place.level + 1}"
-            return self.corpus.merged(partial(_count, self.plan, histogram), _both, what)
-        for block in self.blocks():
-            histogram.add(replace(block, scores=block.scores.astype(histogram.dtype, copy=False)))
-        return histogram
+        what = f"measuring {self.plan.measure}, pass {histogram.place.level + 1}"
+        return self.corpus.merged(partial(_count, self.plan, histogram), _both, what)
 
     def sample(self, size: int) -> Columns:
         """No rows: a sample would be one more pass, and what it saves is less than that."""
@@ -330,14 +340,9 @@ class ShardedPart:
         raise UsageError("a corpus in shards cannot be re-weighted; read it into memory")
 
     def _parts(self) -> Iterator[MassPart]:
-        for references, scores in _watched(self.corpus, f"measuring {self.plan.measure}"):
-            if references is None or scores is None:
-                continue
-            try:
-                mass, _ = self.plan.mass(references, scores)
-            except NothingToMeasureError:
-                continue
-            yield from mass.parts
+        for references, scores in self.corpus.watched(f"measuring {self.plan.measure}"):
+            with suppress(NothingToMeasureError):
+                yield from self.plan.mass(references, scores)[0].parts
 
 
 def _count(plan: Plan, histogram: Histogram, shard: Shard) -> Histogram:
