@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -13,19 +13,30 @@ from spoofspan.cli.completion import among
 
 if TYPE_CHECKING:
     from spoofspan.uncertainty import Resampling
-    from spoofspan.uncertainty.clusters import Method
 
 
 @dataclass(frozen=True)
 class BootstrapOptions:
     """The flags as they were typed, None for those that were not."""
 
-    confidence: float | None = None
-    cluster: str | None = None
-    replicates: int | None = None
-    interval: str | None = None
-    seed: int | None = None
-    workers: int | None = None
+    confidence: Annotated[float | None, typer.Option("--confidence", help="Level of intervals, such as 0.95.")] = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            help="What is resampled: a column of --metadata, or utterance. Default: speakers, if it has them.",
+            autocompletion=among(lambda: ("speaker", "utterance")),
+        ),
+    ] = None
+    replicates: Annotated[
+        int | None, typer.Option("--replicates", help="Number of bootstrap replicates. Default: 2000.")
+    ] = None
+    interval: Annotated[
+        str | None,
+        typer.Option("--interval", help="percentile or bca.", autocompletion=among(lambda: ("percentile", "bca"))),
+    ] = None
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the bootstrap. Default: 0.")] = None
+    workers: Annotated[int | None, typer.Option("--workers", help="Number of threads; the same results.")] = None
 
     def resampling_if_asked(self, metadata: str | None) -> Resampling | None:
         """How to resample, if intervals are asked for; flags that only make sense with them are refused without."""
@@ -44,44 +55,12 @@ class BootstrapOptions:
         from spoofspan.formats.text.metadata import read_clusters
         from spoofspan.uncertainty import Resampling
 
-        told: dict[str, Any] = {
-            "confidence": self.confidence,
-            "replicates": self.replicates or replicates,
-            "method": cast("Method | None", self.interval),
-            "seed": self.seed,
-            "workers": self.workers,
-        }
+        told: dict[str, Any] = {name: getattr(self, name) for name in ("confidence", "seed", "workers")}
+        told |= {"replicates": self.replicates or replicates, "method": self.interval}
         clusters = read_clusters(metadata, self.cluster)
         if clusters is not None:
             told |= {"clusters_are": clusters[0], "clusters": clusters[1]}
         return Resampling(**{name: value for name, value in told.items() if value is not None})
 
 
-takes_bootstrap = o.takes(
-    "bootstrap",
-    {
-        "confidence": Annotated[
-            float | None, typer.Option("--confidence", help="Level of the intervals, such as 0.95.")
-        ],
-        "cluster": Annotated[
-            str | None,
-            typer.Option(
-                "--cluster",
-                help="What is resampled: a column of --metadata, or utterance. Default: speakers, if it has them.",
-                autocompletion=among(lambda: ("speaker", "utterance")),
-            ),
-        ],
-        "replicates": Annotated[
-            int | None, typer.Option("--replicates", help="Number of bootstrap replicates. Default: 2000.")
-        ],
-        "interval": Annotated[
-            str | None,
-            typer.Option("--interval", help="percentile or bca.", autocompletion=among(lambda: ("percentile", "bca"))),
-        ],
-        "seed": Annotated[int | None, typer.Option("--seed", help="Seed of the bootstrap. Default: 0.")],
-        "workers": Annotated[
-            int | None, typer.Option("--workers", help="Number of threads; the results are the same.")
-        ],
-    },
-    BootstrapOptions,
-)
+takes_bootstrap = o.takes("bootstrap", get_type_hints(BootstrapOptions, include_extras=True), BootstrapOptions)

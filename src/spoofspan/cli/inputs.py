@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
@@ -30,19 +30,19 @@ NOTHING_TYPED = "give REFERENCES and SCORES, or --dataset and SCORES"
 class Inputs:
     """Where both sides are, as it was typed, and what must be told about them."""
 
-    references: str | None = None
-    scores: str | None = None
-    dataset: str | None = None
-    reference_source: str | None = None
-    reference_format: str | None = None
-    scores_format: str | None = None
-    durations: str | None = None
-    hop: float | None = None
-    reference_hop: float | None = None
-    higher: str | None = None
-    column: str | None = None
-    label2id: str | None = None
-    split: str | None = None
+    references: o.ReferencesPath = None
+    scores: o.ScoresPath = None
+    dataset: o.DatasetSpec = None
+    reference_source: o.ReferenceSource = None
+    reference_format: o.ReferenceFormat = None
+    scores_format: o.ScoresFormat = None
+    durations: o.Durations = None
+    hop: o.Hop = None
+    reference_hop: o.ReferenceHop = None
+    higher: o.HigherOption = None
+    column: o.Column = None
+    label2id: o.LabelIds = None
+    split: o.Split = None
 
     def read(self) -> tuple[References, Scores]:
         """Read both sides."""
@@ -239,19 +239,5 @@ def _looks_like(where: Where, what: str) -> bool:
     return fits(SCORE_FORMATS) if what == "scores" else utterance_labels.recognises(head)
 
 
-FLAGS = {
-    "references": o.ReferencesPath,
-    "scores": o.ScoresPath,
-    "dataset": o.DatasetSpec,
-    "reference_source": o.ReferenceSource,
-    "reference_format": o.ReferenceFormat,
-    "scores_format": o.ScoresFormat,
-    "durations": o.Durations,
-    "hop": o.Hop,
-    "reference_hop": o.ReferenceHop,
-    "higher": o.HigherOption,
-    "column": o.Column,
-    "label2id": o.LabelIds,
-    "split": o.Split,
-}
+FLAGS = get_type_hints(Inputs, include_extras=True)
 takes_inputs = o.takes("inputs", FLAGS, Inputs)

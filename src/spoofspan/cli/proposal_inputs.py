@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -23,10 +23,19 @@ MEANINGLESS = ("higher", "column", "label2id")
 class ProposalOptions:
     """How proposals are read or made."""
 
-    smoothing: int | None = None
-    merge_gap: float | None = None
-    min_duration: float | None = None
-    fps: float | None = None
+    smoothing: Annotated[
+        int | None,
+        typer.Option("--smoothing", "--smooth", help="Events: median filter over so many frames (odd)."),
+    ] = None
+    merge_gap: Annotated[
+        float | None, typer.Option("--merge-gap", help="Events: bridge gaps of up to this many seconds.")
+    ] = None
+    min_duration: Annotated[
+        float | None, typer.Option("--min-duration", help="Events: drop proposals that are shorter (seconds).")
+    ] = None
+    fps: Annotated[float | None, typer.Option("--fps", help="Times of proposals are frames, so many per second.")] = (
+        None
+    )
 
     def arguments(self) -> dict[str, Any]:
         """What was given, as arguments of ``evaluate``."""
@@ -92,22 +101,4 @@ def _looks_like_proposals(where: str) -> bool:
     return any(one.recognises(head) for one in PROPOSAL_FORMATS.formats.values())
 
 
-takes_proposals = o.takes(
-    "proposals",
-    {
-        "smoothing": Annotated[
-            int | None,
-            typer.Option("--smoothing", "--smooth", help="Events: median filter over so many frames (odd)."),
-        ],
-        "merge_gap": Annotated[
-            float | None, typer.Option("--merge-gap", help="Events: bridge gaps of up to this many seconds.")
-        ],
-        "min_duration": Annotated[
-            float | None, typer.Option("--min-duration", help="Events: drop proposals that are shorter (seconds).")
-        ],
-        "fps": Annotated[
-            float | None, typer.Option("--fps", help="Times of proposals are frames, so many per second.")
-        ],
-    },
-    ProposalOptions,
-)
+takes_proposals = o.takes("proposals", get_type_hints(ProposalOptions, include_extras=True), ProposalOptions)

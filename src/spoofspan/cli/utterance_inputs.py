@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_type_hints
 
 import typer
 
@@ -23,10 +23,32 @@ if TYPE_CHECKING:
 class UtteranceInputs:
     """Where utterance scores and verification scores are, as it was typed."""
 
-    utterance_scores: str | None = None
-    utterance_scores_format: str | None = None
-    utterance_column: str | None = None
-    asv_scores: str | None = None
+    utterance_scores: Annotated[
+        str | None,
+        typer.Option(
+            "--utterance-scores",
+            help="A score of each whole utterance: measures of utterances are of these. REFERENCES may then be a "
+            "protocol, and SCORES be left out.",
+        ),
+    ] = None
+    utterance_scores_format: Annotated[
+        str | None,
+        typer.Option(
+            "--utterance-scores-format",
+            help="Format, if not recognised.",
+            autocompletion=completion.among(completion.utterance_score_formats),
+        ),
+    ] = None
+    utterance_column: Annotated[
+        str | None, typer.Option("--utterance-column", help="Which of several utterance scores in a line.")
+    ] = None
+    asv_scores: Annotated[
+        str | None,
+        typer.Option(
+            "--asv-scores",
+            help="Scores of a speaker verification system, for utterance-min-tdcf (ASVspoof's file).",
+        ),
+    ] = None
 
     def check(self, measures: list[str] | None) -> None:
         """Refuse, before long work, what would not be used."""
@@ -91,35 +113,4 @@ class UtteranceInputs:
         return inputs.references_from(found[0] if inputs.references == "-" else inputs.references)
 
 
-takes_utterance_scores = o.takes(
-    "more",
-    {
-        "utterance_scores": Annotated[
-            str | None,
-            typer.Option(
-                "--utterance-scores",
-                help="A score of each whole utterance: measures of utterances are of these. REFERENCES may then be a "
-                "protocol, and SCORES be left out.",
-            ),
-        ],
-        "utterance_scores_format": Annotated[
-            str | None,
-            typer.Option(
-                "--utterance-scores-format",
-                help="Format, if not recognised.",
-                autocompletion=completion.among(completion.utterance_score_formats),
-            ),
-        ],
-        "utterance_column": Annotated[
-            str | None, typer.Option("--utterance-column", help="Which of several utterance scores in a line.")
-        ],
-        "asv_scores": Annotated[
-            str | None,
-            typer.Option(
-                "--asv-scores",
-                help="Scores of a speaker verification system, for utterance-min-tdcf (ASVspoof's file).",
-            ),
-        ],
-    },
-    UtteranceInputs,
-)
+takes_utterance_scores = o.takes("more", get_type_hints(UtteranceInputs, include_extras=True), UtteranceInputs)

@@ -130,7 +130,25 @@ class ResolutionRow:
 
 @dataclass(frozen=True)
 class ResolutionTable:
-    """Rows of systems, columns of measures; made by :func:`resolution_table`."""
+    """Rows of systems, columns of measures; made by :func:`resolution_table`.
+
+    Parameters
+    ----------
+    resolutions
+        The resolutions of the columns, in seconds.
+    rows
+        A row for each system; ``table[0.02]`` or ``table["name"]`` is one of them.
+    label_sources
+        Where the labels came from.
+
+    Examples
+    --------
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> table = resolution_table(corpus.references, {"mine": corpus.systems[0.02]}, [0.02])
+    >>> table["mine"].hop, f"{table['mine'].range_eer.value:.4f}"
+    (0.02, '0.0521')
+    """
 
     resolutions: tuple[float, ...]
     rows: tuple[ResolutionRow, ...]
@@ -176,12 +194,36 @@ def resolution_table(
     eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
 ) -> ResolutionTable:
-    """Measure systems at every resolution.
+    """Measure the range EER and the point EER at every resolution, of each system.
 
-    ``systems`` are given by the hop (seconds) they were trained at, or by name; the scores of several seeds of one
-    system as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy. ``label_sources``
-    "nii-2023" takes points at the hop or coarser from ``segment_labels`` (hop -> label array of that resolution).
+    Parameters
+    ----------
+    references
+        Who is spoofed when.
+    systems
+        Scores by the hop (seconds) that a system was trained at, or by its name; those of several seeds of one system
+        as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy.
+    resolutions
+        The lengths of points in seconds.
+    label_sources
+        ``"nii-2023"`` takes points at the hop or coarser from ``segment_labels``, as the published scripts do.
+    segment_labels
+        The label array of each hop (seconds).
+    convention, eer_rule, **rules
+        As in :func:`spoofspan.range_eer`.
 
+    Returns
+    -------
+    ResolutionTable
+        A row for each system, with the floor of its hop.
+
+    Raises
+    ------
+    UsageError
+        If numbers of one column may not be compared.
+
+    Examples
+    --------
     >>> import spoofspan.demo
     >>> corpus = spoofspan.demo.load()
     >>> table = resolution_table(corpus.references, {0.02: corpus.systems[0.02]}, [0.01, 0.02])

@@ -36,8 +36,17 @@ _ROWS = 1 << 18
 
 @dataclass(frozen=True)
 class Signature:
-    """The signature of a measurement.
+    """The signature of a measurement: numbers whose ``comparable`` parts are equal may be compared.
 
+    Parameters
+    ----------
+    comparable
+        The measure, its parameters and rules, and hashes of the references and of the utterances measured.
+    input
+        A hash of what the system said.
+
+    Examples
+    --------
     >>> print(Signature("range-eer|rules:1", "scores:abc"))
     range-eer|rules:1 || scores:abc
     """

@@ -71,10 +71,38 @@ def sharded(
     shards: int | None = None,
     jobs: int | None = None,
 ) -> Iterator[StoredShards]:
-    """Cut references and scores from files into shards; they are gone when the context ends.
+    r"""Cut references and scores from files into shards on disk; they are gone when the context ends.
 
-    Formats that cannot be read piece by piece (``docs/formats.md`` says which can) are read whole, and then cut. So
-    many ``jobs`` are processes that check, store and measure shards.
+    Formats that cannot be read piece by piece (``docs/formats.md`` says which can) are read whole, and then cut.
+
+    Parameters
+    ----------
+    references, scores
+        Files, folders, globs or addresses, as in :func:`spoofspan.read_references`.
+    reference_format, scores_format
+        Formats, where the content does not show them.
+    durations, reference_hop, snap, split
+        As ``durations``, ``hop``, ``snap`` and ``split`` in :func:`spoofspan.read_references`.
+    hop, higher, column, label2id
+        As in :func:`spoofspan.read_scores`.
+    shards
+        How many; as many as the size of the files needs, if not given.
+    jobs
+        The number of processes that check, store and measure shards.
+
+    Yields
+    ------
+    StoredShards
+        The corpus, for :func:`spoofspan.evaluate_shards`.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> ranges = BytesIO(b"utterance,start,end,label\nu1,0.0,0.08,bonafide\nu1,0.08,0.16,spoof\n")
+    >>> scores = BytesIO(b"utterance,start,end,score\nu1,0.0,0.08,0.9\nu1,0.08,0.16,-0.4\n")
+    >>> with sharded(ranges, scores, higher="bonafide") as corpus:
+    ...     print(len(corpus), corpus.higher)
+    1 bonafide
     """
     reference_options = ReadOptions(hop=reference_hop, snap=snap, split=split)
     score_options = ReadOptions(
