@@ -130,13 +130,11 @@ class _Display:
         self._bar: Progress | None = None
         self._lock = threading.Lock()
         self._over = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._look, name="progress", daemon=True)
+        self._thread.start()
 
     @contextmanager
     def showing(self, task: _Task) -> Iterator[_Task]:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._look, name="progress", daemon=True)
-            self._thread.start()
         self._tasks.append(task)
         try:
             yield task
@@ -150,8 +148,7 @@ class _Display:
 
     def close(self) -> None:
         self._over.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
         self.wipe()
 
     def _look(self) -> None:

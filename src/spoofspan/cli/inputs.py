@@ -88,20 +88,9 @@ class Inputs:
                 "--stream and --jobs go with files, not with --dataset; convert its scores to Parquet first"
             )
         references, scores = self._files()
-        return sharded(
-            references,
-            str(scores),
-            reference_format=self.reference_format,
-            scores_format=self.scores_format,
-            durations=self.durations,
-            hop=self.hop,
-            reference_hop=self._hop_of_labels(),
-            higher=o.polarity(self.higher),
-            column=self.column,
-            label2id=self.label2id,
-            split=self.split,
-            jobs=jobs,
-        )
+        about = {name: getattr(self, name) for name in ("reference_format", "scores_format", "durations", "split")}
+        labels = self._hop_of_labels()
+        return sharded(references, str(scores), reference_hop=labels, jobs=jobs, **about, **self._about_scores())
 
     def on_cluster(self, scheduler: str) -> AbstractContextManager[ShardedCorpus]:
         """Spread both sides over the workers of a Dask scheduler, for as long as the context lasts."""
@@ -147,21 +136,18 @@ class Inputs:
             return self.reference_hop
         return None if re.search(FILE_NAME, Path(str(self.references)).name) else self.hop
 
+    def _about_scores(self) -> dict[str, Any]:
+        """What reading scores is told."""
+        higher = o.polarity(self.higher)
+        return {"hop": self.hop, "higher": higher, "column": self.column, "label2id": self.label2id}
+
     def read_scores(self, where: str) -> Scores:
         """Read scores from a file, as both sides were described."""
         from spoofspan.base.errors import DataError
         from spoofspan.formats.reading import read_scores
 
         try:
-            return read_scores(
-                where,
-                hop=self.hop,
-                higher=o.polarity(self.higher),
-                column=self.column,
-                format=self.scores_format,
-                durations=self.durations,
-                label2id=self.label2id,
-            )
+            return read_scores(where, format=self.scores_format, durations=self.durations, **self._about_scores())
         except DataError:
             if self.scores_format is None and _looks_like(where, "utterance scores"):
                 raise UsageError(

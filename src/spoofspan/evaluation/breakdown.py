@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import utterance_of_rows
+from spoofspan.base.columns import positions, utterance_of_rows
 from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import SPOOF, References
@@ -243,10 +243,8 @@ class _Whole:
     @cached_property
     def _utterance_of_ranges(self) -> Int64:
         """The index of each range's utterance in the labelling; -1 if it is not measured."""
-        index = {utt: i for i, utt in enumerate(self.laid.labelling.utterances)}
         references = self.inputs.references
-        of_utterance = np.array([index.get(utt, -1) for utt in references.utterances], np.int64)
-        return of_utterance[utterance_of_rows(references.offsets)]
+        return positions(references.utterances, self.laid.labelling.utterances)[utterance_of_rows(references.offsets)]
 
     def try_on(self, laid: LaidOver, signer: Signer) -> tuple[Measurement | None, str]:
         """Measure a part of the corpus; or say why it has no value."""
@@ -268,8 +266,12 @@ class _Whole:
 
     def _sign_selected(self, chosen: Int64) -> Signature:
         utterances = [self.laid.labelling.utterances[i] for i in chosen.tolist()]
-        part = _select(self.inputs.references, self.inputs.scores, utterances)
-        return self.plan.signer(Inputs(*part), utterances)()
+        references, scores = self.inputs.references, self.inputs.scores
+        part = Inputs(
+            references.take(positions(utterances, references.utterances)),
+            scores.take(positions(utterances, scores.utterances)),
+        )
+        return self.plan.signer(part, utterances)()
 
     def _sign_without(self, ranges: npt.NDArray[np.bool_]) -> Signature:
         regions = _regions_without(self.inputs.references, ranges, self.plan.rules.regions)
@@ -337,11 +339,3 @@ def _minus(
             start = max(start, hole_end)
         if start < end:
             yield start, end
-
-
-def _select(references: References, scores: Scores, utterances: Sequence[str]) -> tuple[References, Scores]:
-    wanted = set(utterances)
-    return (
-        references.take(np.array([i for i, utt in enumerate(references.utterances) if utt in wanted], np.int64)),
-        scores.take(np.array([i for i, utt in enumerate(scores.utterances) if utt in wanted], np.int64)),
-    )

@@ -16,10 +16,11 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from spoofspan.base.columns import positions
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.progress import progress
 from spoofspan.data.references import References
@@ -38,8 +39,12 @@ PAPER_RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
 
 LabelSources = Literal["one", "nii-2023"]
-LABEL_SOURCES = ("one", "nii-2023")
+LABEL_SOURCES = get_args(LabelSources)
 RANGE = "range-eer"
+
+
+def _point(resolution: float) -> str:
+    return str(Measure("point-eer", resolution))
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ class ResolutionRow:
         """All cells, with the column they stand in."""
         yield RANGE, self.range_eer
         for resolution, cell in self.point_eers.items():
-            yield str(Measure("point-eer", resolution)), cell
+            yield _point(resolution), cell
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
@@ -306,9 +311,7 @@ class _Rows:
         """The floor of a hop, on the utterances that the systems were measured on."""
         references = self.references
         if self.arguments.get("partial"):
-            wanted = set(scored)
-            rows = [i for i, utterance in enumerate(references.utterances) if utterance in wanted]
-            references = references.take(np.array(rows, np.int64))
+            references = references.take(np.flatnonzero(positions(references.utterances, scored) >= 0))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # a perfect system has few distinct scores
             return signed(best_possible(references, hop, **self.arguments))
@@ -346,10 +349,6 @@ class _Rows:
             for text in measurement.warnings:
                 warnings.warn(f"{place}, {name}: {text}", SpoofspanWarning, stacklevel=6)
         return {name: signed(measurement) for name, measurement in found.items()}
-
-
-def _point(resolution: float) -> str:
-    return str(Measure("point-eer", resolution))
 
 
 def signed(measurement: Measurement) -> Measurement:

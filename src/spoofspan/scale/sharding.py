@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -113,27 +114,28 @@ def sharded(
     )
     score_sources, score_reader = choose_format(SCORE_FORMATS, scores, scores_format, score_options, ("label2id",))
     with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder, open_pool(jobs, TOO_LARGE) as pool:
-        root = Path(folder)
-        unsorted = _Pieces(root / "unsorted")
+        root, stored = Path(folder), Path(folder) / "stored"
+        stored.mkdir()
         ids = IdSample()
+
+        def kept(parts: Iterable[Part]) -> list[_StoredPart]:
+            return [_StoredPart.write(root, part, with_rows(part)) for part in ids.watching(parts)]
+
         with counted(reference_sources) as watched:
-            unsorted.write(_stream_references(reference_reader, watched, reference_options, durations), ids)
-        listed = _Pieces(root / "listed")
-        if durations is not None:
-            listed.write(_stream_durations(durations), ids)
+            unsorted = kept(_stream_references(reference_reader, watched, reference_options, durations))
+        listed = [] if durations is None else kept(_stream_durations(durations))
         # with a few shards for each process, none waits long for the last
         count = shards or max(_shard_count(score_sources), 1 if pool is None else 4 * pool.jobs)
-        cut = _Cut(root / "cut", ids.splitters(count))
-        cut.write("references", unsorted.take_all())
-        cut.write("durations", listed.take_all())
+        splitters = ids.splitters(count)
+        rows: list[_ShardRows] = [{side: [] for side in ("references", "durations", "scores")} for _ in (0, *splitters)]
+        _cut((one.take() for one in unsorted), "references", rows, splitters, root)
+        _cut((one.take() for one in listed), "durations", rows, splitters, root)
         with counted(score_sources) as watched:
-            cut.write("scores", _stream_scores(score_reader, watched, score_options))
-        stored, facts = root / "stored", CorpusFacts()
-        stored.mkdir()
+            _cut(_stream_scores(score_reader, watched, score_options), "scores", rows, splitters, root)
         build = partial(_build, stored, reference_options, score_options, durations is not None)
-        pieces = (cut.pieces(shard) for shard in range(cut.count))
-        paths = []
-        for number, found in enumerate(map(build, pieces) if pool is None else pool.in_order(build, pieces)):
+        facts, paths = CorpusFacts(), []
+        numbered = list(enumerate(rows))
+        for number, found in enumerate(map(build, numbered) if pool is None else pool.in_order(build, numbered)):
             if not found.empty:
                 facts.learn(found)
                 paths.append(stored / str(number))
@@ -203,6 +205,12 @@ class IdSample:
                     self._kept, self._every = self._kept[::2], 2 * self._every
             self._seen += 1
 
+    def watching(self, parts: Iterable[Part]) -> Iterator[Part]:
+        """The same parts; some of their ids are taken as they pass."""
+        for part in parts:
+            self.add(distinct_ids(part.table))
+            yield part
+
     def splitters(self, count: int) -> list[str]:
         """The first ids of all shards but the first, about equally far apart."""
         ordered = sorted(set(self._kept))
@@ -210,68 +218,42 @@ class IdSample:
         return [ordered[place] for place in sorted(set(places)) if place]
 
 
-class _Pieces:
-    """Tables on disk, in the order in which they were written."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self._folder = folder
-        self._parts: list[Part] = []
-
-    def write(self, parts: Iterable[Part], ids: IdSample) -> None:
-        for number, part in enumerate(parts):
-            ids.add(distinct_ids(part.table))
-            _write_table(self._folder / str(number), with_rows(part))
-            self._parts.append(replace(part, table=None, rows=None))
-
-    def take_all(self) -> Iterator[Part]:
-        """Read the tables again; each is deleted when it has been read."""
-        for number, part in enumerate(self._parts):
-            path = self._folder / str(number)
-            yield replace(part, table=_read_table(path))
-            path.unlink()
-
-
-class _Cut:
-    """The rows of each shard, on disk: one table for each piece and shard."""
-
-    def __init__(self, folder: Path, splitters: Sequence[str]) -> None:
-        folder.mkdir()
-        self._folder, self._splitters = folder, splitters
-        self.count = len(splitters) + 1
-        self._written: dict[tuple[int, str], list[tuple[Part, Path]]] = {}
-        self._number = 0
-
-    def write(self, side: str, parts: Iterable[Part]) -> None:
-        """Give every row to the shard of its utterance."""
-        for part in parts:
-            for shard, table in split_by_id(with_rows(part), self._splitters):
-                self._number += 1
-                path = self._folder / str(self._number)
-                _write_table(path, table)
-                emptied = replace(part, table=None, rows=None)
-                self._written.setdefault((shard, side), []).append((emptied, path))
-
-    def pieces(self, shard: int) -> _ShardPieces:
-        """Where the rows of a shard are."""
-        return _ShardPieces(
-            shard, {side: self._written.pop((shard, side), []) for side in ("references", "durations", "scores")}
-        )
-
-
 @dataclass(frozen=True)
-class _ShardPieces:
-    """The rows of one shard on disk, by side: parts without their tables, and where these are."""
+class _StoredPart:
+    """Rows on disk: a part without its table, and where that is."""
 
-    number: int
-    written: Mapping[str, Sequence[tuple[Part, Path]]]
+    part: Part
+    path: Path
 
-    def parts(self, side: str) -> list[Part]:
-        """Read the rows of a side, a part for each file that they came from; they are deleted."""
-        read = [replace(part, table=_read_table(path)) for part, path in self.written[side]]
-        for _, path in self.written[side]:
-            path.unlink()
-        return joined_parts(read)
+    @classmethod
+    def write(cls, folder: Path, part: Part, table: Any) -> _StoredPart:
+        """Store rows of a part under a name of their own."""
+        import pyarrow as pa
+
+        stored = cls(replace(part, table=None, rows=None), folder / uuid4().hex)
+        with pa.OSFile(str(stored.path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table.combine_chunks())
+        return stored
+
+    def take(self) -> Part:
+        """Read the rows, and delete them."""
+        import pyarrow as pa
+
+        with pa.OSFile(str(self.path), "rb") as opened:
+            table = pa.ipc.open_stream(opened).read_all()
+        self.path.unlink()
+        return replace(self.part, table=table)
+
+
+# The rows of one shard, by side: references, durations, scores.
+_ShardRows = dict[str, list[_StoredPart]]
+
+
+def _cut(parts: Iterable[Part], side: str, shards: Sequence[_ShardRows], splitters: Sequence[str], to: Path) -> None:
+    """Give every row to the shard of its utterance."""
+    for part in parts:
+        for shard, table in split_by_id(with_rows(part), splitters):
+            shards[shard][side].append(_StoredPart.write(to, part, table))
 
 
 def split_by_id(table: Any, splitters: Sequence[str]) -> Iterator[tuple[int, Any]]:
@@ -328,20 +310,6 @@ def distinct_ids(table: Any) -> list[str]:
     """The utterances of a table, each once."""
     codes, ids = _codes(table)
     return [ids[code] for code in np.unique(codes[codes >= 0]).tolist()]
-
-
-def _write_table(path: Path, table: Any) -> None:
-    import pyarrow as pa
-
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
-
-
-def _read_table(path: Path) -> Any:
-    import pyarrow as pa
-
-    with pa.OSFile(str(path), "rb") as opened:
-        return pa.ipc.open_stream(opened).read_all()
 
 
 # ---------------------------------------------------------------- from the rows of a shard to its columns
@@ -409,12 +377,18 @@ def made_shard(
 
 
 def _build(
-    folder: Path, reference_options: ReadOptions, score_options: ReadOptions, listed: bool, pieces: _ShardPieces
+    folder: Path,
+    reference_options: ReadOptions,
+    score_options: ReadOptions,
+    listed: bool,
+    shard: tuple[int, _ShardRows],
 ) -> ShardFacts:
-    """Make a shard of its rows and store it."""
-    durations = pieces.parts("durations") if listed else None
-    made = made_shard(pieces.parts("references"), durations, pieces.parts("scores"), reference_options, score_options)
+    """Make a shard of its rows and store it under its number."""
+    number, rows = shard
+    sides = {side: joined_parts([one.take() for one in stored]) for side, stored in rows.items()}
+    durations = sides["durations"] if listed else None
+    made = made_shard(sides["references"], durations, sides["scores"], reference_options, score_options)
     facts = ShardFacts.of(made)
     if not facts.empty:
-        save_shard(folder / str(pieces.number), made)
+        save_shard(folder / str(number), made)
     return facts

@@ -93,14 +93,14 @@ class ShardedCorpus(Corpus):
         prepared = {one: _Prepared(options.plan(one, self.hop)) for one in measures}
         look = partial(_look, [one.plan for one in prepared.values()])
         references_hash, scores_hash = ReferencesHash(), ScoresHash()
-        unpaired = _Unpaired()
+        unpaired = Problems()
         for shard, looks in self.each(look, "preparing", fetched=options.signed):
             references, scores = shard or (None, None)
             if references is not None:
                 references_hash.add(references)
             if scores is not None:
                 scores_hash.add(scores)
-            unpaired.add(looks)
+            unpaired.add(*looks.refused)
             for one, found in zip(prepared.values(), looks.plans, strict=False):
                 one.add(found)
         # no two unsigned numbers are comparable
@@ -208,21 +208,20 @@ class _Look:
 
 @dataclass(frozen=True)
 class _Looks:
-    """What all plans find in one shard; none where it has one side only, whose utterances are listed."""
+    """What all plans find in one shard; nothing where it has one side only, whose utterances are refused."""
 
     plans: tuple[_Look, ...] = ()
-    only_references: tuple[str, ...] = ()
-    only_scores: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def _look(plans: Sequence[Plan], shard: Shard) -> _Looks:
     references, scores = shard
-    if references is None or scores is None:
-        return _Looks(
-            only_references=() if references is None else references.utterances,
-            only_scores=() if scores is None else scores.utterances,
-        )
-    return _Looks(tuple(_look_at(plan, references, scores) for plan in plans))
+    if references is not None and scores is not None:
+        return _Looks(tuple(_look_at(plan, references, scores) for plan in plans))
+    if references is not None:
+        return _Looks(refused=tuple(f"utterance {utt!r} has references but no scores" for utt in references.utterances))
+    utterances = () if scores is None else scores.utterances
+    return _Looks(refused=tuple(f"utterance {utt!r} has scores but no references" for utt in utterances))
 
 
 def _look_at(plan: Plan, references: References, scores: Scores) -> _Look:
@@ -231,25 +230,6 @@ def _look_at(plan: Plan, references: References, scores: Scores) -> _Look:
     except NothingToMeasureError as error:
         return _Look(touched=error.touched, nothing=str(error))
     return _Look(mass.utterances, touched, replace(mass, parts=()), mass.dtype)
-
-
-class _Unpaired:
-    """Utterances of shards that have references or scores only."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._problems = Problems()
-
-    def add(self, looks: _Looks) -> None:
-        for ids, here, there in (
-            (looks.only_references, "references", "scores"),
-            (looks.only_scores, "scores", "references"),
-        ):
-            self.count += len(ids)
-            self._problems.extend((f"utterance {utt!r} has {here} but no {there}" for utt in ids), len(ids))
-
-    def refuse(self) -> None:
-        self._problems.raise_if_any("complete the files, or measure the common utterances with partial=True")
 
 
 @dataclass
@@ -278,11 +258,11 @@ class _Prepared:
                 entry = replace(entry, ns=entry.ns + known.ns, utterances=entry.utterances + known.utterances)
             self.touched[entry.rule] = entry
 
-    def measured(self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: _Unpaired) -> Measurement:
-        if unpaired.count:
+    def measured(self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: Problems) -> Measurement:
+        if unpaired.total:
             if not self.plan.rules.partial:
-                unpaired.refuse()
-            self._touch([Touched("partial", "True", 0, unpaired.count)])
+                unpaired.raise_if_any("complete the files, or measure the common utterances with partial=True")
+            self._touch([Touched("partial", "True", 0, unpaired.total)])
         if self.mass is None:
             raise NothingToMeasureError(
                 self.nothing or "references and scores have no utterance in common; check the ids", ()
