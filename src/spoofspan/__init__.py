@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from spoofspan.data.rules import CONVENTIONS, Rules
     from spoofspan.data.scores import Scores
     from spoofspan.data.utterance_scores import UtteranceScores, read_utterance_scores
-    from spoofspan.evaluation.algorithm_1 import bisection_eer
     from spoofspan.evaluation.corpus import Evaluation, default_measures
     from spoofspan.evaluation.evaluate import (
+        best_possible,
+        bisection_eer,
         error_curve,
         evaluate,
         overlay,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         range_eer,
         utterance_eer,
     )
-    from spoofspan.evaluation.floor import best_possible
     from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measure, Measurement
     from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
     from spoofspan.evaluation.signature import Signature
@@ -61,10 +61,10 @@ _HOMES = {
     "data.rules": "CONVENTIONS Rules",
     "data.scores": "Scores",
     "data.utterance_scores": "UtteranceScores read_utterance_scores",
-    "evaluation.algorithm_1": "bisection_eer",
     "evaluation.corpus": "Evaluation default_measures",
-    "evaluation.evaluate": "error_curve evaluate overlay point_eer point_mass range_eer utterance_eer",
-    "evaluation.floor": "best_possible",
+    "evaluation.evaluate": (
+        "best_possible bisection_eer error_curve evaluate overlay point_eer point_mass range_eer utterance_eer"
+    ),
     "evaluation.measurement": "BisectionMeasurement EventMeasurement Measure Measurement",
     "evaluation.resolution_table": "ResolutionTable resolution_table",
     "evaluation.signature": "Signature",

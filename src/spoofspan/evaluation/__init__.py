@@ -6,8 +6,7 @@
 - ``plan.py``: what it takes to measure one thing. ``measurement.py``: the result. ``signature.py``: what it may be
   compared with. ``events.py``: event measures.
 - ``breakdown.py``, ``resolution_table.py``, ``reference_diff.py``, ``check.py``, ``explain.py``: other questions.
-- ``algorithm_1.py``, ``floor.py``, ``threshold_file.py``: the paper's bisection, the best possible EER of a hop, the
-  threshold of a development set.
+- ``threshold_file.py``: the threshold of a development set, from the JSON of its evaluation.
 
 It imports from ``base``, ``data``, ``mass`` and ``measures``, from ``uncertainty`` for intervals, and from ``report``
 where a result shows itself (``_repr_html_``, ``render``). It reads no corpus from files.

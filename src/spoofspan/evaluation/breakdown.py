@@ -25,7 +25,6 @@ from spoofspan.data.rules import Regions
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.corpus import EvaluationOptions
 from spoofspan.evaluation.measurement import Measure, Measurement
-from spoofspan.evaluation.plan import Plan
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import LaidOver
 from spoofspan.mass.score_mass import ScoreMass
@@ -205,9 +204,7 @@ class _Whole:
         self.plan = EvaluationOptions.from_arguments(arguments).plan_for(parsed, scores)
         self.laid = LaidOver.of(references, scores, self.plan.rules)
         self.mass, _ = self.laid.mass()
-        self.measured = self._measured(
-            self.plan, self.laid, self.mass, self.plan.signer(self.inputs, self.mass.utterances)
-        )
+        self.measured = self._measured(self.laid, self.mass, self.plan.signer(self.inputs, self.mass.utterances))
         self.point = self.measured.point if at is None else at
         if self.point.threshold != self.point.threshold:  # a value over all thresholds
             self.point = equal_error_rate(self.mass, self.plan.eer_rule).point
@@ -249,14 +246,14 @@ class _Whole:
     def try_on(self, laid: LaidOver, signer: Signer) -> tuple[Measurement | None, str]:
         """Measure a part of the corpus; or say why it has no value."""
         try:
-            return self._measured(self.plan, laid, laid.mass()[0], signer), ""
+            return self._measured(laid, laid.mass()[0], signer), ""
         except UndefinedMeasureError as error:
             return None, str(error).partition(";")[0]
 
-    def _measured(self, plan: Plan, laid: LaidOver, mass: ScoreMass, signer: Signer) -> Measurement:
+    def _measured(self, laid: LaidOver, mass: ScoreMass, signer: Signer) -> Measurement:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # small groups have wide gaps
-            return plan.measured(
+            return self.plan.measured(
                 mass,
                 laid.touched,
                 len(mass.utterances),

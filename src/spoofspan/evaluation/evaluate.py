@@ -7,19 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from spoofspan.base.columns import offsets_of
+from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.data.references import References
 from spoofspan.data.rules import rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, EvaluationOptions, measure_scores
-from spoofspan.evaluation.measurement import Measure, Measurement
-from spoofspan.evaluation.plan import OnUndefined, ScoresAre, Undefined, point_rules
-from spoofspan.evaluation.signature import Inputs
-from spoofspan.mass.points import check_resolution, point_mass_with
-from spoofspan.mass.ranges import overlay_with
+from spoofspan.evaluation.measurement import BisectionMeasurement, Measure, Measurement, milliseconds
+from spoofspan.evaluation.plan import OnUndefined, ScoresAre, Undefined, point_rules, spelled_rules
+from spoofspan.evaluation.signature import Inputs, sign
+from spoofspan.mass.labelling import label_references
+from spoofspan.mass.points import Grid, check_resolution, point_mass_with
+from spoofspan.mass.ranges import lay_over, overlay_with
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
+from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -228,6 +237,141 @@ def utterance_eer(
     """
     options = EvaluationOptions(convention, eer_rule, rules=rules)
     return measure_scores(Inputs(references, scores), options.plan_for(Measure("utterance-eer"), scores), undefined)
+
+
+def bisection_eer(
+    references: References,
+    scores: Scores,
+    *,
+    precision: float = 1e-5,
+    quantiles: Quantiles = "real",
+    convention: str = "default",
+    **rules: Unpack[RuleArguments],
+) -> BisectionMeasurement:
+    """Estimate the range-based EER by the paper's Algorithm 1; ``trace`` shows every step.
+
+    Parameters
+    ----------
+    references, scores
+        Who is spoofed when, and what a system said.
+    precision
+        The algorithm ends where FPR and FNR differ by less.
+    quantiles
+        ``"integer"`` is the algorithm as printed, ``"real"`` as in the published script.
+    convention, **rules
+        As in :func:`range_eer`.
+
+    Returns
+    -------
+    BisectionMeasurement
+        The estimate with its trace; ``reached`` says whether the precision was.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> frames = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}
+    >>> m = bisection_eer(references, Scores.from_frames(frames, hop=0.02, higher="bonafide"))
+    >>> m.value, m.reached
+    (0.25, True)
+    """
+    scores.refuse_decisions("an EER")
+    chosen, _ = rules_for("range", convention, rules)
+    rates = RangeRates(references, scores, chosen)
+    result = bisect(rates, precision, quantiles)
+    best = result.best
+    value = (best.false_positive_rate + best.false_negative_rate) / 2
+    point = OperatingPoint(
+        best.threshold if scores.higher == "bonafide" else -best.threshold,
+        scores.higher,
+        round(best.false_positive_rate * rates.all_bona_fide),
+        round(best.false_negative_rate * rates.all_spoof),
+        int(rates.all_bona_fide),
+        int(rates.all_spoof),
+    )
+    notes = []
+    if not result.reached:
+        notes.append(f"the precision of {precision:g} was not reached: no quantile tried gives |FPR - FNR| below it")
+    if not result.bracketed:
+        notes.append("FPR - FNR has the same sign at the lowest and at the highest score, so nothing was bracketed")
+    measure = f"bisection-eer({quantiles},{precision:g})"
+    signer = partial(
+        sign,
+        measure,
+        "bisection",
+        spelled_rules("range", chosen, references.snap),
+        Inputs(references, scores),
+        rates.utterances,
+        chosen.regions,
+    )
+    return BisectionMeasurement(
+        measure,
+        value,
+        point,
+        (None, None),
+        "bisection",
+        convention,
+        chosen,
+        {entry.rule: entry for entry in rates.touched},
+        len(rates.utterances),
+        Fraction(value),
+        (),
+        tuple(notes),
+        signer,
+        result,
+    )
+
+
+def best_possible(
+    references: References,
+    hop: float,
+    *,
+    convention: str = "default",
+    eer_rule: str | None = None,
+    **rules: Unpack[RuleArguments],
+) -> Measurement:
+    """The floor: the range-based EER of a perfect system that must give one score per hop.
+
+    Its frames are ordered by the share of bona fide time in each; no other scores of that hop give a better curve. The
+    difference to a real system's EER is what the system does, the floor itself is what the resolution costs.
+
+    Parameters
+    ----------
+    references
+        Who is spoofed when.
+    hop
+        The spacing of the scores in seconds.
+    convention, eer_rule, **rules
+        As in :func:`range_eer`.
+
+    Returns
+    -------
+    Measurement
+        The range-based EER of the perfect system.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.08, "spoof")]})
+    >>> [round(best_possible(references, hop, eer_rule="interpolated").value, 4) for hop in (0.01, 0.04)]
+    [0.0, 0.1667]
+    """
+    hop = check_resolution(hop)
+    chosen, convention_rule = rules_for("range", convention, rules)
+    labelling, touched = label_references(references, chosen)
+    some = np.flatnonzero(labelling.extents > 0)
+    if not some.size:
+        raise UndefinedMeasureError("no utterance has any time to measure")
+    labelling = labelling.take(some)
+    grid = Grid.over(labelling.extents, hop, "use")
+    _, laid = lay_over(labelling, grid.runs(), 0, some.size)
+    shares = laid.bona_fide / np.maximum(laid.bona_fide + laid.spoof, 1)
+    perfect = Scores.from_columns(labelling.utterances, offsets_of(grid.counts), shares, hop=hop, higher="bonafide")
+    measured = range_eer(
+        references.take(some), perfect, convention=convention, eer_rule=eer_rule or convention_rule, **rules
+    )
+    name = f"floor@{milliseconds(hop)}"
+    signed_as_range = measured.signer
+    signer = partial(sign, name, *signed_as_range.args[1:]) if isinstance(signed_as_range, partial) else signed_as_range
+    return replace(measured, measure=name, touched={entry.rule: entry for entry in touched}, signer=signer)
 
 
 def error_curve(

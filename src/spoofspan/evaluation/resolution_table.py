@@ -25,8 +25,7 @@ from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, Usage
 from spoofspan.base.progress import progress
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.evaluate import evaluate
-from spoofspan.evaluation.floor import best_possible
+from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import Measure, Measurement, milliseconds
 from spoofspan.mass.points import check_resolution
 

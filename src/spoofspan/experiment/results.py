@@ -18,8 +18,7 @@ from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of
 from spoofspan.cm.scoring import JOINT_DETECTOR
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.evaluate import range_eer
-from spoofspan.evaluation.floor import best_possible
+from spoofspan.evaluation.evaluate import best_possible, range_eer
 from spoofspan.evaluation.measurement import milliseconds
 from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
 from spoofspan.experiment.setup import MEASURED_SETS, Experiment, Places, System

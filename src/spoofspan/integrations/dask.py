@@ -36,9 +36,8 @@ from spoofspan.formats.tables.parquet import RowGroups, read_groups, row_groups
 from spoofspan.formats.tables.reference_tables import REFERENCE_COLUMNS
 from spoofspan.formats.tables.score_tables import SCORE_COLUMNS
 from spoofspan.formats.tables.table_columns import Part
-from spoofspan.scale.corpus_facts import CorpusFacts, Shard, ShardFacts
 from spoofspan.scale.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
-from spoofspan.scale.shards import ShardedCorpus, evaluate_shards
+from spoofspan.scale.shards import CorpusFacts, Shard, ShardedCorpus, ShardFacts, evaluate_shards
 
 try:
     from dask.distributed import Client, KilledWorker, as_completed

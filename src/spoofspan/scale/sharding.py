@@ -43,7 +43,7 @@ from spoofspan.formats.tables.table_columns import Part, flat, flat_array
 from spoofspan.formats.tables.tables import table_from_references, table_from_scores
 from spoofspan.formats.text.durations import read_durations, stream_durations
 from spoofspan.formats.text.rows import SUSPICIOUS_RATIO
-from spoofspan.scale.corpus_facts import CorpusFacts, Shard, ShardFacts
+from spoofspan.scale.shards import CorpusFacts, Shard, ShardFacts
 from spoofspan.scale.stored_shards import StoredShards, save_shard
 
 # A shard of about two million frames: a text file has 30 bytes for each, packed files have four.

@@ -20,11 +20,11 @@ from uuid import uuid4
 
 import numpy as np
 
-from spoofspan.base.errors import NothingToMeasureError, Problems, UsageError
+from spoofspan.base.errors import DataError, NothingToMeasureError, Problems, UsageError
 from spoofspan.base.hashing import UtterancesHash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Int64
-from spoofspan.data.references import References
+from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, EvaluationOptions, MeasureOne, measures_for_hop
@@ -36,7 +36,6 @@ from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.own_eer import check_own_rule
 from spoofspan.measures.per_utterance import UtteranceErrors, errors_at_threshold, errors_with
-from spoofspan.scale.corpus_facts import CorpusFacts, Shard
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -44,7 +43,79 @@ if TYPE_CHECKING:
     from spoofspan.data.rules import RuleArguments
     from spoofspan.measures.tandem import VerificationScores
 
+# References or scores are None where a shard has utterances on one side only.
+Shard = tuple[References | None, Scores | None]
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ShardFacts:
+    """What the whole corpus must know of a shard."""
+
+    labels: frozenset[int] = frozenset()
+    snap: int = 0
+    higher: Higher | None = None
+    hop: float | None = None
+    empty: bool = False
+
+    @classmethod
+    def of(cls, shard: Shard) -> ShardFacts:
+        """Note them."""
+        references, scores = shard
+        return cls(
+            frozenset() if references is None else frozenset(np.unique(references.labels).tolist()),
+            0 if references is None else references.snap,
+            None if scores is None else scores.higher,
+            None if scores is None else scores.hop,
+            references is None and scores is None,
+        )
+
+
+@dataclass
+class CorpusFacts:
+    """What only the whole corpus tells, added up shard by shard."""
+
+    hop: float | None = None
+    snap: int = 0
+    known_higher: Higher | None = None
+    labels: set[int] = field(default_factory=set)
+
+    @property
+    def higher(self) -> Higher:
+        """What high scores mean."""
+        if self.known_higher is None:
+            raise DataError("there is no score in the files")
+        return self.known_higher
+
+    def learn(self, facts: ShardFacts) -> None:
+        """Add those of a shard."""
+        self.labels |= facts.labels
+        self.snap = max(self.snap, facts.snap)
+        if facts.higher is None:
+            return
+        if self.known_higher is not None and (
+            self.known_higher != facts.higher or (self.hop is None) != (facts.hop is None)
+        ):
+            raise DataError(
+                "some scores are frames and some are ranges, or they mean different things; read them apart"
+            )
+        self.known_higher = facts.higher
+        if facts.hop is not None:
+            self.hop = facts.hop if self.hop is None else max(self.hop, facts.hop)
+
+    def check(self, shards: int) -> None:
+        """Refuse a corpus without anything to measure."""
+        if not shards:
+            raise DataError("the corpus is empty; give at least one utterance")
+        _ = self.higher
+
+    def settled(self, shard: Shard) -> Shard:
+        """The shard with what it cannot know itself."""
+        references, scores = shard
+        if references is not None:
+            both = {BONA_FIDE, SPOOF} <= self.labels
+            references = replace(references, names_both_classes=both, snap=self.snap)
+        return references, scores
 
 
 class ShardedCorpus(Corpus):

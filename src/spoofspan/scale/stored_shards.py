@@ -16,8 +16,7 @@ from spoofspan.base.pool import Pool
 from spoofspan.base.progress import progress
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.scale.corpus_facts import CorpusFacts, Shard
-from spoofspan.scale.shards import ShardedCorpus
+from spoofspan.scale.shards import CorpusFacts, Shard, ShardedCorpus
 
 Found = TypeVar("Found")
 T = TypeVar("T", References, Scores)

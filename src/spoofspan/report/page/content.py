@@ -13,8 +13,7 @@ from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.breakdown import Breakdown, by_boundary, by_column, by_kind, by_length
 from spoofspan.evaluation.corpus import default_measures
-from spoofspan.evaluation.evaluate import evaluate
-from spoofspan.evaluation.floor import best_possible
+from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import Measurement, milliseconds, number_text
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.mass.ranges import overlay_with
