@@ -119,9 +119,10 @@ class Inputs:
                 split=self.split,
             )
         except DataError:
-            if self.reference_format is None and _looks_like(where, "scores"):
+            known = {"references"} if self.reference_format is not None else looks_like(where)
+            if "scores" in known and "references" not in known:
                 raise UsageError(f"{where} looks like scores; REFERENCES come first, then SCORES") from None
-            if self.reference_format is None and _looks_like(where, "labels of utterances"):
+            if "utterance labels" in known and "references" not in known:
                 raise UsageError(
                     f"{where} has labels of whole utterances, without times; they go with --utterance-scores FILE, and "
                     "without SCORES"
@@ -149,7 +150,8 @@ class Inputs:
         try:
             return read_scores(where, format=self.scores_format, durations=self.durations, **self._about_scores())
         except DataError:
-            if self.scores_format is None and _looks_like(where, "utterance scores"):
+            known = {"scores"} if self.scores_format is not None else looks_like(where)
+            if "utterance scores" in known and "scores" not in known:
                 raise UsageError(
                     f"{where} has scores of whole utterances, without times; give it with --utterance-scores"
                 ) from None
@@ -201,28 +203,27 @@ class Inputs:
         return self.read_scores(str(chosen))
 
 
-def _looks_like(where: Where, what: str) -> bool:
-    """Whether a file that could not be read as what it should be is something else."""
+def looks_like(where: Where) -> set[str]:
+    """What a file could be by its first bytes; nothing for standard input, which can be read only once."""
     from spoofspan.base.errors import SpoofspanError
-    from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
+    from spoofspan.formats import registry as formats
     from spoofspan.formats.sources import sources
     from spoofspan.formats.text import utterance_labels
 
     if where == "-":
-        return False
+        return set()
     try:
         head = sources(where)[0].head
     except SpoofspanError:
-        return False
-
-    def fits(registry: Registry[Any]) -> bool:
-        return any(one.recognises(head) for one in registry.formats.values())
-
-    if what == "utterance scores":
-        return fits(UTTERANCE_SCORE_FORMATS) and not fits(SCORE_FORMATS)
-    if fits(REFERENCE_FORMATS):
-        return False
-    return fits(SCORE_FORMATS) if what == "scores" else utterance_labels.recognises(head)
+        return set()
+    registries: dict[str, Registry[Any]] = {
+        "references": formats.REFERENCE_FORMATS,
+        "scores": formats.SCORE_FORMATS,
+        "utterance scores": formats.UTTERANCE_SCORE_FORMATS,
+        "proposals": formats.PROPOSAL_FORMATS,
+    }
+    found = {kind for kind, one in registries.items() if any(each.recognises(head) for each in one.formats.values())}
+    return found | ({"utterance labels"} if utterance_labels.recognises(head) else set())
 
 
 FLAGS = get_type_hints(Inputs, include_extras=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from spoofspan.base.errors import SpoofspanError, UsageError
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import Inputs
+from spoofspan.cli.inputs import Inputs, looks_like
 
 if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
@@ -83,22 +83,8 @@ def _file_of_proposals(inputs: Inputs) -> str | None:
         where = inputs.references
     if where is None or inputs.scores_format not in (None, "proposals"):
         return None
-    return where if inputs.scores_format is not None or _looks_like_proposals(where) else None
-
-
-def _looks_like_proposals(where: str) -> bool:
-    from spoofspan.formats.registry import PROPOSAL_FORMATS, SCORE_FORMATS
-    from spoofspan.formats.sources import sources
-
-    if where == "-":  # standard input can be read only once
-        return False
-    try:
-        head = sources(where)[0].head
-    except SpoofspanError:
-        return False
-    if any(one.recognises(head) for one in SCORE_FORMATS.formats.values()):
-        return False
-    return any(one.recognises(head) for one in PROPOSAL_FORMATS.formats.values())
+    known = {"proposals"} if inputs.scores_format is not None else looks_like(where)
+    return where if "proposals" in known and "scores" not in known else None
 
 
 takes_proposals = o.takes("proposals", get_type_hints(ProposalOptions, include_extras=True), ProposalOptions)

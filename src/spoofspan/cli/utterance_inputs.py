@@ -11,7 +11,7 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import Inputs
+from spoofspan.cli.inputs import Inputs, looks_like
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
@@ -99,16 +99,14 @@ class UtteranceInputs:
 
     def read_truth(self, inputs: Inputs) -> References | Mapping[str, str]:
         """Read REFERENCES, which may be labels of whole utterances."""
-        from spoofspan.formats.registry import REFERENCE_FORMATS
         from spoofspan.formats.sources import sources
         from spoofspan.formats.text import utterance_labels
 
         if inputs.dataset is not None or inputs.references is None or inputs.reference_format is not None:
             return inputs.read_known()[0]
         found = sources(inputs.references)
-        head = found[0].head
-        known = any(one.recognises(head) for one in REFERENCE_FORMATS.formats.values())
-        if len(found) == 1 and not known and utterance_labels.recognises(head):
+        known = looks_like(found[0])
+        if len(found) == 1 and "utterance labels" in known and "references" not in known:
             return utterance_labels.read_utterance_labels(found[0])
         return inputs.references_from(found[0] if inputs.references == "-" else inputs.references)
 
