@@ -141,20 +141,20 @@ def streamed(cases: list[Case], folder: Path, jobs: int | None = None) -> dict[s
 
 def in_processes(cases: list[Case], folder: Path) -> dict[str, int]:
     """Two processes for all corpora: starting them again and again would take most of the time."""
+    from spoofspan.base.pool import Pool
     from spoofspan.scale import sharding
-    from spoofspan.scale.jobs import Processes
 
-    pool = Processes(2)
+    pool = Pool(2)
 
     @contextmanager
-    def the_same(jobs: int | None) -> Iterator[Any]:
+    def the_same(*_: Any) -> Iterator[Any]:
         yield pool
 
-    usual, sharding.processes = sharding.processes, the_same
+    usual, sharding.open_pool = sharding.open_pool, the_same
     try:
         return streamed(cases, folder, jobs=2)
     finally:
-        sharding.processes = usual
+        sharding.open_pool = usual
         pool.close()
 
 

@@ -2,17 +2,21 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from command_line import run
 
 import spoofspan as ss
+from spoofspan.base.pool import do_all, open_pool
 from spoofspan.formats.tables import parquet
 from spoofspan.formats.text import frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
-from spoofspan.scale.jobs import Processes, processes
 
 
 @pytest.fixture
@@ -76,15 +80,78 @@ def die(_):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a POSIX signal")
 def test_a_process_that_is_killed_is_an_error_that_says_so():
-    with processes(2) as pool, pytest.raises(ss.DataError, match="fewer --jobs"):
-        list(pool.finished(die, range(3)))
-    with processes(1) as none:
-        assert none is None
+    for results in ("as_finished", "in_order"):
+        with open_pool(2) as pool, pytest.raises(ss.DataError, match="fewer --jobs"):
+            list(getattr(pool, results)(die, range(3)))
+    with pytest.raises(ss.DataError, match="fewer --jobs"):
+        list(do_all(die, range(3), 2, "dying"))
+    for one in (None, 1):
+        with open_pool(one) as none:
+            assert none is None
 
 
-def test_results_come_in_order():
-    pool = Processes(2)
+def test_results_come_in_order_or_as_they_finish_and_few_tasks_wait():
+    taken = []
+
+    def tasks():
+        for number in range(20):
+            taken.append(number)
+            yield number
+
+    with open_pool(2) as pool:
+        ordered = pool.in_order(partial(np.add, 1), tasks())
+        assert next(ordered) == 1
+        assert len(taken) == 5
+        assert list(ordered) == list(range(2, 21))
+        taken.clear()
+        finished = pool.as_finished(partial(np.add, 1), tasks())
+        first = next(finished)
+        assert len(taken) == 5
+        assert sorted([first, *finished]) == list(range(1, 21))
+
+
+def test_one_job_is_done_here():
+    assert list(do_all(lambda task: task + 1, [1, 2, 3], 1, "adding")) == [2, 3, 4]
+    assert list(do_all(lambda task: task + 1, [], 4, "adding")) == []
+
+
+def children_of(process):
+    """The processes that another one has started, by their ids (Linux)."""
+    listed = Path(f"/proc/{process}/task/{process}/children")
+    return [int(child) for child in listed.read_text().split()]
+
+
+def is_running(process):
     try:
-        assert list(pool.ordered(partial(np.add, 1), range(20))) == list(range(1, 21))
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def waited_for(condition, seconds):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return condition()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+@pytest.mark.parametrize("command", ["eval", "corpus"])
+def test_workers_end_with_a_parent_that_is_killed(command, files):
+    many = [word for ms in range(1, 60) for word in ("-m", f"point-eer@{ms}ms")]
+    arguments = {
+        "eval": ["eval", files / "r.parquet", files / "s.parquet", *many, "--jobs", "2"],
+        "corpus": ["corpus", "build", files / "corpus", "--utterances", "train=400,dev=40,eval=400", "--jobs", "2"],
+    }
+    script = "from spoofspan.cli import main; main()"
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    parent = subprocess.Popen([sys.executable, "-c", script, *map(str, arguments[command])], **silent)
+    try:
+        assert waited_for(lambda: parent.poll() is not None or len(children_of(parent.pid)) >= 3, 30)
+        workers = children_of(parent.pid)  # two, and the process by which Python keeps track of shared resources
+        time.sleep(1)  # until they are at work
+        assert parent.poll() is None
     finally:
-        pool.close()
+        parent.kill()
+        parent.wait(10)
+    assert waited_for(lambda: not any(map(is_running, workers)), 2)

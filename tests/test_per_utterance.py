@@ -23,12 +23,12 @@ from test_exactness import build
 
 import spoofspan as ss
 import spoofspan.demo
+from spoofspan.evaluation.corpus import EvaluationOptions
 from spoofspan.measures import per_utterance as breakdown
 from spoofspan.measures.catalogue import KINDS
 from spoofspan.measures.confusion import formula_of
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
-from spoofspan.scale.shards import utterance_errors_of_shards
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
@@ -351,7 +351,8 @@ def test_shards_have_the_same_rows(tmp_path):
     with ss.sharded(
         folder / "rttm_2cls_0sil", folder / "unit0.02.score.gz", durations=folder / "reco2dur", shards=3
     ) as shards:
-        found = utterance_errors_of_shards(shards, 0.1, own_eer=True, uncovered="hold")
+        at = OperatingPoint(0.1, "bonafide", 0, 0, 0, 0)
+        found = shards.errors_by_utterance(at, EvaluationOptions(rules={"uncovered": "hold"}), own_eer=True)
     read = (
         ss.read_references(folder / "rttm_2cls_0sil", durations=folder / "reco2dur"),
         ss.read_scores(folder / "unit0.02.score.gz"),

@@ -10,7 +10,7 @@ import pytest
 
 import spoofspan as ss
 from spoofspan.base import progress
-from spoofspan.base.byte_count import counted
+from spoofspan.formats.byte_count import counted
 from spoofspan.formats.sources import sources
 
 
@@ -21,22 +21,27 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Everything a hundred times faster."""
+    """Everything a hundred times faster; loading rich would take longer than the tasks."""
+    import rich.progress  # noqa: F401
+
     monkeypatch.setattr(progress, "SILENT", 0.01)
     monkeypatch.setattr(progress, "REDRAWN", 0.002)
     monkeypatch.delenv(progress.SWITCH, raising=False)
 
 
+ESCAPE = re.compile(r"\x1b\[[?0-9;]*[a-zA-Z]")
+ERASE = "\x1b[2K"
+
+
 def lines_on(terminal):
-    return [line.strip() for line in terminal.getvalue().split("\r") if line.strip()]
+    """What was drawn, one after the other, without colours and bars."""
+    drawn = (ESCAPE.sub("", re.sub("[━╸╺]", "", line)) for line in terminal.getvalue().split("\r"))
+    return [" ".join(line.split()) for line in drawn if line.strip()]
 
 
 def screen_of(terminal):
-    """What a terminal shows in the end: characters overwrite those that are there."""
-    shown = ""
-    for piece in terminal.getvalue().split("\r"):
-        shown = piece + shown[len(piece) :]
-    return shown.strip()
+    """What a terminal shows in the end: the line after it was erased for the last time."""
+    return ESCAPE.sub("", terminal.getvalue().rpartition(ERASE)[2]).strip()
 
 
 def work(advance, amount=100, pieces=40):
@@ -60,8 +65,11 @@ def test_a_terminal_shows_share_rate_and_time_left_and_is_clean_in_the_end(quick
     lines = lines_on(terminal)
     assert lines
     assert all(line.startswith("reading a.txt") for line in lines)
-    assert any(re.fullmatch(r"reading a.txt  \d+ % of 40 MB  \d+ [MG]B/s  \d+ s left", line) for line in lines)
+    shown = r"reading a.txt \d+% [\d.]+/40.0 MB [\d.]+ [MG]B/s 0:00:\d\d left"
+    assert any(re.fullmatch(shown, line) for line in lines), lines
+    assert "━" in terminal.getvalue()
     assert screen_of(terminal) == ""
+    assert terminal.getvalue().count("\x1b[?25h") > terminal.getvalue().count("\x1b[?25l")  # the cursor stays
 
 
 def test_what_is_short_is_not_shown(monkeypatch):
@@ -77,8 +85,11 @@ def test_a_log_gets_few_lines(quick, monkeypatch):
     log = io.StringIO()
     with progress.shown_on(log), progress.progress("reading", total=100) as advance:
         work(advance)  # at least 0.12 s: lines after 0.02, 0.04 and 0.08 s, and more only if the machine is slow
-    assert 1 <= len(log.getvalue().splitlines()) <= 8
+    lines = log.getvalue().splitlines()
+    assert 1 <= len(lines) <= 8
+    assert all(re.fullmatch(r"reading +\d+% +\d+/100 +\S+ left", line) for line in lines), lines
     assert "\r" not in log.getvalue()
+    assert "\x1b" not in log.getvalue()
 
 
 def test_one_may_turn_it_off(quick, monkeypatch):
@@ -128,6 +139,31 @@ def test_a_stream_that_is_gone_does_not_stop_the_work(quick):
         terminal.close()
         terminal.isatty = lambda: True
         time.sleep(0.05)
+
+
+def test_something_else_may_be_printed_on_a_clean_line(quick, monkeypatch):
+    terminal = Terminal()
+    with progress.shown_on(terminal), progress.progress("reading"):
+        time.sleep(0.05)
+        assert lines_on(terminal)
+        monkeypatch.setattr(progress, "SILENT", 60.0)  # so that it is not drawn again
+        progress.wipe()
+        time.sleep(0.01)
+        assert screen_of(terminal) == ""
+
+
+def test_rich_is_loaded_when_the_first_bar_shows():
+    script = (
+        "import io, sys, time; from spoofspan.base import progress\n"
+        "progress.SILENT = float(sys.argv[1])\n"
+        "terminal = type('Terminal', (io.StringIO,), {'isatty': lambda _: True})()\n"
+        "with progress.shown_on(terminal), progress.progress('reading'):\n"
+        "    time.sleep(0.3)\n"
+        "print('rich' in sys.modules)"
+    )
+    for silent, loaded in (("60", "False"), ("0.05", "True")):
+        found = subprocess.run([sys.executable, "-c", script, silent], check=True, capture_output=True, text=True)
+        assert found.stdout.strip() == loaded
 
 
 def test_advancing_costs_next_to_nothing(quick):

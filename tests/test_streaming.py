@@ -14,13 +14,14 @@ from test_exactness import build
 import spoofspan as ss
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.cli import main
+from spoofspan.evaluation.corpus import EvaluationOptions
 from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
 from spoofspan.formats.tables.arrow_tables import table_from_scores
 from spoofspan.formats.text import frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.scale import memory
 from spoofspan.scale.sharding import IdSample
-from spoofspan.scale.shards import ShardedPart, utterance_errors_of_shards
+from spoofspan.scale.shards import ShardedPart
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -137,7 +138,7 @@ def test_every_streamed_format_has_the_same_bits(reference_kind, score_kind, cor
         assert len(shards) == 5
         streamed = ss.evaluate_shards(shards, measures)
         threshold = streamed["range-eer"].threshold
-        errors = utterance_errors_of_shards(shards, threshold)
+        errors = shards.errors_by_utterance(streamed["range-eer"].point, EvaluationOptions())
     assert streamed.to_dict() == whole.to_dict()
     expected = ss.errors_by_utterance(*read, threshold).sorted()
     assert errors.utterances == expected.utterances == tuple(sorted(expected.utterances))

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from spoofspan.data.rules import CONVENTIONS, Rules
     from spoofspan.data.scores import Scores
     from spoofspan.data.utterance_scores import UtteranceScores, read_utterance_scores
+    from spoofspan.evaluation.corpus import Evaluation, default_measures
     from spoofspan.evaluation.evaluate import (
-        Evaluation,
         best_possible,
         bisection_eer,
-        default_measures,
         error_curve,
         evaluate,
         overlay,
@@ -63,9 +62,9 @@ _HOMES = {
     "data.rules": "CONVENTIONS Rules",
     "data.scores": "Scores",
     "data.utterance_scores": "UtteranceScores read_utterance_scores",
+    "evaluation.corpus": "Evaluation default_measures",
     "evaluation.evaluate": (
-        "Evaluation best_possible bisection_eer default_measures error_curve evaluate overlay point_eer point_mass "
-        "range_eer utterance_eer"
+        "best_possible bisection_eer error_curve evaluate overlay point_eer point_mass range_eer utterance_eer"
     ),
     "evaluation.measurement": "BisectionMeasurement EventMeasurement Measurement",
     "evaluation.resolution_table": "ResolutionTable resolution_table",

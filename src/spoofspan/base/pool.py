@@ -1,4 +1,12 @@
-"""The same work for many things, by several processes, with progress."""
+"""The one pool of processes: the same work for many things, results in order or as they finish.
+
+- Processes are started afresh (*spawn*): every system has it, and a fork of a process with threads (pyarrow's, BLAS's)
+  may hang. So a script that asks for several jobs needs ``if __name__ == "__main__":``.
+- A few tasks more than there are processes wait at a time, so that neither tasks nor results pile up.
+- Workers end with the process that started them, even if that is killed (``kill -9``, a batch system). Each has a
+  thread that waits for the end of its parent: of a pipe that only the parent holds open, or of its handle on Windows.
+  prctl(PR_SET_PDEATHSIG) is no second way: it is Linux's alone, and asks for the end of the parent's thread.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +14,14 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import TypeVar
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.progress import progress
 
 Task = TypeVar("Task")
@@ -21,9 +32,74 @@ def check_jobs(jobs: int | None) -> int:
     """How many processes: as many as asked for, or as there are cores for us."""
     if jobs is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if jobs < 1:
-        raise UsageError(f"jobs={jobs}: must be at least 1")
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise UsageError(f"jobs={jobs!r}: must be a whole number of processes from 1 on")
     return jobs
+
+
+class Pool:
+    """Processes that work on tasks; work is a function that can be pickled."""
+
+    def __init__(self, jobs: int, remedy: str = "use fewer --jobs") -> None:
+        self.jobs = check_jobs(jobs)
+        self._remedy = remedy
+        spawn = multiprocessing.get_context("spawn")
+        self._executor = ProcessPoolExecutor(self.jobs, spawn, initializer=_end_with_parent)
+
+    def close(self) -> None:
+        """End the processes, and forget work that has not begun."""
+        self._executor.shutdown(cancel_futures=True)
+
+    def in_order(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+        """The results, in the order of the tasks."""
+        waiting: deque[Future[Result]] = deque()
+        for task in tasks:
+            waiting.append(self._submit(work, task))
+            if len(waiting) > 2 * self.jobs:
+                yield self._result(waiting.popleft())
+        while waiting:
+            yield self._result(waiting.popleft())
+
+    def as_finished(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+        """The results, each as soon as it is there."""
+        waiting: set[Future[Result]] = set()
+        for task in tasks:
+            waiting.add(self._submit(work, task))
+            if len(waiting) > 2 * self.jobs:
+                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                yield from map(self._result, finished)
+        while waiting:
+            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            yield from map(self._result, finished)
+
+    def _submit(self, work: Callable[[Task], Result], task: Task) -> Future[Result]:
+        with self._said():
+            return self._executor.submit(work, task)
+
+    def _result(self, future: Future[Result]) -> Result:
+        with self._said():
+            return future.result()
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """Say it in a sentence if a worker is gone."""
+        try:
+            yield
+        except BrokenProcessPool:
+            raise DataError(f"a process was ended from outside, perhaps for want of memory; {self._remedy}") from None
+
+
+@contextmanager
+def open_pool(jobs: int | None, remedy: str = "use fewer --jobs") -> Iterator[Pool | None]:
+    """A pool of processes while this lasts; None where everything is done here, by one."""
+    if jobs is None or check_jobs(jobs) == 1:
+        yield None
+        return
+    pool = Pool(jobs, remedy)
+    try:
+        yield pool
+    finally:
+        pool.close()
 
 
 def do_all(
@@ -33,30 +109,19 @@ def do_all(
     what: str,
     amount: Callable[[Task], int] = lambda _: 1,
 ) -> Iterator[Result]:
-    """Do tasks and yield their results in order.
-
-    With one job everything happens here. Processes are started afresh (*spawn*), as threads may be running here; so a
-    script that asks for several jobs needs ``if __name__ == "__main__":``.
-    """
-    with progress(what, total=sum(map(amount, tasks))) as advance:
-        if jobs == 1 or len(tasks) < 2:
-            for task in tasks:
-                result = work(task)
-                advance(amount(task))
-                yield result
-            return
-        spawn = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(min(jobs, len(tasks)), spawn, initializer=_end_with_parent)
-        try:
-            for task, result in zip(tasks, pool.map(work, tasks), strict=True):
-                advance(amount(task))
-                yield result
-        finally:
-            pool.shutdown(cancel_futures=True)
+    """Do tasks with progress and yield their results in order; with one job everything happens here."""
+    with (
+        progress(what, total=sum(map(amount, tasks))) as advance,
+        open_pool(min(jobs, len(tasks)) or 1) as pool,
+    ):
+        results = map(work, tasks) if pool is None else pool.in_order(work, tasks)
+        for task, result in zip(tasks, results, strict=True):
+            advance(amount(task))
+            yield result
 
 
 def _end_with_parent() -> None:
-    """Let this worker end when the process that started it is killed; it would wait for work forever.
+    """Let this worker end when the process that started it is gone; it would wait for work forever.
 
     An interruption from the keyboard reaches all processes; the one that started this one deals with it.
     """

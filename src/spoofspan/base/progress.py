@@ -8,9 +8,9 @@ Code that may take long says what it does. Nothing is printed unless someone sho
     with shown_on(sys.stderr):
         ...
 
-``advance`` only adds; a thread looks at the sums. It shows nothing of what takes less than a second. On a terminal it
-overwrites one line up to ten times a second and wipes it in the end; anywhere else (the log of a batch job) it writes
-a line after 10, 20, 40, ... seconds of one task.
+``advance`` only adds; a thread looks at the sums. It shows nothing of what takes less than a second, and loads rich
+only then. A terminal has one line, which rich draws up to ten times a second and wipes in the end; anything else (the
+log of a batch job) gets the same line once, after 10, 20, 40, ... seconds of one task.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 SILENT = 1.0  # seconds that a task lasts before it is shown
 REDRAWN = 0.1  # seconds between two looks
 FIRST_LINE = 10.0  # seconds before the first line in a log; the pauses double
+LOG_WIDTH = 120
 SWITCH = "SPOOFSPAN_PROGRESS"  # an environment variable; 0 turns progress off
-UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 Advance = Callable[[int], None]
 T = TypeVar("T")
@@ -48,7 +51,7 @@ def progress(what: str, total: int | None = None, unit: str = "") -> Iterator[Ad
     """
     display = _display.get()
     if display is None:
-        yield _ignore
+        yield lambda amount: None
         return
     with display.showing(_Task(what, total, unit)) as task:
         yield task.advance
@@ -60,13 +63,9 @@ def track(items: Sequence[T], what: str) -> Iterator[T]:
     >>> list(track(["range-eer", "utterance-eer"], "measuring"))
     ['range-eer', 'utterance-eer']
     """
-    display = _display.get()
-    if display is None:
-        yield from items
-        return
     for number, item in enumerate(items, 1):
         of = f" ({number} of {len(items)})" if len(items) > 1 else ""
-        with display.showing(_Task(f"{what} {item}{of}")):
+        with progress(f"{what} {item}{of}"):
             yield item
 
 
@@ -105,10 +104,6 @@ def wipe() -> None:
         display.wipe()
 
 
-def _ignore(amount: int) -> None:
-    """Count nothing."""
-
-
 @dataclass(eq=False)
 class _Task:
     """One thing that is being done."""
@@ -118,23 +113,10 @@ class _Task:
     unit: str = ""
     done: int = 0
     began: float = field(default_factory=time.monotonic)
-    rate_since: float = field(default_factory=time.monotonic)
     next_line: float = field(default_factory=lambda: FIRST_LINE)
 
     def advance(self, amount: int) -> None:
         self.done += amount
-        if amount < 0:  # it begins again, probably at another speed
-            self.rate_since = time.monotonic()
-
-    def line(self, now: float) -> str:
-        """What to show."""
-        if not self.total or not 0 < self.done < self.total or now <= self.rate_since:
-            return f"{self.what}  {_duration(now - self.began)}"
-        rate = self.done / (now - self.rate_since)
-        return (
-            f"{self.what}  {100 * self.done // self.total} % of {_amount(self.total, self.unit)}"
-            f"  {_amount(rate, self.unit)}/s  {_duration((self.total - self.done) / rate)} left"
-        )
 
 
 class _Display:
@@ -144,16 +126,15 @@ class _Display:
         self._stream = stream
         self._terminal = stream.isatty()
         self._tasks: list[_Task] = []
-        self._drawn = 0  # characters on the line
+        self._shown: _Task | None = None
+        self._bar: Progress | None = None
         self._lock = threading.Lock()
         self._over = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._look, name="progress", daemon=True)
+        self._thread.start()
 
     @contextmanager
     def showing(self, task: _Task) -> Iterator[_Task]:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._look, name="progress", daemon=True)
-            self._thread.start()
         self._tasks.append(task)
         try:
             yield task
@@ -162,72 +143,73 @@ class _Display:
             self.wipe()
 
     def wipe(self) -> None:
-        with self._lock:
-            self._write("")
+        with self._lock, suppress(OSError, ValueError):  # a stream that is gone is no reason to stop the work
+            self._stop()
 
     def close(self) -> None:
         self._over.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
         self.wipe()
 
     def _look(self) -> None:
         while not self._over.wait(REDRAWN):
             now = time.monotonic()
-            with self._lock:
+            with self._lock, suppress(OSError, ValueError):
                 task = next((task for task in reversed(self._tasks) if now - task.began >= SILENT), None)
-                if task is None:
+                # the first half of a pause says nothing of the speed at its end
+                if task is None or not (self._terminal or 2 * (now - task.began) >= task.next_line):
                     continue
+                bar = self._bar_of(task)
                 if self._terminal:
-                    self._write(task.line(now))
+                    bar.start()
+                    bar.console.show_cursor()  # rich hides it, and would not bring it back after a kill
+                    bar.refresh()
                 elif now - task.began >= task.next_line:
                     task.next_line *= 2
-                    with suppress(OSError, ValueError):
-                        print(task.line(now), file=self._stream, flush=True)
+                    with bar.console.capture() as line:  # rich itself would end the process where a pipe is closed
+                        bar.console.print(bar.get_renderable())
+                    print(line.get().rstrip(), file=self._stream, flush=True)
 
-    def _write(self, line: str) -> None:
-        """Put a line in the place of the one that is there. Spaces wipe it in every terminal."""
-        if not (line or self._drawn):
-            return
-        shown = line[: _width(self._stream)]
-        blank = " " * (self._drawn - len(shown))
-        with suppress(OSError, ValueError):  # a stream that is gone is no reason to stop the work
-            self._stream.write(f"\r{shown}{blank}" if shown else f"\r{blank}\r")
-            self._stream.flush()
-        self._drawn = len(shown)
+    def _bar_of(self, task: _Task) -> Progress:
+        """Rich's bar of a task, up to date."""
+        if self._bar is None or task is not self._shown:
+            self._stop()
+            self._bar, self._shown = _new_bar(task, self._stream, self._terminal), task
+        self._bar.update(self._bar.task_ids[0], completed=task.done)
+        return self._bar
 
-
-def _width(stream: TextIO) -> int:
-    """How many characters fit on a line; the last column stays free, or else some terminals break the line."""
-    try:
-        return max(os.get_terminal_size(stream.fileno()).columns, 20) - 1
-    except (OSError, ValueError):
-        return 79
+    def _stop(self) -> None:
+        if self._bar is not None and self._terminal:
+            self._bar.stop()
 
 
-def _amount(number: float, unit: str) -> str:
-    """Write an amount to be read at a glance.
+def _new_bar(task: _Task, stream: TextIO, terminal: bool) -> Progress:
+    """A line with what is known of a task: how long it has lasted, or its share, amount, speed and time left."""
+    from rich import progress as rich
+    from rich.console import Console
 
-    >>> _amount(182_000_000, "B"), _amount(1234, "")
-    ('182 MB', '1,234')
-    """
-    if unit != "B":
-        return f"{number:,.0f}{unit and ' '}{unit}"
-    for name, size in UNITS:
-        if number >= size:
-            return f"{number / size:.{0 if number >= 10 * size else 1}f} {name}"
-    return f"{number:.0f} B"
-
-
-def _duration(seconds: float) -> str:
-    """Write a duration to be read at a glance.
-
-    >>> _duration(4.4), _duration(125), _duration(7500)
-    ('4 s', '2 min 5 s', '2 h 5 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    columns: list[rich.ProgressColumn] = [rich.TextColumn("{task.description}", markup=False)]
+    if not task.total:
+        columns += [rich.TimeElapsedColumn()]
+    else:
+        columns += [rich.BarColumn(20)] if terminal else []
+        columns += [rich.TaskProgressColumn()]
+        if task.unit == "B":
+            columns += [rich.DownloadColumn(), rich.TransferSpeedColumn()]
+        else:
+            columns += [rich.MofNCompleteColumn(), rich.TextColumn(task.unit)]
+        columns += [rich.TimeRemainingColumn(), rich.TextColumn("left")]
+    bar = rich.Progress(
+        *columns,
+        console=Console(
+            file=stream, force_terminal=terminal, force_interactive=terminal, width=None if terminal else LOG_WIDTH
+        ),
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,  # results do not go through stderr
+        redirect_stderr=False,
+        get_time=time.monotonic,
+    )
+    bar.add_task(task.what, total=task.total or None)
+    bar.tasks[0].start_time = task.began
+    return bar

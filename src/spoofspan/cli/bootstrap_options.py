@@ -1,9 +1,9 @@
-"""Flags of the bootstrap: how test sets of the same kind are drawn."""
+"""Flags of the bootstrap: how the test set is resampled for intervals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -13,78 +13,54 @@ from spoofspan.cli.completion import among
 
 if TYPE_CHECKING:
     from spoofspan.uncertainty import Resampling
-    from spoofspan.uncertainty.clusters import Method
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """What was typed; None: nothing."""
+class BootstrapOptions:
+    """The flags as they were typed, None for those that were not."""
 
-    confidence: float | None = None
-    cluster: str | None = None
-    replicates: int | None = None
-    interval: str | None = None
-    seed: int | None = None
-    workers: int | None = None
+    confidence: Annotated[float | None, typer.Option("--confidence", help="Level of intervals, such as 0.95.")] = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            help="What is resampled: a column of --metadata, or utterance. Default: speakers, if it has them.",
+            autocompletion=among(lambda: ("speaker", "utterance")),
+        ),
+    ] = None
+    replicates: Annotated[
+        int | None, typer.Option("--replicates", help="Number of bootstrap replicates. Default: 2000.")
+    ] = None
+    interval: Annotated[
+        str | None,
+        typer.Option("--interval", help="percentile or bca.", autocompletion=among(lambda: ("percentile", "bca"))),
+    ] = None
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the bootstrap. Default: 0.")] = None
+    workers: Annotated[int | None, typer.Option("--workers", help="Number of threads; the same results.")] = None
 
-    def asked_for(self) -> bool:
-        """Whether intervals are wanted; flags that only make sense with them are refused without."""
+    def resampling_if_asked(self, metadata: str | None) -> Resampling | None:
+        """How to resample, if intervals are asked for; flags that only make sense with them are refused without."""
         if self.confidence is not None:
-            return True
-        others = {
-            "--cluster": self.cluster,
-            "--replicates": self.replicates,
-            "--interval": self.interval,
-            "--seed": self.seed,
-            "--workers": self.workers,
-        }
-        for flag, value in others.items():
+            return self.resampling(metadata)
+        for flag, value in vars(self).items():
             if value is not None:
-                raise UsageError(f"{flag} goes with --confidence, as in --confidence 0.95")
-        return False
+                raise UsageError(f"--{flag} goes with --confidence, as in --confidence 0.95")
+        return None
 
     def resampling(self, metadata: str | None, replicates: int | None = None) -> Resampling:
-        """Settle what is drawn: a column of the metadata, speakers if these know them, utterances otherwise.
+        """How to resample: a column of the metadata, speakers if it has them, utterances otherwise.
 
-        ``replicates`` are as many as are drawn if nothing is said.
+        ``replicates`` is their default number.
         """
         from spoofspan.formats.text.metadata import read_clusters
         from spoofspan.uncertainty import Resampling
 
-        told: dict[str, Any] = {
-            "confidence": self.confidence,
-            "replicates": self.replicates or replicates,
-            "method": cast("Method | None", self.interval),
-            "seed": self.seed,
-            "workers": self.workers,
-        }
+        told: dict[str, Any] = {name: getattr(self, name) for name in ("confidence", "seed", "workers")}
+        told |= {"replicates": self.replicates or replicates, "method": self.interval}
         clusters = read_clusters(metadata, self.cluster)
         if clusters is not None:
             told |= {"clusters_are": clusters[0], "clusters": clusters[1]}
         return Resampling(**{name: value for name, value in told.items() if value is not None})
 
 
-takes_drawing = o.takes(
-    "drawing",
-    {
-        "confidence": Annotated[
-            float | None, typer.Option("--confidence", help="Level of the intervals, such as 0.95.")
-        ],
-        "cluster": Annotated[
-            str | None,
-            typer.Option(
-                "--cluster",
-                help="What is drawn: a column of --metadata, or utterance. Speakers, where --metadata know them.",
-                autocompletion=among(lambda: ("speaker", "utterance")),
-            ),
-        ],
-        "replicates": Annotated[int | None, typer.Option("--replicates", help="How many draws; 2000.")],
-        "interval": Annotated[
-            str | None,
-            typer.Option("--interval", help="percentile or bca.", autocompletion=among(lambda: ("percentile", "bca"))),
-        ],
-        "seed": Annotated[int | None, typer.Option("--seed", help="Of the draws; 0.")],
-        "workers": Annotated[int | None, typer.Option("--workers", help="Threads; the numbers are the same.")],
-    },
-    Drawing,
-)
+takes_bootstrap = o.takes("bootstrap", get_type_hints(BootstrapOptions, include_extras=True), BootstrapOptions)

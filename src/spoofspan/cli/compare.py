@@ -11,8 +11,8 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.bootstrap_options import Drawing, takes_drawing
-from spoofspan.cli.eval import Metadata, ScoresAreOption, threshold_in
+from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
+from spoofspan.cli.eval import Metadata, ScoresAreOption
 from spoofspan.cli.system_inputs import Systems, takes_each_system
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @takes_each_system
-@takes_drawing
+@takes_bootstrap
 @o.takes_rules
 def compare(
     *,
@@ -47,7 +47,7 @@ def compare(
     ] = False,
     scores_are: ScoresAreOption = None,
     metadata: Metadata = None,
-    drawing: Drawing,
+    bootstrap: BootstrapOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,
@@ -79,7 +79,7 @@ def compare(
 
     o.must_be_free(out, force=force)
     references, scores = systems.read_each(fewest=2)
-    resampling = drawing.resampling(metadata or systems.typed.protocol())
+    resampling = bootstrap.resampling(metadata or systems.typed.protocol())
     how: dict[str, Any] = {
         **{name: getattr(resampling, name) for name in resampling.__dataclass_fields__},
         "convention": convention,
@@ -112,6 +112,8 @@ def compare(
 
 def _thresholds(typed: list[str], files: list[str], measure: str) -> dict[str, float]:
     """The threshold of each system."""
+    from spoofspan.evaluation.threshold_file import read_eer_threshold
+
     found: dict[str, float] = {}
     for flag, words in (("--threshold", typed), ("--threshold-from", files)):
         for word in words:
@@ -121,7 +123,7 @@ def _thresholds(typed: list[str], files: list[str], measure: str) -> dict[str, f
             if name in found:
                 raise UsageError(f"{flag} {word}: {name} has a threshold already; give one for each system")
             if flag == "--threshold-from":
-                found[name] = threshold_in(Path(value), [measure])
+                found[name] = read_eer_threshold(Path(value), [measure])
                 continue
             try:
                 found[name] = float(value)

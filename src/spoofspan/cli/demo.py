@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.rules import Rules
     from spoofspan.demo import DemoCorpus
-    from spoofspan.evaluation.evaluate import Evaluation
+    from spoofspan.evaluation.corpus import Evaluation
     from spoofspan.evaluation.measurement import Measurement
     from spoofspan.evaluation.resolution_table import ResolutionRow, ResolutionTable
 

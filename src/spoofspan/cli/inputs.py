@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
@@ -29,19 +30,19 @@ NOTHING_TYPED = "give REFERENCES and SCORES, or --dataset and SCORES"
 class Inputs:
     """Where both sides are, as it was typed, and what must be told about them."""
 
-    references: str | None = None
-    scores: str | None = None
-    dataset: str | None = None
-    reference_source: str | None = None
-    reference_format: str | None = None
-    scores_format: str | None = None
-    durations: str | None = None
-    hop: float | None = None
-    reference_hop: float | None = None
-    higher: str | None = None
-    column: str | None = None
-    label2id: str | None = None
-    split: str | None = None
+    references: o.ReferencesPath = None
+    scores: o.ScoresPath = None
+    dataset: o.DatasetSpec = None
+    reference_source: o.ReferenceSource = None
+    reference_format: o.ReferenceFormat = None
+    scores_format: o.ScoresFormat = None
+    durations: o.Durations = None
+    hop: o.Hop = None
+    reference_hop: o.ReferenceHop = None
+    higher: o.HigherOption = None
+    column: o.Column = None
+    label2id: o.LabelIds = None
+    split: o.Split = None
 
     def read(self) -> tuple[References, Scores]:
         """Read both sides."""
@@ -87,39 +88,18 @@ class Inputs:
                 "--stream and --jobs go with files, not with --dataset; convert its scores to Parquet first"
             )
         references, scores = self._files()
-        return sharded(
-            references,
-            str(scores),
-            reference_format=self.reference_format,
-            scores_format=self.scores_format,
-            durations=self.durations,
-            hop=self.hop,
-            reference_hop=self._hop_of_labels(),
-            higher=o.polarity(self.higher),
-            column=self.column,
-            label2id=self.label2id,
-            split=self.split,
-            jobs=jobs,
-        )
+        about = {name: getattr(self, name) for name in ("reference_format", "scores_format", "durations", "split")}
+        labels = self._hop_of_labels()
+        return sharded(references, str(scores), reference_hop=labels, jobs=jobs, **about, **self._about_scores())
 
     def on_cluster(self, scheduler: str) -> AbstractContextManager[ShardedCorpus]:
         """Spread both sides over the workers of a Dask scheduler, for as long as the context lasts."""
         from spoofspan.integrations.dask import connected_corpus
 
-        unused = {
-            "--dataset": self.dataset,
-            "--reference-format": self.reference_format,
-            "--scores-format": self.scores_format,
-            "--durations": self.durations,
-            "--reference-hop": self.reference_hop,
-            "--label2id": self.label2id,
-            "--split": self.split,
-        }
-        given = [flag for flag, value in unused.items() if value is not None]
-        if given:
-            raise UsageError(
-                f"{given[0]} does not go with --scheduler, which reads Parquet; spoofspan convert makes it"
-            )
+        self._refuse(
+            ("dataset", "reference_format", "scores_format", "durations", "reference_hop", "label2id", "split"),
+            "does not go with --scheduler, which reads Parquet; spoofspan convert makes it",
+        )
         references, scores = self._files()
         return connected_corpus(
             scheduler, references, str(scores), hop=self.hop, higher=o.polarity(self.higher), column=self.column
@@ -139,9 +119,10 @@ class Inputs:
                 split=self.split,
             )
         except DataError:
-            if self.reference_format is None and _looks_like(where, "scores"):
+            known = {"references"} if self.reference_format is not None else looks_like(where)
+            if "scores" in known and "references" not in known:
                 raise UsageError(f"{where} looks like scores; REFERENCES come first, then SCORES") from None
-            if self.reference_format is None and _looks_like(where, "labels of utterances"):
+            if "utterance labels" in known and "references" not in known:
                 raise UsageError(
                     f"{where} has labels of whole utterances, without times; they go with --utterance-scores FILE, and "
                     "without SCORES"
@@ -156,23 +137,21 @@ class Inputs:
             return self.reference_hop
         return None if re.search(FILE_NAME, Path(str(self.references)).name) else self.hop
 
+    def _about_scores(self) -> dict[str, Any]:
+        """What reading scores is told."""
+        higher = o.polarity(self.higher)
+        return {"hop": self.hop, "higher": higher, "column": self.column, "label2id": self.label2id}
+
     def read_scores(self, where: str) -> Scores:
         """Read scores from a file, as both sides were described."""
         from spoofspan.base.errors import DataError
         from spoofspan.formats.reading import read_scores
 
         try:
-            return read_scores(
-                where,
-                hop=self.hop,
-                higher=o.polarity(self.higher),
-                column=self.column,
-                format=self.scores_format,
-                durations=self.durations,
-                label2id=self.label2id,
-            )
+            return read_scores(where, format=self.scores_format, durations=self.durations, **self._about_scores())
         except DataError:
-            if self.scores_format is None and _looks_like(where, "utterance scores"):
+            known = {"scores"} if self.scores_format is not None else looks_like(where)
+            if "utterance scores" in known and "scores" not in known:
                 raise UsageError(
                     f"{where} has scores of whole utterances, without times; give it with --utterance-scores"
                 ) from None
@@ -183,7 +162,10 @@ class Inputs:
         """The database that --dataset names, read once; what it has is said."""
         from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 
-        self._refuse_what_a_dataset_has()
+        self._refuse(
+            ("reference_format", "reference_hop", "durations", "split"),
+            "does not go with --dataset, whose folder has it; leave it out",
+        )
         found = read_dataset(str(self.dataset), source=self.reference_source)
         typer.echo(found.about(), err=True)
         return found
@@ -204,17 +186,11 @@ class Inputs:
             return dataset.references, None
         return dataset.references, self._scores_of(dataset, where)
 
-    def _refuse_what_a_dataset_has(self) -> None:
-        """Refuse what the folder of a database says."""
-        unused = {
-            "--reference-format": self.reference_format,
-            "--reference-hop": self.reference_hop,
-            "--durations": self.durations,
-            "--split": self.split,
-        }
-        given = [flag for flag, value in unused.items() if value is not None]
-        if given:
-            raise UsageError(f"{given[0]} does not go with --dataset, whose folder has it; leave it out")
+    def _refuse(self, options: Sequence[str], why: str) -> None:
+        """Refuse the first of some options that was given."""
+        for option in options:
+            if getattr(self, option) is not None:
+                raise UsageError(f"--{option.replace('_', '-')} {why}")
 
     def _scores_of(self, dataset: Dataset, where: str | None) -> Scores | None:
         """The scores of a file, or the pickle of the hop asked for among those in a folder or in the database."""
@@ -227,43 +203,28 @@ class Inputs:
         return self.read_scores(str(chosen))
 
 
-def _looks_like(where: Where, what: str) -> bool:
-    """Whether a file that could not be read as what it should be is something else."""
+def looks_like(where: Where) -> set[str]:
+    """What a file could be by its first bytes; nothing for standard input, which can be read only once."""
     from spoofspan.base.errors import SpoofspanError
-    from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
+    from spoofspan.formats import registry as formats
     from spoofspan.formats.sources import sources
     from spoofspan.formats.text import utterance_labels
 
     if where == "-":
-        return False
+        return set()
     try:
         head = sources(where)[0].head
     except SpoofspanError:
-        return False
+        return set()
+    registries: dict[str, Registry[Any]] = {
+        "references": formats.REFERENCE_FORMATS,
+        "scores": formats.SCORE_FORMATS,
+        "utterance scores": formats.UTTERANCE_SCORE_FORMATS,
+        "proposals": formats.PROPOSAL_FORMATS,
+    }
+    found = {kind for kind, one in registries.items() if any(each.recognises(head) for each in one.formats.values())}
+    return found | ({"utterance labels"} if utterance_labels.recognises(head) else set())
 
-    def fits(registry: Registry[Any]) -> bool:
-        return any(one.recognises(head) for one in registry.formats.values())
 
-    if what == "utterance scores":
-        return fits(UTTERANCE_SCORE_FORMATS) and not fits(SCORE_FORMATS)
-    if fits(REFERENCE_FORMATS):
-        return False
-    return fits(SCORE_FORMATS) if what == "scores" else utterance_labels.recognises(head)
-
-
-FLAGS = {
-    "references": o.ReferencesPath,
-    "scores": o.ScoresPath,
-    "dataset": o.DatasetSpec,
-    "reference_source": o.ReferenceSource,
-    "reference_format": o.ReferenceFormat,
-    "scores_format": o.ScoresFormat,
-    "durations": o.Durations,
-    "hop": o.Hop,
-    "reference_hop": o.ReferenceHop,
-    "higher": o.HigherOption,
-    "column": o.Column,
-    "label2id": o.LabelIds,
-    "split": o.Split,
-}
+FLAGS = get_type_hints(Inputs, include_extras=True)
 takes_inputs = o.takes("inputs", FLAGS, Inputs)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from spoofspan.base.errors import SpoofspanError, UsageError
+from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import Inputs
+from spoofspan.cli.inputs import Inputs, looks_like
 
 if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
@@ -23,10 +23,19 @@ MEANINGLESS = ("higher", "column", "label2id")
 class ProposalOptions:
     """How proposals are read or made."""
 
-    smoothing: int | None = None
-    merge_gap: float | None = None
-    min_duration: float | None = None
-    fps: float | None = None
+    smoothing: Annotated[
+        int | None,
+        typer.Option("--smoothing", "--smooth", help="Events: median filter over so many frames (odd)."),
+    ] = None
+    merge_gap: Annotated[
+        float | None, typer.Option("--merge-gap", help="Events: bridge gaps of up to this many seconds.")
+    ] = None
+    min_duration: Annotated[
+        float | None, typer.Option("--min-duration", help="Events: drop proposals that are shorter (seconds).")
+    ] = None
+    fps: Annotated[float | None, typer.Option("--fps", help="Times of proposals are frames, so many per second.")] = (
+        None
+    )
 
     def arguments(self) -> dict[str, Any]:
         """What was given, as arguments of ``evaluate``."""
@@ -74,40 +83,8 @@ def _file_of_proposals(inputs: Inputs) -> str | None:
         where = inputs.references
     if where is None or inputs.scores_format not in (None, "proposals"):
         return None
-    return where if inputs.scores_format is not None or _looks_like_proposals(where) else None
+    known = {"proposals"} if inputs.scores_format is not None else looks_like(where)
+    return where if "proposals" in known and "scores" not in known else None
 
 
-def _looks_like_proposals(where: str) -> bool:
-    from spoofspan.formats.registry import PROPOSAL_FORMATS, SCORE_FORMATS
-    from spoofspan.formats.sources import sources
-
-    if where == "-":  # standard input can be read only once
-        return False
-    try:
-        head = sources(where)[0].head
-    except SpoofspanError:
-        return False
-    if any(one.recognises(head) for one in SCORE_FORMATS.formats.values()):
-        return False
-    return any(one.recognises(head) for one in PROPOSAL_FORMATS.formats.values())
-
-
-takes_proposals = o.takes(
-    "proposals",
-    {
-        "smoothing": Annotated[
-            int | None,
-            typer.Option("--smoothing", "--smooth", help="Events: median filter over so many frames (odd)."),
-        ],
-        "merge_gap": Annotated[
-            float | None, typer.Option("--merge-gap", help="Events: bridge gaps of up to this many seconds.")
-        ],
-        "min_duration": Annotated[
-            float | None, typer.Option("--min-duration", help="Events: drop proposals that are shorter (seconds).")
-        ],
-        "fps": Annotated[
-            float | None, typer.Option("--fps", help="Times of proposals are frames, so many per second.")
-        ],
-    },
-    ProposalOptions,
-)
+takes_proposals = o.takes("proposals", get_type_hints(ProposalOptions, include_extras=True), ProposalOptions)

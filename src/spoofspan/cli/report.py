@@ -9,13 +9,13 @@ import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.bootstrap_options import Drawing, takes_drawing
+from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval import Metadata
 from spoofspan.cli.system_inputs import Systems, takes_each_system
 
 
 @takes_each_system
-@takes_drawing
+@takes_bootstrap
 @o.takes_rules
 def report(
     *,
@@ -34,7 +34,7 @@ def report(
         bool, typer.Option("--embed", help="Put the sound into the page; otherwise it is linked.")
     ] = False,
     timelines: Annotated[int, typer.Option("--timelines", min=1, help="How many utterances are shown.")] = 240,
-    drawing: Drawing,
+    bootstrap: BootstrapOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     force: o.Force = False,
@@ -68,7 +68,7 @@ def report(
         raise UsageError(f"--by {by[0]}: give --metadata, a file that says the {by[0]} of every utterance")
     settings = PageSettings(
         title,
-        resampling=drawing.resampling(known, replicates=1000),
+        resampling=bootstrap.resampling(known, replicates=1000),
         columns={column: read_metadata(str(known), column) for column in by or ()},
         timelines=timelines,
         audio={} if audio is None else addresses(audio, references.utterances, out, embed=embed),

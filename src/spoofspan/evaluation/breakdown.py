@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import utterance_of_rows
+from spoofspan.base.columns import positions, utterance_of_rows
 from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Regions
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.evaluate import threshold_of_decisions
+from spoofspan.evaluation.corpus import EvaluationOptions
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import Plan, plan_measure
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
@@ -121,7 +120,7 @@ def by_column(
     rows: dict[str, list[int]] = {}
     for row, utt in enumerate(whole.utterances):
         rows.setdefault(column[utt], []).append(row)
-    groups = [whole.group(value, np.array(rows[value], np.int64)) for value in sorted(rows)]
+    groups = [whole.group_of(value, np.array(rows[value], np.int64)) for value in sorted(rows)]
     return Breakdown(name, measure, whole.point.threshold, tuple(groups))
 
 
@@ -168,28 +167,24 @@ def by_boundary(
 ) -> Breakdown:
     """Break down by the distance from the nearest true boundary: how much of the error lies within each.
 
-    A group's value is that of the time *outside* its distance, as with a collar of it.
+    The value of a group is measured on the time *outside* its distance, as with a collar.
     """
     whole = _Whole(references, scores, measure, arguments)
     rest = whole.measured
     groups = []
     for distance in distances:
         outside = _Whole(references, scores, measure, {**arguments, "collar": distance}, at=whole.point)
-        near = whole.error - outside.error
         times = whole.bona_fide - outside.bona_fide, whole.spoof - outside.spoof
+        error = whole.error - outside.error, whole.error
         groups.append(
-            Group(
-                f"within {distance * 1000:g} ms",
-                len(whole.utterances),
-                times[0] / 1e9,
-                times[1] / 1e9,
-                near / 1e9,
-                near / whole.error if whole.error else float("nan"),
-                outside.measured,
-            )
+            _group(f"within {distance * 1000:g} ms", len(whole.utterances), times, error, (outside.measured, ""))
         )
     about = f"values are those of the time outside; {rest.measure} of all time is {rest.value_text}"
     return Breakdown("boundary", measure, whole.point.threshold, tuple(groups), about)
+
+
+# The breakdowns that need nothing but references and scores, by name.
+BREAKDOWNS: Mapping[str, Callable[..., Breakdown]] = {"kind": by_kind, "length": by_length, "boundary": by_boundary}
 
 
 class _Whole:
@@ -207,12 +202,10 @@ class _Whole:
         if parsed.basis != "range":
             raise UsageError(f"breakdowns are in seconds, so the measure is one of ranges, not {measure}")
         self.inputs = Inputs(references, scores)
-        self.plan = _plan(parsed, scores, arguments)
+        self.plan = EvaluationOptions.from_arguments(arguments).plan_for(parsed, scores)
         self.laid = Overlay.of(references, scores, self.plan.rules)
         self.mass, _ = self.laid.mass()
-        self.measured = self._measured(
-            self.plan, self.laid, self.mass, self.plan.signer(self.inputs, self.mass.utterances)
-        )
+        self.measured = self._measured(self.laid, self.mass, self.plan.signer(self.inputs, self.mass.utterances))
         self.point = self.measured.point if at is None else at
         if self.point.threshold != self.point.threshold:  # a value over all thresholds
             self.point = equal_error_rate(self.mass, self.plan.eer_rule).point
@@ -228,21 +221,12 @@ class _Whole:
         """The errors at the threshold of the whole corpus."""
         return errors_of_overlay(laid, self.point.threshold, self.point.everything)
 
-    def group(self, name: str, chosen: Int64) -> Group:
+    def group_of(self, name: str, chosen: Int64) -> Group:
         """Measure some of the utterances."""
-        error = int(self.by_utterance[chosen].sum())
-        laid = self.laid.take(chosen)
-        measured, reason = self.try_on(laid, partial(self._sign_selected, chosen))
-        return Group(
-            name,
-            chosen.size,
-            int(self.errors.bona_fide[chosen].sum()) / 1e9,
-            int(self.errors.spoof[chosen].sum()) / 1e9,
-            error / 1e9,
-            error / self.error if self.error else float("nan"),
-            measured,
-            reason,
-        )
+        times = int(self.errors.bona_fide[chosen].sum()), int(self.errors.spoof[chosen].sum())
+        error = int(self.by_utterance[chosen].sum()), self.error
+        found = self.try_on(self.laid.take(chosen), partial(self._sign_selected, chosen))
+        return _group(name, chosen.size, times, error, found)
 
     def without(self, ranges: npt.NDArray[np.bool_]) -> tuple[Overlay, Signer]:
         """The corpus without some of the ranges, and what signs its value."""
@@ -256,23 +240,21 @@ class _Whole:
 
     @cached_property
     def _utterance_of_ranges(self) -> Int64:
-        """The place of each range's utterance in the labelling; -1 if it is not measured."""
-        place = {utt: i for i, utt in enumerate(self.laid.labelling.utterances)}
+        """The index of each range's utterance in the labelling; -1 if it is not measured."""
         references = self.inputs.references
-        of_utterance = np.array([place.get(utt, -1) for utt in references.utterances], np.int64)
-        return of_utterance[utterance_of_rows(references.offsets)]
+        return positions(references.utterances, self.laid.labelling.utterances)[utterance_of_rows(references.offsets)]
 
     def try_on(self, laid: Overlay, signer: Signer) -> tuple[Measurement | None, str]:
         """Measure a part of the corpus; or say why it has no value."""
         try:
-            return self._measured(self.plan, laid, laid.mass()[0], signer), ""
+            return self._measured(laid, laid.mass()[0], signer), ""
         except UndefinedMeasureError as error:
             return None, str(error).partition(";")[0]
 
-    def _measured(self, plan: Plan, laid: Overlay, mass: ScoreMass, signer: Signer) -> Measurement:
+    def _measured(self, laid: Overlay, mass: ScoreMass, signer: Signer) -> Measurement:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # small groups have wide gaps
-            return plan.measured(
+            return self.plan.measured(
                 mass,
                 laid.touched,
                 len(mass.utterances),
@@ -282,8 +264,12 @@ class _Whole:
 
     def _sign_selected(self, chosen: Int64) -> Signature:
         utterances = [self.laid.labelling.utterances[i] for i in chosen.tolist()]
-        part = _select(self.inputs.references, self.inputs.scores, utterances)
-        return self.plan.signer(Inputs(*part), utterances)()
+        references, scores = self.inputs.references, self.inputs.scores
+        part = Inputs(
+            references.take(positions(utterances, references.utterances)),
+            scores.take(positions(utterances, scores.utterances)),
+        )
+        return self.plan.signer(part, utterances)()
 
     def _sign_without(self, ranges: npt.NDArray[np.bool_]) -> Signature:
         regions = _regions_without(self.inputs.references, ranges, self.plan.rules.regions)
@@ -291,22 +277,12 @@ class _Whole:
         return plan.signer(self.inputs, self.mass.utterances)()
 
 
-def _plan(measure: Measure, scores: Scores, arguments: Mapping[str, Any]) -> Plan:
-    rules = dict(arguments)
-    for other in ("utterance_scores", "asv_scores"):  # of other measures of the same evaluation
-        rules.pop(other, None)
-    threshold = rules.pop("threshold", None)
-    if scores.decisions:
-        threshold = threshold_of_decisions(measure, scores, threshold)
-    return plan_measure(
-        measure,
-        scores.hop,
-        rules.pop("convention", "default"),
-        rules.pop("eer_rule", None),
-        rules,
-        threshold,
-        rules.pop("scores_are", None),
-    )
+def _group(
+    name: str, utterances: int, times: tuple[int, int], error: tuple[int, int], found: tuple[Measurement | None, str]
+) -> Group:
+    """A group of its bona fide and spoofed time (ns), its error and that of all, its value or why it has none."""
+    share = error[0] / error[1] if error[1] else float("nan")
+    return Group(name, utterances, times[0] / 1e9, times[1] / 1e9, error[0] / 1e9, share, *found)
 
 
 def _by_ranges(
@@ -326,20 +302,11 @@ def _by_ranges(
         if not (is_spoof & kept).any():
             continue
         laid, signer = whole.without(is_spoof & ~kept)
-        measured, reason = whole.try_on(laid, signer)
-        missed = 0 if measured is None else int(whole.errors_of(laid).false_negative.sum())
-        groups.append(
-            Group(
-                name,
-                int(np.count_nonzero(np.add.reduceat(is_spoof & kept, _heads(references)) > 0)),
-                whole.bona_fide / 1e9,
-                int(references.range_durations[is_spoof & kept].sum()) / 1e9,
-                missed / 1e9,
-                missed / missed_of_all if missed_of_all else float("nan"),
-                measured,
-                reason,
-            )
-        )
+        found = whole.try_on(laid, signer)
+        missed = 0 if found[0] is None else int(whole.errors_of(laid).false_negative.sum())
+        utterances = int(np.count_nonzero(np.add.reduceat(is_spoof & kept, _heads(references)) > 0))
+        times = whole.bona_fide, int(references.range_durations[is_spoof & kept].sum())
+        groups.append(_group(name, utterances, times, (missed, missed_of_all), found))
     about = "errors are missed spoof: false alarms belong to no range"
     return Breakdown(by, measure, whole.point.threshold, tuple(groups), about)
 
@@ -370,11 +337,3 @@ def _minus(
             start = max(start, hole_end)
         if start < end:
             yield start, end
-
-
-def _select(references: References, scores: Scores, utterances: Sequence[str]) -> tuple[References, Scores]:
-    wanted = set(utterances)
-    return (
-        references.take(np.array([i for i, utt in enumerate(references.utterances) if utt in wanted], np.int64)),
-        scores.take(np.array([i for i, utt in enumerate(scores.utterances) if utt in wanted], np.int64)),
-    )

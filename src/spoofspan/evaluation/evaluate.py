@@ -1,9 +1,12 @@
-"""The measuring functions: pair, check, compute."""
+"""The measuring functions of a corpus in memory: pair, check, compute.
+
+:func:`evaluate` takes any measures by their names; the others are single measures, and what these are made of.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,23 +14,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.base.columns import offsets_of
-from spoofspan.base.errors import UndefinedMeasureError, UsageError
-from spoofspan.base.progress import track
+from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
-from spoofspan.data.rules import CONVENTIONS, rules_for
-from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.data.rules import rules_for
+from spoofspan.data.scores import Scores
+from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, EvaluationOptions, measure_scores
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
-from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, Undefined, plan_measure, point_rules, spelled_rules
+from spoofspan.evaluation.plan import OnUndefined, ScoresAre, Undefined, point_rules, spelled_rules
 from spoofspan.evaluation.signature import Inputs, sign
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.points import Grid, check_resolution, point_mass_with
 from spoofspan.mass.ranges import overlay_block, overlay_with
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
-from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
-from spoofspan.measures.measure import Measure, flat_name, parse_measures
+from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
@@ -36,9 +38,6 @@ if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
     from spoofspan.data.rules import RuleArguments
     from spoofspan.data.utterance_scores import UtteranceScores
-    from spoofspan.evaluation.events import EventEvaluation
-    from spoofspan.evaluation.utterances import GivenScores
-    from spoofspan.measures.per_utterance import UtteranceErrors
     from spoofspan.measures.tandem import VerificationScores
     from spoofspan.uncertainty.clusters import Resampling
 
@@ -48,6 +47,22 @@ def overlay(
 ) -> ScoreMass:
     """Lay references and scores over each other: how long each class lasted under each score.
 
+    Parameters
+    ----------
+    references, scores
+        Who is spoofed when, and what a system said.
+    convention
+        A named set of rules.
+    **rules
+        Rules that override those of the convention (``docs/rules.md``).
+
+    Returns
+    -------
+    ScoreMass
+        Times in nanoseconds by score, of which every measure of ranges is a function.
+
+    Examples
+    --------
     >>> references = References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.06, "spoof")]})
     >>> scores = Scores.from_frames({"u1": [0.9, 0.4, -0.2]}, hop=0.02, higher="bonafide")
     >>> mass = overlay(references, scores)
@@ -55,12 +70,7 @@ def overlay(
     ([0.9, 0.4, -0.2], [20000000, 10000000, 0], [0, 10000000, 20000000])
     """
     scores.refuse_decisions("a score mass")
-    return _range_mass(references, scores, convention, rules)
-
-
-def _range_mass(references: References, scores: Scores, convention: str, rules: Mapping[str, Any]) -> ScoreMass:
-    chosen, _ = rules_for("range", convention, rules)
-    return overlay_with(references, scores, chosen)[0]
+    return _mass(references, scores, None, convention, rules)
 
 
 def point_mass(
@@ -71,14 +81,39 @@ def point_mass(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> ScoreMass:
-    """As :func:`overlay`, counted in points of a resolution (seconds)."""
+    """Count the points of each class under each score.
+
+    Parameters
+    ----------
+    references, scores
+        Who is spoofed when, and what a system said.
+    resolution
+        The length of a point in seconds.
+    convention, **rules
+        As in :func:`overlay`.
+
+    Returns
+    -------
+    ScoreMass
+        Numbers of points by score, of which every measure of points is a function.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.06, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.4, -0.2]}, hop=0.02, higher="bonafide")
+    >>> mass = point_mass(references, scores, 0.02)
+    >>> mass.scores.tolist(), mass.bona_fide.tolist(), mass.spoof.tolist()
+    ([0.9, 0.4, -0.2], [1, 0, 0], [0, 1, 1])
+    """
     scores.refuse_decisions("a score mass")
-    return _points_mass(references, scores, resolution, convention, rules)
+    return _mass(references, scores, resolution, convention, rules)
 
 
-def _points_mass(
-    references: References, scores: Scores, resolution: float, convention: str, rules: Mapping[str, Any]
+def _mass(
+    references: References, scores: Scores, resolution: float | None, convention: str, rules: Mapping[str, Any]
 ) -> ScoreMass:
+    if resolution is None:
+        return overlay_with(references, scores, rules_for("range", convention, rules)[0])[0]
     chosen, _ = point_rules(scores.hop, check_resolution(resolution), convention, rules)
     return point_mass_with(references, scores, resolution, chosen)[0]
 
@@ -94,13 +129,39 @@ def range_eer(
 ) -> Measurement:
     """Measure the range-based EER (Eqs. 3 to 7), exactly.
 
+    Parameters
+    ----------
+    references, scores
+        Who is spoofed when, and what a system said.
+    convention
+        A named set of rules.
+    eer_rule
+        How the EER is read off the curve: ``nearest`` (default), ``interpolated``, ``convex-hull``, ``bucketed(...)``.
+    undefined
+        ``"nan"`` gives NaN where there is no EER (one class only) instead of an error.
+    **rules
+        Rules that override those of the convention (``docs/rules.md``).
+
+    Returns
+    -------
+    Measurement
+        The value with its threshold, rates, rules and signature.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If the corpus has one class only.
+
+    Examples
+    --------
     >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
     >>> frames = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}
     >>> m = range_eer(references, Scores.from_frames(frames, hop=0.02, higher="bonafide"))
     >>> m.value, m.decision
     (0.25, 'spoof iff score < 0.2')
     """
-    return _measure(Measure("range-eer"), Inputs(references, scores), convention, eer_rule, undefined, rules)
+    options = EvaluationOptions(convention, eer_rule, rules=rules)
+    return measure_scores(Inputs(references, scores), options.plan_for(Measure("range-eer"), scores), undefined)
 
 
 def point_eer(
@@ -113,9 +174,32 @@ def point_eer(
     undefined: Undefined = "raise",
     **rules: Unpack[RuleArguments],
 ) -> Measurement:
-    """Measure the point-based EER (Eqs. 1 to 4) at a resolution in seconds."""
+    """Measure the point-based EER (Eqs. 1 to 4) at a resolution.
+
+    Parameters
+    ----------
+    references, scores
+        Who is spoofed when, and what a system said.
+    resolution
+        The length of a point in seconds. Coarser than the scores' hop, it is an easier task, and the result says so.
+    convention, eer_rule, undefined, **rules
+        As in :func:`range_eer`.
+
+    Returns
+    -------
+    Measurement
+        The value with its threshold, rates, rules and signature.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> frames = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}
+    >>> point_eer(references, Scores.from_frames(frames, hop=0.02, higher="bonafide"), 0.02).value
+    0.25
+    """
     measure = Measure("point-eer", check_resolution(resolution))
-    return _measure(measure, Inputs(references, scores), convention, eer_rule, undefined, rules)
+    options = EvaluationOptions(convention, eer_rule, rules=rules)
+    return measure_scores(Inputs(references, scores), options.plan_for(measure, scores), undefined)
 
 
 def utterance_eer(
@@ -130,58 +214,31 @@ def utterance_eer(
     """Measure the utterance-level EER: an utterance is spoof if any of it is, its score is its lowest.
 
     That is the point-based EER with one point per utterance. "Lowest" is meant in bona fide polarity.
+
+    Parameters
+    ----------
+    references, scores
+        Who is spoofed when, and what a system said.
+    convention, eer_rule, undefined, **rules
+        As in :func:`range_eer`.
+
+    Returns
+    -------
+    Measurement
+        The value with its threshold, rates, rules and signature.
+
+    Examples
+    --------
+    >>> references = References.from_ranges(
+    ...     {"u1": [(0.0, 0.04, "bonafide")], "u2": [(0.0, 0.02, "bonafide"), (0.02, 0.04, "spoof")]}
+    ... )
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.4], "u2": [0.8, 0.1]}, hop=0.02, higher="bonafide")
+    >>> m = utterance_eer(references, scores)
+    >>> m.value, m.threshold
+    (0.0, 0.4)
     """
-    return _measure(Measure("utterance-eer"), Inputs(references, scores), convention, eer_rule, undefined, rules)
-
-
-def _measure(
-    measure: Measure,
-    inputs: Inputs,
-    convention: str,
-    eer_rule: str | None,
-    undefined: Undefined,
-    rules: Mapping[str, Any],
-    threshold: float | None = None,
-    scores_are: ScoresAre | None = None,
-    asv_scores: VerificationScores | None = None,
-    given: GivenScores | None = None,
-    resampling: Resampling | None = None,
-) -> Measurement:
-    if given is not None and measure.basis == "utterance":
-        plan = plan_measure(measure, None, convention, eer_rule, rules, threshold, scores_are, asv_scores)
-        return given.measure(plan, undefined, resampling)
-    references, scores = inputs.references, inputs.scores
-    if scores.decisions:
-        threshold = threshold_of_decisions(measure, scores, threshold)
-    plan = plan_measure(measure, scores.hop, convention, eer_rule, rules, threshold, scores_are, asv_scores)
-    mass, touched = plan.mass(references, scores)
-
-    def errors_at(point: OperatingPoint) -> UtteranceErrors:
-        from spoofspan.measures.per_utterance import errors_with
-
-        return errors_with(references, scores, point, plan.rules)
-
-    found = plan.measured(
-        mass, touched, len(mass.utterances), plan.signer(inputs, mass.utterances), undefined, errors_at
-    )
-    return found if resampling is None else with_interval(found, plan, mass, resampling)
-
-
-def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: Resampling) -> Measurement:
-    """A measurement of a mass with its interval."""
-    from spoofspan.uncertainty.intervals import interval_of_system
-    from spoofspan.uncertainty.measured_system import MeasuredSystem
-
-    return replace(found, interval=interval_of_system(MeasuredSystem(plan, mass, found.value), resampling))
-
-
-def threshold_of_decisions(measure: Measure, scores: Scores, threshold: float | None) -> float:
-    """Hard decisions have one threshold; whatever needs another, or all of them, is refused."""
-    if measure.kind.group != "threshold" or measure.given is not None:
-        scores.refuse_decisions(str(measure))
-    if threshold not in (None, DECISION_THRESHOLD):
-        raise UsageError(f"hard decisions have no threshold to move to {threshold}; leave threshold= (--threshold) out")
-    return DECISION_THRESHOLD
+    options = EvaluationOptions(convention, eer_rule, rules=rules)
+    return measure_scores(Inputs(references, scores), options.plan_for(Measure("utterance-eer"), scores), undefined)
 
 
 def bisection_eer(
@@ -195,7 +252,29 @@ def bisection_eer(
 ) -> BisectionMeasurement:
     """Estimate the range-based EER by the paper's Algorithm 1; ``trace`` shows every step.
 
-    ``quantiles="integer"`` is the algorithm as printed, ``"real"`` as in the published script.
+    Parameters
+    ----------
+    references, scores
+        Who is spoofed when, and what a system said.
+    precision
+        The algorithm ends where FPR and FNR differ by less.
+    quantiles
+        ``"integer"`` is the algorithm as printed, ``"real"`` as in the published script.
+    convention, **rules
+        As in :func:`range_eer`.
+
+    Returns
+    -------
+    BisectionMeasurement
+        The estimate with its trace; ``reached`` says whether the precision was.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> frames = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}
+    >>> m = bisection_eer(references, Scores.from_frames(frames, hop=0.02, higher="bonafide"))
+    >>> m.value, m.reached
+    (0.25, True)
     """
     scores.refuse_decisions("an EER")
     chosen, _ = rules_for("range", convention, rules)
@@ -243,6 +322,59 @@ def bisection_eer(
     )
 
 
+def best_possible(
+    references: References,
+    hop: float,
+    *,
+    convention: str = "default",
+    eer_rule: str | None = None,
+    **rules: Unpack[RuleArguments],
+) -> Measurement:
+    """The floor: the range-based EER of a perfect system that must give one score per hop.
+
+    Its frames are ordered by the share of bona fide time in each; no other scores of that hop give a better curve. The
+    difference to a real system's EER is what the system does, the floor itself is what the resolution costs.
+
+    Parameters
+    ----------
+    references
+        Who is spoofed when.
+    hop
+        The spacing of the scores in seconds.
+    convention, eer_rule, **rules
+        As in :func:`range_eer`.
+
+    Returns
+    -------
+    Measurement
+        The range-based EER of the perfect system.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.08, "spoof")]})
+    >>> [round(best_possible(references, hop, eer_rule="interpolated").value, 4) for hop in (0.01, 0.04)]
+    [0.0, 0.1667]
+    """
+    hop = check_resolution(hop)
+    chosen, convention_rule = rules_for("range", convention, rules)
+    labelling, touched = label_references(references, chosen)
+    some = np.flatnonzero(labelling.extents > 0)
+    if not some.size:
+        raise UndefinedMeasureError("no utterance has any time to measure")
+    labelling = labelling.take(some)
+    grid = Grid.over(labelling.extents, hop, "use")
+    _, laid = overlay_block(labelling, grid.runs(), 0, some.size)
+    shares = laid.bona_fide / np.maximum(laid.bona_fide + laid.spoof, 1)
+    perfect = Scores.from_columns(labelling.utterances, offsets_of(grid.counts), shares, hop=hop, higher="bonafide")
+    measured = range_eer(
+        references.take(some), perfect, convention=convention, eer_rule=eer_rule or convention_rule, **rules
+    )
+    name = f"floor@{milliseconds(hop)}"
+    signed_as_range = measured.signer
+    signer = partial(sign, name, *signed_as_range.args[1:]) if isinstance(signed_as_range, partial) else signed_as_range
+    return replace(measured, measure=name, touched={entry.rule: entry for entry in touched}, signer=signer)
+
+
 def error_curve(
     references: References,
     scores: Scores,
@@ -253,8 +385,22 @@ def error_curve(
 ) -> ErrorCurve:
     """Compute FPR and FNR at every threshold, in durations or (with a ``resolution``) in points.
 
-    Of hard decisions, only the point ``at(0.5)`` means anything: their errors as they are.
+    Parameters
+    ----------
+    references, scores
+        Who is spoofed when, and what a system said. Hard decisions have one meaningful point: ``at(0.5)``.
+    resolution
+        The length of a point in seconds; without it, durations are counted.
+    convention, **rules
+        As in :func:`overlay`.
 
+    Returns
+    -------
+    ErrorCurve
+        Thresholds with their two rates; ``at(threshold)`` gives the confusion matrix there.
+
+    Examples
+    --------
     >>> references = References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.06, "spoof")]})
     >>> scores = Scores.from_frames({"u1": [0.9, 0.4, -0.2]}, hop=0.02, higher="bonafide")
     >>> curve = error_curve(references, scores)
@@ -263,48 +409,7 @@ def error_curve(
     >>> curve.at(0.3).seconds()["false_negative"]
     0.01
     """
-    if resolution is None:
-        return error_curve_of(_range_mass(references, scores, convention, rules))
-    return error_curve_of(_points_mass(references, scores, resolution, convention, rules))
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Several measurements of one system on one corpus, by name."""
-
-    measurements: Mapping[str, Measurement]
-
-    def __getitem__(self, measure: str) -> Measurement:
-        return self.measurements[str(Measure.parse(measure))]
-
-    def __len__(self) -> int:
-        return len(self.measurements)
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.measurements.values()))
-
-    def _repr_html_(self) -> str:
-        """A table, for notebooks."""
-        from spoofspan.report.results import results_table
-
-        return results_table(self, signatures=False).render("html")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, ready for JSON."""
-        return {"measurements": [m.to_dict() for m in self.measurements.values()]}
-
-    def to_flat_dict(self) -> dict[str, float]:
-        """Numbers by plain names, for a logger of experiments (MLflow, W&B, TensorBoard): ``log_metrics(flat)``.
-
-        The values, and the thresholds they were taken at. What they may be compared with stands in the signatures:
-        log these too, as tags or parameters.
-        """
-        flat: dict[str, float] = {}
-        for name, one in self.measurements.items():
-            flat[flat_name(name)] = one.value
-            if one.threshold == one.threshold:  # a value over all thresholds has none
-                flat[f"{flat_name(name)}_threshold"] = one.threshold
-        return flat
+    return error_curve_of(_mass(references, scores, resolution, convention, rules))
 
 
 def evaluate(
@@ -326,122 +431,71 @@ def evaluate(
     resampling: Resampling | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
-    """Measure several things: ``evaluate(references, scores, ["range-eer", "range-f1", "point-eer@20ms"])``.
+    """Measure several things of a corpus in memory, by the names of the measures.
 
-    Measures at a threshold (``range-f1``) are taken at ``threshold``, or else at that of the EER. ``scores_are`` ("llr"
-    or "probability") is for those that take scores at their word (``range-cllr``). A measure without a value is an
-    error; with ``on_undefined`` it is left out, and that is called with the reason.
+    Parameters
+    ----------
+    references
+        Who is spoofed when.
+    scores
+        What a system said: scores in time, or proposals, which have event measures only.
+    measures
+        Names (``"range-f1"``, ``"point-eer@20ms"``, ``"event-ap@iou=0.5"``; ``docs/measures.md`` has all of them).
+    convention, eer_rule, **rules
+        As in :func:`range_eer`.
+    threshold
+        Where measures at a threshold (``range-f1``) are taken, and proposals are made of scores; without it, where the
+        EER is.
+    scores_are
+        ``"llr"`` or ``"probability"``, for measures that take scores at their word (``range-cllr``).
+    utterance_scores
+        Scores of whole utterances: measures of utterances are of these, and not of the lowest score of each utterance.
+    asv_scores
+        Scores of a speaker verification system (:func:`spoofspan.read_verification_scores`), for
+        ``utterance-min-tdcf``.
+    on_undefined
+        Is called with each measure that has no value and with the reason, and the measure is left out; without it,
+        that is an error.
+    smoothing, min_duration, merge_gap
+        How proposals are made of scores for event measures (:func:`spoofspan.proposals_from_scores`).
+    confidence
+        The level of intervals (0.95), by a bootstrap over utterances.
+    resampling
+        Another bootstrap: ``Resampling(clusters=...)``.
 
-    With ``utterance_scores``, measures of utterances are of these, and not of the lowest score of each utterance.
-    ``asv_scores`` (:func:`spoofspan.measures.tandem.read_verification_scores`) are for ``utterance-min-tdcf``.
+    Returns
+    -------
+    Evaluation
+        The measurements by name.
 
-    Event measures (``event-ap@iou=0.5``) also take proposals in the place of scores. Of scores, proposals are made at
-    the threshold; ``smoothing``, ``min_duration`` and ``merge_gap`` are those of ``proposals_from_scores``.
+    Raises
+    ------
+    UndefinedMeasureError
+        If a measure has no value on this corpus, and ``on_undefined`` is not given.
 
-    With ``confidence`` (0.95) each value has an interval, by a bootstrap over utterances; ``resampling`` says otherwise
-    (``Resampling(clusters=...)``).
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> frames = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}
+    >>> scores = Scores.from_frames(frames, hop=0.02, higher="bonafide")
+    >>> found = evaluate(references, scores, ["range-eer", "range-recall"], threshold=0.15)
+    >>> found["range-eer"].value, found["range-recall"].value
+    (0.25, 0.75)
     """
-    given = None
-    if utterance_scores is not None:
-        from spoofspan.evaluation.utterances import GivenScores
-
-        given = GivenScores.of(references, utterance_scores)
     if confidence is not None:
         from spoofspan.uncertainty.clusters import Resampling
 
         resampling = replace(resampling or Resampling(), confidence=confidence)
-    results: dict[str, Measurement] = {}
-    wanted = parse_measures(measures)
-    inputs = Inputs(references, scores) if isinstance(scores, Scores) else None
-
-    def of_scores(measure: Measure) -> Measurement:
-        if inputs is None:
-            raise UsageError(
-                f"{measure} needs scores, and these are proposals; they have event measures: event-ap@iou=0.5"
-            )
-        return _measure(
-            measure,
-            inputs,
-            convention,
-            eer_rule,
-            "raise",
-            rules,
-            threshold,
-            scores_are,
-            asv_scores,
-            given,
-            resampling,
-        )
-
-    events: EventEvaluation | None = None
-    if any(measure.basis == EVENT for measure in wanted):
-        from spoofspan.evaluation.events import EventEvaluation
-        from spoofspan.measures.events.proposals_from_scores import ProposalOptions
-
-        if resampling is not None:
-            raise UsageError("event measures have no intervals yet; measure them without confidence= (--confidence)")
-        options = ProposalOptions(smoothing, min_duration, merge_gap)
-        eer = partial(of_scores, Measure("range-eer"))
-        events = EventEvaluation(references, scores, options, convention, rules, threshold, eer_rule, eer, inputs)
-    elif smoothing is not None or min_duration or merge_gap:
-        raise UsageError(
-            "smoothing, min_duration and merge_gap are for event measures, and there is none: event-ap@iou=0.5"
-        )
-    for measure in track(wanted, "measuring"):
-        try:
-            result = events.measured(measure) if events and measure.basis == EVENT else of_scores(measure)
-        except UndefinedMeasureError as error:
-            if on_undefined is None:
-                raise
-            on_undefined(measure, error)
-            continue
-        results[str(measure)] = result
-    return Evaluation(results)
-
-
-def default_measures(scores: Scores | Proposals, convention: str = "default") -> list[str]:
-    """What is measured if nothing is asked for: the EER of ranges, points and utterances; AP and AR of proposals."""
-    if not isinstance(scores, Scores):
-        return list(USUAL_OF_EVENTS)
-    return measures_for_hop(scores.hop, convention)
-
-
-def measures_for_hop(hop: float | None, convention: str) -> list[str]:
-    """As :func:`default_measures`, given the hop (None for ranges)."""
-    if convention in CONVENTIONS and "point" not in CONVENTIONS[convention].measures:
-        return ["range-eer"]
-    at_hop = [str(Measure("point-eer", hop))] if hop is not None else []
-    return ["range-eer", *at_hop, "utterance-eer"]
-
-
-def best_possible(
-    references: References,
-    hop: float,
-    *,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    **rules: Unpack[RuleArguments],
-) -> Measurement:
-    """The floor: the range-based EER of a perfect system that must give one score per hop (seconds).
-
-    Its frames are ordered by the share of bona fide time in each; no other scores of that hop give a better curve. The
-    difference to a real system's EER is what the system does, the floor itself is what the resolution costs.
-    """
-    hop = check_resolution(hop)
-    chosen, convention_rule = rules_for("range", convention, rules)
-    labelling, touched = label_references(references, chosen)
-    some = np.flatnonzero(labelling.extents > 0)
-    if not some.size:
-        raise UndefinedMeasureError("no utterance has any time to measure")
-    labelling = labelling.take(some)
-    grid = Grid.over(labelling.extents, hop, "use")
-    _, laid = overlay_block(labelling, grid.runs(), 0, some.size)
-    shares = laid.bona_fide / np.maximum(laid.bona_fide + laid.spoof, 1)
-    perfect = Scores.from_columns(labelling.utterances, offsets_of(grid.counts), shares, hop=hop, higher="bonafide")
-    measured = range_eer(
-        references.take(some), perfect, convention=convention, eer_rule=eer_rule or convention_rule, **rules
+    options = EvaluationOptions(
+        convention,
+        eer_rule,
+        threshold,
+        scores_are,
+        asv_scores,
+        resampling,
+        smoothing,
+        min_duration,
+        merge_gap,
+        rules=rules,
     )
-    name = f"floor@{milliseconds(hop)}"
-    signed_as_range = measured.signer
-    signer = partial(sign, name, *signed_as_range.args[1:]) if isinstance(signed_as_range, partial) else signed_as_range
-    return replace(measured, measure=name, touched={entry.rule: entry for entry in touched}, signer=signer)
+    return CorpusInMemory(references, scores, utterance_scores).evaluate(measures, options, on_undefined)

@@ -15,6 +15,7 @@ import numpy as np
 
 from spoofspan.base.columns import positions
 from spoofspan.base.errors import NothingToMeasureError, UsageError
+from spoofspan.base.hashing import ContentHash, utterances_hash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import duration_ns
 from spoofspan.data.proposals import Proposals
@@ -23,7 +24,7 @@ from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.evaluation.measurement import EventMeasurement, Measurement, counted
 from spoofspan.evaluation.plan import spelled_rules
-from spoofspan.evaluation.signature import ContentHash, Inputs, Signature, references_hash, sign_hashes, utterances_hash
+from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.events.event_scores import EventCorpus, check_parameters
 from spoofspan.measures.events.proposals_from_scores import (

@@ -16,10 +16,11 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from spoofspan.base.columns import positions
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.progress import progress
 from spoofspan.base.times import milliseconds
@@ -39,8 +40,12 @@ PAPER_RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
 
 LabelSources = Literal["one", "nii-2023"]
-LABEL_SOURCES = ("one", "nii-2023")
+LABEL_SOURCES = get_args(LabelSources)
 RANGE = "range-eer"
+
+
+def _point(resolution: float) -> str:
+    return str(Measure("point-eer", resolution))
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ class ResolutionRow:
         """All cells, with the column they stand in."""
         yield RANGE, self.range_eer
         for resolution, cell in self.point_eers.items():
-            yield str(Measure("point-eer", resolution)), cell
+            yield _point(resolution), cell
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
@@ -131,7 +136,25 @@ class ResolutionRow:
 
 @dataclass(frozen=True)
 class ResolutionTable:
-    """Rows of systems, columns of measures; made by :func:`resolution_table`."""
+    """Rows of systems, columns of measures; made by :func:`resolution_table`.
+
+    Parameters
+    ----------
+    resolutions
+        The resolutions of the columns, in seconds.
+    rows
+        A row for each system; ``table[0.02]`` or ``table["name"]`` is one of them.
+    label_sources
+        Where the labels came from.
+
+    Examples
+    --------
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> table = resolution_table(corpus.references, {"mine": corpus.systems[0.02]}, [0.02])
+    >>> table["mine"].hop, f"{table['mine'].range_eer.value:.4f}"
+    (0.02, '0.0521')
+    """
 
     resolutions: tuple[float, ...]
     rows: tuple[ResolutionRow, ...]
@@ -177,12 +200,36 @@ def resolution_table(
     eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
 ) -> ResolutionTable:
-    """Measure systems at every resolution.
+    """Measure the range EER and the point EER at every resolution, of each system.
 
-    ``systems`` are given by the hop (seconds) they were trained at, or by name; the scores of several seeds of one
-    system as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy. ``label_sources``
-    "nii-2023" takes points at the hop or coarser from ``segment_labels`` (hop -> label array of that resolution).
+    Parameters
+    ----------
+    references
+        Who is spoofed when.
+    systems
+        Scores by the hop (seconds) that a system was trained at, or by its name; those of several seeds of one system
+        as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy.
+    resolutions
+        The lengths of points in seconds.
+    label_sources
+        ``"nii-2023"`` takes points at the hop or coarser from ``segment_labels``, as the published scripts do.
+    segment_labels
+        The label array of each hop (seconds).
+    convention, eer_rule, **rules
+        As in :func:`spoofspan.range_eer`.
 
+    Returns
+    -------
+    ResolutionTable
+        A row for each system, with the floor of its hop.
+
+    Raises
+    ------
+    UsageError
+        If numbers of one column may not be compared.
+
+    Examples
+    --------
     >>> import spoofspan.demo
     >>> corpus = spoofspan.demo.load()
     >>> table = resolution_table(corpus.references, {0.02: corpus.systems[0.02]}, [0.01, 0.02])
@@ -265,9 +312,7 @@ class _Rows:
         """The floor of a hop, on the utterances that the systems were measured on."""
         references = self.references
         if self.arguments.get("partial"):
-            wanted = set(scored)
-            rows = [i for i, utterance in enumerate(references.utterances) if utterance in wanted]
-            references = references.take(np.array(rows, np.int64))
+            references = references.take(np.flatnonzero(positions(references.utterances, scored) >= 0))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # a perfect system has few distinct scores
             return signed(best_possible(references, hop, **self.arguments))
@@ -305,10 +350,6 @@ class _Rows:
             for text in measurement.warnings:
                 warnings.warn(f"{place}, {name}: {text}", SpoofspanWarning, stacklevel=6)
         return {name: signed(measurement) for name, measurement in found.items()}
-
-
-def _point(resolution: float) -> str:
-    return str(Measure("point-eer", resolution))
 
 
 def signed(measurement: Measurement) -> Measurement:

@@ -10,8 +10,7 @@ equal the ranges they stand for.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import blocks, within_utterances
+from spoofspan.base.hashing import ContentHash, utterances_hash
 from spoofspan.base.times import Float64, Int64, duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
@@ -29,15 +29,23 @@ from spoofspan.mass.label_rules import merge_overlaps
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import UtteranceScores
 
-DIGITS = 16
 Rows = npt.NDArray[np.intp] | slice
 _ROWS = 1 << 18
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The signature of a measurement.
+    """The signature of a measurement: numbers whose ``comparable`` parts are equal may be compared.
 
+    Parameters
+    ----------
+    comparable
+        The measure, its parameters and rules, and hashes of the references and of the utterances measured.
+    input
+        A hash of what the system said.
+
+    Examples
+    --------
     >>> print(Signature("range-eer|rules:1", "scores:abc"))
     range-eer|rules:1 || scores:abc
     """
@@ -51,48 +59,6 @@ class Signature:
     def to_dict(self) -> dict[str, str]:
         """Both parts as plain data."""
         return {"comparable": self.comparable, "input": self.input}
-
-
-class ContentHash:
-    """Hashes columns of a corpus block by block; each column has its own stream, so blocks leave no trace."""
-
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
-        self._streams: dict[str, Any] = {}
-
-    def add(self, column: str, data: bytes | npt.NDArray[Any]) -> None:
-        """Add to a column."""
-        self._streams.setdefault(column, hashlib.sha256()).update(data)
-
-    def add_texts(self, column: str, texts: Iterable[str]) -> None:
-        """Add texts with a NUL between any two of them."""
-        data = "\0".join(texts).encode("utf-8", "surrogatepass")
-        self.add(column, b"\0" + data if column in self._streams else data)
-
-    def digest(self, leave_out: Collection[str] = ()) -> str:
-        """The hash of all columns, or of all but some."""
-        whole = hashlib.sha256(self._kind.encode())
-        for column in sorted(set(self._streams) - set(leave_out)):
-            whole.update(column.encode() + b"\0" + self._streams[column].digest())
-        return whole.hexdigest()[:DIGITS]
-
-
-class UtterancesHash:
-    """Hashes a set of utterance ids, given in pieces whose ids rise from piece to piece."""
-
-    def __init__(self) -> None:
-        self._hashed = ContentHash("utterances 1")
-        self.count = 0
-
-    def add(self, utterances: Sequence[str]) -> None:
-        """Add a piece."""
-        self.count += len(utterances)
-        if utterances:
-            self._hashed.add("ids", ("\0".join(sorted(utterances)) + "\0").encode("utf-8", "surrogatepass"))
-
-    def digest(self) -> str:
-        """The hash of what was added."""
-        return self._hashed.digest()
 
 
 class ReferencesHash:
@@ -156,13 +122,6 @@ class ScoresHash:
         return self._hashed.digest()
 
 
-def utterances_hash(utterances: Sequence[str]) -> str:
-    """Hash a set of utterance ids."""
-    hashed = UtterancesHash()
-    hashed.add(utterances)
-    return hashed.digest()
-
-
 def references_hash(references: References) -> str:
     """Hash who is spoofed when."""
     hashed = ReferencesHash()
@@ -184,14 +143,6 @@ def utterance_scores_hash(scores: UtteranceScores) -> str:
     hashed.add_texts("ids", (scores.utterances[i] for i in order))
     values = scores.values[order] if scores.higher == "bonafide" else -scores.values[order]
     hashed.add("scores", (values + 0.0).astype("<f8"))  # no negative zero
-    return hashed.digest()
-
-
-def labels_hash(labels: Mapping[str, str]) -> str:
-    """Hash who is spoofed: a label of each utterance."""
-    hashed = ContentHash("labels 1")
-    hashed.add_texts("ids", sorted(labels))
-    hashed.add_texts("labels", (labels[utt] for utt in sorted(labels)))
     return hashed.digest()
 
 

@@ -10,58 +10,45 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from spoofspan.base.errors import UndefinedMeasureError, UsageError
-from spoofspan.base.progress import track
+from spoofspan.base.errors import UsageError
+from spoofspan.base.hashing import labels_hash, utterances_hash
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.corpus import Corpus, Evaluation, EvaluationOptions, MeasureOne, with_interval
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, Undefined, plan_measure
-from spoofspan.evaluation.signature import (
-    Signature,
-    labels_hash,
-    references_hash,
-    sign_hashes,
-    utterance_scores_hash,
-    utterances_hash,
-)
+from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre
+from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, utterance_scores_hash
 from spoofspan.formats.text.protocol import Protocol
 from spoofspan.mass.points import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import UtterancePart, utterance_mass
-from spoofspan.measures.measure import Measure, parse_measures
+from spoofspan.measures.measure import Measure
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.rules import RuleArguments
-    from spoofspan.evaluation.evaluate import Evaluation
     from spoofspan.measures.tandem import VerificationScores
     from spoofspan.uncertainty.clusters import Resampling
 
 Truth = References | Mapping[str, str] | Protocol
 # What is done with scores in time says nothing about scores without time.
+NEEDS_SCORES = "needs scores in time: give SCORES after REFERENCES"
 RULES_OF_TIMED_SCORES = ("uncovered", "slack", "overlong", "last_frame", "overlap", "last_point")
 
 
 @dataclass(frozen=True, eq=False)
-class GivenScores:
-    """Utterance scores and what they are measured against; several measurements share the hashes."""
+class UtteranceCorpus(Corpus):
+    """Scores of whole utterances, and the labels or references they are measured against."""
 
     truth: References | Mapping[str, str]
     scores: UtteranceScores
-
-    @classmethod
-    def of(cls, truth: Truth, scores: UtteranceScores) -> GivenScores:
-        """Take the labels of a protocol."""
-        if isinstance(truth, Protocol):
-            truth = dict(zip(truth.utterance, truth.label, strict=True))
-        return cls(truth, scores)
 
     @cached_property
     def truth_hash(self) -> str:
@@ -96,17 +83,43 @@ class GivenScores:
         signed = sign_hashes(str(plan.measure), plan.read_off, self.spelled_rules(plan), hashes, plan.rules.regions)
         return replace(signed, input=f"utterance-{signed.input}")
 
-    def measure(self, plan: Plan, undefined: Undefined = "raise", resampling: Resampling | None = None) -> Measurement:
-        """Take one measure, with an interval if it is known how to draw."""
+    def measure(self, plan: Plan, resampling: Resampling | None = None) -> Measurement:
+        """Take one measure, with an interval if it is said how to resample."""
         mass, touched = self.mass(plan.rules)
         used = mass.utterances
         noted = replace(plan, notes=(*plan.notes, "utterance scores as given"))
-        found = noted.measured(mass, touched, len(used), partial(self.sign, plan, used), undefined)
-        if resampling is None:
-            return found
-        from spoofspan.evaluation.evaluate import with_interval
-
+        found = noted.measured(mass, touched, len(used), partial(self.sign, plan, used))
         return with_interval(found, plan, mass, resampling)
+
+    def default_measures(self, convention: str) -> list[str]:
+        """The EER."""
+        return ["utterance-eer"]
+
+    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
+        """Plan measures of utterances; others are refused."""
+        if not isinstance(self.truth, References):
+            _refuse_rules_of_time(options.rules)
+        plans = {}
+        for measure in measures:
+            if measure.basis != "utterance":
+                raise UsageError(
+                    f"{measure} needs scores in time; of utterance scores there is utterance-{measure.kind.name}"
+                )
+            plans[measure] = options.plan(measure, None)
+        return lambda measure: self.measure(plans[measure], options.resampling)
+
+    @property
+    def higher(self) -> NoReturn:
+        """There are no scores in time."""
+        raise UsageError(f"--per-utterance {NEEDS_SCORES}")
+
+    def errors_by_utterance(self, *_: Any, **__: Any) -> NoReturn:
+        """There is no time to err on."""
+        raise UsageError(f"--per-utterance {NEEDS_SCORES}")
+
+    def break_down(self, by: str, *_: Any) -> NoReturn:
+        """There is no time to break down."""
+        raise UsageError(f"--by {by} {NEEDS_SCORES}")
 
 
 def _mass_of_references(
@@ -139,38 +152,40 @@ def evaluate_utterances(
     resampling: Resampling | None = None,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
-    """Measure utterance scores against a protocol, labels by utterance, or references.
+    """Measure scores of whole utterances against a protocol, labels by utterance, or references.
 
-    As :func:`spoofspan.evaluate`, for measures of utterances. ``asv_scores`` are for ``utterance-min-tdcf``,
-    ``resampling`` for intervals.
+    Parameters
+    ----------
+    truth
+        A protocol, a label ("bonafide" or "spoof") by utterance, or references.
+    scores
+        A score of each utterance.
+    measures
+        Measures of utterances (``utterance-eer``, ``utterance-min-dcf``, ...).
+    convention, eer_rule, threshold, scores_are, asv_scores, on_undefined, resampling, **rules
+        As in :func:`spoofspan.evaluate`. Labels have no time, so rules of time go with references only.
 
+    Returns
+    -------
+    Evaluation
+        The measurements by name.
+
+    Examples
+    --------
     >>> scores = UtteranceScores(("u1", "u2", "u3"), np.array([0.9, -0.4, 0.2]), higher="bonafide")
     >>> labels = {"u1": "bonafide", "u2": "spoof", "u3": "spoof"}
     >>> evaluate_utterances(labels, scores)["utterance-eer"].value
     0.0
     """
-    from spoofspan.evaluation.evaluate import Evaluation
-
-    given = GivenScores.of(truth, scores)
-    if isinstance(given.truth, Mapping):
-        refuse_rules_of_time(rules)
-    results: dict[str, Measurement] = {}
-    for measure in track(parse_measures(measures), "measuring"):
-        if measure.basis != "utterance":
-            raise UsageError(
-                f"{measure} needs scores in time; of utterance scores there is utterance-{measure.kind.name}"
-            )
-        plan = plan_measure(measure, None, convention, eer_rule, rules, threshold, scores_are, asv_scores)
-        try:
-            results[str(measure)] = given.measure(plan, resampling=resampling)
-        except UndefinedMeasureError as error:
-            if on_undefined is None:
-                raise
-            on_undefined(measure, error)
-    return Evaluation(results)
+    options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv_scores, resampling, rules=rules)
+    return UtteranceCorpus(_without_protocol(truth), scores).evaluate(measures, options, on_undefined)
 
 
-def refuse_rules_of_time(rules: Mapping[str, Any]) -> None:
+def _without_protocol(truth: Truth) -> References | Mapping[str, str]:
+    return dict(zip(truth.utterance, truth.label, strict=True)) if isinstance(truth, Protocol) else truth
+
+
+def _refuse_rules_of_time(rules: Mapping[str, Any]) -> None:
     """Labels of whole utterances have no time that a rule could decide on."""
     unused = [rule for rule in rules if rule != "partial"]
     if unused:

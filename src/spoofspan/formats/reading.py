@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from spoofspan.base.byte_count import counted
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.arrays.kaldi import read_label2id
+from spoofspan.formats.byte_count import counted
 from spoofspan.formats.format import Format, ReadOptions, Registry, T
 from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, sources

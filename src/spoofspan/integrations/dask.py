@@ -18,7 +18,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,7 +28,7 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.version import __version__
 from spoofspan.data.scores import Higher
-from spoofspan.evaluation.evaluate import Evaluation
+from spoofspan.evaluation.corpus import Evaluation
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Where, sources
 from spoofspan.formats.tables.parquet import RowGroups, read_groups, row_groups
@@ -34,8 +36,7 @@ from spoofspan.formats.tables.schema import REFERENCES, SCORES
 from spoofspan.formats.tables.table_columns import Part
 from spoofspan.measures.measure import Measure
 from spoofspan.scale.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
-from spoofspan.scale.shards import Shard, evaluate_shards
-from spoofspan.scale.stored_shards import CorpusFacts, HasFacts, ShardFacts, facts_of
+from spoofspan.scale.shards import CorpusFacts, Shard, ShardedCorpus, ShardFacts, evaluate_shards
 
 try:
     from dask.distributed import Client, KilledWorker, as_completed
@@ -75,8 +76,9 @@ def evaluate(
     if not given). EERs under the rules nearest and interpolated are counted on the workers. Other measures are
     computed on the client, to which the shards come one by one.
     """
-    how: dict[str, Any] = {"hop": hop, "higher": higher, "column": column, "snap": snap, "partitions": partitions}
-    with on_cluster(client, references, scores, **how) as corpus:
+    with on_cluster(
+        client, references, scores, hop=hop, higher=higher, column=column, snap=snap, partitions=partitions
+    ) as corpus:
         return evaluate_shards(corpus, measures, signed=signed, **arguments)
 
 
@@ -128,9 +130,9 @@ def on_cluster(
         "scores": (_pieces(scores), (*SCORES.columns, *([] if column is None else [column]))),
     }
     count = partitions or _shard_count(client, [piece for pieces, _ in sides.values() for piece in pieces])
-    submitted = _Submitted(client)
+    submitter = _Submitter(client)
     spans = {
-        side: submitted.results([(_ids_of, piece) for piece in pieces], f"looking at ids of {side}")
+        side: submitter.results([(_ids_of, piece) for piece in pieces], f"looking at ids of {side}")
         for side, (pieces, _) in sides.items()
     }
     ids = IdSample()
@@ -138,35 +140,35 @@ def on_cluster(
         ids.add(span.sample)
     splitters = ids.splitters(count)
     # a task of its own, so that it need not go with each of the others, and is made again if a worker is lost
-    shared = submitted.one(_itself, splitters)
+    shared = submitter.one(list, splitters)
     of_shard: list[dict[str, list[Future]]] = [{side: [] for side in sides} for _ in range(len(splitters) + 1)]
     for side, (pieces, names) in sides.items():
         for piece, span in zip(pieces, spans[side], strict=True):
-            split = submitted.one(_split, piece, names, shared)
+            split = submitter.one(_split, piece, names, shared)
             first, last = (bisect_right(splitters, one) for one in (span.lowest, span.highest))
             for shard in {0, *range(first, last + 1)} if span.without_id else range(first, last + 1):
-                of_shard[shard][side].append(submitted.one(_picked, split, shard))
+                of_shard[shard][side].append(submitter.one(dict.get, split, shard))
     shards = [
-        submitted.one(_made, parts["references"], parts["scores"], reference_options, score_options)
+        submitter.one(_made, parts["references"], parts["scores"], reference_options, score_options)
         for parts in of_shard
     ]
     facts = CorpusFacts()
     kept = []
-    found: list[ShardFacts] = submitted.results([(facts_of, shard) for shard in shards], "reading on the workers")
+    found: list[ShardFacts] = submitter.results([(ShardFacts.of, shard) for shard in shards], "reading on the workers")
     for shard, one in zip(shards, found, strict=True):
         if not one.empty:
             facts.learn(one)
             kept.append(shard)
     facts.check(len(kept))
     del of_shard, shards
-    yield DaskShards(submitted, tuple(kept), facts)
+    yield DaskShards(submitter, tuple(kept), facts)
 
 
 @dataclass(frozen=True)
-class DaskShards(HasFacts):
-    """A corpus in shards on the workers of a cluster (:class:`spoofspan.scale.shards.WorksElsewhere`)."""
+class DaskShards(ShardedCorpus):
+    """A corpus in shards on the workers of a cluster."""
 
-    submitted: _Submitted
+    submitter: _Submitter
     shards: tuple[Future, ...]
     facts: CorpusFacts
 
@@ -181,7 +183,7 @@ class DaskShards(HasFacts):
 
     def each(self, work: Callable[[Shard], T], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, T]]:
         """What came of every shard, in their order."""
-        found = [self.submitted.one(_work, self.facts, work, shard) for shard in self.shards]
+        found = [self.submitter.one(_work, self.facts, work, shard) for shard in self.shards]
         with progress(what, total=len(self), unit="shards") as advance:
             for shard, one in zip(self.shards, found, strict=True):
                 yield (self._fetched(shard) if fetched else None), _result(one)
@@ -189,26 +191,26 @@ class DaskShards(HasFacts):
 
     def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
         """What came of all shards, merged on the workers, a few at a time."""
-        leaves = [self.submitted.one(_work, self.facts, work, shard) for shard in self.shards]
+        leaves = [self.submitter.one(_work, self.facts, work, shard) for shard in self.shards]
         level = leaves
         while len(level) > 1:
             level = [
-                self.submitted.one(_merged, merge, level[first : first + MERGED_AT_ONCE])
+                self.submitter.one(_merged, merge, level[first : first + MERGED_AT_ONCE])
                 for first in range(0, len(level), MERGED_AT_ONCE)
             ]
-        self.submitted.watch(leaves, what)
+        self.submitter.watch(leaves, what)
         return _result(level[0])  # type: ignore[no-any-return]
 
 
-class _Submitted:
-    """Tasks on a cluster."""
+@dataclass(frozen=True)
+class _Submitter:
+    """Gives tasks to a cluster."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    client: Client
 
     def one(self, function: Callable[..., Any], *arguments: Any) -> Future:
         # keys of their own: hashing the arguments would cost more than it could save
-        return self._client.submit(function, *arguments, pure=False, retries=RETRIES)
+        return self.client.submit(function, *arguments, pure=False, retries=RETRIES)
 
     def results(self, calls: Sequence[tuple[Any, ...]], what: str) -> list[Any]:
         futures = [self.one(*call) for call in calls]
@@ -218,7 +220,7 @@ class _Submitted:
     def watch(self, futures: Sequence[Future], what: str) -> None:
         """Wait, and say how far it is; errors are raised by whoever takes the results."""
         with progress(what, total=len(futures), unit="tasks") as advance:
-            for _ in as_completed(futures, loop=self._client.loop, raise_errors=False):
+            for _ in as_completed(futures, loop=self.client.loop, raise_errors=False):
                 advance(1)
 
 
@@ -300,10 +302,6 @@ def _split(piece: RowGroups, names: Sequence[str], splitters: Sequence[str]) -> 
     return {shard: replace(emptied, table=table) for shard, table in split_by_id(with_rows(part), splitters)}
 
 
-def _picked(split: dict[int, Part], shard: int) -> Part | None:
-    return split.get(shard)
-
-
 def _made(
     references: Sequence[Part | None],
     scores: Sequence[Part | None],
@@ -320,17 +318,4 @@ def _work(facts: CorpusFacts, work: Callable[[Shard], T], shard: Shard) -> T:
 
 def _merged(merge: Callable[[T, T], T], some: Sequence[T]) -> T:
     # a lost task may be made again from the same inputs, so these must stay as they are
-    whole = merge(_copied(some[0]), some[1]) if len(some) > 1 else some[0]
-    for one in some[2:]:
-        whole = merge(whole, one)
-    return whole
-
-
-def _copied(one: T) -> T:
-    from copy import deepcopy
-
-    return deepcopy(one)
-
-
-def _itself(one: T) -> T:
-    return one
+    return reduce(merge, some[1:], deepcopy(some[0]))

@@ -14,7 +14,7 @@ from spoofspan.report.table import Table
 if TYPE_CHECKING:
     from spoofspan.evaluation.breakdown import Breakdown
     from spoofspan.evaluation.check import Check
-    from spoofspan.evaluation.evaluate import Evaluation
+    from spoofspan.evaluation.corpus import Evaluation
     from spoofspan.evaluation.measurement import Measurement
     from spoofspan.evaluation.reference_diff import ReferenceDifference
     from spoofspan.uncertainty import Interval

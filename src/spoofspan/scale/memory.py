@@ -18,10 +18,9 @@ CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limi
 def fits_into_memory(sources: Sequence[Source]) -> bool:
     """Whether reading these files whole would leave half of the memory free (True where nobody can tell)."""
     available = memory_bytes()
-    files = [source for source in sources if source.path is not None]
     needed = sum(
         (PER_PACKED_BYTE if source.is_packed else PER_TEXT_BYTE) * source.path.stat().st_size
-        for source in files
+        for source in sources
         if source.path is not None
     )
     return available is None or needed * LEFT_FOR_OTHERS <= available

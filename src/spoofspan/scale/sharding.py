@@ -20,17 +20,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.byte_count import counted
 from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import Problems
+from spoofspan.base.pool import open_pool
 from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.arrays.kaldi import read_label2id
+from spoofspan.formats.byte_count import counted
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.reading import choose_format
 from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
@@ -41,14 +43,14 @@ from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.tables.table_columns import Part, flat, flat_array
 from spoofspan.formats.text.durations import read_durations, stream_durations
 from spoofspan.formats.text.rows import SUSPICIOUS_RATIO
-from spoofspan.scale.jobs import InProcesses, processes
-from spoofspan.scale.shards import Shard
-from spoofspan.scale.stored_shards import ShardFacts, StoredShards, facts_of, save_shard
+from spoofspan.scale.shards import CorpusFacts, Shard, ShardFacts
+from spoofspan.scale.stored_shards import StoredShards, save_shard
 
 # A shard of about two million frames: a text file has 30 bytes for each, packed files have four.
 TEXT_BYTES_PER_SHARD, PACKED_BYTES_PER_SHARD = 1 << 26, 1 << 23
 MOST_SHARDS = 256
 SAMPLED_IDS = 1 << 14
+TOO_LARGE = "use fewer --jobs, or --stream"  # what to do if a process runs out of memory
 ROW = "spoofspan:row"  # the column that remembers where a row came from
 
 
@@ -69,11 +71,39 @@ def sharded(
     label2id: Where | Mapping[str, int] | None = None,
     shards: int | None = None,
     jobs: int | None = None,
-) -> Iterator[StoredShards | InProcesses]:
-    """Cut references and scores from files into shards; they are gone when the context ends.
+) -> Iterator[StoredShards]:
+    r"""Cut references and scores from files into shards on disk; they are gone when the context ends.
 
-    Formats that cannot be read piece by piece (``docs/formats.md`` says which can) are read whole, and then cut. So
-    many ``jobs`` are processes that check, store and measure shards.
+    Formats that cannot be read piece by piece (``docs/formats.md`` says which can) are read whole, and then cut.
+
+    Parameters
+    ----------
+    references, scores
+        Files, folders, globs or addresses, as in :func:`spoofspan.read_references`.
+    reference_format, scores_format
+        Formats, where the content does not show them.
+    durations, reference_hop, snap, split
+        As ``durations``, ``hop``, ``snap`` and ``split`` in :func:`spoofspan.read_references`.
+    hop, higher, column, label2id
+        As in :func:`spoofspan.read_scores`.
+    shards
+        How many; as many as the size of the files needs, if not given.
+    jobs
+        The number of processes that check, store and measure shards.
+
+    Yields
+    ------
+    StoredShards
+        The corpus, for :func:`spoofspan.evaluate_shards`.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> ranges = BytesIO(b"utterance,start,end,label\nu1,0.0,0.08,bonafide\nu1,0.08,0.16,spoof\n")
+    >>> scores = BytesIO(b"utterance,start,end,score\nu1,0.0,0.08,0.9\nu1,0.08,0.16,-0.4\n")
+    >>> with sharded(ranges, scores, higher="bonafide") as corpus:
+    ...     print(len(corpus), corpus.higher)
+    1 bonafide
     """
     reference_options = ReadOptions(hop=reference_hop, snap=snap, split=split)
     score_options = ReadOptions(
@@ -83,29 +113,34 @@ def sharded(
         REFERENCE_FORMATS, references, reference_format, reference_options, ("split",)
     )
     score_sources, score_reader = choose_format(SCORE_FORMATS, scores, scores_format, score_options, ("label2id",))
-    with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder, processes(jobs) as pool:
-        root = Path(folder)
-        unsorted = _Pieces(root / "unsorted")
+    with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder, open_pool(jobs, TOO_LARGE) as pool:
+        root, stored = Path(folder), Path(folder) / "stored"
+        stored.mkdir()
         ids = IdSample()
+
+        def kept(parts: Iterable[Part]) -> list[_StoredPart]:
+            return [_StoredPart.write(root, part, with_rows(part)) for part in ids.watching(parts)]
+
         with counted(reference_sources) as watched:
-            unsorted.write(_stream_references(reference_reader, watched, reference_options, durations), ids)
-        listed = _Pieces(root / "listed")
-        if durations is not None:
-            listed.write(_stream_durations(durations), ids)
+            unsorted = kept(_stream_references(reference_reader, watched, reference_options, durations))
+        listed = [] if durations is None else kept(_stream_durations(durations))
         # with a few shards for each process, none waits long for the last
         count = shards or max(_shard_count(score_sources), 1 if pool is None else 4 * pool.jobs)
-        cut = _Cut(root / "cut", ids.splitters(count))
-        cut.write("references", unsorted.take_all())
-        cut.write("durations", listed.take_all())
+        splitters = ids.splitters(count)
+        rows: list[_ShardRows] = [{side: [] for side in ("references", "durations", "scores")} for _ in (0, *splitters)]
+        _cut((one.take() for one in unsorted), "references", rows, splitters, root)
+        _cut((one.take() for one in listed), "durations", rows, splitters, root)
         with counted(score_sources) as watched:
-            cut.write("scores", _stream_scores(score_reader, watched, score_options))
-        store = StoredShards(root / "stored")
-        build = partial(_build, store.folder, reference_options, score_options, durations is not None)
-        pieces = (cut.pieces(shard) for shard in range(cut.count))
-        for facts in map(build, pieces) if pool is None else pool.ordered(build, pieces):
-            store.add(facts)
-        store.settle()
-        yield store if pool is None else InProcesses(store, pool)
+            _cut(_stream_scores(score_reader, watched, score_options), "scores", rows, splitters, root)
+        build = partial(_build, stored, reference_options, score_options, durations is not None)
+        facts, paths = CorpusFacts(), []
+        numbered = list(enumerate(rows))
+        for number, found in enumerate(map(build, numbered) if pool is None else pool.in_order(build, numbered)):
+            if not found.empty:
+                facts.learn(found)
+                paths.append(stored / str(number))
+        facts.check(len(paths))
+        yield StoredShards(facts, tuple(paths), pool)
 
 
 # ---------------------------------------------------------------- tables, piece by piece
@@ -170,6 +205,12 @@ class IdSample:
                     self._kept, self._every = self._kept[::2], 2 * self._every
             self._seen += 1
 
+    def watching(self, parts: Iterable[Part]) -> Iterator[Part]:
+        """The same parts; some of their ids are taken as they pass."""
+        for part in parts:
+            self.add(distinct_ids(part.table))
+            yield part
+
     def splitters(self, count: int) -> list[str]:
         """The first ids of all shards but the first, about equally far apart."""
         ordered = sorted(set(self._kept))
@@ -177,68 +218,42 @@ class IdSample:
         return [ordered[place] for place in sorted(set(places)) if place]
 
 
-class _Pieces:
-    """Tables on disk, in the order in which they were written."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self._folder = folder
-        self._parts: list[Part] = []
-
-    def write(self, parts: Iterable[Part], ids: IdSample) -> None:
-        for number, part in enumerate(parts):
-            ids.add(distinct_ids(part.table))
-            _write_table(self._folder / str(number), with_rows(part))
-            self._parts.append(replace(part, table=None, rows=None))
-
-    def take_all(self) -> Iterator[Part]:
-        """Read the tables again; each is deleted when it has been read."""
-        for number, part in enumerate(self._parts):
-            path = self._folder / str(number)
-            yield replace(part, table=_read_table(path))
-            path.unlink()
-
-
-class _Cut:
-    """The rows of each shard, on disk: one table for each piece and shard."""
-
-    def __init__(self, folder: Path, splitters: Sequence[str]) -> None:
-        folder.mkdir()
-        self._folder, self._splitters = folder, splitters
-        self.count = len(splitters) + 1
-        self._written: dict[tuple[int, str], list[tuple[Part, Path]]] = {}
-        self._number = 0
-
-    def write(self, side: str, parts: Iterable[Part]) -> None:
-        """Give every row to the shard of its utterance."""
-        for part in parts:
-            for shard, table in split_by_id(with_rows(part), self._splitters):
-                self._number += 1
-                path = self._folder / str(self._number)
-                _write_table(path, table)
-                emptied = replace(part, table=None, rows=None)
-                self._written.setdefault((shard, side), []).append((emptied, path))
-
-    def pieces(self, shard: int) -> _ShardPieces:
-        """Where the rows of a shard are."""
-        return _ShardPieces(
-            shard, {side: self._written.pop((shard, side), []) for side in ("references", "durations", "scores")}
-        )
-
-
 @dataclass(frozen=True)
-class _ShardPieces:
-    """The rows of one shard on disk, by side: parts without their tables, and where these are."""
+class _StoredPart:
+    """Rows on disk: a part without its table, and where that is."""
 
-    number: int
-    written: Mapping[str, Sequence[tuple[Part, Path]]]
+    part: Part
+    path: Path
 
-    def parts(self, side: str) -> list[Part]:
-        """Read the rows of a side, a part for each file that they came from; they are deleted."""
-        read = [replace(part, table=_read_table(path)) for part, path in self.written[side]]
-        for _, path in self.written[side]:
-            path.unlink()
-        return joined_parts(read)
+    @classmethod
+    def write(cls, folder: Path, part: Part, table: Any) -> _StoredPart:
+        """Store rows of a part under a name of their own."""
+        import pyarrow as pa
+
+        stored = cls(replace(part, table=None, rows=None), folder / uuid4().hex)
+        with pa.OSFile(str(stored.path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table.combine_chunks())
+        return stored
+
+    def take(self) -> Part:
+        """Read the rows, and delete them."""
+        import pyarrow as pa
+
+        with pa.OSFile(str(self.path), "rb") as opened:
+            table = pa.ipc.open_stream(opened).read_all()
+        self.path.unlink()
+        return replace(self.part, table=table)
+
+
+# The rows of one shard, by side: references, durations, scores.
+_ShardRows = dict[str, list[_StoredPart]]
+
+
+def _cut(parts: Iterable[Part], side: str, shards: Sequence[_ShardRows], splitters: Sequence[str], to: Path) -> None:
+    """Give every row to the shard of its utterance."""
+    for part in parts:
+        for shard, table in split_by_id(with_rows(part), splitters):
+            shards[shard][side].append(_StoredPart.write(to, part, table))
 
 
 def split_by_id(table: Any, splitters: Sequence[str]) -> Iterator[tuple[int, Any]]:
@@ -295,20 +310,6 @@ def distinct_ids(table: Any) -> list[str]:
     """The utterances of a table, each once."""
     codes, ids = _codes(table)
     return [ids[code] for code in np.unique(codes[codes >= 0]).tolist()]
-
-
-def _write_table(path: Path, table: Any) -> None:
-    import pyarrow as pa
-
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
-
-
-def _read_table(path: Path) -> Any:
-    import pyarrow as pa
-
-    with pa.OSFile(str(path), "rb") as opened:
-        return pa.ipc.open_stream(opened).read_all()
 
 
 # ---------------------------------------------------------------- from the rows of a shard to its columns
@@ -376,15 +377,18 @@ def made_shard(
 
 
 def _build(
-    folder: Path, reference_options: ReadOptions, score_options: ReadOptions, listed: bool, pieces: _ShardPieces
+    folder: Path,
+    reference_options: ReadOptions,
+    score_options: ReadOptions,
+    listed: bool,
+    shard: tuple[int, _ShardRows],
 ) -> ShardFacts:
-    """Make a shard of its rows and store it."""
-    durations = pieces.parts("durations") if listed else None
-    made = made_shard(pieces.parts("references"), durations, pieces.parts("scores"), reference_options, score_options)
-    facts = facts_of(made)
+    """Make a shard of its rows and store it under its number."""
+    number, rows = shard
+    sides = {side: joined_parts([one.take() for one in stored]) for side, stored in rows.items()}
+    durations = sides["durations"] if listed else None
+    made = made_shard(sides["references"], durations, sides["scores"], reference_options, score_options)
+    facts = ShardFacts.of(made)
     if not facts.empty:
-        folder.mkdir(exist_ok=True)
-        path = folder / str(pieces.number)
-        save_shard(path, made)
-        facts = replace(facts, path=path)
+        save_shard(folder / str(number), made)
     return facts

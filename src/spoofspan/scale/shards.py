@@ -4,34 +4,37 @@ A sharded corpus can be iterated again and again; each time it yields pairs of R
 in one of them. Masses add, so the mass of a corpus is that of its shards one after the other, and a measure takes one
 pass to prepare and one to four passes to find the crossing (:mod:`spoofspan.measures.histogram`).
 
-A corpus may work on its shards elsewhere (:class:`WorksElsewhere`): in several processes, on a cluster.
+Where the work is done is up to the corpus (:meth:`ShardedCorpus.each`, :meth:`ShardedCorpus.merged`): here, in several
+processes, on a cluster.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
-from spoofspan.base.errors import NothingToMeasureError, Problems, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import DataError, NothingToMeasureError, Problems, UsageError
+from spoofspan.base.hashing import UtterancesHash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Int64
-from spoofspan.data.references import References
+from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.evaluation.evaluate import Evaluation, measures_for_hop
+from spoofspan.evaluation.corpus import Corpus, Evaluation, EvaluationOptions, MeasureOne, measures_for_hop
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, plan_measure
-from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, UtterancesHash, sign_hashes
+from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre
+from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, sign_hashes
 from spoofspan.mass.mass_block import Columns, MassBlock
 from spoofspan.mass.score_mass import MassPart, ScoreMass
 from spoofspan.measures.histogram import Histogram, fill
-from spoofspan.measures.measure import Measure, parse_measures
+from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.own_eer import check_own_rule
 from spoofspan.measures.per_utterance import UtteranceErrors, errors_at_threshold, errors_with
@@ -47,40 +50,175 @@ Shard = tuple[References | None, Scores | None]
 T = TypeVar("T")
 
 
-class ShardedCorpus(Protocol):
-    """A corpus in shards; the ids rise from shard to shard (inside of one they may stand in any order)."""
+@dataclass(frozen=True)
+class ShardFacts:
+    """What the whole corpus must know of a shard."""
 
-    @property
-    def hop(self) -> float | None:
-        """The coarsest hop of the scores in seconds (None for ranges)."""
-        ...
+    labels: frozenset[int] = frozenset()
+    snap: int = 0
+    higher: Higher | None = None
+    hop: float | None = None
+    empty: bool = False
+
+    @classmethod
+    def of(cls, shard: Shard) -> ShardFacts:
+        """Note them."""
+        references, scores = shard
+        return cls(
+            frozenset() if references is None else frozenset(np.unique(references.labels).tolist()),
+            0 if references is None else references.snap,
+            None if scores is None else scores.higher,
+            None if scores is None else scores.hop,
+            references is None and scores is None,
+        )
+
+
+@dataclass
+class CorpusFacts:
+    """What only the whole corpus tells, added up shard by shard."""
+
+    hop: float | None = None
+    snap: int = 0
+    known_higher: Higher | None = None
+    labels: set[int] = field(default_factory=set)
 
     @property
     def higher(self) -> Higher:
         """What high scores mean."""
-        ...
+        if self.known_higher is None:
+            raise DataError("there is no score in the files")
+        return self.known_higher
 
-    @property
-    def snap(self) -> int:
-        """How far (ns) edges of the references may miss each other."""
-        ...
+    def learn(self, facts: ShardFacts) -> None:
+        """Add those of a shard."""
+        self.labels |= facts.labels
+        self.snap = max(self.snap, facts.snap)
+        if facts.higher is None:
+            return
+        if self.known_higher is not None and (
+            self.known_higher != facts.higher or (self.hop is None) != (facts.hop is None)
+        ):
+            raise DataError(
+                "some scores are frames and some are ranges, or they mean different things; read them apart"
+            )
+        self.known_higher = facts.higher
+        if facts.hop is not None:
+            self.hop = facts.hop if self.hop is None else max(self.hop, facts.hop)
 
+    def check(self, shards: int) -> None:
+        """Refuse a corpus without anything to measure."""
+        if not shards:
+            raise DataError("the corpus is empty; give at least one utterance")
+        _ = self.higher
+
+    def settled(self, shard: Shard) -> Shard:
+        """The shard with what it cannot know itself."""
+        references, scores = shard
+        if references is not None:
+            both = {BONA_FIDE, SPOOF} <= self.labels
+            references = replace(references, names_both_classes=both, snap=self.snap)
+        return references, scores
+
+
+class ShardedCorpus(Corpus):
+    """A corpus in shards; the ids rise from shard to shard (inside of one they may stand in any order).
+
+    What is given to :meth:`each` and :meth:`merged`, and what comes back, can be pickled.
+    """
+
+    facts: CorpusFacts
+
+    @abstractmethod
     def __len__(self) -> int: ...
 
+    @abstractmethod
     def __iter__(self) -> Iterator[Shard]: ...
-
-
-@runtime_checkable
-class WorksElsewhere(Protocol):
-    """A sharded corpus whose shards are worked on elsewhere. What is sent there and back is pickled."""
 
     def each(self, work: Callable[[Shard], T], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, T]]:
         """What came of every shard, in their order, with the shard itself if it is to be ``fetched``."""
-        ...
+        with progress(what, total=len(self), unit="shards") as advance:
+            for shard in self:
+                yield shard, work(shard)
+                advance(1)
 
     def merged(self, work: Callable[[Shard], T], merge: Callable[[T, T], T], what: str) -> T:
         """What came of all shards, merged in any order and grouping."""
-        ...
+        return reduce(merge, (found for _, found in self.each(work, what, fetched=False)))
+
+    @property
+    def hop(self) -> float | None:
+        """The coarsest hop of the scores in seconds (None for ranges)."""
+        return self.facts.hop
+
+    @property
+    def higher(self) -> Higher:
+        """What high scores mean."""
+        return self.facts.higher
+
+    def default_measures(self, convention: str) -> list[str]:
+        """What is measured if nothing is asked for."""
+        return measures_for_hop(self.hop, convention)
+
+    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
+        """Plan the measures and look at every shard once; return the function that takes one of the measures."""
+        if options.resampling is not None:
+            raise UsageError("--confidence needs the corpus in memory; leave --stream out, or draw from a part of it")
+        prepared = {one: _Prepared(options.plan(one, self.hop)) for one in measures}
+        look = partial(_look, [one.plan for one in prepared.values()])
+        references_hash, scores_hash = ReferencesHash(), ScoresHash()
+        unpaired = Problems()
+        for shard, looks in self.each(look, "preparing", fetched=options.signed):
+            references, scores = shard or (None, None)
+            if references is not None:
+                references_hash.add(references)
+            if scores is not None:
+                scores_hash.add(scores)
+            unpaired.add(*looks.refused)
+            for one, found in zip(prepared.values(), looks.plans, strict=False):
+                one.add(found)
+        # no two unsigned numbers are comparable
+        unsigned = f"unsigned-{uuid4().hex[:8]}"
+        hashes = (references_hash.digest(), scores_hash.digest()) if options.signed else (unsigned, unsigned)
+        return lambda measure: prepared[measure].measured(self, hashes, unpaired)
+
+    def errors_by_utterance(
+        self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
+    ) -> UtteranceErrors:
+        """The errors of each utterance at an operating point; the ids are sorted."""
+        chosen, convention_rule = rules_for("range", options.convention, options.rules)
+        own_rule = check_own_rule(options.eer_rule or convention_rule) if own_eer else None
+
+        def of_shard(references: References, scores: Scores) -> UtteranceErrors:
+            if own_eer:
+                scores.refuse_decisions("an EER")
+            return errors_at_threshold(references, scores, at.threshold, at.everything, chosen, own_rule)
+
+        return self.errors(of_shard)
+
+    def errors(self, of_shard: Callable[[References, Scores], UtteranceErrors]) -> UtteranceErrors:
+        """The errors of each utterance, as they are found in each shard; the ids are sorted."""
+        found: list[UtteranceErrors] = []
+        for references, scores in self.watched("errors by utterance"):
+            with suppress(NothingToMeasureError):
+                found.append(of_shard(references, scores).sorted())
+        if not found:
+            raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
+        return UtteranceErrors.joined(found)
+
+    def break_down(self, *_: Any) -> NoReturn:
+        """Not of shards."""
+        raise UsageError(
+            "--by needs the corpus in memory; leave --stream, --jobs and --scheduler out, or select the utterances "
+            "beforehand"
+        )
+
+    def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
+        """Go through the shards that have both sides, and say how far that is."""
+        with progress(what, total=len(self), unit="shards") as advance:
+            for references, scores in self:
+                if references is not None and scores is not None:
+                    yield references, scores
+                advance(1)
 
 
 def evaluate_shards(
@@ -96,91 +234,38 @@ def evaluate_shards(
     signed: bool = True,
     **rules: Unpack[RuleArguments],
 ) -> Evaluation:
-    """Measure a corpus in shards, as :func:`spoofspan.evaluate` does one in memory.
+    r"""Measure a corpus in shards, to the same bits as :func:`spoofspan.evaluate` measures one in memory.
 
-    The hashes of a signature go through all shards in order. Where shards are elsewhere, ``signed=False`` does without
-    them: nothing is fetched, and a signature is comparable to no other.
+    Parameters
+    ----------
+    corpus
+        What :func:`spoofspan.sharded` yields.
+    measures
+        Names of measures; without them, the EER of ranges, of points at the hop and of utterances.
+    convention, eer_rule, threshold, scores_are, asv_scores, on_undefined, **rules
+        As in :func:`spoofspan.evaluate`.
+    signed
+        The hashes of a signature go through all shards in order. Where shards are elsewhere, False does without them:
+        nothing is fetched, and a signature is comparable to no other.
+
+    Returns
+    -------
+    Evaluation
+        The measurements by name.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from spoofspan.scale.sharding import sharded
+    >>> ranges = BytesIO(b"utterance,start,end,label\nu1,0.0,0.08,bonafide\nu1,0.08,0.16,spoof\n")
+    >>> scores = BytesIO(b"utterance,start,end,score\nu1,0.0,0.08,0.9\nu1,0.08,0.16,-0.4\n")
+    >>> with sharded(ranges, scores, higher="bonafide") as corpus:
+    ...     print(evaluate_shards(corpus, ["range-eer"])["range-eer"].value)
+    0.0
     """
-    wanted = measures if measures is not None else measures_for_hop(corpus.hop, convention)
-    plans = [
-        plan_measure(one, corpus.hop, convention, eer_rule, rules, threshold, scores_are, asv_scores)
-        for one in parse_measures(wanted)
-    ]
-    prepared = [_Prepared(plan) for plan in plans]
-    references_hash, scores_hash = ReferencesHash(), ScoresHash()
-    unpaired = _Unpaired()
-    for shard, looks in _each(corpus, partial(_look, plans), "preparing", signed):
-        references, scores = shard or (None, None)
-        if references is not None:
-            references_hash.add(references)
-        if scores is not None:
-            scores_hash.add(scores)
-        unpaired.add(looks)
-        for one, look in zip(prepared, looks.plans, strict=False):
-            one.add(look)
-    # no two unsigned numbers are comparable
-    hashes = (references_hash.digest(), scores_hash.digest()) if signed else (f"unsigned-{uuid4().hex[:8]}",) * 2
-    results: dict[str, Measurement] = {}
-    for one in prepared:
-        try:
-            results[str(one.plan.measure)] = one.measured(corpus, hashes, unpaired)
-        except UndefinedMeasureError as error:
-            if on_undefined is None:
-                raise
-            on_undefined(one.plan.measure, error)
-    return Evaluation(results)
-
-
-def utterance_errors_of_shards(
-    corpus: ShardedCorpus,
-    threshold: float,
-    *,
-    everything: bool = False,
-    own_eer: bool = False,
-    convention: str = "default",
-    eer_rule: str | None = None,
-    **rules: Unpack[RuleArguments],
-) -> UtteranceErrors:
-    """As :func:`spoofspan.errors_by_utterance`, shard by shard; the ids are sorted."""
-    chosen, convention_rule = rules_for("range", convention, rules)
-    own_rule = check_own_rule(eer_rule or convention_rule) if own_eer else None
-
-    def of_shard(references: References, scores: Scores) -> UtteranceErrors:
-        if own_eer:
-            scores.refuse_decisions("an EER")
-        return errors_at_threshold(references, scores, threshold, everything, chosen, own_rule)
-
-    return _errors(corpus, of_shard)
-
-
-def _errors(corpus: ShardedCorpus, of_shard: Callable[[References, Scores], UtteranceErrors]) -> UtteranceErrors:
-    found: list[UtteranceErrors] = []
-    for references, scores in _watched(corpus, "errors by utterance"):
-        if references is None or scores is None:
-            continue
-        with suppress(NothingToMeasureError):
-            found.append(of_shard(references, scores).sorted())
-    if not found:
-        raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
-    return UtteranceErrors.joined(found)
-
-
-def _watched(corpus: ShardedCorpus, what: str) -> Iterator[Shard]:
-    """Go through the shards once, and say how far that is."""
-    with progress(what, total=len(corpus), unit="shards") as advance:
-        for shard in corpus:
-            yield shard
-            advance(1)
-
-
-def _each(
-    corpus: ShardedCorpus, work: Callable[[Shard], T], what: str, fetched: bool
-) -> Iterator[tuple[Shard | None, T]]:
-    if isinstance(corpus, WorksElsewhere):
-        yield from corpus.each(work, what, fetched=fetched)
-        return
-    for shard in _watched(corpus, what):
-        yield shard, work(shard)
+    options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv_scores, signed=signed, rules=rules)
+    wanted = corpus.default_measures(convention) if measures is None else measures
+    return corpus.evaluate(wanted, options, on_undefined)
 
 
 @dataclass(frozen=True)
@@ -196,21 +281,20 @@ class _Look:
 
 @dataclass(frozen=True)
 class _Looks:
-    """What all plans find in one shard; none where it has one side only, whose utterances are listed."""
+    """What all plans find in one shard; nothing where it has one side only, whose utterances are refused."""
 
     plans: tuple[_Look, ...] = ()
-    only_references: tuple[str, ...] = ()
-    only_scores: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def _look(plans: Sequence[Plan], shard: Shard) -> _Looks:
     references, scores = shard
-    if references is None or scores is None:
-        return _Looks(
-            only_references=() if references is None else references.utterances,
-            only_scores=() if scores is None else scores.utterances,
-        )
-    return _Looks(tuple(_look_at(plan, references, scores) for plan in plans))
+    if references is not None and scores is not None:
+        return _Looks(tuple(_look_at(plan, references, scores) for plan in plans))
+    if references is not None:
+        return _Looks(refused=tuple(f"utterance {utt!r} has references but no scores" for utt in references.utterances))
+    utterances = () if scores is None else scores.utterances
+    return _Looks(refused=tuple(f"utterance {utt!r} has scores but no references" for utt in utterances))
 
 
 def _look_at(plan: Plan, references: References, scores: Scores) -> _Look:
@@ -219,25 +303,6 @@ def _look_at(plan: Plan, references: References, scores: Scores) -> _Look:
     except NothingToMeasureError as error:
         return _Look(touched=error.touched, nothing=str(error))
     return _Look(mass.utterances, touched, replace(mass, parts=()), mass.dtype)
-
-
-class _Unpaired:
-    """Utterances of shards that have references or scores only."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._problems = Problems()
-
-    def add(self, looks: _Looks) -> None:
-        for ids, here, there in (
-            (looks.only_references, "references", "scores"),
-            (looks.only_scores, "scores", "references"),
-        ):
-            self.count += len(ids)
-            self._problems.extend((f"utterance {utt!r} has {here} but no {there}" for utt in ids), len(ids))
-
-    def refuse(self) -> None:
-        self._problems.raise_if_any("complete the files, or measure the common utterances with partial=True")
 
 
 @dataclass
@@ -266,11 +331,11 @@ class _Prepared:
                 entry = replace(entry, ns=entry.ns + known.ns, utterances=entry.utterances + known.utterances)
             self.touched[entry.rule] = entry
 
-    def measured(self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: _Unpaired) -> Measurement:
-        if unpaired.count:
+    def measured(self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: Problems) -> Measurement:
+        if unpaired.total:
             if not self.plan.rules.partial:
-                unpaired.refuse()
-            self._touch([Touched("partial", "True", 0, unpaired.count)])
+                unpaired.raise_if_any("complete the files, or measure the common utterances with partial=True")
+            self._touch([Touched("partial", "True", 0, unpaired.total)])
         if self.mass is None:
             raise NothingToMeasureError(
                 self.nothing or "references and scores have no utterance in common; check the ids", ()
@@ -280,13 +345,13 @@ class _Prepared:
             sign_hashes,
             str(self.plan.measure),
             self.plan.read_off,
-            self.plan.spelled_rules(corpus.snap),
+            self.plan.spelled_rules(corpus.facts.snap),
             (hashes[0], f"{self.utterances.count}:{self.utterances.digest()}", hashes[1]),
             self.plan.rules.regions,
         )
 
         def errors_at(point: OperatingPoint) -> UtteranceErrors:
-            return _errors(corpus, lambda references, scores: errors_with(references, scores, point, self.plan.rules))
+            return corpus.errors(lambda references, scores: errors_with(references, scores, point, self.plan.rules))
 
         return self.plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
 
@@ -311,12 +376,8 @@ class ShardedPart:
 
     def counted(self, histogram: Histogram) -> Histogram:
         """Fill a histogram, shard by shard, here or elsewhere."""
-        if isinstance(self.corpus, WorksElsewhere):
-            what = f"measuring {self.plan.measure}, pass {histogram.index.level + 1}"
-            return self.corpus.merged(partial(_count, self.plan, histogram), _both, what)
-        for block in self.blocks():
-            histogram.add(replace(block, scores=block.scores.astype(histogram.dtype, copy=False)))
-        return histogram
+        what = f"measuring {self.plan.measure}, pass {histogram.index.level + 1}"
+        return self.corpus.merged(partial(_count, self.plan, histogram), _both, what)
 
     def sample(self, size: int) -> Columns:
         """No rows: a sample would be one more pass, and what it saves is less than that."""
@@ -332,14 +393,9 @@ class ShardedPart:
         raise UsageError("a corpus in shards cannot be re-weighted; read it into memory")
 
     def _parts(self) -> Iterator[MassPart]:
-        for references, scores in _watched(self.corpus, f"measuring {self.plan.measure}"):
-            if references is None or scores is None:
-                continue
-            try:
-                mass, _ = self.plan.mass(references, scores)
-            except NothingToMeasureError:
-                continue
-            yield from mass.parts
+        for references, scores in self.corpus.watched(f"measuring {self.plan.measure}"):
+            with suppress(NothingToMeasureError):
+                yield from self.plan.mass(references, scores)[0].parts
 
 
 def _count(plan: Plan, histogram: Histogram, shard: Shard) -> Histogram:

@@ -1,145 +1,75 @@
-"""Shards on disk, and what only the corpus as a whole tells of them."""
+"""Shards on disk, for one process or several: each reads the shards that it works on."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import partial, reduce
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.errors import DataError
-from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.data.scores import Higher, Scores
-from spoofspan.scale.shards import Shard
+from spoofspan.base.pool import Pool
+from spoofspan.base.progress import progress
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.scale.shards import CorpusFacts, Shard, ShardedCorpus
 
+Found = TypeVar("Found")
 T = TypeVar("T", References, Scores)
 
 
 @dataclass(frozen=True)
-class ShardFacts:
-    """What the whole corpus must know of a shard."""
+class StoredShards(ShardedCorpus):
+    """A corpus in shards on disk; with a pool, several processes work on them, whoever is free on the next one.
 
-    labels: frozenset[int] = frozenset()
-    snap: int = 0
-    higher: Higher | None = None
-    hop: float | None = None
-    empty: bool = False
-    path: Path | None = None
-
-
-def facts_of(shard: Shard) -> ShardFacts:
-    """Note what the whole corpus must know of a shard."""
-    references, scores = shard
-    return ShardFacts(
-        frozenset() if references is None else frozenset(np.unique(references.labels).tolist()),
-        0 if references is None else references.snap,
-        None if scores is None else scores.higher,
-        None if scores is None else scores.hop,
-        references is None and scores is None,
-    )
-
-
-@dataclass
-class CorpusFacts:
-    """What only the whole corpus tells, added up shard by shard."""
-
-    hop: float | None = None
-    snap: int = 0
-    known_higher: Higher | None = None
-    labels: set[int] = field(default_factory=set)
-
-    @property
-    def higher(self) -> Higher:
-        """What high scores mean."""
-        if self.known_higher is None:
-            raise DataError("there is no score in the files")
-        return self.known_higher
-
-    def learn(self, facts: ShardFacts) -> None:
-        """Add those of a shard."""
-        self.labels |= facts.labels
-        self.snap = max(self.snap, facts.snap)
-        if facts.higher is None:
-            return
-        if self.known_higher is not None and (
-            self.known_higher != facts.higher or (self.hop is None) != (facts.hop is None)
-        ):
-            raise DataError(
-                "some scores are frames and some are ranges, or they mean different things; read them apart"
-            )
-        self.known_higher = facts.higher
-        if facts.hop is not None:
-            self.hop = facts.hop if self.hop is None else max(self.hop, facts.hop)
-
-    def check(self, shards: int) -> None:
-        """Refuse a corpus without anything to measure."""
-        if not shards:
-            raise DataError("the corpus is empty; give at least one utterance")
-        if self.known_higher is None:
-            raise DataError("there is no score in the files")
-
-    def settled(self, shard: Shard) -> Shard:
-        """The shard with what it cannot know itself."""
-        references, scores = shard
-        if references is not None:
-            both = {BONA_FIDE, SPOOF} <= self.labels
-            references = replace(references, names_both_classes=both, snap=self.snap)
-        return references, scores
-
-
-class HasFacts:
-    """A corpus in shards that knows what only the whole of it tells."""
+    What comes back from them is small (a histogram has at most 2 MB), and adds: the bits are those of one process.
+    """
 
     facts: CorpusFacts
-
-    @property
-    def hop(self) -> float | None:
-        """The coarsest hop of the scores in seconds (None for ranges)."""
-        return self.facts.hop
-
-    @property
-    def higher(self) -> Higher:
-        """What high scores mean."""
-        return self.facts.higher
-
-    @property
-    def snap(self) -> int:
-        """How far (ns) edges of the references may miss each other."""
-        return self.facts.snap
-
-
-@dataclass
-class StoredShards(HasFacts):
-    """A corpus in shards on disk (a :class:`spoofspan.scale.shards.ShardedCorpus`)."""
-
-    folder: Path
-    facts: CorpusFacts = field(default_factory=CorpusFacts)
-    _paths: list[Path] = field(default_factory=list)
-
-    def add(self, facts: ShardFacts) -> None:
-        """Take in a shard that has been stored; its ids follow those of the last one."""
-        if facts.path is not None:
-            self.facts.learn(facts)
-            self._paths.append(facts.path)
-
-    def settle(self) -> None:
-        """Refuse what is no corpus as a whole."""
-        self.facts.check(len(self._paths))
+    paths: tuple[Path, ...]
+    pool: Pool | None = None
 
     def __len__(self) -> int:
-        return len(self._paths)
-
-    def read(self, number: int) -> Shard:
-        """Read one shard."""
-        with self._paths[number].open("rb") as file:
-            return self.facts.settled((_load(file, References), _load(file, Scores)))
+        return len(self.paths)
 
     def __iter__(self) -> Iterator[Shard]:
-        return map(self.read, range(len(self)))
+        return map(partial(_read, self.facts), self.paths)
+
+    def each(self, work: Callable[[Shard], Found], what: str, *, fetched: bool) -> Iterator[tuple[Shard | None, Found]]:
+        """What came of every shard, in their order; this process reads them too, while the others work."""
+        if self.pool is None:
+            yield from super().each(work, what, fetched=fetched)
+            return
+        with progress(what, total=len(self), unit="shards") as advance:
+            results = self.pool.in_order(partial(_work, self.facts, work), self.paths)
+            for path, found in zip(self.paths, results, strict=True):
+                yield (_read(self.facts, path) if fetched else None), found
+                advance(1)
+
+    def merged(self, work: Callable[[Shard], Found], merge: Callable[[Found, Found], Found], what: str) -> Found:
+        """What came of all shards."""
+        if self.pool is None:
+            return super().merged(work, merge, what)
+
+        def together(one: Found, other: Found) -> Found:
+            advance(1)
+            return merge(one, other)
+
+        with progress(what, total=len(self), unit="shards") as advance:
+            return reduce(together, self.pool.as_finished(partial(_work, self.facts, work), self.paths))
+
+
+def _read(facts: CorpusFacts, path: Path) -> Shard:
+    with path.open("rb") as file:
+        return facts.settled((_load(file, References), _load(file, Scores)))
+
+
+def _work(facts: CorpusFacts, work: Callable[[Shard], Found], path: Path) -> Found:
+    return work(_read(facts, path))
 
 
 def save_shard(path: Path, shard: Shard) -> None:

@@ -12,7 +12,8 @@ from spoofspan.base.times import exact_sum, milliseconds
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.breakdown import Breakdown, by_boundary, by_column, by_kind, by_length
-from spoofspan.evaluation.evaluate import best_possible, default_measures, evaluate
+from spoofspan.evaluation.corpus import default_measures
+from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.mass.ranges import overlay_with

@@ -1,0 +1,68 @@
+"""Hashes of columns: the same content has the same hash, in however many pieces it comes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+DIGITS = 16
+
+
+class ContentHash:
+    """Hashes named columns piece by piece; each column has its own stream, so pieces leave no trace."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._streams: dict[str, Any] = {}
+
+    def add(self, column: str, data: bytes | npt.NDArray[Any]) -> None:
+        """Add to a column."""
+        self._streams.setdefault(column, hashlib.sha256()).update(data)
+
+    def add_texts(self, column: str, texts: Iterable[str]) -> None:
+        """Add texts with a NUL between any two of them."""
+        data = "\0".join(texts).encode("utf-8", "surrogatepass")
+        self.add(column, b"\0" + data if column in self._streams else data)
+
+    def digest(self, leave_out: Collection[str] = ()) -> str:
+        """The hash of all columns, or of all but some."""
+        whole = hashlib.sha256(self._kind.encode())
+        for column in sorted(set(self._streams) - set(leave_out)):
+            whole.update(column.encode() + b"\0" + self._streams[column].digest())
+        return whole.hexdigest()[:DIGITS]
+
+
+class UtterancesHash:
+    """Hashes a set of utterance ids, given in pieces whose ids rise from piece to piece."""
+
+    def __init__(self) -> None:
+        self._hashed = ContentHash("utterances 1")
+        self.count = 0
+
+    def add(self, utterances: Sequence[str]) -> None:
+        """Add a piece."""
+        self.count += len(utterances)
+        if utterances:
+            self._hashed.add("ids", ("\0".join(sorted(utterances)) + "\0").encode("utf-8", "surrogatepass"))
+
+    def digest(self) -> str:
+        """The hash of what was added."""
+        return self._hashed.digest()
+
+
+def utterances_hash(utterances: Sequence[str]) -> str:
+    """Hash a set of utterance ids."""
+    hashed = UtterancesHash()
+    hashed.add(utterances)
+    return hashed.digest()
+
+
+def labels_hash(labels: Mapping[str, str]) -> str:
+    """Hash a label of each utterance."""
+    hashed = ContentHash("labels 1")
+    hashed.add_texts("ids", sorted(labels))
+    hashed.add_texts("labels", (labels[utt] for utt in sorted(labels)))
+    return hashed.digest()

@@ -1,0 +1,397 @@
+"""A corpus to evaluate, wherever it lies: in memory, in shards, on a cluster, or as scores of whole utterances.
+
+::
+
+    measures ──parse──▶ Measure ──plan──▶ Plan ──a corpus measures──▶ Measurement ──▶ Evaluation
+
+All of them share the loop of :meth:`Corpus.evaluate`. What they differ in is how they prepare to take measures
+(:meth:`Corpus.prepare`): with all data at hand, or by a pass over shards.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.progress import progress, track
+from spoofspan.data.references import References
+from spoofspan.data.rules import CONVENTIONS
+from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores
+from spoofspan.evaluation.measurement import Measurement
+from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, Undefined, plan_measure
+from spoofspan.evaluation.signature import Inputs
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
+from spoofspan.measures.measure import Measure, flat_name, parse_measures
+from spoofspan.measures.operating_point import OperatingPoint
+
+if TYPE_CHECKING:
+    from spoofspan.data.proposals import Proposals
+    from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.evaluation.breakdown import Breakdown
+    from spoofspan.evaluation.utterances import UtteranceCorpus
+    from spoofspan.measures.per_utterance import UtteranceErrors
+    from spoofspan.measures.tandem import VerificationScores
+    from spoofspan.uncertainty.clusters import Resampling
+
+MeasureOne = Callable[[Measure], Measurement]
+ReadColumn = Callable[[str], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """How measures are taken, whatever the corpus; ``rules`` are those that were stated."""
+
+    convention: str = "default"
+    eer_rule: str | None = None
+    threshold: float | None = None
+    scores_are: ScoresAre | None = None
+    asv_scores: VerificationScores | None = None
+    resampling: Resampling | None = None
+    smoothing: int | None = None
+    min_duration: float = 0.0
+    merge_gap: float = 0.0
+    signed: bool = True
+    rules: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> EvaluationOptions:
+        """Split keyword arguments into options and rules."""
+        options = {name: value for name, value in arguments.items() if name in cls.__dataclass_fields__}
+        rules = {name: value for name, value in arguments.items() if name not in options}
+        return cls(**options, rules=rules)
+
+    def plan(self, measure: Measure, hop: float | None) -> Plan:
+        """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges."""
+        return plan_measure(
+            measure,
+            hop,
+            self.convention,
+            self.eer_rule,
+            self.rules,
+            self.threshold,
+            self.scores_are,
+            self.asv_scores,
+        )
+
+    def plan_for(self, measure: Measure, scores: Scores) -> Plan:
+        """Settle how a measure is taken on scores, which may be hard decisions."""
+        if not scores.decisions:
+            return self.plan(measure, scores.hop)
+        if measure.kind.group != "threshold" or measure.given is not None:
+            scores.refuse_decisions(str(measure))
+        if self.threshold not in (None, DECISION_THRESHOLD):
+            raise UsageError(
+                f"hard decisions have no threshold to move to {self.threshold}; leave threshold= (--threshold) out"
+            )
+        return replace(self, threshold=DECISION_THRESHOLD).plan(measure, scores.hop)
+
+    @property
+    def makes_proposals(self) -> bool:
+        """Whether it is said how proposals are made of scores."""
+        return self.smoothing is not None or bool(self.min_duration or self.merge_gap)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Several measurements of one system on one corpus, by name; :func:`spoofspan.evaluate` makes it.
+
+    Parameters
+    ----------
+    measurements
+        The measurements by the spelling of their measures.
+
+    Examples
+    --------
+    >>> import spoofspan as ss
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> evaluation = ss.evaluate(corpus.references, corpus.systems[0.02], ["range-eer", "range-f1"])
+    >>> len(evaluation), f"{evaluation['range-eer'].value:.4f}"
+    (2, '0.0521')
+    >>> sorted(evaluation.to_flat_dict())
+    ['range_eer', 'range_eer_threshold', 'range_f1', 'range_f1_threshold']
+    """
+
+    measurements: Mapping[str, Measurement]
+
+    def __getitem__(self, measure: str) -> Measurement:
+        return self.measurements[str(Measure.parse(measure))]
+
+    def __len__(self) -> int:
+        return len(self.measurements)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.measurements.values()))
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        from spoofspan.report.results import results_table
+
+        return results_table(self, signatures=False).render("html")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {"measurements": [m.to_dict() for m in self.measurements.values()]}
+
+    def to_flat_dict(self) -> dict[str, float]:
+        """Numbers by plain names, for a logger of experiments (MLflow, W&B, TensorBoard): ``log_metrics(flat)``.
+
+        The values, and the thresholds they were taken at. What they may be compared with stands in the signatures:
+        log these too, as tags or parameters.
+        """
+        flat: dict[str, float] = {}
+        for name, one in self.measurements.items():
+            flat[flat_name(name)] = one.value
+            if one.threshold == one.threshold:  # a value over all thresholds has none
+                flat[f"{flat_name(name)}_threshold"] = one.threshold
+        return flat
+
+
+class Corpus(ABC):
+    """References and what a system said of them, ready to be measured."""
+
+    @property
+    @abstractmethod
+    def higher(self) -> Higher:
+        """What high scores mean."""
+
+    @abstractmethod
+    def default_measures(self, convention: str) -> list[str]:
+        """What is measured if nothing is asked for."""
+
+    @abstractmethod
+    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
+        """Plan the measures; return the function that takes one of them."""
+
+    @abstractmethod
+    def errors_by_utterance(
+        self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
+    ) -> UtteranceErrors:
+        """The errors of each utterance at an operating point, with each one's own range EER if asked for."""
+
+    @abstractmethod
+    def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
+        """The groups of the corpus by kind, length, boundary or a column, which is read if it is needed."""
+
+    def evaluate(
+        self,
+        measures: Sequence[str | Measure],
+        options: EvaluationOptions,
+        on_undefined: OnUndefined | None = None,
+    ) -> Evaluation:
+        """Take measures; one without a value is an error, or is left out if ``on_undefined`` is there to be told."""
+        wanted = parse_measures(measures)
+        if options.makes_proposals and not any(measure.basis == EVENT for measure in wanted):
+            raise UsageError(
+                "smoothing, min_duration and merge_gap are for event measures, and there is none: event-ap@iou=0.5"
+            )
+        measured = self.prepare(wanted, options)
+        results: dict[str, Measurement] = {}
+        for measure in track(wanted, "measuring"):
+            try:
+                results[str(measure)] = measured(measure)
+            except UndefinedMeasureError as error:
+                if on_undefined is None:
+                    raise
+                on_undefined(measure, error)
+        return Evaluation(results)
+
+    def evaluate_defaults(self, options: EvaluationOptions, on_undefined: OnUndefined) -> Evaluation:
+        """Take the default measures; only the first must have a value, as not every corpus has one for the others."""
+        usual = self.default_measures(options.convention)
+
+        def all_but_first(measure: Measure, error: UndefinedMeasureError) -> None:
+            if str(measure) == usual[0]:
+                raise error
+            on_undefined(measure, error)
+
+        return self.evaluate(usual, options, all_but_first)
+
+    def range_operating_point(
+        self, evaluation: Evaluation, options: EvaluationOptions, threshold: float | None
+    ) -> OperatingPoint:
+        """Where ranges are decided: at a given threshold, that of the first range measure, or that of the range EER."""
+        higher = self.higher
+        if threshold is not None:
+            return OperatingPoint(threshold, higher, 0, 0, 0, 0)
+        for one in evaluation.measurements.values():
+            if one.measure.startswith("range-") and one.has_threshold:
+                return one.point
+        return self.evaluate(["range-eer"], options)["range-eer"].point
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusInMemory(Corpus):
+    """References, and scores or proposals, all of them at hand; scores of whole utterances may come besides."""
+
+    references: References
+    system: Scores | Proposals
+    utterance_scores: UtteranceScores | None = None
+
+    @property
+    def scores(self) -> Scores:
+        """The scores, which proposals are not."""
+        if isinstance(self.system, Scores):
+            return self.system
+        raise UsageError("--by and --per-utterance need scores, and these are proposals; leave them out")
+
+    @property
+    def higher(self) -> Higher:
+        """What high scores mean."""
+        return self.scores.higher
+
+    def default_measures(self, convention: str) -> list[str]:
+        """What is measured if nothing is asked for."""
+        return default_measures(self.system, convention)
+
+    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
+        """Plan the measures; return the function that takes one of them."""
+        measure_event = self._event_measurer(options) if any(one.basis == EVENT for one in measures) else None
+        plans = {one: self._plan(one, options) for one in measures if one.basis != EVENT}
+
+        def measured(measure: Measure) -> Measurement:
+            if measure_event is not None and measure.basis == EVENT:
+                return measure_event(measure)
+            return self._measured(plans[measure], options)
+
+        return measured
+
+    def _plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
+        if not isinstance(self.system, Scores):
+            raise UsageError(
+                f"{measure} needs scores, and these are proposals; they have event measures: event-ap@iou=0.5"
+            )
+        given = self.utterance_scores is not None and measure.basis == "utterance"
+        return options.plan(measure, None) if given else options.plan_for(measure, self.system)
+
+    def _measured(self, plan: Plan, options: EvaluationOptions) -> Measurement:
+        if self._utterances is not None and plan.measure.basis == "utterance":
+            return self._utterances.measure(plan, options.resampling)
+        return measure_scores(self._inputs, plan, resampling=options.resampling)
+
+    @cached_property
+    def _inputs(self) -> Inputs:
+        """Both sides, with hashes that all measurements share."""
+        return Inputs(self.references, self.scores)
+
+    @cached_property
+    def _utterances(self) -> UtteranceCorpus | None:
+        if self.utterance_scores is None:
+            return None
+        from spoofspan.evaluation.utterances import UtteranceCorpus
+
+        return UtteranceCorpus(self.references, self.utterance_scores)
+
+    def _event_measurer(self, options: EvaluationOptions) -> MeasureOne:
+        from spoofspan.evaluation.events import EventEvaluation
+        from spoofspan.measures.events.proposals_from_scores import ProposalOptions
+
+        if options.resampling is not None:
+            raise UsageError("event measures have no intervals yet; measure them without confidence= (--confidence)")
+
+        def range_eer() -> Measurement:
+            return self._measured(self._plan(Measure("range-eer"), options), options)
+
+        return EventEvaluation(
+            self.references,
+            self.system,
+            ProposalOptions(options.smoothing, options.min_duration, options.merge_gap),
+            options.convention,
+            options.rules,
+            options.threshold,
+            options.eer_rule,
+            range_eer,
+            self._inputs if isinstance(self.system, Scores) else None,
+        ).measured
+
+    def errors_by_utterance(
+        self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
+    ) -> UtteranceErrors:
+        """The errors of each utterance at an operating point."""
+        from spoofspan.measures.per_utterance import errors_by_utterance
+
+        with progress("errors by utterance"):
+            return errors_by_utterance(
+                self.references,
+                self.scores,
+                at.threshold,
+                everything=at.everything,
+                own_eer=own_eer,
+                convention=options.convention,
+                eer_rule=options.eer_rule,
+                **options.rules,
+            )
+
+    def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
+        """The groups of the corpus by kind, length, boundary or a column."""
+        from spoofspan.evaluation.breakdown import BREAKDOWNS, by_column
+
+        chosen = {name: getattr(options, name) for name in ("convention", "eer_rule", "threshold", "scores_are")}
+        arguments = {"measure": measure, **chosen, **options.rules}
+        if by in BREAKDOWNS:
+            return BREAKDOWNS[by](self.references, self.scores, **arguments)
+        return by_column(self.references, self.scores, read_column(by), name=by, **arguments)
+
+
+def default_measures(scores: Scores | Proposals, convention: str = "default") -> list[str]:
+    """The measures that are taken if none is named.
+
+    Parameters
+    ----------
+    scores
+        What a system said.
+    convention
+        A named set of rules, which may not define every measure.
+
+    Returns
+    -------
+    list of str
+        The EER of ranges, of points at the hop and of utterances; AP and AR of proposals.
+
+    Examples
+    --------
+    >>> default_measures(Scores.from_frames({"u1": [0.9, 0.4]}, hop=0.02, higher="bonafide"))
+    ['range-eer', 'point-eer@20ms', 'utterance-eer']
+    """
+    return measures_for_hop(scores.hop, convention) if isinstance(scores, Scores) else list(USUAL_OF_EVENTS)
+
+
+def measures_for_hop(hop: float | None, convention: str) -> list[str]:
+    """The default measures of scores of a hop, None for ranges: the EER of ranges, of points and of utterances."""
+    if convention in CONVENTIONS and "point" not in CONVENTIONS[convention].measures:
+        return ["range-eer"]
+    at_hop = [str(Measure("point-eer", hop))] if hop is not None else []
+    return ["range-eer", *at_hop, "utterance-eer"]
+
+
+def measure_scores(
+    inputs: Inputs, plan: Plan, undefined: Undefined = "raise", resampling: Resampling | None = None
+) -> Measurement:
+    """Take one measure of scores, with an interval if it is said how to resample."""
+    references, scores = inputs.references, inputs.scores
+    mass, touched = plan.mass(references, scores)
+
+    def errors_at(point: OperatingPoint) -> UtteranceErrors:
+        from spoofspan.measures.per_utterance import errors_with
+
+        return errors_with(references, scores, point, plan.rules)
+
+    found = plan.measured(
+        mass, touched, len(mass.utterances), plan.signer(inputs, mass.utterances), undefined, errors_at
+    )
+    return with_interval(found, plan, mass, resampling)
+
+
+def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: Resampling | None) -> Measurement:
+    """A measurement of a mass with its interval, if it is said how to resample."""
+    if resampling is None:
+        return found
+    from spoofspan.uncertainty.intervals import interval_of_system
+    from spoofspan.uncertainty.measured_system import MeasuredSystem
+
+    return replace(found, interval=interval_of_system(MeasuredSystem(plan, mass, found.value), resampling))
