@@ -12,7 +12,7 @@ from test_exactness import build
 import spoofspan as ss
 import spoofspan.measures.crossing
 import spoofspan.measures.eer
-from spoofspan.mass.score_coverage import score_times
+from spoofspan.data.scores import score_times
 from spoofspan.measures.crossing import crossing
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")

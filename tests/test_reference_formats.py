@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spoofspan import DataError, References, UsageError, read_references
+from spoofspan.data.protocol import Protocol
 from spoofspan.data.rules import rules_for
 from spoofspan.formats.convert import convert
 from spoofspan.formats.datasets import avdeepfake1m, lavdf
@@ -19,7 +20,7 @@ from spoofspan.formats.format import ReadOptions, Registry
 from spoofspan.formats.sources import Source
 from spoofspan.formats.sources import sources as find_sources
 from spoofspan.formats.text import audacity, had, rttm, segment_list, vad
-from spoofspan.formats.text.protocol import Protocol, read_protocol
+from spoofspan.formats.text.protocol import read_protocol
 from spoofspan.formats.text.uem import read_regions
 from spoofspan.mass.labelling import label_references
 

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import spoofspan as ss
-from spoofspan.data.proposals import Proposals, read_proposals
-from spoofspan.data.utterance_scores import UtteranceScores, read_utterance_scores
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import kaldi
 from spoofspan.formats.datasets import proposals
 from spoofspan.formats.format import ReadOptions
+from spoofspan.formats.reading import read_proposals, read_utterance_scores
 from spoofspan.formats.sources import Source
 from spoofspan.formats.sources import sources as find_sources
 from spoofspan.formats.text import frame_lines, log_output, utterance_scores

@@ -8,6 +8,7 @@ precision, whether or not h is a whole number of nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -118,3 +119,13 @@ def seconds_text(ns: int) -> str:
     whole, rest = divmod(abs(ns), SECOND)
     fraction = f"{rest:09d}".rstrip("0").ljust(3, "0")
     return f"{sign}{whole}.{fraction} s"
+
+
+def milliseconds(seconds: float) -> str:
+    """Write a short time.
+
+    >>> milliseconds(0.02), milliseconds(0.0125)
+    ('20ms', '12.5ms')
+    """
+    # from the shortest decimal, so that two resolutions never share a spelling
+    return f"{Decimal(repr(float(seconds))).scaleb(3).normalize():f}ms"

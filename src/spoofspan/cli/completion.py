@@ -90,7 +90,7 @@ def written_formats() -> Iterable[str]:
 
 def reference_sources() -> Iterable[str]:
     """What the labels of a dataset may come from."""
-    from spoofspan.evaluation.measurement import milliseconds
+    from spoofspan.base.times import milliseconds
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
     from spoofspan.formats.datasets.partialspoof_dataset import RTTM_NAMES, SEGMENT_LABELS
 

@@ -68,7 +68,7 @@ class Systems:
 
     def segment_labels(self, hop: float) -> References:
         """The label array of a hop in the database."""
-        from spoofspan.evaluation.measurement import milliseconds
+        from spoofspan.base.times import milliseconds
 
         return replace(self.typed, reference_source=f"segment_labels@{milliseconds(hop)}").database.references
 

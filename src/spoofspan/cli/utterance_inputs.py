@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.scores import Higher
     from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.data.verification_scores import VerificationScores
     from spoofspan.evaluation.breakdown import Breakdown
     from spoofspan.evaluation.evaluate import Evaluation
     from spoofspan.measures.per_utterance import UtteranceErrors
-    from spoofspan.measures.tandem import VerificationScores
 
 NEEDS_SCORES = "needs scores in time: give SCORES after REFERENCES"
 
@@ -54,13 +54,13 @@ class UtteranceInputs:
         """Read what was given, as arguments of evaluate."""
         found: dict[str, UtteranceScores | VerificationScores] = {}
         if self.utterance_scores is not None:
-            from spoofspan.data.utterance_scores import read_utterance_scores
+            from spoofspan.formats.reading import read_utterance_scores
 
             found["utterance_scores"] = read_utterance_scores(
                 self.utterance_scores, self.utterance_scores_format, column=self.utterance_column
             )
         if self.asv_scores is not None:
-            from spoofspan.measures.tandem import read_verification_scores
+            from spoofspan.formats.text.verification_scores import read_verification_scores
 
             found["asv_scores"] = read_verification_scores(self.asv_scores)
         return found

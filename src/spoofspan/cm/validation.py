@@ -13,6 +13,7 @@ from torch import nn
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
 from spoofspan.base.progress import progress
+from spoofspan.base.times import milliseconds
 from spoofspan.cm.batches import Pieces
 from spoofspan.cm.config import Config
 from spoofspan.cm.distributed import Team
@@ -22,7 +23,6 @@ from spoofspan.cm.model import scores as scores_of
 from spoofspan.data.references import durations_of
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import evaluate
-from spoofspan.evaluation.measurement import milliseconds
 
 Values = np.ndarray[tuple[int], np.dtype[np.float32]]
 

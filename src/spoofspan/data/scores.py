@@ -35,7 +35,7 @@ from spoofspan.base.columns import (
     utterance_ids,
 )
 from spoofspan.base.errors import DataError, Problems, UndefinedMeasureError, UsageError, nearest_name
-from spoofspan.base.times import LONGEST, Float64, Int64, duration_ns, seconds_text, times_ns
+from spoofspan.base.times import LONGEST, Float64, Int64, duration_ns, grid_edges, seconds_text, times_ns, whole_ns
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
@@ -270,6 +270,28 @@ class Scores:
                     problems.add(f"utterance {utterance!r}: two decisions on the time from {seconds_text(starts[row])}")
                 until[value] = max(until[value], ends[row])
         problems.raise_if_any("decide every instant once")
+
+
+def score_times(scores: Scores) -> tuple[Int64, Int64]:
+    """Rule 8: the start and the end of every score, in ns."""
+    if scores.starts is not None and scores.ends is not None:
+        return scores.starts, scores.ends
+    if scores.hops is None or scores.origins is None:
+        raise TypeError("scores have neither frames nor ranges")
+    frames = np.diff(scores.offsets)
+    k = np.arange(scores.values.size) - np.repeat(scores.offsets[:-1], frames)
+    if scores.window is None and frames.size and (scores.hops == scores.hops[0]).all():
+        ns = duration_ns(float(scores.hops[0]), "hop")
+        if whole_ns(scores.hops[:1], (int(frames.max()) + 1) * ns):
+            k *= ns
+            starts = k + np.repeat(scores.origins, frames) if scores.origins.any() else k
+            return starts, starts + ns
+    hops, origins = np.repeat(scores.hops, frames), np.repeat(scores.origins, frames)
+    starts = origins + grid_edges(k, hops)
+    ends = origins + grid_edges(k + 1, hops)
+    if scores.window is not None:
+        ends = np.where(hops == scores.window, ends, starts + duration_ns(scores.window, "window"))
+    return starts, ends
 
 
 def _decision(label: str, utterance: str) -> float:

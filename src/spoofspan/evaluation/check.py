@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.base.errors import SpoofspanError
-from spoofspan.base.times import exact_sum
+from spoofspan.base.times import exact_sum, milliseconds
 from spoofspan.data.references import LABELS, References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.measurement import milliseconds
 from spoofspan.mass.labelling import label_references
 from spoofspan.mass.ranges import overlay_with
 

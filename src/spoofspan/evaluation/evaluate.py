@@ -13,6 +13,7 @@ import numpy as np
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.progress import track
+from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
@@ -21,7 +22,6 @@ from spoofspan.evaluation.measurement import (
     Measure,
     Measurement,
     flat_name,
-    milliseconds,
     parse_measures,
 )
 from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, Undefined, plan_measure, point_rules, spelled_rules
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
     from spoofspan.data.rules import RuleArguments
     from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.data.verification_scores import VerificationScores
     from spoofspan.evaluation.events import EventEvaluation
     from spoofspan.evaluation.utterances import GivenScores
     from spoofspan.measures.per_utterance import UtteranceErrors
-    from spoofspan.measures.tandem import VerificationScores
     from spoofspan.uncertainty.clusters import Resampling
 
 
@@ -340,7 +340,7 @@ def evaluate(
     error; with ``on_undefined`` it is left out, and that is called with the reason.
 
     With ``utterance_scores``, measures of utterances are of these, and not of the lowest score of each utterance.
-    ``asv_scores`` (:func:`spoofspan.measures.tandem.read_verification_scores`) are for ``utterance-min-tdcf``.
+    ``asv_scores`` (:func:`spoofspan.read_verification_scores`) are for ``utterance-min-tdcf``.
 
     Event measures (``event-ap@iou=0.5``) also take proposals in the place of scores. Of scores, proposals are made at
     the threshold; ``smoothing``, ``min_duration`` and ``merge_gap`` are those of ``proposals_from_scores``.

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.times import milliseconds
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules, Touched
@@ -221,16 +222,6 @@ def number_text(measure: str, value: float) -> str:
     ('8.55', '0.2104')
     """
     return f"{100 * value:.2f}" if in_percent(measure) else f"{value:.4f}"
-
-
-def milliseconds(seconds: float) -> str:
-    """Write a short time.
-
-    >>> milliseconds(0.02), milliseconds(0.0125)
-    ('20ms', '12.5ms')
-    """
-    # from the shortest decimal, so that two resolutions never share a spelling
-    return f"{Decimal(repr(float(seconds))).scaleb(3).normalize():f}ms"
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
-from spoofspan.base.times import LONGEST
+from spoofspan.base.times import LONGEST, milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.measurement import Measure, Measurement, milliseconds, warnings_for
-from spoofspan.evaluation.signature import Inputs, Signature, sign
+from spoofspan.evaluation.measurement import Measure, Measurement, warnings_for
+from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
 from spoofspan.mass.points import check_resolution, point_mass_with
 from spoofspan.mass.ranges import overlay_with
 from spoofspan.mass.score_mass import ScoreMass
@@ -30,9 +30,9 @@ from spoofspan.measures.eer import check_eer_rule, equal_error_rate
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 
 if TYPE_CHECKING:
+    from spoofspan.data.verification_scores import VerificationScores
     from spoofspan.measures.confusion import ValueAtPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
-    from spoofspan.measures.tandem import VerificationScores
 
 ScoresAre = Literal["llr", "probability"]
 Neighbours = tuple[OperatingPoint | None, OperatingPoint | None]
@@ -109,7 +109,8 @@ def _min_tdcf(curve: ErrorCurve, measure: Measure, asv_scores: VerificationScore
         raise UsageError(
             f"{measure} needs the scores of a speaker verification system: give asv_scores= (--asv-scores)"
         )
-    return tandem.min_tdcf(curve, asv_scores.errors, *tandem.tandem_costs(dict(measure.parameters)))
+    errors = tandem.verification_errors(asv_scores)
+    return tandem.min_tdcf(curve, errors, *tandem.tandem_costs(dict(measure.parameters)))
 
 
 Undefined = Literal["raise", "nan"]
@@ -143,7 +144,7 @@ class Plan:
         if group == "eer":
             return self.eer_rule
         if self.measure.kind.needs_asv and self.asv_scores is not None:
-            return f"asv-scores:{self.asv_scores.hash}"
+            return f"asv-scores:{verification_hash(self.asv_scores)}"
         if self.measure.kind.declared:
             return f"scores-are:{self.scores_are}"
         if group != "threshold" or self.measure.given is not None:
@@ -263,7 +264,9 @@ def plan_measure(
                 "an easier task, not a better system",
             )
     if measure.kind.needs_asv and asv_scores is not None:
-        notes = (*notes, str(asv_scores.errors))
+        from spoofspan.measures.tandem import verification_errors
+
+        notes = (*notes, str(verification_errors(asv_scores)))
     rule = check_eer_rule(eer_rule or convention_rule)
     return Plan(measure, rules, rule, convention, notes, threshold, scores_are, asv_scores)
 

@@ -22,10 +22,11 @@ import numpy as np
 
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.progress import progress
+from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import best_possible, evaluate
-from spoofspan.evaluation.measurement import Measure, Measurement, milliseconds
+from spoofspan.evaluation.measurement import Measure, Measurement
 from spoofspan.mass.points import check_resolution
 
 if TYPE_CHECKING:

@@ -13,22 +13,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import blocks, within_utterances
-from spoofspan.base.times import Float64, Int64, duration_ns
+from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
-from spoofspan.data.scores import Scores
+from spoofspan.data.scores import Scores, score_times
 from spoofspan.mass.labelling import merge_overlaps
-from spoofspan.mass.score_coverage import score_times
 
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.data.verification_scores import VerificationScores
 
 DIGITS = 16
 Rows = npt.NDArray[np.intp] | slice
@@ -196,11 +196,12 @@ def labels_hash(labels: Mapping[str, str]) -> str:
     return hashed.digest()
 
 
-def verification_hash(scores: Mapping[str, Float64]) -> str:
+@lru_cache(maxsize=1)
+def verification_hash(scores: VerificationScores) -> str:
     """Hash the scores of a verification system, by kind of trial and in any order."""
     hashed = ContentHash("verification scores 1")
-    for kind, values in scores.items():
-        hashed.add(kind, (np.sort(values) + 0.0).astype("<f8"))
+    for kind in ("target", "nontarget", "spoof"):
+        hashed.add(kind, (np.sort(getattr(scores, kind)) + 0.0).astype("<f8"))
     return hashed.digest()
 
 

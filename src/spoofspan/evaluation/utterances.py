@@ -16,6 +16,7 @@ import numpy as np
 
 from spoofspan.base.errors import NothingToMeasureError, UndefinedMeasureError, UsageError
 from spoofspan.base.progress import track
+from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.data.utterance_scores import UtteranceScores
@@ -29,7 +30,6 @@ from spoofspan.evaluation.signature import (
     utterance_scores_hash,
     utterances_hash,
 )
-from spoofspan.formats.text.protocol import Protocol
 from spoofspan.mass.labelling import label_references
 from spoofspan.mass.points import classes_of, labels_of
 from spoofspan.mass.ranges import drop_bona_fide_con, pair
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.rules import RuleArguments
+    from spoofspan.data.verification_scores import VerificationScores
     from spoofspan.evaluation.evaluate import Evaluation
-    from spoofspan.measures.tandem import VerificationScores
     from spoofspan.uncertainty.clusters import Resampling
 
 Truth = References | Mapping[str, str] | Protocol

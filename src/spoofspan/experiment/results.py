@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import SpoofspanWarning
+from spoofspan.base.times import milliseconds
 from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of
 from spoofspan.cm.scoring import JOINT_DETECTOR
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import best_possible, range_eer
-from spoofspan.evaluation.measurement import milliseconds
 from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
 from spoofspan.experiment.setup import MEASURED_SETS, Experiment, Places, System
 from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset

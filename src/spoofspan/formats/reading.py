@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from spoofspan.base.byte_count import counted
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays.kaldi import read_label2id
 from spoofspan.formats.format import Format, ReadOptions, Registry, T
-from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.durations import read_durations
 
@@ -65,6 +67,28 @@ def read_scores(
     if durations is not None and "durations" in chosen.takes:  # other formats need not wait for them
         options = replace(options, durations=read_durations(durations))
     return _read(SCORE_FORMATS, found, chosen, options, named=format is not None)
+
+
+def read_utterance_scores(
+    where: Where | Sequence[Where],
+    format: str | None = None,
+    *,
+    column: str | None = None,
+    higher: Higher | None = None,
+) -> UtteranceScores:
+    """Read utterance scores from a file, a folder, a glob, an address, ``-`` or several of these.
+
+    ``format`` names the format where its content does not; ``column`` chooses one of several scores.
+    """
+    return read_with(UTTERANCE_SCORE_FORMATS, where, format, ReadOptions(higher=higher, column=column))
+
+
+def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) -> Proposals:
+    """Read proposals from JSON files of AV-Deepfake1M or LAV-DF.
+
+    Times are seconds, or with ``fps`` frame numbers at so many frames per second (1 = seconds).
+    """
+    return read_with(PROPOSAL_FORMATS, where, "proposals", ReadOptions(fps=fps))
 
 
 def read_with(

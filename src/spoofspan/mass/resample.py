@@ -13,10 +13,10 @@ from spoofspan.base.errors import Problems
 from spoofspan.base.times import Int64, grid_edges
 from spoofspan.data.references import References, durations_of
 from spoofspan.data.rules import Rules
-from spoofspan.data.scores import Scores
+from spoofspan.data.scores import Scores, score_times
 from spoofspan.mass.labelling import Labelling
 from spoofspan.mass.points import Grid, check_resolution, point_scores
-from spoofspan.mass.score_coverage import prepare_scores, score_times
+from spoofspan.mass.score_coverage import prepare_scores
 from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK
 
 

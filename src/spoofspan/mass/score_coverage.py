@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of, utterance_of_rows, within_utterances
 from spoofspan.base.errors import DataError, Problems
-from spoofspan.base.times import Int64, duration_ns, grid_edges, seconds_text, whole_ns
+from spoofspan.base.times import Int64, duration_ns, seconds_text, whole_ns
 from spoofspan.data.rules import Rules, Touched, note_touched
-from spoofspan.data.scores import Scores
+from spoofspan.data.scores import Scores, score_times
 from spoofspan.mass.labelling import Labelling
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, keep_runs
 
@@ -170,28 +170,6 @@ def _cut_overlong(
     problems.extend((f"utterance {utterances[i]!r}: {late[i]} scores start after its end" for i in bad), bad.size)
     problems.raise_if_any("check hop and durations, or cut them with overlong='cut'")
     note_touched(touched, "overlong", "cut", late_ns)
-
-
-def score_times(scores: Scores) -> tuple[Int64, Int64]:
-    """Rule 8: starts and ends of every score."""
-    if scores.starts is not None and scores.ends is not None:
-        return scores.starts, scores.ends
-    if scores.hops is None or scores.origins is None:
-        raise TypeError("scores have neither frames nor ranges")
-    frames = np.diff(scores.offsets)
-    k = np.arange(scores.values.size) - np.repeat(scores.offsets[:-1], frames)
-    if scores.window is None and frames.size and (scores.hops == scores.hops[0]).all():
-        ns = duration_ns(float(scores.hops[0]), "hop")
-        if whole_ns(scores.hops[:1], (int(frames.max()) + 1) * ns):
-            k *= ns
-            starts = k + np.repeat(scores.origins, frames) if scores.origins.any() else k
-            return starts, starts + ns
-    hops, origins = np.repeat(scores.hops, frames), np.repeat(scores.origins, frames)
-    starts = origins + grid_edges(k, hops)
-    ends = origins + grid_edges(k + 1, hops)
-    if scores.window is not None:
-        ends = np.where(hops == scores.window, ends, starts + duration_ns(scores.window, "window"))
-    return starts, ends
 
 
 def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[Touched]) -> RangeRuns:

@@ -18,7 +18,7 @@ from itertools import zip_longest
 from typing import Any
 
 from spoofspan.base.errors import UsageError
-from spoofspan.evaluation.measurement import milliseconds
+from spoofspan.base.times import milliseconds
 from spoofspan.evaluation.resolution_table import Cell, ResolutionRow, ResolutionTable
 from spoofspan.report.results import finite
 from spoofspan.report.table import Table, latex_text, printable

@@ -30,13 +30,14 @@ from typing import Literal
 import numpy as np
 
 from spoofspan.base.errors import DataError, Problems, SpoofspanWarning, UsageError, nearest_name
+from spoofspan.base.times import milliseconds
+from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.measurement import milliseconds
 from spoofspan.formats.reading import read_references, read_scores
 from spoofspan.formats.sources import sources
 from spoofspan.formats.text.durations import read_durations
-from spoofspan.formats.text.protocol import Protocol, read_protocol
+from spoofspan.formats.text.protocol import read_protocol
 
 NAME = "partialspoof"
 # The first that is there is the default. Corpora of `spoofspan corpus build` have one that names the attacks as well.

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.evaluation.measurement import milliseconds
+from spoofspan.base.times import milliseconds
 from spoofspan.formats.arrays.partialspoof_scores import FILE_NAME as SCORE_ALI
 from spoofspan.formats.arrays.partialspoof_scores import PER_SECOND as SCORE_ALI_PER_SECOND
 from spoofspan.formats.text.frame_lines import HOP_IN_NAME

@@ -18,12 +18,11 @@ import numpy as np
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import SECOND, duration_ns, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.data.scores import DECISIONS, Scores
+from spoofspan.data.scores import DECISIONS, Scores, score_times
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text import had, rttm, segment_list
 from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows, mostly
-from spoofspan.mass.score_coverage import score_times
 
 
 @dataclass(frozen=True)

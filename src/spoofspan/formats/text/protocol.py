@@ -7,24 +7,11 @@ environment in the physical access protocols) is skipped.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from spoofspan.base.errors import DataError, Problems
+from spoofspan.data.protocol import Protocol
 from spoofspan.formats.sources import Where, sources
 from spoofspan.formats.text.rows import header_hint
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """The columns of a protocol, in the order of the file."""
-
-    utterance: tuple[str, ...]
-    speaker: tuple[str, ...]
-    attack: tuple[str | None, ...]  # None: bona fide, or an attack that is not named
-    label: tuple[str, ...]  # "bonafide" or "spoof"
-
-    def __len__(self) -> int:
-        return len(self.utterance)
 
 
 def read_protocol(where: Where | Sequence[Where]) -> Protocol:

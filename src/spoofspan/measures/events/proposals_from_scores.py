@@ -23,8 +23,7 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import Float64, Int64, duration_ns
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References, durations_of
-from spoofspan.data.scores import Scores
-from spoofspan.mass.score_coverage import score_times
+from spoofspan.data.scores import Scores, score_times
 from spoofspan.mass.score_mass import ROWS_PER_BLOCK
 from spoofspan.mass.score_runs import RunBlock, ScoreRuns
 from spoofspan.measures.events.spoof_ranges import Ranges, united

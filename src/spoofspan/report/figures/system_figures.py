@@ -189,7 +189,7 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
 
 
 def _own(data: ResolutionData) -> str:
-    from spoofspan.evaluation.measurement import milliseconds
+    from spoofspan.base.times import milliseconds
 
     return "" if data.hop is None else milliseconds(data.hop)
 

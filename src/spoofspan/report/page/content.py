@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
-from spoofspan.base.times import exact_sum
+from spoofspan.base.times import exact_sum, milliseconds
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.breakdown import Breakdown, by_boundary, by_column, by_kind, by_length
 from spoofspan.evaluation.evaluate import best_possible, default_measures, evaluate
-from spoofspan.evaluation.measurement import Measurement, milliseconds, number_text
+from spoofspan.evaluation.measurement import Measurement, number_text
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.mass.ranges import overlay_with
 from spoofspan.measures.per_utterance import errors_with
