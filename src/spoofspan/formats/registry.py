@@ -12,25 +12,22 @@ from spoofspan.formats.datasets import avdeepfake1m, lavdf, proposals
 from spoofspan.formats.format import Registry
 from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
 from spoofspan.formats.text import (
-    audacity,
     frame_lines,
-    had,
     hypotheses,
-    log_output,
+    range_lists,
     rttm,
-    segment_list,
+    utterance_files,
     utterance_scores,
-    vad,
 )
 
 REFERENCE_FORMATS: Registry[References] = Registry(
     "reference",
     [
         rttm.FORMAT,
-        segment_list.FORMAT,
-        had.FORMAT,
-        vad.FORMAT,
-        audacity.FORMAT,
+        range_lists.SEGMENT_LIST,
+        range_lists.HAD,
+        utterance_files.VAD,
+        utterance_files.AUDACITY,
         lavdf.FORMAT,
         avdeepfake1m.FORMAT,
         segment_labels.FORMAT,
@@ -56,7 +53,5 @@ SCORE_FORMATS: Registry[Scores] = Registry(
         *hypotheses.FORMATS,
     ],
 )
-UTTERANCE_SCORE_FORMATS: Registry[UtteranceScores] = Registry(
-    "utterance-scores", [*utterance_scores.FORMATS, log_output.FORMAT]
-)
+UTTERANCE_SCORE_FORMATS: Registry[UtteranceScores] = Registry("utterance-scores", utterance_scores.FORMATS)
 PROPOSAL_FORMATS: Registry[Proposals] = Registry("proposals", [proposals.FORMAT])

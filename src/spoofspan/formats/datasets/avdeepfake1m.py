@@ -27,7 +27,7 @@ from spoofspan.formats.datasets.lavdf import (
 )
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows, check_labels, written_ranges
+from spoofspan.formats.text.rows import RangeRows, check_labels, written_ranges
 
 
 def recognises(head: bytes) -> bool:
@@ -54,8 +54,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
             continue
         for start, end in periods(rows, where, entry, "audio_fake_segments") or ():
             rows.add(place, utterance, start, end, "spoof", kind=model)
-    snap = TEXT_SNAP if options.snap is None else options.snap
-    return rows.build(options.durations, snap=snap, only_listed=True)
+    return rows.build(options.durations, options.snap, only_listed=True)
 
 
 def write(references: References) -> Iterator[bytes]:

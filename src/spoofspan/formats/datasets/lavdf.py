@@ -21,7 +21,6 @@ from spoofspan.data.references import SPOOF, References
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.rows import (
-    TEXT_SNAP,
     RangeRows,
     WrittenRange,
     check_labels,
@@ -48,7 +47,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
         if utterance is not None:
             _read_entry(rows, durations, place, utterance, entry)
     durations.update(options.durations or {})
-    return rows.build(durations, snap=TEXT_SNAP if options.snap is None else options.snap, only_listed=True)
+    return rows.build(durations, options.snap, only_listed=True)
 
 
 def _read_entry(

@@ -9,7 +9,7 @@ import numpy as np
 from spoofspan.base.errors import Problems
 from spoofspan.data.verification_scores import TRIALS, VerificationScores
 from spoofspan.formats.sources import Where, sources
-from spoofspan.formats.text.score_fields import score_of
+from spoofspan.formats.text.lines import lines_of, score_of
 
 
 def read_verification_scores(where: Where | Sequence[Where]) -> VerificationScores:
@@ -20,13 +20,13 @@ def read_verification_scores(where: Where | Sequence[Where]) -> VerificationScor
     """
     trials: dict[str, list[float]] = {name: [] for name in TRIALS}
     problems = Problems()
-    for source in sources(where):
-        for number, line in source.lines():
-            place, parts = f"{source.name}:{number}", line.split()
-            if len(parts) != 3 or parts[1] not in TRIALS:
-                problems.add(f"{place}: expected '<label> <target, nontarget or spoof> <score>', found {line[:80]!r}")
-                continue
-            kind = "spoof" if "spoof" in parts[:2] else parts[1]
-            trials[kind].append(score_of(parts[2], place, problems))
+    for line in lines_of(sources(where)):
+        if len(line.fields) != 3 or line.fields[1] not in TRIALS:
+            expected = "'<label> <target, nontarget or spoof> <score>'"
+            problems.add(f"{line.place}: expected {expected}, found {line.text[:80]!r}")
+            continue
+        label, trial, score = line.fields
+        kind = "spoof" if "spoof" in (label, trial) else trial
+        trials[kind].append(score_of(score, line.place, problems))
     problems.raise_if_any("correct the file of verification scores")
     return VerificationScores(*(np.array(trials[name]) for name in TRIALS))
