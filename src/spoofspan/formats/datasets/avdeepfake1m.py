@@ -14,15 +14,13 @@ from collections.abc import Iterator, Sequence
 
 from spoofspan.base.errors import UsageError
 from spoofspan.data.references import SPOOF, References
-from spoofspan.formats.datasets.lavdf import (
+from spoofspan.formats.datasets.json_entries import (
     entries_of_split,
-    file_of,
     first_keys,
     is_name,
     json_list,
     json_name,
     json_periods,
-    periods,
     short,
 )
 from spoofspan.formats.format import Format, ReadOptions
@@ -43,17 +41,12 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
             "the picture's); give those of the audio with durations= (--durations)"
         )
     rows = RangeRows()
-    for place, entry in entries_of_split(sources, "AV-Deepfake1M metadata", options.split):
-        utterance = file_of(rows, place, entry)
-        if utterance is None:
-            continue
-        where = f"{place}: utterance {utterance!r}"
-        model = entry.get("audio_model")
+    for entry in entries_of_split(rows, sources, "AV-Deepfake1M metadata", options.split):
+        model = entry.values.get("audio_model")
         if model is not None and not is_name(model):
-            rows.problems.add(f"{where}: audio_model must be a name or null, not {short(model)}")
-            continue
-        for start, end in periods(rows, where, entry, "audio_fake_segments") or ():
-            rows.add(place, utterance, start, end, "spoof", kind=model)
+            entry.problem(f"audio_model must be a name or null, not {short(model)}")
+        else:
+            entry.add(entry.periods("audio_fake_segments"), model)
     return rows.build(options.durations, options.snap, only_listed=True)
 
 

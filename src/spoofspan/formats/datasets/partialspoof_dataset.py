@@ -29,6 +29,7 @@ from typing import Literal
 
 import numpy as np
 
+from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import DataError, Problems, SpoofspanWarning, UsageError, nearest_name
 from spoofspan.base.times import milliseconds
 from spoofspan.data.protocol import Protocol
@@ -121,9 +122,7 @@ def read_dataset(spec: str, *, source: str | None = None, snap: float | None = N
     ``source`` chooses the labels: the name of an RTTM file, or ``segment_labels@20ms``; without it, the RTTM with both
     classes. ``snap`` overrides how far rounded edges may miss each other.
     """
-    folder, subset = _parse(spec)
-    found = _Folder(folder, subset)
-    return _read(spec, found, source, snap)
+    return _read(spec, _Folder(*_parse(spec)), source, snap)
 
 
 def _parse(spec: str) -> tuple[Path, str]:
@@ -197,13 +196,10 @@ class _Folder:
     def one_of(self, part: _Part) -> Path | None:
         """The one file of its kind, if it is there."""
         found = self.all_of(part)
-        if len(found) > 1 and not self._is_official(part, found[0]):
+        if len(found) > 1:
             listed = "".join(f"\n  {path}" for path in found)
             raise DataError(f"several files may be the {part.what} of {self.subset!r}; keep one of them:{listed}")
         return found[0] if found else None
-
-    def _is_official(self, part: _Part, path: Path) -> bool:
-        return any(path == base / place.format(set=self.subset) for base in self._bases for place in part.places)
 
     def sought(self, part: _Part) -> str:
         """Where a file was looked for."""
@@ -234,48 +230,37 @@ def files_below(folder: Path) -> Iterator[Path]:
 def _choose_labels(found: _Folder, source: str | None) -> Path:
     """The file of labels that is meant."""
     rttms = {path.name.removesuffix(".gz").removesuffix(".zst"): path for path in found.all_of(RTTM)}
-    if source is not None and source.partition("@")[0] == SEGMENT_LABELS:
-        return _choose_segments(found, source)
-    if source is not None:
-        if source not in rttms:
-            known = [*rttms, *(f"{SEGMENT_LABELS}@{one}" for one in _segments(found))]
-            raise UsageError(
-                f"no labels are called {source!r} in {found.folder}: {nearest_name(source, known)}; "
-                f"{found.sought(RTTM)}"
-            )
-        return rttms[source]
-    for name in RTTM_NAMES:
-        if name in rttms:
-            return rttms[name]
     how = "choose one with source= (--reference-source)"
-    if len(rttms) > 1:
-        raise UsageError(f"there are several RTTM files of {found.subset!r}; {how}: {', '.join(rttms)}")
-    if rttms:
-        return next(iter(rttms.values()))
-    segments = [f"{SEGMENT_LABELS}@{one}" for one in _segments(found)]
-    instead = f"; there are segment labels, {how}: {', '.join(segments)}" if segments else ""
-    raise DataError(f"there is no RTTM file of the set {found.subset!r}; {found.sought(RTTM)}{instead}")
+    if source is None:
+        for name in (*RTTM_NAMES, *(rttms if len(rttms) == 1 else ())):
+            if name in rttms:
+                return rttms[name]
+        if rttms:
+            raise UsageError(f"there are several RTTM files of {found.subset!r}; {how}: {', '.join(rttms)}")
+    elif source in rttms:
+        return rttms[source]
+    segments = _segments(found)
+    if source is None:
+        instead = f"; there are segment labels, {how}: {', '.join(segments)}" if segments else ""
+        raise DataError(f"there is no RTTM file of the set {found.subset!r}; {found.sought(RTTM)}{instead}")
+    if source in segments:
+        return segments[source]
+    if source.partition("@")[0] != SEGMENT_LABELS:
+        known = nearest_name(source, [*rttms, *segments])
+        raise UsageError(f"no labels are called {source!r} in {found.folder}: {known}; {found.sought(RTTM)}")
+    if not segments:
+        raise DataError(f"there are no segment labels of the set {found.subset!r}; {found.sought(SEGMENTS)}")
+    raise UsageError(f"{source!r}: say at which resolution; there are {', '.join(segments)}")
 
 
 def _segments(found: _Folder) -> dict[str, Path]:
-    """Files of segment labels by their resolution, spelled 20ms, finest first."""
+    """Files of segment labels by their name and resolution, ``segment_labels@20ms``, finest first."""
     resolutions: dict[float, Path] = {}
     for path in found.all_of(SEGMENTS):
         match = SEGMENT_FILE.search(path.name)
         if match is not None:
             resolutions.setdefault(float(match[1]), path)
-    return {milliseconds(one): path for one, path in sorted(resolutions.items())}
-
-
-def _choose_segments(found: _Folder, source: str) -> Path:
-    segments = _segments(found)
-    if not segments:
-        raise DataError(f"there are no segment labels of the set {found.subset!r}; {found.sought(SEGMENTS)}")
-    resolution = source.partition("@")[2]
-    if resolution not in segments:
-        known = ", ".join(f"{SEGMENT_LABELS}@{one}" for one in segments)
-        raise UsageError(f"{source!r}: say at which resolution; there are {known}")
-    return segments[resolution]
+    return {f"{SEGMENT_LABELS}@{milliseconds(one)}": path for one, path in sorted(resolutions.items())}
 
 
 # ---------------------------------------------------------------- putting it together
@@ -292,28 +277,23 @@ def _read(spec: str, found: _Folder, source: str | None, snap: float | None) -> 
         )
     labels, durations = _choose_labels(found, source), found.one_of(DURATIONS)
     segments = SEGMENT_FILE.search(labels.name)
-    is_rttm = segments is None
-    if is_rttm and durations is None:
+    if segments is None and durations is None:
         raise DataError(f"{spec}: there is no reco2dur of the set {found.subset!r}; {found.sought(DURATIONS)}")
     said = None if protocol is None else read_protocol(protocol)
     utterances = _utterances(listed, protocol, said)
     known = None if durations is None else read_durations(durations)
     if known is not None:
-        _check_durations(utterances, known, durations)
+        problems = Problems()
+        _name(problems, [utt for utt in utterances if utt not in known], f"has no duration in {durations}")
+        problems.raise_if_any("complete the durations")
     form = "rttm" if segments is None else {"npy": "segment-labels", "npz": "npz"}[segments[2]]
     hop = None if segments is None else float(segments[1])
     references = read_references(labels, durations=known, format=form, hop=hop, snap=snap)
     references = _of_the_set(references, utterances, labels, listed or protocol)
-    _check_ranges(references, labels, said, must_have=not is_rttm)
+    _check_ranges(references, labels, said, must_have=segments is not None)
     files = {"labels": labels, "durations": durations, "list": listed, "protocol": protocol}
-    return Dataset(
-        spec,
-        references,
-        said,
-        {what: path for what, path in files.items() if path is not None},
-        found.folder,
-        found.subset,
-    )
+    there = {what: path for what, path in files.items() if path is not None}
+    return Dataset(spec, references, said, there, found.folder, found.subset)
 
 
 def _utterances(listed: Path | None, protocol: Path | None, said: Protocol | None) -> list[str]:
@@ -336,12 +316,6 @@ def _utterances(listed: Path | None, protocol: Path | None, said: Protocol | Non
 
 def _name(problems: Problems, utterances: Collection[str], what: str) -> None:
     problems.extend((f"utterance {utt!r} {what}" for utt in sorted(utterances)), len(utterances))
-
-
-def _check_durations(utterances: list[str], known: Mapping[str, float], file: Path | None) -> None:
-    problems = Problems()
-    _name(problems, [utt for utt in utterances if utt not in known], f"has no duration in {file}")
-    problems.raise_if_any("complete the durations")
 
 
 def _of_the_set(references: References, utterances: list[str], labels: Path, listed: Path | None) -> References:
@@ -369,8 +343,8 @@ def _check_ranges(references: References, labels: Path, said: Protocol | None, *
         problems.raise_if_any("get the file again")
     if said is None:
         return
-    per_range = np.repeat(np.arange(len(references)), np.diff(references.offsets))
-    spoofed = {references.utterances[i] for i in np.unique(per_range[references.labels == SPOOF])}
+    rows = utterance_of_rows(references.offsets)
+    spoofed = {references.utterances[i] for i in np.unique(rows[references.labels == SPOOF])}
     called = dict(zip(said.utterance, said.label, strict=True))
     _name(
         problems,

@@ -47,7 +47,7 @@ class SystemFile:
     seed: str = ""
 
 
-class Lazily(Mapping[K, V]):
+class LazyMapping(Mapping[K, V]):
     """A mapping whose values are made when they are looked up, and not kept."""
 
     def __init__(self, keys: Iterable[K], make: Callable[[K], V]) -> None:
