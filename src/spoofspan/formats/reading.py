@@ -56,17 +56,9 @@ def read_scores(
     ``durations`` lists the utterances that were decided on (those without a range may be missing in the file), and
     ``snap`` overrides how far rounded edges may miss each other.
     """
-    options = ReadOptions(
-        hop=hop,
-        higher=higher,
-        column=column,
-        snap=snap,
-        label2id=None if label2id is None else read_label2id(label2id),
-    )
-    found, chosen = choose_format(SCORE_FORMATS, where, format, options, ("snap", "label2id"))
-    if durations is not None and "durations" in chosen.takes:  # other formats need not wait for them
-        options = replace(options, durations=read_durations(durations))
-    return _read(SCORE_FORMATS, found, chosen, options, named=format is not None)
+    ids = None if label2id is None else read_label2id(label2id)
+    options = ReadOptions(hop=hop, higher=higher, column=column, snap=snap, label2id=ids)
+    return read_with(SCORE_FORMATS, where, format, options, ("snap", "label2id"), durations)
 
 
 def read_utterance_scores(
@@ -97,18 +89,20 @@ def read_with(
     name: str | None,
     options: ReadOptions,
     refusable: Sequence[str] = (),
+    durations: Where | Mapping[str, float] | References | None = None,
 ) -> T:
-    """Read sources in the named format, or in that which their content shows."""
+    """Read sources in the named format, or in that which their content shows.
+
+    ``durations`` are read for formats that take them; others need not wait for them.
+    """
     found, chosen = choose_format(registry, where, name, options, refusable)
-    return _read(registry, found, chosen, options, named=name is not None)
-
-
-def _read(registry: Registry[T], found: Sequence[Source], chosen: Format[T], options: ReadOptions, *, named: bool) -> T:
+    if durations is not None and "durations" in chosen.takes:
+        options = replace(options, durations=read_durations(durations))
     try:
         with counted(found) as watched:
             return chosen.read(watched, options)
     except DataError:
-        if not named and len(found) > 1:
+        if name is None and len(found) > 1:
             registry.refuse_mixture(chosen, found)
         raise
 

@@ -25,7 +25,7 @@ from spoofspan.formats.datasets.json_entries import (
 )
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.rows import RangeRows, check_labels, written_ranges
+from spoofspan.formats.text.rows import RangeRows, check_writable, written_ranges
 
 
 def recognises(head: bytes) -> bool:
@@ -53,7 +53,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
 def write(references: References) -> Iterator[bytes]:
     """Write a JSON list, without durations (a reader has to be given them); times exactly."""
     name = "AV-Deepfake1M metadata"
-    check_labels(references, name, (SPOOF,))
+    check_writable(references, name, labels=(SPOOF,), kinds=True)
     models: list[str | None] = []
     for utterance, ranges in written_ranges(references):
         kinds = {one.kind for one in ranges}

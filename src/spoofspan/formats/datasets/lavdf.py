@@ -27,7 +27,7 @@ from spoofspan.formats.datasets.json_entries import (
 )
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.rows import RangeRows, check_labels, check_no_kinds, time_text, written_ranges
+from spoofspan.formats.text.rows import RangeRows, check_writable, time_text, written_ranges
 
 
 def recognises(head: bytes) -> bool:
@@ -69,8 +69,7 @@ def _note_periods(entry: Entry) -> None:
 def write(references: References) -> Iterator[bytes]:
     """Write a JSON list; times exactly. What the references do not know (original, split, frames) is left out."""
     name = "LAV-DF metadata"
-    check_labels(references, name, (SPOOF,))
-    check_no_kinds(references, name)
+    check_writable(references, name, labels=(SPOOF,))
     if references.durations is None:
         raise UsageError(f"{name} holds durations; give them with durations= (--durations)")
     durations = references.durations.tolist()

@@ -24,13 +24,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import PurePath
 
 import numpy as np
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
-from spoofspan.base.times import Int64
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
@@ -200,9 +200,7 @@ class _CheckedFrames:
         self._line_of: dict[str, int] = {}
         self._counts: list[int] = []
         self._values = array("d")
-        self._frames = array("q")
-        self._lines = array("q")
-        self._scores = array("d")
+        self._rows: list[tuple[int, int, float]] = []  # frame, line and score, of one utterance
         self._spoiled: set[str] = set()
         self._utterance: str | None = None
 
@@ -225,35 +223,28 @@ class _CheckedFrames:
                 )
                 self.spoil(utterance)
             self._utterance = utterance
-        self._frames.append(frame)
-        self._lines.append(line)
-        self._scores.append(score)
+        self._rows.append((frame, line, score))
 
     def _close(self) -> None:
         """Sort the frames of the utterance that ended; note those that are missing or there twice."""
-        if self._utterance is None:
-            return
-        frames, lines = np.array(self._frames), np.array(self._lines)
-        order = np.argsort(frames, kind="stable")
-        frames, lines = frames[order], lines[order]
+        rows = sorted(self._rows, key=itemgetter(0))
+        self._rows.clear()
         if self._utterance not in self._spoiled:
-            before = np.concatenate(([-1], frames[:-1]))
-            bad = np.flatnonzero(frames - before != 1)
-            self.problems.extend((self._complaint(before, frames, lines, int(i)) for i in bad), bad.size)
-        if self._keep:
-            self._counts.append(frames.size)
-            self._values.extend(np.array(self._scores)[order].tolist())
-        for column in (self._frames, self._lines, self._scores):
-            del column[:]
+            for before, row in pairwise([(-1, 0, 0.0), *rows]):
+                if row[0] != before[0] + 1:
+                    self.problems.add(self._complaint(*before[:2], *row[:2]))
+        if self._keep and rows:
+            self._counts.append(len(rows))
+            self._values.extend(score for _, _, score in rows)
 
-    def _complaint(self, before: Int64, frames: Int64, lines: Int64, i: int) -> str:
-        place = f"{self._name}:{lines[i]}: utterance {self._utterance!r}"
-        if frames[i] == before[i]:
-            return f"{place}: frame {frames[i]} is on line {lines[i - 1]} already"
-        first, last = int(before[i]) + 1, int(frames[i]) - 1
+    def _complaint(self, before: int, line_before: int, frame: int, line: int) -> str:
+        place = f"{self._name}:{line}: utterance {self._utterance!r}"
+        if frame == before:
+            return f"{place}: frame {frame} is on line {line_before} already"
+        first, last = before + 1, frame - 1
         which = f"frame {first} is" if first == last else f"frames {first} to {last} are"
         begin = " (frames are counted from 0)" if first == 0 else ""
-        return f"{place}: {which} missing before frame {frames[i]}{begin}"
+        return f"{place}: {which} missing before frame {frame}{begin}"
 
     def result(self) -> Frames:
         self._close()

@@ -27,10 +27,8 @@ from spoofspan.formats.text.lines import is_finite, lines_of, mostly
 from spoofspan.formats.text.rows import (
     RangeRows,
     WrittenRange,
-    check_ends_at_durations,
-    check_labels,
-    check_no_kinds,
-    check_words,
+    check_ranges_tell_durations,
+    check_writable,
     time_text,
     written_ranges,
 )
@@ -111,12 +109,6 @@ class RangeList:
         rows.add(place, utterance, start, end, self.words[match[3]])
         return self.words[match[3]]
 
-    def check(self, references: References) -> None:
-        """Refuse what neither format can hold."""
-        check_words(references, self.name)
-        check_labels(references, self.name, (BONA_FIDE, SPOOF))
-        check_no_kinds(references, self.name)
-
     def text(self, one: WrittenRange) -> str:
         """Write a range, times exactly."""
         word = next(word for word, meaning in self.words.items() if meaning == LABELS[one.label])
@@ -172,11 +164,8 @@ def read_had(sources: Sequence[Source], options: ReadOptions) -> References:
 
 def write_had(references: References) -> Iterator[bytes]:
     """Write a line per utterance; times exactly."""
-    HAD_LINES.check(references)
-    for utterance, ranges in written_ranges(references):
-        if not ranges:
-            raise UsageError(f"HAD cannot hold utterance {utterance!r}, which has no ranges; write another format")
-    check_ends_at_durations(references, "HAD")
+    check_writable(references, "HAD", words=True, labels=(BONA_FIDE, SPOOF))
+    check_ranges_tell_durations(references, "HAD", "; write another format")
     for utterance, ranges in written_ranges(references):
         label = "0" if any(one.label == SPOOF for one in ranges) else "1"
         yield f"{utterance} {'/'.join(map(HAD_LINES.text, ranges))} {label}\n".encode()
@@ -207,7 +196,7 @@ def read_segments(sources: Sequence[Source], options: ReadOptions) -> References
 
 def write_segments(references: References) -> Iterator[bytes]:
     """Write a line per utterance; times exactly."""
-    SEGMENT_LINES.check(references)
+    check_writable(references, SEGMENT_LINES.name, words=True, labels=(BONA_FIDE, SPOOF))
     if references.durations is None:
         raise UsageError("a segment list holds durations; give them with durations= (--durations)")
     for (utterance, ranges), duration in zip(written_ranges(references), references.durations.tolist(), strict=True):

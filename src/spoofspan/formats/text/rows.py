@@ -19,20 +19,12 @@ from spoofspan.formats.text.lines import plain_number
 
 # Text with three decimals: start and duration are rounded apart, so edges miss each other by up to this (seconds).
 TEXT_SNAP = 0.002
-LABEL_WORDS = {
-    "bonafide": BONA_FIDE,
-    "bona-fide": BONA_FIDE,
-    "bona_fide": BONA_FIDE,
-    "genuine": BONA_FIDE,
-    "real": BONA_FIDE,
-    "spoof": SPOOF,
-    "fake": SPOOF,
-    "nonspeech": NONSPEECH,
-    "non-speech": NONSPEECH,
-    "non_speech": NONSPEECH,
-    "silence": NONSPEECH,
-    "sil": NONSPEECH,
+WORDS = {
+    BONA_FIDE: "bonafide bona-fide bona_fide genuine real",
+    SPOOF: "spoof fake",
+    NONSPEECH: "nonspeech non-speech non_speech silence sil",
 }
+LABEL_WORDS = {word: code for code, words in WORDS.items() for word in words.split()}
 # Recordings over a day are rare; times over this are milliseconds or samples far more often.
 SUSPICIOUS_SECONDS = 24 * 3600.0
 # Whole numbers up to this and no durations to compare with: milliseconds, or a very long recording.
@@ -230,12 +222,25 @@ def written_ranges(references: References) -> Iterator[tuple[str, list[WrittenRa
         yield utterance, [WrittenRange(*row) for row in zip(*columns, named, strict=True)]
 
 
-def check_words(references: References, name: str) -> None:
-    """Refuse ids that a format of words between spaces cannot hold."""
-    for utterance in references.utterances:
+def check_writable(
+    references: References,
+    name: str,
+    *,
+    words: bool = False,
+    labels: Collection[int] = range(len(LABELS)),
+    kinds: bool = False,
+) -> None:
+    """Refuse what a format cannot hold: ids that are no ``words``, other ``labels``, ``kinds`` (attacks)."""
+    for utterance in references.utterances if words else ():
         if utterance.split() != [utterance] or "\0" in utterance or utterance.startswith("\ufeff"):
             raise UsageError(f"{name} cannot hold the id {utterance!r} (white space or NUL); write another format")
         check_utf8(utterance, name)
+    for code, label in enumerate(LABELS):
+        if code not in labels and (references.labels == code).any():
+            raise UsageError(f"{name} cannot hold {label} ranges; write another format or drop them first")
+    if not kinds and references.kinds is not None and (references.kinds >= 0).any():
+        kind = references.kind_names[int(references.kinds.max())]
+        raise UsageError(f"{name} cannot hold kinds such as {kind!r}; write another format or drop them first")
 
 
 def check_utf8(text: str, name: str) -> None:
@@ -246,26 +251,15 @@ def check_utf8(text: str, name: str) -> None:
         raise UsageError(f"{name} cannot hold {text!r}, it is no UTF-8 text; write another format") from None
 
 
-def check_labels(references: References, name: str, holds: Collection[int]) -> None:
-    """Refuse labels that a format has no word for."""
-    for code, label in enumerate(LABELS):
-        if code not in holds and (references.labels == code).any():
-            raise UsageError(f"{name} cannot hold {label} ranges; write another format or drop them first")
-
-
-def check_no_kinds(references: References, name: str) -> None:
-    """Refuse kinds (attacks, generators)."""
-    if references.kinds is not None and (references.kinds >= 0).any():
-        kind = references.kind_names[int(references.kinds.max())]
-        raise UsageError(f"{name} cannot hold kinds such as {kind!r}; write another format or drop them first")
-
-
-def check_ends_at_durations(references: References, name: str) -> None:
-    """Refuse durations that a format without durations would lose: those that are not the end of the last range."""
-    for i, (utterance, ranges) in enumerate(written_ranges(references)):
-        if references.durations is None:
-            return
-        duration, last = int(references.durations[i]), max((one.end for one in ranges), default=0)
+def check_ranges_tell_durations(references: References, name: str, remedy: str = "") -> None:
+    """Refuse what a format without durations would lose: durations that are not the end of the last range."""
+    for utterance, ranges in written_ranges(references):
+        if not ranges:
+            raise UsageError(f"{name} cannot hold utterance {utterance!r}, which has no ranges{remedy}")
+    if references.durations is None:
+        return
+    for (utterance, ranges), duration in zip(written_ranges(references), references.durations.tolist(), strict=True):
+        last = max(one.end for one in ranges)
         if duration != last:
             raise UsageError(
                 f"{name} cannot hold durations: utterance {utterance!r} lasts {seconds_text(duration)}, its last range "

@@ -23,7 +23,7 @@ from spoofspan.formats.text.rows import (
     SUSPICIOUS_RATIO,
     SUSPICIOUS_SECONDS,
     RangeRows,
-    check_words,
+    check_writable,
     label_and_kind,
     references_of,
     time_text,
@@ -116,7 +116,7 @@ def _note_lines(rows: RangeRows, lines: Iterable[Line]) -> None:
 
 def write(references: References) -> Iterator[bytes]:
     """Write RTTM lines, times exactly; durations, and utterances without ranges, need a reco2dur beside it."""
-    check_words(references, "RTTM")
+    check_writable(references, "RTTM", words=True, kinds=True)
     for utterance, ranges in written_ranges(references):
         for one in ranges:
             label = LABELS[one.label] if one.kind is None else one.kind

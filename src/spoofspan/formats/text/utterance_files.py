@@ -27,9 +27,9 @@ from spoofspan.formats.text.lines import Line, is_finite, lines_of, mostly
 from spoofspan.formats.text.rows import (
     RangeRows,
     WrittenRange,
-    check_ends_at_durations,
-    check_no_kinds,
+    check_ranges_tell_durations,
     check_utf8,
+    check_writable,
     label_and_kind,
     time_text,
     written_ranges,
@@ -155,18 +155,14 @@ def write(layout: Layout, references: References) -> Iterator[bytes]:
 
 def write_files(layout: Layout, references: References) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the content of every utterance's file; times exactly."""
-    if layout is VAD_LINES:
-        check_no_kinds(references, layout.name)
+    check_writable(references, layout.name, kinds=not layout.digits)
     for utterance in references.utterances:
         check_utf8(utterance, layout.name)
         if utterance.startswith(".") or any(bad in utterance for bad in "/\\\0"):
             raise UsageError(
                 f"{layout.name} is named by its utterance, and {utterance!r} is no file name; write another format"
             )
-    for utterance, ranges in written_ranges(references):
-        if not ranges:
-            raise UsageError(f"{layout.name} cannot hold utterance {utterance!r}, which has no ranges")
-    check_ends_at_durations(references, layout.name)
+    check_ranges_tell_durations(references, layout.name)
     gap = layout.separator or " "
     files = [
         (utterance, [gap.join((time_text(one.start), time_text(one.end), layout.label(one))) for one in ranges])
