@@ -16,7 +16,19 @@ from spoofspan.base.times import Float64, Int64, times_ns
 class Proposals:
     """Proposals of a corpus, as columns: rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
 
-    A high confidence means spoof. Times are int64 nanoseconds. The order of the rows is kept.
+    Build with :meth:`from_ranges`. The order of the rows is kept.
+
+    Attributes
+    ----------
+    utterances
+        The ids, each once.
+    offsets
+        Where the rows of each utterance begin, and the number of rows.
+    confidences
+        One per row; high means spoof.
+    starts, ends
+        One each per row, int64 nanoseconds.
+
     """
 
     utterances: tuple[str, ...]

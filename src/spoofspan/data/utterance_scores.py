@@ -16,8 +16,20 @@ from spoofspan.data.scores import Higher
 class UtteranceScores:
     """One score per utterance.
 
+    Parameters
+    ----------
+    utterances
+        The ids, each once.
+    values
+        The scores, in the same order.
+    higher
+        What high scores mean: "bonafide" or "spoof".
+
+    Examples
+    --------
     >>> UtteranceScores(("u1", "u2"), np.array([0.9, -0.4]), higher="bonafide")
     UtteranceScores(2 utterances, higher = bonafide)
+
     """
 
     utterances: tuple[str, ...]

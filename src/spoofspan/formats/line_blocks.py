@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import DataError
 from spoofspan.formats.sources import Source
@@ -37,30 +37,44 @@ def line_blocks(source: Source, size: int) -> Iterator[pa.Buffer]:
                         f"{source.name}:{_line_at(source, done)}: the line is longer than "
                         f"{MOST_BYTES_PER_LINE >> 20} MiB; is this a text file? Give each row a line of its own"
                     )
+                whole, piece, block = memoryview(piece)[:end], piece[end:], None
                 if end:
-                    yield _buffer([*begun, piece[:end]], first=not done)
+                    block = _block([*begun, whole], inside=done > 0)
                     done += length + end
                     begun, length = [], 0
-                if end < len(piece):
-                    begun.append(piece[end:])
-                    length += len(piece) - end
+                if piece:
+                    begun.append(piece)
+                    length += len(piece)
+                del whole, piece  # or else they would stay in memory for as long as the block is in use
+                if block is not None:
+                    yield block
     except (OSError, EOFError, zlib.error) as error:
         raise source.broken(error) from None
     if begun:
-        yield _buffer(begun, first=not done)
+        yield _block(begun, inside=done > 0)
 
 
-def _buffer(pieces: Sequence[bytes], *, first: bool) -> pa.Buffer:
-    """Join pieces; Arrow drops a byte order mark at the start of a block, so a later block that has one gets two."""
+def native_buffer(pieces: Sequence[Any]) -> pa.Buffer:
+    """Join bytes, or buffers, in memory of Arrow's own."""
     import pyarrow as pa
 
-    if not first and b"".join(piece[:3] for piece in pieces[:3]).startswith(BOM):
-        pieces = [BOM, *pieces]
     buffer = pa.allocate_buffer(sum(map(len, pieces)))
     with pa.FixedSizeBufferWriter(buffer) as writer:
         for piece in pieces:
             writer.write(piece)
     return buffer
+
+
+def refuse_empty(source: Source) -> None:
+    """Refuse a text file that is blank."""
+    if not source.head.removeprefix(BOM).strip() and not source.read().removeprefix(BOM).strip():
+        raise DataError(f"{source.name}: the file is empty")
+
+
+def _block(pieces: list[Any], *, inside: bool) -> pa.Buffer:
+    """Join pieces. Arrow drops a byte order mark at the start of a block; inside a file it is text, so it gets two."""
+    starts_so = b"".join(piece[:3] for piece in pieces[:3]).startswith(BOM)
+    return native_buffer([BOM, *pieces] if inside and starts_so else pieces)
 
 
 def _line_at(source: Source, position: int) -> int:

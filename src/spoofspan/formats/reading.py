@@ -27,11 +27,43 @@ def read_references(
     snap: float | None = None,
     split: str | None = None,
 ) -> References:
-    """Read references from a file, a folder, a glob, an address, ``-`` or several of these.
+    r"""Read references from files of any format.
 
-    ``durations`` is a reco2dur file or a dict of seconds; ``format`` names the format where its content does not;
-    ``hop`` is the resolution (seconds) of label arrays; ``snap`` overrides how far rounded edges may miss each other;
-    ``split`` takes one part of metadata that hold several ("test"), all of them otherwise.
+    Parameters
+    ----------
+    where
+        A file, a folder, a glob, an address (``s3://...``), ``-`` for standard input, an open binary file, or several
+        of these.
+    durations
+        A reco2dur file, a dict of seconds, or references that have durations.
+    format
+        The name of the format (see ``docs/formats.md``) where the content does not show it.
+    hop
+        The resolution of label arrays in seconds.
+    snap
+        How far rounded edges may miss each other, in seconds; otherwise what suits the format.
+    split
+        Which part of metadata that hold several ("test"); all of them otherwise.
+
+    Returns
+    -------
+    references : References
+        Those of all files together.
+
+    Raises
+    ------
+    DataError
+        If the content is wrong; up to 20 problems at once, each with file and line.
+    UsageError
+        If there is no such file, or the format needs something that was not given.
+
+    Examples
+    --------
+    >>> import io
+    >>> line = b"SPEAKER u1 1 0.000 1.200 <NA> <NA> bonafide <NA> <NA>\n"
+    >>> read_references(io.BytesIO(line), durations={"u1": 1.2})
+    References(1 utterance, 1 ranges: 1.200 s bona fide)
+
     """
     known = None if durations is None else read_durations(durations)
     options = ReadOptions(durations=known, hop=hop, snap=snap, split=split)
@@ -49,12 +81,44 @@ def read_scores(
     snap: float | None = None,
     label2id: Where | Mapping[str, int] | None = None,
 ) -> Scores:
-    """Read scores from a file, a folder, a glob, an address, ``-`` or several of these.
+    r"""Read scores from files of any format.
 
-    ``hop`` (seconds) and ``higher`` ("bonafide" or "spoof") are needed where the format does not state them.
-    ``label2id`` (a JSON file or a dict) says which column of an archive is which class. For hard decisions,
-    ``durations`` lists the utterances that were decided on (those without a range may be missing in the file), and
-    ``snap`` overrides how far rounded edges may miss each other.
+    Parameters
+    ----------
+    where
+        As in :func:`read_references`.
+    hop
+        The spacing of frames in seconds, where neither the file nor its name states it.
+    higher
+        What high scores mean, "bonafide" or "spoof", where the format does not state it.
+    column
+        Which column or class holds the score, where there are several.
+    format
+        The name of the format (see ``docs/formats.md``) where the content does not show it.
+    durations
+        For hard decisions: the utterances that were decided on; those without a range may be missing in the file.
+    snap
+        For hard decisions: how far rounded edges may miss each other, in seconds.
+    label2id
+        Which column of an archive is which class: a JSON file or a dict.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    DataError
+        If the content is wrong; up to 20 problems at once, each with file and line.
+    UsageError
+        If there is no such file, or the format needs something that was not given.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_scores(io.BytesIO(b"u1 0 0.9\nu1 1 -0.4\n"), hop=0.02, higher="bonafide")
+    Scores(1 utterance, 2 frames of 20 ms, float64, higher = bonafide)
+
     """
     ids = None if label2id is None else read_label2id(label2id)
     options = ReadOptions(hop=hop, higher=higher, column=column, snap=snap, label2id=ids)
@@ -68,9 +132,29 @@ def read_utterance_scores(
     column: str | None = None,
     higher: Higher | None = None,
 ) -> UtteranceScores:
-    """Read utterance scores from a file, a folder, a glob, an address, ``-`` or several of these.
+    r"""Read one score per utterance from files of any format.
 
-    ``format`` names the format where its content does not; ``column`` chooses one of several scores.
+    Parameters
+    ----------
+    where
+        As in :func:`read_references`.
+    format
+        The name of the format (see ``docs/formats.md``) where the content does not show it.
+    column
+        Which score, where there are several: a class ("bonafide") or a resolution ("20ms").
+    higher
+        What high scores mean, "bonafide" or "spoof"; every format states it, so this can only confirm it.
+
+    Returns
+    -------
+    UtteranceScores
+
+    Examples
+    --------
+    >>> import io
+    >>> read_utterance_scores(io.BytesIO(b"u1.mp4;0.9\nu2.mp4;0.2\n"))
+    UtteranceScores(2 utterances, higher = spoof)
+
     """
     return read_with(UTTERANCE_SCORE_FORMATS, where, format, ReadOptions(higher=higher, column=column))
 
@@ -78,7 +162,23 @@ def read_utterance_scores(
 def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) -> Proposals:
     """Read proposals from JSON files of AV-Deepfake1M or LAV-DF.
 
-    Times are seconds, or with ``fps`` frame numbers at so many frames per second (1 = seconds).
+    Parameters
+    ----------
+    where
+        As in :func:`read_references`.
+    fps
+        The frames per second of times that are frame numbers; without it, times are seconds.
+
+    Returns
+    -------
+    Proposals
+
+    Examples
+    --------
+    >>> import io
+    >>> read_proposals(io.BytesIO(b'{"u1.mp4": [[0.9, 0.5, 1.25]]}'))
+    Proposals(1 utterance, 1 proposal)
+
     """
     return read_with(PROPOSAL_FORMATS, where, "proposals", ReadOptions(fps=fps))
 

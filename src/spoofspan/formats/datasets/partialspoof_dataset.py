@@ -55,7 +55,22 @@ Column = Literal["speaker", "attack", "label"]
 
 @dataclass(frozen=True)
 class Dataset:
-    """One set of a database: references, what the protocol says, and where everything was found."""
+    """One set of a database: references, what the protocol says, and where everything was found.
+
+    Attributes
+    ----------
+    spec
+        What was asked for, ``partialspoof:FOLDER:SET``.
+    references
+        The references of the utterances of the set.
+    protocol
+        Speaker, attack and label of each utterance; None if there is no protocol.
+    files
+        The files that were read, by what they hold: "labels", "durations", "list", "protocol".
+    folder, subset
+        The folder and the set of ``spec``.
+
+    """
 
     spec: str
     references: References
@@ -119,8 +134,26 @@ class Dataset:
 def read_dataset(spec: str, *, source: str | None = None, snap: float | None = None) -> Dataset:
     """Read one set of a database by its folder: ``read_dataset("partialspoof:database:eval")``.
 
-    ``source`` chooses the labels: the name of an RTTM file, or ``segment_labels@20ms``; without it, the RTTM with both
-    classes. ``snap`` overrides how far rounded edges may miss each other.
+    Parameters
+    ----------
+    spec
+        ``partialspoof:FOLDER:SET``.
+    source
+        The labels: the name of an RTTM file, or ``segment_labels@20ms``; otherwise the RTTM with both classes.
+    snap
+        How far rounded edges may miss each other, in seconds; otherwise what suits the labels.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        If a file is missing, or list, protocol, durations and labels contradict each other.
+    UsageError
+        If there is no such folder or no such source.
+
     """
     return _read(spec, _Folder(*_parse(spec)), source, snap)
 

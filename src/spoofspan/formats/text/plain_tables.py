@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from spoofspan.formats.line_blocks import native_buffer
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -32,7 +34,7 @@ def plain_table(data: bytes, widths: Sequence[int], types: Mapping[int, pa.DataT
     named = {str(i): kind for i, kind in types.items()}
     try:
         return csv.read_csv(
-            pa.BufferReader(data),
+            pa.BufferReader(native_buffer([data])),
             csv.ReadOptions(use_threads=False, column_names=[str(i) for i in range(width)]),
             csv.ParseOptions(delimiter=" ", quote_char=False),
             csv.ConvertOptions(column_types=named, include_columns=list(named), null_values=[]),

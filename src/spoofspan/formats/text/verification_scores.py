@@ -13,10 +13,27 @@ from spoofspan.formats.text.lines import lines_of, score_of
 
 
 def read_verification_scores(where: Where | Sequence[Where]) -> VerificationScores:
-    """Read ``<label> <target | nontarget | spoof> <score>`` of ASVspoof.
+    r"""Read ``<label> <target | nontarget | spoof> <score>`` of ASVspoof.
 
     A trial is a spoof if either field says so: in ASVspoof's files the second one does, in others (``spoof
     nontarget``) the first.
+
+    Parameters
+    ----------
+    where
+        A file, a folder, a glob, an address, ``-`` for standard input, an open binary file, or several of these.
+
+    Returns
+    -------
+    VerificationScores
+
+    Examples
+    --------
+    >>> import io
+    >>> found = read_verification_scores(io.BytesIO(b"a target 2.5\nb nontarget -1\nA07 spoof 0.5\n"))
+    >>> found.target.tolist(), found.spoof.tolist()
+    ([2.5], [0.5])
+
     """
     trials: dict[str, list[float]] = {name: [] for name in TRIALS}
     problems = Problems()
