@@ -42,7 +42,7 @@ from spoofspan.formats.text.lines import (
 CLASSES = {"bonafide": 1, "spoof": 2}
 NAME, SCORE = "filename", "cm-score"
 LOG_MARK = "Output,"
-LOG_COLUMNS = {"20ms": 3, "40ms": 4, "80ms": 5, "160ms": 6, "320ms": 7, "640ms": 8, "utterance": 9}
+LOG_COLUMNS = {"20ms": 2, "40ms": 3, "80ms": 4, "160ms": 5, "320ms": 6, "640ms": 7, "utterance": 8}
 LOG_WIDTH = 10
 
 
@@ -75,19 +75,21 @@ class UtteranceRows:
 
 
 def _read_fields(
-    sources: Sequence[Source], separator: str | None, line: str, column: int, higher: Higher
+    sources: Sequence[Source], separator: str | None, width: int, line: str, column: int, higher: Higher, mark: str = ""
 ) -> UtteranceScores:
-    """Read files whose lines have the fields of ``line``, the utterance first."""
+    """Read files of lines with so many fields, the utterance first; with a ``mark``, only lines that begin with it."""
     rows = UtteranceRows()
-    width = line.count("<")
     for source in sources:
         for one in lines_of([source], separator):
-            if len(one.fields) != width:
-                rows.problems.add(wrong_width(one.place, one.fields, line))
-            elif one.number == 1 and is_header(one.fields[1:]):
+            if not one.text.startswith(mark):
+                continue
+            fields = one.fields[1:] if mark else one.fields
+            if len(fields) != width:
+                rows.problems.add(wrong_width(one.place, fields, line))
+            elif one.number == 1 and not mark and is_header(fields[1:]):
                 rows.problems.add(f"{one.place}: this looks like a header; remove it")
             else:
-                rows.add(one.place, one.fields[0], one.fields[column])
+                rows.add(one.place, fields[0], fields[column])
             if rows.problems.full:
                 break
     return rows.build(sources, higher)
@@ -111,7 +113,7 @@ def recognises_utt_score(head: bytes) -> bool:
 
 def read_utt_score(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``<utt> <bona fide> <spoof>``."""
-    return _read_fields(sources, None, "<utt> <bona fide> <spoof>", *class_column(CLASSES, options))
+    return _read_fields(sources, None, 3, "<utt> <bona fide> <spoof>", *class_column(CLASSES, options))
 
 
 def write_utt_score(scores: UtteranceScores) -> Iterator[bytes]:
@@ -162,7 +164,7 @@ def read_detection(sources: Sequence[Source], options: ReadOptions) -> Utterance
     """Read ``<file>;<score>``."""
     refuse_column(options, "av-deepfake1m-detection")
     higher = polarity("spoof", options, "av-deepfake1m-detection")
-    return _read_fields(sources, ";", "<file>;<score>", 1, higher)
+    return _read_fields(sources, ";", 2, "<file>;<score>", 1, higher)
 
 
 def write_detection(scores: UtteranceScores) -> Iterator[bytes]:
@@ -185,19 +187,8 @@ def read_log(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores
     if name not in LOG_COLUMNS:
         raise UsageError(f"no column {name!r}: {nearest_name(name, LOG_COLUMNS)}")
     higher = polarity("bonafide", options, "log-output")
-    expected = "utterance, label, six minima, score (decimals have a point, not a comma)"
-    rows = UtteranceRows()
-    for source in sources:
-        for line in lines_of([source], ","):
-            if not line.text.startswith(LOG_MARK):
-                continue
-            if len(line.fields) != LOG_WIDTH:
-                rows.problems.add(wrong_width(line.place, line.fields[1:], expected))
-            else:
-                rows.add(line.place, line.fields[1], line.fields[LOG_COLUMNS[name]])
-            if rows.problems.full:
-                break
-    return rows.build(sources, higher)
+    line = "utterance, label, six minima, score (decimals have a point, not a comma)"
+    return _read_fields(sources, ",", LOG_WIDTH - 1, line, LOG_COLUMNS[name], higher, LOG_MARK)
 
 
 # ---------------------------------------------------------------- writing
