@@ -47,7 +47,7 @@ class Source:
         if start.startswith(ZSTD):
             import pyarrow as pa
 
-            return _readable(pa.CompressedInputStream(buffered, "zstd"))
+            return cast(IO[bytes], io.BufferedReader(pa.CompressedInputStream(buffered, "zstd")))
         return buffered
 
     @property
@@ -103,25 +103,6 @@ class Source:
 Where = str | Path | IO[bytes] | Source
 
 
-def _readable(stream: object) -> IO[bytes]:
-    """A pyarrow stream as a Python one."""
-    return cast(IO[bytes], io.BufferedReader(_ArrowStream(stream)))
-
-
-class _ArrowStream(io.RawIOBase):
-    def __init__(self, stream: object) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
-        data = self._stream.read(len(view))  # type: ignore[attr-defined]
-        view[: len(data)] = data
-        return len(data)
-
-
 def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> list[Source]:
     """Find sources: a path, ``-`` for standard input, a glob, a folder (its files), an address, or several of these.
 
@@ -175,4 +156,4 @@ def _open_address(address: str) -> IO[bytes]:
         filesystem, path = fs.FileSystem.from_uri(address)
     except (ValueError, OSError) as error:
         raise UsageError(f"{address}: cannot be opened ({error})") from None
-    return _readable(filesystem.open_input_stream(path))
+    return cast(IO[bytes], io.BufferedReader(filesystem.open_input_stream(path)))
