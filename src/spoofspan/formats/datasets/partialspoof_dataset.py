@@ -316,9 +316,8 @@ def _read(spec: str, found: _Folder, source: str | None, snap: float | None) -> 
     utterances = _utterances(listed, protocol, said)
     known = None if durations is None else read_durations(durations)
     if known is not None:
-        problems = Problems()
-        _name(problems, [utt for utt in utterances if utt not in known], f"has no duration in {durations}")
-        problems.raise_if_any("complete the durations")
+        without = [utt for utt in utterances if utt not in known]
+        _refuse("complete the durations", {f"has no duration in {durations}": without})
     form = "rttm" if segments is None else {"npy": "segment-labels", "npz": "npz"}[segments[2]]
     hop = None if segments is None else float(segments[1])
     references = read_references(labels, durations=known, format=form, hop=hop, snap=snap)
@@ -340,15 +339,20 @@ def _utterances(listed: Path | None, protocol: Path | None, said: Protocol | Non
         if utterance in ids:
             problems.add(f"{listed}:{number}: utterance {utterance!r} is listed a second time")
         ids[utterance] = None
+    only: dict[str, Collection[str]] = {}
     if said is not None:
-        _name(problems, set(ids).difference(said.utterance), f"is in {listed} but not in {protocol}")
-        _name(problems, set(said.utterance).difference(ids), f"is in {protocol} but not in {listed}")
-    problems.raise_if_any("list and protocol must have the same utterances")
+        only[f"is in {listed} but not in {protocol}"] = set(ids).difference(said.utterance)
+        only[f"is in {protocol} but not in {listed}"] = set(said.utterance).difference(ids)
+    _refuse("list and protocol must have the same utterances", only, problems)
     return list(ids)
 
 
-def _name(problems: Problems, utterances: Collection[str], what: str) -> None:
-    problems.extend((f"utterance {utt!r} {what}" for utt in sorted(utterances)), len(utterances))
+def _refuse(remedy: str, wrong: Mapping[str, Collection[str]], problems: Problems | None = None) -> None:
+    """Raise if there is any utterance with one of these faults, or any problem before them."""
+    problems = problems or Problems()
+    for what, utterances in wrong.items():
+        problems.extend((f"utterance {utt!r} {what}" for utt in sorted(utterances)), len(utterances))
+    problems.raise_if_any(remedy)
 
 
 def _of_the_set(references: References, utterances: list[str], labels: Path, listed: Path | None) -> References:
@@ -356,35 +360,27 @@ def _of_the_set(references: References, utterances: list[str], labels: Path, lis
     position = {utt: i for i, utt in enumerate(references.utterances)}
     members = set(utterances)
     ranges = np.diff(references.offsets)
-    problems = Problems()
-    _name(
-        problems,
-        [utt for utt, i in position.items() if ranges[i] and utt not in members],
-        f"is in {labels} but not in {listed}",
-    )
-    _name(problems, [utt for utt in utterances if utt not in position], f"is in {listed} but not in {labels}")
-    problems.raise_if_any("labels and list must be of the same set")
+    only = {
+        f"is in {labels} but not in {listed}": [utt for utt, i in position.items() if ranges[i] and utt not in members],
+        f"is in {listed} but not in {labels}": [utt for utt in utterances if utt not in position],
+    }
+    _refuse("labels and list must be of the same set", only)
     return references.take(np.array([position[utt] for utt in utterances], np.int64))
 
 
 def _check_ranges(references: References, labels: Path, said: Protocol | None, *, must_have: bool) -> None:
     """Compare the ranges with what the protocol says of whole utterances."""
-    problems = Problems()
-    bare = [references.utterances[i] for i in np.flatnonzero(np.diff(references.offsets) == 0)]
     if must_have:
-        _name(problems, bare, f"has no labels in {labels}")
-        problems.raise_if_any("get the file again")
+        bare = [references.utterances[i] for i in np.flatnonzero(np.diff(references.offsets) == 0)]
+        _refuse("get the file again", {f"has no labels in {labels}": bare})
     if said is None:
         return
     rows = utterance_of_rows(references.offsets)
     spoofed = {references.utterances[i] for i in np.unique(rows[references.labels == SPOOF])}
     called = dict(zip(said.utterance, said.label, strict=True))
-    _name(
-        problems,
-        [utt for utt in spoofed if called[utt] == "bonafide"],
-        f"is bona fide in the protocol but has spoofed ranges in {labels}",
-    )
-    problems.raise_if_any("protocol and labels contradict each other")
+    contradicted = [utt for utt in spoofed if called[utt] == "bonafide"]
+    what = f"is bona fide in the protocol but has spoofed ranges in {labels}"
+    _refuse("protocol and labels contradict each other", {what: contradicted})
     without = [utt for utt in references.utterances if called[utt] == "spoof" and utt not in spoofed]
     if without:
         warnings.warn(

@@ -158,10 +158,22 @@ def stream(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> I
 def _hop(source: Source, options: ReadOptions) -> float:
     if options.hop is not None:
         return options.hop
-    named = HOP_IN_NAME.search(PurePath(source.name).name)
+    named = hop_in_name(PurePath(source.name).name)
     if named is None:
         raise UsageError(f"{source.name}: neither the file nor its name says how long a frame is; give hop= (--hop)")
-    return float(named["s"]) if named["s"] else float(named["ms"]) / 1000
+    return named
+
+
+def hop_in_name(name: str) -> float | None:
+    """The hop in seconds that a file name states, if it does.
+
+    >>> hop_in_name("unit0.02.score"), hop_in_name("logits_frame_20ms.txt"), hop_in_name("a.txt")
+    (0.02, 0.02, None)
+    """
+    match = HOP_IN_NAME.search(name)
+    if match is None:
+        return None
+    return float(match["s"]) if match["s"] else float(match["ms"]) / 1000
 
 
 def _line_by_line(source: Source, layout: Layout, column: int, *, keep: bool = True) -> Frames:
