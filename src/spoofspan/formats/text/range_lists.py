@@ -34,10 +34,11 @@ from spoofspan.formats.text.rows import (
 )
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+CLASSES = {"bonafide": "bonafide", "spoof": "spoof"}
 RANGE = re.compile(rf"({_NUMBER})-({_NUMBER})-(.*)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RangeList:
     """The words of a format, and how messages put them."""
 
@@ -116,27 +117,27 @@ class RangeList:
 
 
 HAD_LINES = RangeList(
-    "HAD",
-    {"T": "bonafide", "F": "spoof"},
-    "T|F",
-    "T genuine or F fake",
-    "'<utt> <ranges> <0|1>' has 3 fields",
-    {"1": "bonafide", "0": "spoof"},
-    "the last field must be 0 (fake) or 1 (genuine)",
-    "fake (F)",
-    {"1": "genuine (1)", "0": "fake (0)"},
+    name="HAD",
+    words={"T": "bonafide", "F": "spoof"},
+    spelled="T|F",
+    meant="T genuine or F fake",
+    width="'<utt> <ranges> <0|1>' has 3 fields",
+    labels={"1": "bonafide", "0": "spoof"},
+    third="the last field must be 0 (fake) or 1 (genuine)",
+    spoof="fake (F)",
+    called={"1": "genuine (1)", "0": "fake (0)"},
     joined=True,
 )
 SEGMENT_LINES = RangeList(
-    "a segment list",
-    {"bonafide": "bonafide", "spoof": "spoof"},
-    "bonafide|spoof",
-    "bonafide or spoof",
-    "'<utt> <seconds> <bonafide|spoof> <ranges>' has at least 3 fields",
-    {"bonafide": "bonafide", "spoof": "spoof"},
-    "the third field must be bonafide or spoof",
-    "spoof",
-    {"bonafide": "bonafide", "spoof": "spoof"},
+    name="a segment list",
+    words=CLASSES,
+    spelled="bonafide|spoof",
+    meant="bonafide or spoof",
+    width="'<utt> <seconds> <bonafide|spoof> <ranges>' has at least 3 fields",
+    labels=CLASSES,
+    third="the third field must be bonafide or spoof",
+    spoof="spoof",
+    called=CLASSES,
     joined=False,
 )
 

@@ -35,11 +35,10 @@ from spoofspan.formats.text.rows import (
     written_ranges,
 )
 
-FREQUENCIES = "\\"
 DIGIT_OF = {SPOOF: "0", BONA_FIDE: "1", NONSPEECH: "2"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """Which fields a line has."""
 
@@ -74,21 +73,21 @@ def _word(one: WrittenRange) -> str:
 
 
 VAD_LINES = Layout(
-    "a .vad file",
-    ".vad",
-    None,
-    "'<start> <end> <0|1|2>' has 3 fields",
-    {"0": "spoof", "1": "bonafide", "2": "nonspeech"},
-    lambda one: DIGIT_OF[one.label],
+    name="a .vad file",
+    suffix=".vad",
+    separator=None,
+    width="'<start> <end> <0|1|2>' has 3 fields",
+    digits={"0": "spoof", "1": "bonafide", "2": "nonspeech"},
+    label=lambda one: DIGIT_OF[one.label],
 )
 TRACK_LINES = Layout(
-    "a label track",
-    ".txt",
-    "\t",
-    "'<start><TAB><end><TAB><label>' has 3 fields between tabs",
-    {},
-    _word,
-    FREQUENCIES,
+    name="a label track",
+    suffix=".txt",
+    separator="\t",
+    width="'<start><TAB><end><TAB><label>' has 3 fields between tabs",
+    digits={},
+    label=_word,
+    comment="\\",  # frequencies of a spectral selection
     may_be_empty=True,
 )
 
