@@ -24,7 +24,7 @@ from spoofspan.cm.build import build  # noqa: E402
 from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES, frame_count, resolution, samples_of  # noqa: E402
 from spoofspan.cm.scoring import CONTEXT, load_scorer, score_sounds, windows_of  # noqa: E402
-from spoofspan.data.utterance_scores import read_utterance_scores  # noqa: E402
+from spoofspan.formats.reading import read_utterance_scores  # noqa: E402
 
 torch.set_num_threads(1)
 RATE = 16_000

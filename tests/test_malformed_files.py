@@ -21,8 +21,7 @@ import pyarrow as pa
 import pytest
 
 import spoofspan as ss
-from spoofspan.data.proposals import read_proposals
-from spoofspan.data.utterance_scores import read_utterance_scores
+from spoofspan.formats.reading import read_proposals, read_utterance_scores
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import sources
 from spoofspan.formats.text.durations import read_durations

@@ -21,7 +21,7 @@ import spoofspan as ss
 from spoofspan.cli import app
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.formats.arrays import partialspoof_scores, segment_labels
-from spoofspan.formats.datasets.systems import Lazily, SystemFile, find_systems, matching, rows_of
+from spoofspan.formats.datasets.systems import LazyMapping, SystemFile, find_systems, matching, rows_of
 from spoofspan.formats.text import frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.report.resolutions import Look, check_alike, render
@@ -203,7 +203,7 @@ def test_scores_are_read_one_after_the_other_and_not_kept():
         alive.append(weakref.ref(scores))
         return scores
 
-    found = ss.resolution_table(references, Lazily([0.02], lambda _: Lazily([0, 1, 2], make)), FEW)
+    found = ss.resolution_table(references, LazyMapping([0.02], lambda _: LazyMapping([0, 1, 2], make)), FEW)
     gc.collect()
     assert len(alive) == 3
     assert not any(one() is not None for one in alive)

@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 
 import spoofspan as ss
-from spoofspan.data.proposals import Proposals, read_proposals
-from spoofspan.data.utterance_scores import UtteranceScores, read_utterance_scores
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import kaldi
 from spoofspan.formats.datasets import proposals
 from spoofspan.formats.format import ReadOptions
+from spoofspan.formats.reading import read_proposals, read_utterance_scores
 from spoofspan.formats.sources import Source
 from spoofspan.formats.sources import sources as find_sources
-from spoofspan.formats.text import frame_lines, log_output, utterance_scores
+from spoofspan.formats.text import frame_blocks, frame_lines, utterance_scores
 
 FORMATS = {
     one.name: one
     for one in (
         *frame_lines.FORMATS,
         *utterance_scores.FORMATS,
-        log_output.FORMAT,
         *kaldi.FORMATS,
         proposals.FORMAT,
     )
@@ -162,11 +162,13 @@ def test_both_ways_through_the_reader_agree(monkeypatch):
         for i in range(200)
         for frame, value in enumerate(rng.normal(size=rng.integers(1, 60)).tolist())
     ]
-    quick = frame_lines._quickly(source("".join(lines)), frame_lines.UNIT, 3)
-    monkeypatch.setattr(frame_lines, "BLOCK_BYTES", 1000)  # utterances go on over the edges of blocks
-    small = frame_lines._quickly(source("".join(lines)), frame_lines.UNIT, 3)
+    quick = frame_blocks.read_regular(source("".join(lines)), frame_lines.UNIT.widths, 3)
+    monkeypatch.setattr(frame_blocks, "BLOCK_BYTES", 1000)  # utterances go on over the edges of blocks
+    small = frame_blocks.read_regular(source("".join(lines)), frame_lines.UNIT.widths, 3)
     slow = frame_lines._line_by_line(source("".join(lines)), frame_lines.UNIT, 3)
-    mixed = frame_lines._quickly(source("".join(sorted(lines))), frame_lines.UNIT, 3)  # frames 0, 1, 10, 11, ...
+    mixed = frame_blocks.read_regular(
+        source("".join(sorted(lines))), frame_lines.UNIT.widths, 3
+    )  # frames 0, 1, 10, 11, ...
     for other in (small, slow, mixed):
         assert (other.ids, other.counts) == (quick.ids, quick.counts)
         assert other.values.tolist() == quick.values.tolist()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UndefinedMeasureError, UsageError
     from spoofspan.base.version import __version__
-    from spoofspan.data.proposals import Proposals, read_proposals
+    from spoofspan.data.proposals import Proposals
     from spoofspan.data.references import References
     from spoofspan.data.rules import CONVENTIONS, Rules
     from spoofspan.data.scores import Scores
-    from spoofspan.data.utterance_scores import UtteranceScores, read_utterance_scores
+    from spoofspan.data.utterance_scores import UtteranceScores
     from spoofspan.evaluation.corpus import Evaluation, default_measures
     from spoofspan.evaluation.evaluate import (
         best_possible,
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.signature import Signature
     from spoofspan.evaluation.utterances import evaluate_utterances
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
-    from spoofspan.formats.reading import read_references, read_scores
+    from spoofspan.formats.reading import read_proposals, read_references, read_scores, read_utterance_scores
+    from spoofspan.formats.text.verification_scores import read_verification_scores
     from spoofspan.mass.score_mass import ScoreMass
     from spoofspan.measures.curve import ErrorCurve
     from spoofspan.measures.eer import EqualErrorRate, equal_error_rate
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors, errors_by_utterance
-    from spoofspan.measures.tandem import read_verification_scores
     from spoofspan.scale.sharding import sharded
     from spoofspan.scale.shards import evaluate_shards
     from spoofspan.uncertainty import (
@@ -57,11 +57,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "base.errors": "DataError SpoofspanError SpoofspanWarning UndefinedMeasureError UsageError",
     "base.version": "__version__",
-    "data.proposals": "Proposals read_proposals",
+    "data.proposals": "Proposals",
     "data.references": "References",
     "data.rules": "CONVENTIONS Rules",
     "data.scores": "Scores",
-    "data.utterance_scores": "UtteranceScores read_utterance_scores",
+    "data.utterance_scores": "UtteranceScores",
     "evaluation.corpus": "Evaluation default_measures",
     "evaluation.evaluate": (
         "best_possible bisection_eer error_curve evaluate overlay point_eer point_mass range_eer utterance_eer"
@@ -71,7 +71,8 @@ _HOMES = {
     "evaluation.signature": "Signature",
     "evaluation.utterances": "evaluate_utterances",
     "formats.datasets.partialspoof_dataset": "Dataset read_dataset",
-    "formats.reading": "read_references read_scores",
+    "formats.reading": "read_proposals read_references read_scores read_utterance_scores",
+    "formats.text.verification_scores": "read_verification_scores",
     "mass.score_mass": "ScoreMass",
     "measures.curve": "ErrorCurve",
     "measures.eer": "EqualErrorRate equal_error_rate",
@@ -80,7 +81,6 @@ _HOMES = {
     "measures.measure": "Measure",
     "measures.operating_point": "OperatingPoint",
     "measures.per_utterance": "UtteranceErrors errors_by_utterance",
-    "measures.tandem": "read_verification_scores",
     "scale.sharding": "sharded",
     "scale.shards": "evaluate_shards",
     "uncertainty": "Comparison Interval Resampling SeedVariation bootstrap compare seed_variation",

@@ -96,6 +96,11 @@ class Problems:
         self.found.extend(message for message, _ in zip(messages, range(max(room, 0)), strict=False))
         self.total += total
 
+    @property
+    def full(self) -> bool:
+        """Whether there are as many problems as are shown."""
+        return self.total >= PROBLEMS_SHOWN
+
     def raise_if_any(self, remedy: str) -> None:
         """Raise one DataError with everything found and the remedy."""
         if not self.total:

@@ -65,7 +65,7 @@ class ProposalOptions:
                     "--fps says how times of proposals are counted, and these are no proposals; leave it out"
                 )
             return inputs.read()
-        from spoofspan.data.proposals import read_proposals
+        from spoofspan.formats.reading import read_proposals
 
         for name in MEANINGLESS:
             if getattr(inputs, name) is not None:

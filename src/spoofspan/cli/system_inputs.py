@@ -100,10 +100,10 @@ class Systems:
 
     def rows(self, files: list[SystemFile]) -> Mapping[Any, Mapping[str, Scores]]:
         """The systems, by resolution or name and by seed, each read when it is looked up."""
-        from spoofspan.formats.datasets.systems import Lazily, rows_of
+        from spoofspan.formats.datasets.systems import LazyMapping, rows_of
 
         rows: Mapping[Any, Mapping[str, SystemFile]] = rows_of(files)
-        return Lazily(rows, lambda key: Lazily(rows[key], partial(self._seed, rows[key])))
+        return LazyMapping(rows, lambda key: LazyMapping(rows[key], partial(self._seed, rows[key])))
 
     def _seed(self, seeds: Mapping[str, SystemFile], seed: str) -> Scores:
         return self.scores(seeds[seed])

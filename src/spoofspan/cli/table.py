@@ -113,18 +113,18 @@ def _measured(
 ) -> ResolutionTable:
     """Measure one set."""
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
-    from spoofspan.formats.datasets.systems import Lazily, fill_in_set, matching
+    from spoofspan.formats.datasets.systems import LazyMapping, fill_in_set, matching
 
     references, dataset = systems.read()
     files = systems.files(dataset)
-    labels: Lazily[float, References] | None = None
+    labels: LazyMapping[float, References] | None = None
     if label_sources == "nii-2023":
         hops = dict.fromkeys(one.resolution for one in files if one.resolution is not None)
         if segment_labels is not None:
             arrays = {one.resolution: one.path for one in matching(fill_in_set(segment_labels, subset))}
-            labels = Lazily([hop for hop in hops if hop in arrays], lambda hop: systems.labels(arrays[hop]))
+            labels = LazyMapping([hop for hop in hops if hop in arrays], lambda hop: systems.labels(arrays[hop]))
         elif dataset is not None:
-            labels = Lazily(hops, systems.segment_labels)
+            labels = LazyMapping(hops, systems.segment_labels)
         else:
             raise UsageError(
                 "--label-sources nii-2023 needs --dataset, or --segment-labels 'dev_seglab_{resolution}.npy'"

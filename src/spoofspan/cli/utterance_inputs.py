@@ -16,7 +16,7 @@ from spoofspan.cli.inputs import Inputs, looks_like
 if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.utterance_scores import UtteranceScores
-    from spoofspan.measures.tandem import VerificationScores
+    from spoofspan.data.verification_scores import VerificationScores
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class UtteranceInputs:
 
     def read_scores(self, where: str) -> UtteranceScores:
         """Read utterance scores as they were described."""
-        from spoofspan.data.utterance_scores import read_utterance_scores
+        from spoofspan.formats.reading import read_utterance_scores
 
         return read_utterance_scores(where, self.utterance_scores_format, column=self.utterance_column)
 
@@ -76,7 +76,7 @@ class UtteranceInputs:
         """Read the scores of a speaker verification system, if they are given."""
         if self.asv_scores is None:
             return None
-        from spoofspan.measures.tandem import read_verification_scores
+        from spoofspan.formats.text.verification_scores import read_verification_scores
 
         return read_verification_scores(self.asv_scores)
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spoofspan.base.columns import check_offsets, check_ranges, offsets_of, place_of, seconds_column, utterance_ids
 from spoofspan.base.errors import Problems, UsageError
 from spoofspan.base.times import Float64, Int64, times_ns
-
-if TYPE_CHECKING:
-    from spoofspan.formats.sources import Where
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,15 +86,3 @@ class Proposals:
         utterances = f"{len(self):,} utterance{'s' * (len(self) != 1)}"
         rows = f"{self.confidences.size:,} proposal{'s' * (self.confidences.size != 1)}"
         return f"Proposals({utterances}, {rows})"
-
-
-def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) -> Proposals:
-    """Read proposals from JSON files of AV-Deepfake1M or LAV-DF.
-
-    Times are seconds, or with ``fps`` frame numbers at so many frames per second (1 = seconds).
-    """
-    from spoofspan.formats.format import ReadOptions
-    from spoofspan.formats.reading import read_with
-    from spoofspan.formats.registry import PROPOSAL_FORMATS
-
-    return read_with(PROPOSAL_FORMATS, where, "proposals", ReadOptions(fps=fps))

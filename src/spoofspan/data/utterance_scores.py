@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +10,6 @@ from spoofspan.base.columns import utterance_ids
 from spoofspan.base.errors import Problems, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher
-from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.sources import Where
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +57,3 @@ class UtteranceScores:
 
     def __repr__(self) -> str:
         return f"UtteranceScores({len(self):,} utterance{'s' * (len(self) != 1)}, higher = {self.higher})"
-
-
-def read_utterance_scores(
-    where: Where | Sequence[Where],
-    format: str | None = None,
-    *,
-    column: str | None = None,
-    higher: Higher | None = None,
-) -> UtteranceScores:
-    """Read utterance scores from a file, a folder, a glob, an address, ``-`` or several of these.
-
-    ``format`` names the format where its content does not; ``column`` chooses one of several scores.
-    """
-    from spoofspan.formats.reading import read_with
-    from spoofspan.formats.registry import UTTERANCE_SCORE_FORMATS
-
-    return read_with(UTTERANCE_SCORE_FORMATS, where, format, ReadOptions(higher=higher, column=column))

@@ -32,10 +32,10 @@ from spoofspan.measures.operating_point import OperatingPoint
 if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
     from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.data.verification_scores import VerificationScores
     from spoofspan.evaluation.breakdown import Breakdown
     from spoofspan.evaluation.utterances import UtteranceCorpus
     from spoofspan.measures.per_utterance import UtteranceErrors
-    from spoofspan.measures.tandem import VerificationScores
     from spoofspan.uncertainty.clusters import Resampling
 
 MeasureOne = Callable[[Measure], Measurement]

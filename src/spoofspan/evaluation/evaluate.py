@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
     from spoofspan.data.rules import RuleArguments
     from spoofspan.data.utterance_scores import UtteranceScores
-    from spoofspan.measures.tandem import VerificationScores
+    from spoofspan.data.verification_scores import VerificationScores
     from spoofspan.uncertainty.clusters import Resampling
 
 

@@ -20,7 +20,7 @@ from spoofspan.data.references import References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import Measurement, warnings_for
-from spoofspan.evaluation.signature import Inputs, Signature, sign
+from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
 from spoofspan.mass.points import check_resolution, point_mass_with
 from spoofspan.mass.ranges import overlay_with
 from spoofspan.mass.score_mass import ScoreMass
@@ -30,8 +30,8 @@ from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 
 if TYPE_CHECKING:
+    from spoofspan.data.verification_scores import VerificationScores
     from spoofspan.measures.per_utterance import UtteranceErrors
-    from spoofspan.measures.tandem import VerificationScores
 
 ScoresAre = Literal["llr", "probability"]
 Neighbours = tuple[OperatingPoint | None, OperatingPoint | None]
@@ -76,7 +76,7 @@ class Plan:
         if self.measure.kind.group == "eer":
             return self.eer_rule
         if self.measure.kind.needs_asv and self.asv_scores is not None:
-            return f"asv-scores:{self.asv_scores.hash}"
+            return f"asv-scores:{verification_hash(self.asv_scores)}"
         if self.measure.kind.declared:
             return f"scores-are:{self.scores_are}"
         if not self.measure.at_threshold:
@@ -234,7 +234,9 @@ def plan_measure(
                 "an easier task, not a better system",
             )
     if measure.kind.needs_asv and asv_scores is not None:
-        notes = (*notes, str(asv_scores.errors))
+        from spoofspan.measures.tandem import verification_errors
+
+        notes = (*notes, str(verification_errors(asv_scores)))
     rule = check_eer_rule(eer_rule or convention_rule)
     return Plan(measure, rules, rule, convention, notes, threshold, scores_are, asv_scores)
 

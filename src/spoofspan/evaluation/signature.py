@@ -10,9 +10,9 @@ equal the ranges they stand for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import blocks, within_utterances
 from spoofspan.base.hashing import ContentHash, utterances_hash
-from spoofspan.base.times import Float64, Int64, duration_ns
+from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.data.scores import Scores, score_times
@@ -28,6 +28,7 @@ from spoofspan.mass.label_rules import merge_overlaps
 
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.data.verification_scores import VerificationScores
 
 Rows = npt.NDArray[np.intp] | slice
 _ROWS = 1 << 18
@@ -146,11 +147,12 @@ def utterance_scores_hash(scores: UtteranceScores) -> str:
     return hashed.digest()
 
 
-def verification_hash(scores: Mapping[str, Float64]) -> str:
+@lru_cache(maxsize=1)
+def verification_hash(scores: VerificationScores) -> str:
     """Hash the scores of a verification system, by kind of trial and in any order."""
     hashed = ContentHash("verification scores 1")
-    for kind, values in scores.items():
-        hashed.add(kind, (np.sort(values) + 0.0).astype("<f8"))
+    for kind in ("target", "nontarget", "spoof"):
+        hashed.add(kind, (np.sort(getattr(scores, kind)) + 0.0).astype("<f8"))
     return hashed.digest()
 
 

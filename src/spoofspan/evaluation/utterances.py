@@ -16,6 +16,7 @@ import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.hashing import labels_hash, utterances_hash
+from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.data.utterance_scores import UtteranceScores
@@ -23,7 +24,6 @@ from spoofspan.evaluation.corpus import Corpus, Evaluation, EvaluationOptions, M
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre
 from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, utterance_scores_hash
-from spoofspan.formats.text.protocol import Protocol
 from spoofspan.mass.points import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances
 from spoofspan.mass.score_mass import ScoreMass
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.rules import RuleArguments
-    from spoofspan.measures.tandem import VerificationScores
+    from spoofspan.data.verification_scores import VerificationScores
+    from spoofspan.evaluation.corpus import Evaluation
     from spoofspan.uncertainty.clusters import Resampling
 
 Truth = References | Mapping[str, str] | Protocol

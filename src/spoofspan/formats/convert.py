@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
+from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import duration_ns
@@ -22,15 +23,7 @@ from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.formats.writing import write_atomically
 
 # What the end of a file name says about its format.
-BY_SUFFIX = {
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".npz": "npz",
-}
+BY_SUFFIX = {f".{name}": name for name in ("parquet", "arrow", "csv", "tsv", "jsonl", "npz")} | {".feather": "arrow"}
 REFERENCES_BY_SUFFIX = {**BY_SUFFIX, ".rttm": "rttm", ".npy": "segment-labels"}
 SCORES_BY_SUFFIX = {
     **BY_SUFFIX,
@@ -78,16 +71,25 @@ def write_converted(
     force: bool = False,
 ) -> str:
     """Write what was read, and say what was done; ``hop`` is the resolution (seconds) of label arrays."""
+    chosen: Format[Any]
     if isinstance(content, References):
-        name, chunks = _written_references(content, target, to_format, hop)
+        chosen = _format(REFERENCE_FORMATS, REFERENCES_BY_SUFFIX, target, to_format)
+        chunks = _chunks(chosen, content, target, hop)
         if durations_out is not None:
             write_atomically(durations_out, reco2dur_lines(content), force)
     else:
-        name, chunks = _written_scores(content, target, to_format)
+        chosen = _format(SCORE_FORMATS, SCORES_BY_SUFFIX, target, to_format)
+        if content.decisions and chosen not in hypotheses.FORMATS:
+            holds = ", ".join(one.name for one in hypotheses.FORMATS)
+            raise UsageError(
+                f"{chosen.name} cannot hold hard decisions: they would be read back as scores, and get an EER; choose "
+                f"one of {holds} with --to, or convert them as references with --kind references"
+            )
+        chunks = _chunks(chosen, content, target, hop)
         if durations_out is not None:
             raise UsageError("--durations-out goes with references")
     write_atomically(target, chunks, force)
-    return f"{content!r} -> {target} ({name})"
+    return f"{content!r} -> {target} ({chosen.name})"
 
 
 def _kind(source: str, name: str | None) -> str:
@@ -108,17 +110,6 @@ def _kind(source: str, name: str | None) -> str:
     return "references" if in_references else "scores"
 
 
-def _written_references(
-    references: References, target: str, name: str | None, hop: float | None
-) -> tuple[str, Iterable[bytes]]:
-    writer = _writer(REFERENCE_FORMATS, REFERENCES_BY_SUFFIX, target, name)
-    if writer is segment_labels.FORMAT:
-        return writer.name, segment_labels.write(references, _resolution(target, hop))
-    if writer is arrays.LABELS_NPZ:
-        return writer.name, arrays.write_labels_npz(references, _resolution(target, hop))
-    return writer.name, _chunks(writer, references)
-
-
 def _resolution(target: str, hop: float | None) -> float:
     """The resolution (seconds) of label arrays: what the name of the file says, or the hop."""
     match = re.search(segment_labels.FILE_NAME, PurePath(target).name)
@@ -130,18 +121,8 @@ def _resolution(target: str, hop: float | None) -> float:
     return hop if named is None and hop is not None else named or 0.0
 
 
-def _written_scores(scores: Scores, target: str, name: str | None) -> tuple[str, Iterable[bytes]]:
-    writer = _writer(SCORE_FORMATS, SCORES_BY_SUFFIX, target, name)
-    if scores.decisions and writer not in hypotheses.FORMATS:
-        holds = ", ".join(one.name for one in hypotheses.FORMATS)
-        raise UsageError(
-            f"{writer.name} cannot hold hard decisions: they would be read back as scores, and get an EER; choose one "
-            f"of {holds} with --to, or convert them as references with --kind references"
-        )
-    return writer.name, _chunks(writer, scores)
-
-
-def _writer(registry: Registry[T], by_suffix: Mapping[str, str], target: str, name: str | None) -> Format[T]:
+def _format(registry: Registry[T], by_suffix: Mapping[str, str], target: str, name: str | None) -> Format[T]:
+    """The format that was named, or that the name of the file tells."""
     stem = target.removesuffix(".gz").removesuffix(".zst")
     chosen = name or by_suffix.get(PurePath(stem).suffix)
     valid = ", ".join(registry.formats)
@@ -152,7 +133,11 @@ def _writer(registry: Registry[T], by_suffix: Mapping[str, str], target: str, na
     return registry.formats[chosen]
 
 
-def _chunks(writer: Format[T], content: T) -> Iterable[bytes]:
-    if writer.write is None:
-        raise UsageError(f"the format {writer.name} can be read but not written; choose another with --to")
-    return writer.write(content)
+def _chunks(chosen: Format[Any], content: Any, target: str, hop: float | None) -> Iterable[bytes]:
+    if chosen is segment_labels.FORMAT:
+        return segment_labels.write(content, _resolution(target, hop))
+    if chosen is arrays.LABELS_NPZ:
+        return arrays.write_labels_npz(content, _resolution(target, hop))
+    if chosen.write is None:
+        raise UsageError(f"the format {chosen.name} can be read but not written; choose another with --to")
+    return chosen.write(content)

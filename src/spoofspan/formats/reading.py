@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays.kaldi import read_label2id
 from spoofspan.formats.byte_count import counted
 from spoofspan.formats.format import Format, ReadOptions, Registry, T
-from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.durations import read_durations
 
@@ -25,11 +27,43 @@ def read_references(
     snap: float | None = None,
     split: str | None = None,
 ) -> References:
-    """Read references from a file, a folder, a glob, an address, ``-`` or several of these.
+    r"""Read references from files of any format.
 
-    ``durations`` is a reco2dur file or a dict of seconds; ``format`` names the format where its content does not;
-    ``hop`` is the resolution (seconds) of label arrays; ``snap`` overrides how far rounded edges may miss each other;
-    ``split`` takes one part of metadata that hold several ("test"), all of them otherwise.
+    Parameters
+    ----------
+    where
+        A file, a folder, a glob, an address (``s3://...``), ``-`` for standard input, an open binary file, or several
+        of these.
+    durations
+        A reco2dur file, a dict of seconds, or references that have durations.
+    format
+        The name of the format (see ``docs/formats.md``) where the content does not show it.
+    hop
+        The resolution of label arrays in seconds.
+    snap
+        How far rounded edges may miss each other, in seconds; otherwise what suits the format.
+    split
+        Which part of metadata that hold several ("test"); all of them otherwise.
+
+    Returns
+    -------
+    references : References
+        Those of all files together.
+
+    Raises
+    ------
+    DataError
+        If the content is wrong; up to 20 problems at once, each with file and line.
+    UsageError
+        If there is no such file, or the format needs something that was not given.
+
+    Examples
+    --------
+    >>> import io
+    >>> line = b"SPEAKER u1 1 0.000 1.200 <NA> <NA> bonafide <NA> <NA>\n"
+    >>> read_references(io.BytesIO(line), durations={"u1": 1.2})
+    References(1 utterance, 1 ranges: 1.200 s bona fide)
+
     """
     known = None if durations is None else read_durations(durations)
     options = ReadOptions(durations=known, hop=hop, snap=snap, split=split)
@@ -47,24 +81,106 @@ def read_scores(
     snap: float | None = None,
     label2id: Where | Mapping[str, int] | None = None,
 ) -> Scores:
-    """Read scores from a file, a folder, a glob, an address, ``-`` or several of these.
+    r"""Read scores from files of any format.
 
-    ``hop`` (seconds) and ``higher`` ("bonafide" or "spoof") are needed where the format does not state them.
-    ``label2id`` (a JSON file or a dict) says which column of an archive is which class. For hard decisions,
-    ``durations`` lists the utterances that were decided on (those without a range may be missing in the file), and
-    ``snap`` overrides how far rounded edges may miss each other.
+    Parameters
+    ----------
+    where
+        As in :func:`read_references`.
+    hop
+        The spacing of frames in seconds, where neither the file nor its name states it.
+    higher
+        What high scores mean, "bonafide" or "spoof", where the format does not state it.
+    column
+        Which column or class holds the score, where there are several.
+    format
+        The name of the format (see ``docs/formats.md``) where the content does not show it.
+    durations
+        For hard decisions: the utterances that were decided on; those without a range may be missing in the file.
+    snap
+        For hard decisions: how far rounded edges may miss each other, in seconds.
+    label2id
+        Which column of an archive is which class: a JSON file or a dict.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    DataError
+        If the content is wrong; up to 20 problems at once, each with file and line.
+    UsageError
+        If there is no such file, or the format needs something that was not given.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_scores(io.BytesIO(b"u1 0 0.9\nu1 1 -0.4\n"), hop=0.02, higher="bonafide")
+    Scores(1 utterance, 2 frames of 20 ms, float64, higher = bonafide)
+
     """
-    options = ReadOptions(
-        hop=hop,
-        higher=higher,
-        column=column,
-        snap=snap,
-        label2id=None if label2id is None else read_label2id(label2id),
-    )
-    found, chosen = choose_format(SCORE_FORMATS, where, format, options, ("snap", "label2id"))
-    if durations is not None and "durations" in chosen.takes:  # other formats need not wait for them
-        options = replace(options, durations=read_durations(durations))
-    return _read(SCORE_FORMATS, found, chosen, options, named=format is not None)
+    ids = None if label2id is None else read_label2id(label2id)
+    options = ReadOptions(hop=hop, higher=higher, column=column, snap=snap, label2id=ids)
+    return read_with(SCORE_FORMATS, where, format, options, ("snap", "label2id"), durations)
+
+
+def read_utterance_scores(
+    where: Where | Sequence[Where],
+    format: str | None = None,
+    *,
+    column: str | None = None,
+    higher: Higher | None = None,
+) -> UtteranceScores:
+    r"""Read one score per utterance from files of any format.
+
+    Parameters
+    ----------
+    where
+        As in :func:`read_references`.
+    format
+        The name of the format (see ``docs/formats.md``) where the content does not show it.
+    column
+        Which score, where there are several: a class ("bonafide") or a resolution ("20ms").
+    higher
+        What high scores mean, "bonafide" or "spoof"; every format states it, so this can only confirm it.
+
+    Returns
+    -------
+    UtteranceScores
+
+    Examples
+    --------
+    >>> import io
+    >>> read_utterance_scores(io.BytesIO(b"u1.mp4;0.9\nu2.mp4;0.2\n"))
+    UtteranceScores(2 utterances, higher = spoof)
+
+    """
+    return read_with(UTTERANCE_SCORE_FORMATS, where, format, ReadOptions(higher=higher, column=column))
+
+
+def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) -> Proposals:
+    """Read proposals from JSON files of AV-Deepfake1M or LAV-DF.
+
+    Parameters
+    ----------
+    where
+        As in :func:`read_references`.
+    fps
+        The frames per second of times that are frame numbers; without it, times are seconds.
+
+    Returns
+    -------
+    Proposals
+
+    Examples
+    --------
+    >>> import io
+    >>> read_proposals(io.BytesIO(b'{"u1.mp4": [[0.9, 0.5, 1.25]]}'))
+    Proposals(1 utterance, 1 proposal)
+
+    """
+    return read_with(PROPOSAL_FORMATS, where, "proposals", ReadOptions(fps=fps))
 
 
 def read_with(
@@ -73,18 +189,20 @@ def read_with(
     name: str | None,
     options: ReadOptions,
     refusable: Sequence[str] = (),
+    durations: Where | Mapping[str, float] | References | None = None,
 ) -> T:
-    """Read sources in the named format, or in that which their content shows."""
+    """Read sources in the named format, or in that which their content shows.
+
+    ``durations`` are read for formats that take them; others need not wait for them.
+    """
     found, chosen = choose_format(registry, where, name, options, refusable)
-    return _read(registry, found, chosen, options, named=name is not None)
-
-
-def _read(registry: Registry[T], found: Sequence[Source], chosen: Format[T], options: ReadOptions, *, named: bool) -> T:
+    if durations is not None and "durations" in chosen.takes:
+        options = replace(options, durations=read_durations(durations))
     try:
         with counted(found) as watched:
             return chosen.read(watched, options)
     except DataError:
-        if not named and len(found) > 1:
+        if name is None and len(found) > 1:
             registry.refuse_mixture(chosen, found)
         raise
 

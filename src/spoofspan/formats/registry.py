@@ -15,15 +15,12 @@ from spoofspan.formats.tables.csv_files import CSV, TSV
 from spoofspan.formats.tables.jsonl import JSONL
 from spoofspan.formats.tables.parquet import PARQUET
 from spoofspan.formats.text import (
-    audacity,
     frame_lines,
-    had,
     hypotheses,
-    log_output,
+    range_lists,
     rttm,
-    segment_list,
+    utterance_files,
     utterance_scores,
-    vad,
 )
 
 CONTAINERS = (PARQUET, ARROW, CSV, TSV, JSONL)  # of tables
@@ -31,10 +28,10 @@ REFERENCE_FORMATS: Registry[References] = Registry(
     "reference",
     [
         rttm.FORMAT,
-        segment_list.FORMAT,
-        had.FORMAT,
-        vad.FORMAT,
-        audacity.FORMAT,
+        range_lists.SEGMENT_LIST,
+        range_lists.HAD,
+        utterance_files.VAD,
+        utterance_files.AUDACITY,
         lavdf.FORMAT,
         avdeepfake1m.FORMAT,
         segment_labels.FORMAT,
@@ -54,7 +51,5 @@ SCORE_FORMATS: Registry[Scores] = Registry(
         *hypotheses.FORMATS,
     ],
 )
-UTTERANCE_SCORE_FORMATS: Registry[UtteranceScores] = Registry(
-    "utterance-scores", [*utterance_scores.FORMATS, log_output.FORMAT]
-)
+UTTERANCE_SCORE_FORMATS: Registry[UtteranceScores] = Registry("utterance-scores", utterance_scores.FORMATS)
 PROPOSAL_FORMATS: Registry[Proposals] = Registry("proposals", [proposals.FORMAT])

@@ -39,9 +39,15 @@ class Source:
         buffered = io.BufferedReader(cast(io.RawIOBase, raw)) if not hasattr(raw, "peek") else raw
         start = cast(io.BufferedReader, buffered).peek(4)[:4]
         if start.startswith(GZIP):
-            return _unpacked(buffered, "gzip")
+            import gzip
+
+            unpacked = gzip.GzipFile(fileobj=buffered, mode="rb")
+            unpacked.myfileobj = cast(io.FileIO, buffered)  # or else closing would leave the file open
+            return cast(IO[bytes], unpacked)
         if start.startswith(ZSTD):
-            return _unpacked(buffered, "zstd")
+            import pyarrow as pa
+
+            return cast(IO[bytes], io.BufferedReader(pa.CompressedInputStream(buffered, "zstd")))
         return buffered
 
     @property
@@ -54,22 +60,18 @@ class Source:
             raise self.broken(error) from None
         return start.startswith((GZIP, ZSTD, b"PAR1", b"ARRO"))
 
-    def read(self) -> bytes:
-        """Read all bytes, unpacked."""
+    def read(self, size: int = -1) -> bytes:
+        """Read all bytes, unpacked, or the first ones."""
         try:
             with self.open() as stream:
-                return stream.read()
+                return stream.read(size)
         except (OSError, EOFError, zlib.error) as error:
             raise self.broken(error) from None
 
     @cached_property
     def head(self) -> bytes:
         """The first bytes, unpacked, for recognising the format."""
-        try:
-            with self.open() as stream:
-                return stream.read(HEAD_BYTES)
-        except (OSError, EOFError, zlib.error) as error:
-            raise self.broken(error) from None
+        return self.read(HEAD_BYTES)
 
     def broken(self, error: Exception) -> DataError:
         """The error for bytes that end too early or cannot be unpacked."""
@@ -99,34 +101,6 @@ class Source:
 
 
 Where = str | Path | IO[bytes] | Source
-
-
-def _unpacked(stream: IO[bytes], codec: str) -> IO[bytes]:
-    if codec == "gzip":
-        import gzip
-
-        unpacked = gzip.GzipFile(fileobj=stream, mode="rb")
-        unpacked.myfileobj = cast(io.FileIO, stream)  # or else closing would leave the file open
-        return cast(IO[bytes], unpacked)
-    import pyarrow as pa
-
-    return cast(IO[bytes], io.BufferedReader(_ArrowStream(pa.CompressedInputStream(stream, codec))))
-
-
-class _ArrowStream(io.RawIOBase):
-    """A pyarrow stream as a Python one."""
-
-    def __init__(self, stream: object) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
-        data = self._stream.read(len(view))  # type: ignore[attr-defined]
-        view[: len(data)] = data
-        return len(data)
 
 
 def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> list[Source]:
@@ -182,4 +156,4 @@ def _open_address(address: str) -> IO[bytes]:
         filesystem, path = fs.FileSystem.from_uri(address)
     except (ValueError, OSError) as error:
         raise UsageError(f"{address}: cannot be opened ({error})") from None
-    return cast(IO[bytes], io.BufferedReader(_ArrowStream(filesystem.open_input_stream(path))))
+    return cast(IO[bytes], io.BufferedReader(filesystem.open_input_stream(path)))

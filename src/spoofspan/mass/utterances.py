@@ -13,9 +13,9 @@ import numpy as np
 
 from spoofspan.base.errors import Problems, UndefinedMeasureError, refuse
 from spoofspan.base.times import Float64, Int64
+from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.formats.text.protocol import Protocol
 from spoofspan.mass.mass_block import Columns, MassBlock, UtteranceBlock, combine_weights
 from spoofspan.mass.score_mass import ScoreMass
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.numbers import is_number
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.mass_block import Columns, MassBlock
@@ -66,17 +67,9 @@ def check_eer_rule(rule: str) -> str:
     """
     spelled = str(rule).replace(" ", "")
     match = _BUCKETED.fullmatch(spelled)
-    if spelled not in _PLAIN and (match is None or not all(map(_is_number, match.groups("0")))):
+    if spelled not in _PLAIN and (match is None or not all(map(is_number, match.groups("0")))):
         raise UsageError(f"eer_rule={rule!r}: valid: {', '.join(_PLAIN)}, bucketed(lo,hi,n), bucketed(2max,n)")
     return spelled
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:

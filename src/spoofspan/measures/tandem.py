@@ -22,20 +22,17 @@ and Automatic Speaker Verification: Fundamentals, IEEE/ACM TASLP 28, 2020.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
 from typing import Literal, cast
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, Problems, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.signature import verification_hash
-from spoofspan.formats.sources import Where, sources
-from spoofspan.formats.text.score_fields import score_of
+from spoofspan.data.verification_scores import VerificationScores
 from spoofspan.mass.utterances import utterance_mass
 from spoofspan.measures.confusion import ValueAtPoint, as_fraction, best_point
 from spoofspan.measures.costs import cost_formula
@@ -44,35 +41,6 @@ from spoofspan.measures.curve import ErrorCurve
 
 Form = Literal["2019", "2021"]
 FORMS = ("2019", "2021")
-TRIALS = ("target", "nontarget", "spoof")
-
-
-@dataclass(frozen=True, eq=False)
-class VerificationScores:
-    """Scores of a verification system, higher for targets, by kind of trial."""
-
-    target: Float64
-    nontarget: Float64
-    spoof: Float64
-
-    @cached_property
-    def errors(self) -> VerificationErrors:
-        """Its error rates."""
-        return verification_errors(self)
-
-    @cached_property
-    def hash(self) -> str:
-        """What the system said."""
-        return verification_hash({name: getattr(self, name) for name in TRIALS})
-
-    def __post_init__(self) -> None:
-        for name in TRIALS:
-            values = np.asarray(getattr(self, name), np.float64)
-            object.__setattr__(self, name, values)
-            if not values.size:
-                raise UndefinedMeasureError(f"there is no {name} trial, so the verification system has no error rates")
-            if np.isnan(values).any():
-                raise DataError(f"a score of a {name} trial is NaN; find out why the system gave no number there")
 
 
 @dataclass(frozen=True)
@@ -104,26 +72,7 @@ class TandemCosts:
     cost_false_alarm_spoof: Fraction | float = 10
 
 
-def read_verification_scores(where: Where | Sequence[Where]) -> VerificationScores:
-    """Read ``<label> <target | nontarget | spoof> <score>`` of ASVspoof.
-
-    A trial is a spoof if either field says so: in ASVspoof's files the second one does, in others (``spoof
-    nontarget``) the first.
-    """
-    trials: dict[str, list[float]] = {name: [] for name in TRIALS}
-    problems = Problems()
-    for source in sources(where):
-        for number, line in source.lines():
-            place, parts = f"{source.name}:{number}", line.split()
-            if len(parts) != 3 or parts[1] not in TRIALS:
-                problems.add(f"{place}: expected '<label> <target, nontarget or spoof> <score>', found {line[:80]!r}")
-                continue
-            kind = "spoof" if "spoof" in parts[:2] else parts[1]
-            trials[kind].append(score_of(parts[2], place, problems))
-    problems.raise_if_any("correct the file of verification scores")
-    return VerificationScores(*(np.array(trials[name]) for name in TRIALS))
-
-
+@lru_cache(maxsize=1)  # the same system is asked for in every replicate
 def verification_errors(scores: VerificationScores) -> VerificationErrors:
     """The error rates at the threshold of the EER of targets against non-targets (rule ``nearest``).
 
@@ -152,7 +101,7 @@ def min_tdcf_behind(curve: ErrorCurve, asv_scores: VerificationScores, form: flo
     spelled = f"{form:g}"
     if spelled not in FORMS:
         raise UsageError(f"form={spelled}: valid: {', '.join(FORMS)}")
-    return min_tdcf(curve, asv_scores.errors, cast("Form", spelled), TandemCosts(**costs))
+    return min_tdcf(curve, verification_errors(asv_scores), cast("Form", spelled), TandemCosts(**costs))
 
 
 def min_tdcf(

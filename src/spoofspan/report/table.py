@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.numbers import is_number
 
 _LATEX = str.maketrans(
     {
@@ -83,17 +84,9 @@ def harmless_cell(text: str) -> str:
     >>> harmless_cell("=1+1"), harmless_cell("-0.5")
     ("'=1+1", '-0.5')
     """
-    if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(text):
+    if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not is_number(text):
         return f"'{text}"
     return text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _numeric_columns(table: Table) -> list[bool]:

@@ -35,7 +35,7 @@ from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.frame_lines import check_frames
-from spoofspan.formats.text.score_fields import first_lines, is_number, polarity, score_of
+from spoofspan.formats.text.lines import first_lines, is_number, polarity, score_of
 
 Matrix = npt.NDArray[Any]
 Bytes = bytes | memoryview

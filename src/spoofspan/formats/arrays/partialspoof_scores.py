@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.numbers import is_number
 from spoofspan.base.times import Float64
 from spoofspan.data.scores import Scores
 from spoofspan.formats.arrays.npz import Seen, frames_by_utterance, stated_resolution
@@ -92,7 +93,7 @@ def _utterance(item: Any, place: str, problems: Problems) -> str | None:
         return None
     utterance = str(item[0, 0])
     other = np.flatnonzero(item[:, 0] != item[0, 0])
-    if item.shape[1] == 2 and _is_number(utterance):
+    if item.shape[1] == 2 and is_number(utterance):
         problems.add(
             f"{place}: two columns of scores without an utterance id (some scripts keep the ids in a file apart)"
         )
@@ -107,14 +108,6 @@ def _utterance(item: Any, place: str, problems: Problems) -> str | None:
     return utterance
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _numbers(item: npt.NDArray[np.str_], index: int, place: str, problems: Problems) -> Float64:
     """One column as float64; every cell must be a number."""
     cells = item[:, index]
@@ -125,7 +118,7 @@ def _numbers(item: npt.NDArray[np.str_], index: int, place: str, problems: Probl
     except ValueError:
         pass
     for row, cell in enumerate(cells.tolist()):
-        if not _is_number(cell) or "_" in cell:
+        if not is_number(cell) or "_" in cell:
             hint = "; use a decimal point" if "," in cell else ""
             problems.add(f"{place}, row {row}: score {cell!r} is no number{hint}")
         elif np.isnan(float(cell)):

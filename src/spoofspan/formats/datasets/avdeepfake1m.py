@@ -14,20 +14,18 @@ from collections.abc import Iterator, Sequence
 
 from spoofspan.base.errors import UsageError
 from spoofspan.data.references import SPOOF, References
-from spoofspan.formats.datasets.lavdf import (
+from spoofspan.formats.datasets.json_entries import (
     entries_of_split,
-    file_of,
     first_keys,
     is_name,
     json_list,
     json_name,
     json_periods,
-    periods,
     short,
 )
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows, check_labels, written_ranges
+from spoofspan.formats.text.rows import RangeRows, check_writable, written_ranges
 
 
 def recognises(head: bytes) -> bool:
@@ -43,25 +41,19 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
             "the picture's); give those of the audio with durations= (--durations)"
         )
     rows = RangeRows()
-    for place, entry in entries_of_split(sources, "AV-Deepfake1M metadata", options.split):
-        utterance = file_of(rows, place, entry)
-        if utterance is None:
-            continue
-        where = f"{place}: utterance {utterance!r}"
-        model = entry.get("audio_model")
+    for entry in entries_of_split(rows, sources, "AV-Deepfake1M metadata", options.split):
+        model = entry.values.get("audio_model")
         if model is not None and not is_name(model):
-            rows.problems.add(f"{where}: audio_model must be a name or null, not {short(model)}")
-            continue
-        for start, end in periods(rows, where, entry, "audio_fake_segments") or ():
-            rows.add(place, utterance, start, end, "spoof", kind=model)
-    snap = TEXT_SNAP if options.snap is None else options.snap
-    return rows.build(options.durations, snap=snap, only_listed=True)
+            entry.problem(f"audio_model must be a name or null, not {short(model)}")
+        else:
+            entry.add(entry.periods("audio_fake_segments"), model)
+    return rows.build(options.durations, options.snap, only_listed=True)
 
 
 def write(references: References) -> Iterator[bytes]:
     """Write a JSON list, without durations (a reader has to be given them); times exactly."""
     name = "AV-Deepfake1M metadata"
-    check_labels(references, name, (SPOOF,))
+    check_writable(references, name, labels=(SPOOF,), kinds=True)
     models: list[str | None] = []
     for utterance, ranges in written_ranges(references):
         kinds = {one.kind for one in ranges}

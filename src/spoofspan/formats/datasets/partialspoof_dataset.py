@@ -29,14 +29,16 @@ from typing import Literal
 
 import numpy as np
 
+from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import DataError, Problems, SpoofspanWarning, UsageError, nearest_name
 from spoofspan.base.times import milliseconds
+from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.formats.reading import read_references, read_scores
 from spoofspan.formats.sources import sources
 from spoofspan.formats.text.durations import read_durations
-from spoofspan.formats.text.protocol import Protocol, read_protocol
+from spoofspan.formats.text.protocol import read_protocol
 
 NAME = "partialspoof"
 # The first that is there is the default. Corpora of `spoofspan corpus build` have one that names the attacks as well.
@@ -53,7 +55,22 @@ Column = Literal["speaker", "attack", "label"]
 
 @dataclass(frozen=True)
 class Dataset:
-    """One set of a database: references, what the protocol says, and where everything was found."""
+    """One set of a database: references, what the protocol says, and where everything was found.
+
+    Attributes
+    ----------
+    spec
+        What was asked for, ``partialspoof:FOLDER:SET``.
+    references
+        The references of the utterances of the set.
+    protocol
+        Speaker, attack and label of each utterance; None if there is no protocol.
+    files
+        The files that were read, by what they hold: "labels", "durations", "list", "protocol".
+    folder, subset
+        The folder and the set of ``spec``.
+
+    """
 
     spec: str
     references: References
@@ -117,12 +134,28 @@ class Dataset:
 def read_dataset(spec: str, *, source: str | None = None, snap: float | None = None) -> Dataset:
     """Read one set of a database by its folder: ``read_dataset("partialspoof:database:eval")``.
 
-    ``source`` chooses the labels: the name of an RTTM file, or ``segment_labels@20ms``; without it, the RTTM with both
-    classes. ``snap`` overrides how far rounded edges may miss each other.
+    Parameters
+    ----------
+    spec
+        ``partialspoof:FOLDER:SET``.
+    source
+        The labels: the name of an RTTM file, or ``segment_labels@20ms``; otherwise the RTTM with both classes.
+    snap
+        How far rounded edges may miss each other, in seconds; otherwise what suits the labels.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        If a file is missing, or list, protocol, durations and labels contradict each other.
+    UsageError
+        If there is no such folder or no such source.
+
     """
-    folder, subset = _parse(spec)
-    found = _Folder(folder, subset)
-    return _read(spec, found, source, snap)
+    return _read(spec, _Folder(*_parse(spec)), source, snap)
 
 
 def _parse(spec: str) -> tuple[Path, str]:
@@ -196,13 +229,10 @@ class _Folder:
     def one_of(self, part: _Part) -> Path | None:
         """The one file of its kind, if it is there."""
         found = self.all_of(part)
-        if len(found) > 1 and not self._is_official(part, found[0]):
+        if len(found) > 1:
             listed = "".join(f"\n  {path}" for path in found)
             raise DataError(f"several files may be the {part.what} of {self.subset!r}; keep one of them:{listed}")
         return found[0] if found else None
-
-    def _is_official(self, part: _Part, path: Path) -> bool:
-        return any(path == base / place.format(set=self.subset) for base in self._bases for place in part.places)
 
     def sought(self, part: _Part) -> str:
         """Where a file was looked for."""
@@ -233,48 +263,37 @@ def files_below(folder: Path) -> Iterator[Path]:
 def _choose_labels(found: _Folder, source: str | None) -> Path:
     """The file of labels that is meant."""
     rttms = {path.name.removesuffix(".gz").removesuffix(".zst"): path for path in found.all_of(RTTM)}
-    if source is not None and source.partition("@")[0] == SEGMENT_LABELS:
-        return _choose_segments(found, source)
-    if source is not None:
-        if source not in rttms:
-            known = [*rttms, *(f"{SEGMENT_LABELS}@{one}" for one in _segments(found))]
-            raise UsageError(
-                f"no labels are called {source!r} in {found.folder}: {nearest_name(source, known)}; "
-                f"{found.sought(RTTM)}"
-            )
-        return rttms[source]
-    for name in RTTM_NAMES:
-        if name in rttms:
-            return rttms[name]
     how = "choose one with source= (--reference-source)"
-    if len(rttms) > 1:
-        raise UsageError(f"there are several RTTM files of {found.subset!r}; {how}: {', '.join(rttms)}")
-    if rttms:
-        return next(iter(rttms.values()))
-    segments = [f"{SEGMENT_LABELS}@{one}" for one in _segments(found)]
-    instead = f"; there are segment labels, {how}: {', '.join(segments)}" if segments else ""
-    raise DataError(f"there is no RTTM file of the set {found.subset!r}; {found.sought(RTTM)}{instead}")
+    if source is None:
+        for name in (*RTTM_NAMES, *(rttms if len(rttms) == 1 else ())):
+            if name in rttms:
+                return rttms[name]
+        if rttms:
+            raise UsageError(f"there are several RTTM files of {found.subset!r}; {how}: {', '.join(rttms)}")
+    elif source in rttms:
+        return rttms[source]
+    segments = _segments(found)
+    if source is None:
+        instead = f"; there are segment labels, {how}: {', '.join(segments)}" if segments else ""
+        raise DataError(f"there is no RTTM file of the set {found.subset!r}; {found.sought(RTTM)}{instead}")
+    if source in segments:
+        return segments[source]
+    if source.partition("@")[0] != SEGMENT_LABELS:
+        known = nearest_name(source, [*rttms, *segments])
+        raise UsageError(f"no labels are called {source!r} in {found.folder}: {known}; {found.sought(RTTM)}")
+    if not segments:
+        raise DataError(f"there are no segment labels of the set {found.subset!r}; {found.sought(SEGMENTS)}")
+    raise UsageError(f"{source!r}: say at which resolution; there are {', '.join(segments)}")
 
 
 def _segments(found: _Folder) -> dict[str, Path]:
-    """Files of segment labels by their resolution, spelled 20ms, finest first."""
+    """Files of segment labels by their name and resolution, ``segment_labels@20ms``, finest first."""
     resolutions: dict[float, Path] = {}
     for path in found.all_of(SEGMENTS):
         match = SEGMENT_FILE.search(path.name)
         if match is not None:
             resolutions.setdefault(float(match[1]), path)
-    return {milliseconds(one): path for one, path in sorted(resolutions.items())}
-
-
-def _choose_segments(found: _Folder, source: str) -> Path:
-    segments = _segments(found)
-    if not segments:
-        raise DataError(f"there are no segment labels of the set {found.subset!r}; {found.sought(SEGMENTS)}")
-    resolution = source.partition("@")[2]
-    if resolution not in segments:
-        known = ", ".join(f"{SEGMENT_LABELS}@{one}" for one in segments)
-        raise UsageError(f"{source!r}: say at which resolution; there are {known}")
-    return segments[resolution]
+    return {f"{SEGMENT_LABELS}@{milliseconds(one)}": path for one, path in sorted(resolutions.items())}
 
 
 # ---------------------------------------------------------------- putting it together
@@ -291,28 +310,22 @@ def _read(spec: str, found: _Folder, source: str | None, snap: float | None) -> 
         )
     labels, durations = _choose_labels(found, source), found.one_of(DURATIONS)
     segments = SEGMENT_FILE.search(labels.name)
-    is_rttm = segments is None
-    if is_rttm and durations is None:
+    if segments is None and durations is None:
         raise DataError(f"{spec}: there is no reco2dur of the set {found.subset!r}; {found.sought(DURATIONS)}")
     said = None if protocol is None else read_protocol(protocol)
     utterances = _utterances(listed, protocol, said)
     known = None if durations is None else read_durations(durations)
     if known is not None:
-        _check_durations(utterances, known, durations)
+        without = [utt for utt in utterances if utt not in known]
+        _refuse("complete the durations", {f"has no duration in {durations}": without})
     form = "rttm" if segments is None else {"npy": "segment-labels", "npz": "npz"}[segments[2]]
     hop = None if segments is None else float(segments[1])
     references = read_references(labels, durations=known, format=form, hop=hop, snap=snap)
     references = _of_the_set(references, utterances, labels, listed or protocol)
-    _check_ranges(references, labels, said, must_have=not is_rttm)
+    _check_ranges(references, labels, said, must_have=segments is not None)
     files = {"labels": labels, "durations": durations, "list": listed, "protocol": protocol}
-    return Dataset(
-        spec,
-        references,
-        said,
-        {what: path for what, path in files.items() if path is not None},
-        found.folder,
-        found.subset,
-    )
+    there = {what: path for what, path in files.items() if path is not None}
+    return Dataset(spec, references, said, there, found.folder, found.subset)
 
 
 def _utterances(listed: Path | None, protocol: Path | None, said: Protocol | None) -> list[str]:
@@ -326,21 +339,20 @@ def _utterances(listed: Path | None, protocol: Path | None, said: Protocol | Non
         if utterance in ids:
             problems.add(f"{listed}:{number}: utterance {utterance!r} is listed a second time")
         ids[utterance] = None
+    only: dict[str, Collection[str]] = {}
     if said is not None:
-        _name(problems, set(ids).difference(said.utterance), f"is in {listed} but not in {protocol}")
-        _name(problems, set(said.utterance).difference(ids), f"is in {protocol} but not in {listed}")
-    problems.raise_if_any("list and protocol must have the same utterances")
+        only[f"is in {listed} but not in {protocol}"] = set(ids).difference(said.utterance)
+        only[f"is in {protocol} but not in {listed}"] = set(said.utterance).difference(ids)
+    _refuse("list and protocol must have the same utterances", only, problems)
     return list(ids)
 
 
-def _name(problems: Problems, utterances: Collection[str], what: str) -> None:
-    problems.extend((f"utterance {utt!r} {what}" for utt in sorted(utterances)), len(utterances))
-
-
-def _check_durations(utterances: list[str], known: Mapping[str, float], file: Path | None) -> None:
-    problems = Problems()
-    _name(problems, [utt for utt in utterances if utt not in known], f"has no duration in {file}")
-    problems.raise_if_any("complete the durations")
+def _refuse(remedy: str, wrong: Mapping[str, Collection[str]], problems: Problems | None = None) -> None:
+    """Raise if there is any utterance with one of these faults, or any problem before them."""
+    problems = problems or Problems()
+    for what, utterances in wrong.items():
+        problems.extend((f"utterance {utt!r} {what}" for utt in sorted(utterances)), len(utterances))
+    problems.raise_if_any(remedy)
 
 
 def _of_the_set(references: References, utterances: list[str], labels: Path, listed: Path | None) -> References:
@@ -348,35 +360,27 @@ def _of_the_set(references: References, utterances: list[str], labels: Path, lis
     position = {utt: i for i, utt in enumerate(references.utterances)}
     members = set(utterances)
     ranges = np.diff(references.offsets)
-    problems = Problems()
-    _name(
-        problems,
-        [utt for utt, i in position.items() if ranges[i] and utt not in members],
-        f"is in {labels} but not in {listed}",
-    )
-    _name(problems, [utt for utt in utterances if utt not in position], f"is in {listed} but not in {labels}")
-    problems.raise_if_any("labels and list must be of the same set")
+    only = {
+        f"is in {labels} but not in {listed}": [utt for utt, i in position.items() if ranges[i] and utt not in members],
+        f"is in {listed} but not in {labels}": [utt for utt in utterances if utt not in position],
+    }
+    _refuse("labels and list must be of the same set", only)
     return references.take(np.array([position[utt] for utt in utterances], np.int64))
 
 
 def _check_ranges(references: References, labels: Path, said: Protocol | None, *, must_have: bool) -> None:
     """Compare the ranges with what the protocol says of whole utterances."""
-    problems = Problems()
-    bare = [references.utterances[i] for i in np.flatnonzero(np.diff(references.offsets) == 0)]
     if must_have:
-        _name(problems, bare, f"has no labels in {labels}")
-        problems.raise_if_any("get the file again")
+        bare = [references.utterances[i] for i in np.flatnonzero(np.diff(references.offsets) == 0)]
+        _refuse("get the file again", {f"has no labels in {labels}": bare})
     if said is None:
         return
-    per_range = np.repeat(np.arange(len(references)), np.diff(references.offsets))
-    spoofed = {references.utterances[i] for i in np.unique(per_range[references.labels == SPOOF])}
+    rows = utterance_of_rows(references.offsets)
+    spoofed = {references.utterances[i] for i in np.unique(rows[references.labels == SPOOF])}
     called = dict(zip(said.utterance, said.label, strict=True))
-    _name(
-        problems,
-        [utt for utt in spoofed if called[utt] == "bonafide"],
-        f"is bona fide in the protocol but has spoofed ranges in {labels}",
-    )
-    problems.raise_if_any("protocol and labels contradict each other")
+    contradicted = [utt for utt in spoofed if called[utt] == "bonafide"]
+    what = f"is bona fide in the protocol but has spoofed ranges in {labels}"
+    _refuse("protocol and labels contradict each other", {what: contradicted})
     without = [utt for utt in references.utterances if called[utt] == "spoof" and utt not in spoofed]
     if without:
         warnings.warn(

@@ -25,7 +25,7 @@ from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.times import milliseconds
 from spoofspan.formats.arrays.partialspoof_scores import FILE_NAME as SCORE_ALI
 from spoofspan.formats.arrays.partialspoof_scores import PER_SECOND as SCORE_ALI_PER_SECOND
-from spoofspan.formats.text.frame_lines import HOP_IN_NAME
+from spoofspan.formats.text.frame_lines import hop_in_name
 
 PLACEHOLDERS = ("resolution", "seed", "system", "set")
 _RESOLUTION = r"[0-9]+(?:\.[0-9]+)?(?:ms|s)?"
@@ -47,7 +47,7 @@ class SystemFile:
     seed: str = ""
 
 
-class Lazily(Mapping[K, V]):
+class LazyMapping(Mapping[K, V]):
     """A mapping whose values are made when they are looked up, and not kept."""
 
     def __init__(self, keys: Iterable[K], make: Callable[[K], V]) -> None:
@@ -128,10 +128,7 @@ def resolution_in_name(name: str) -> float | None:
     match = re.search(SCORE_ALI, name)
     if match is not None:
         return int(match[1]) / SCORE_ALI_PER_SECOND or None
-    match = HOP_IN_NAME.search(name)
-    if match is None:
-        return None
-    return (float(match["s"]) if match["s"] else float(match["ms"]) / 1000) or None
+    return hop_in_name(name) or None
 
 
 def matching(pattern: str) -> list[SystemFile]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy as np
 from spoofspan.base.errors import Problems, UsageError
 from spoofspan.data.references import References
 from spoofspan.formats.sources import Source, Where, sources
-from spoofspan.formats.text.plain_columns import columns_of, numbers_of, texts_of
-from spoofspan.formats.text.rows import plain_number, time_text
+from spoofspan.formats.tables.table_columns import flat
+from spoofspan.formats.text.lines import lines_of, plain_number
+from spoofspan.formats.text.plain_tables import plain_table
+from spoofspan.formats.text.rows import time_text
 
 LINES_PER_PIECE = 1 << 17
 REMEDY = "correct the file of durations"
@@ -30,22 +32,24 @@ def read_durations(where: Where | Mapping[str, float] | References) -> dict[str,
     found_sources = sources(where)
     if len(found_sources) == 1 and (plain := _quickly(found_sources[0])) is not None:
         return plain
-    for source in found_sources:
-        for place, utterance, seconds in _lines(source, problems):
-            if found.setdefault(utterance, seconds) != seconds:
-                problems.add(f"{place}: utterance {utterance!r} has two durations")
+    for place, utterance, seconds in _lines(found_sources, problems):
+        if found.setdefault(utterance, seconds) != seconds:
+            problems.add(f"{place}: utterance {utterance!r} has two durations")
     problems.raise_if_any(REMEDY)
     return found
 
 
 def _quickly(source: Source) -> dict[str, float] | None:
     """Read all lines at once; None if anything at all is unusual."""
-    columns = columns_of(source.read(), (2,))
-    seconds = None if columns is None else numbers_of(columns[1])
-    if columns is None or seconds is None or not ((seconds > 0) & (seconds < np.inf)).all():
+    import pyarrow as pa
+
+    table = plain_table(source.read(), (2,), {0: pa.string(), 1: pa.float64()})
+    if table is None:
         return None
-    found = dict(zip(texts_of(columns[0]), seconds.tolist(), strict=True))
-    return found if len(found) == seconds.size else None
+    ids, seconds = table.column("0").to_pylist(), flat(table.column("1"))
+    found = dict(zip(ids, seconds.tolist(), strict=True))
+    fine = ((seconds > 0) & (seconds < np.inf)).all() and len(found) == seconds.size and "" not in found
+    return found if found and fine else None
 
 
 def stream_durations(where: Where | Mapping[str, float] | References) -> Iterator[tuple[str, list[str], list[float]]]:
@@ -56,27 +60,22 @@ def stream_durations(where: Where | Mapping[str, float] | References) -> Iterato
         return
     for source in sources(where):
         problems = Problems()
-        lines = _lines(source, problems)
+        lines = _lines([source], problems)
         while piece := list(islice(lines, LINES_PER_PIECE)):
             yield source.name, [utterance for _, utterance, _ in piece], [seconds for _, _, seconds in piece]
         problems.raise_if_any(REMEDY)
 
 
-def _lines(source: Source, problems: Problems) -> Iterator[tuple[str, str, float]]:
+def _lines(found: Sequence[Source], problems: Problems) -> Iterator[tuple[str, str, float]]:
     """Yield (place, utterance, seconds) of the lines that are right."""
-    number = 0
-    for number, line in source.lines():
-        place = f"{source.name}:{number}"
-        fields = line.split()
-        seconds = plain_number(fields[1]) if len(fields) == 2 else None
+    for line in lines_of(found, problems=problems, empty="there is no duration in the file; it is empty"):
+        seconds = plain_number(line.fields[1]) if len(line.fields) == 2 else None
         if seconds is None:
-            problems.add(f"{place}: not '<utterance> <seconds>': {line.strip()[:60]!r}")
+            problems.add(f"{line.place}: not '<utterance> <seconds>': {line.text.strip()[:60]!r}")
         elif 0 < seconds < float("inf"):
-            yield place, fields[0], seconds
+            yield line.place, line.fields[0], seconds
         else:
-            problems.add(f"{place}: utterance {fields[0]!r}: no duration: {fields[1]}")
-    if not number:
-        problems.add(f"{source.name}: there is no duration in the file; it is empty")
+            problems.add(f"{line.place}: utterance {line.fields[0]!r}: no duration: {line.fields[1]}")
 
 
 def reco2dur_lines(references: References) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -21,8 +22,11 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.scores import DECISIONS, Scores, score_times
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text import had, rttm, segment_list
-from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows, mostly
+from spoofspan.formats.text import range_lists, rttm
+from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows
+
+# Notes the ranges of files in rows; returns the durations that the files state, if they do.
+NoteRanges = Callable[[RangeRows, Sequence[Source]], Mapping[str, float] | None]
 
 
 @dataclass(frozen=True)
@@ -48,10 +52,8 @@ class DecisionRows(RangeRows):
         """Make Scores of the decisions; ``durations`` (seconds) help to notice milliseconds."""
         self.problems.raise_if_any("correct the file")
         listed = list(self._of)
-        if durations is not None and all(utterance in durations for utterance in listed):
-            self._refuse_other_units(listed, durations)
-        else:
-            self._refuse_other_units(listed, None)
+        known = durations is not None and all(utterance in durations for utterance in listed)
+        self._refuse_other_units(listed, durations if known else None)
         for utterance in options.durations or ():
             self.name(utterance)
         if not self._of:
@@ -102,54 +104,17 @@ class DecisionRows(RangeRows):
 # ---------------------------------------------------------------- reading
 
 
-def _check_options(sources: Sequence[Source], options: ReadOptions) -> None:
+def _read(note_ranges: NoteRanges, sources: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read decisions; ``note_ranges`` returns the durations that the files state, if they do."""
     for name in ("higher", "column", "hop"):
         if getattr(options, name) is not None:
             raise UsageError(f"{sources[0].name}: hard decisions have no {name}; leave {name}= (--{name}) out")
-
-
-def read_rttm(sources: Sequence[Source], options: ReadOptions) -> Scores:
-    """Read decisions from RTTM."""
-    _check_options(sources, options)
     rows = DecisionRows()
-    rttm.note_ranges(rows, sources)
-    return rows.decide(options, options.durations, sources[0].name)
-
-
-def recognises_had(head: bytes) -> bool:
-    """Whether most of the first lines are an id, ranges with T or F, and perhaps 0 or 1."""
-    return mostly(head, _fits_had)
-
-
-def _fits_had(line: str) -> bool:
-    fields = line.split()
-    if len(fields) not in (2, 3) or (len(fields) == 3 and fields[2] not in (had.GENUINE, had.FAKE)):
-        return False
-    return had.WORDS.fit(fields[1].partition("/")[0])
-
-
-def read_had(sources: Sequence[Source], options: ReadOptions) -> Scores:
-    """Read decisions from T/F strings."""
-    _check_options(sources, options)
-    rows = DecisionRows()
-    had.note_ranges(rows, sources, label_optional=True)
-    return rows.decide(options, options.durations, sources[0].name)
-
-
-def read_segments(sources: Sequence[Source], options: ReadOptions) -> Scores:
-    """Read decisions from segment lists."""
-    _check_options(sources, options)
-    rows = DecisionRows()
-    durations = segment_list.note_ranges(rows, sources)
+    durations = note_ranges(rows, sources) or options.durations
     return rows.decide(options, durations, sources[0].name)
 
 
 # ---------------------------------------------------------------- writing
-
-
-def _writer(name: str, write: Callable[[References], Iterator[bytes]]) -> Callable[[Scores], Iterator[bytes]]:
-    """Write decisions as the references that they would be."""
-    return lambda scores: write(_as_references(scores, name))
 
 
 def _as_references(scores: Scores, name: str) -> References:
@@ -168,30 +133,47 @@ def _as_references(scores: Scores, name: str) -> References:
     return References.from_columns(scores.utterances, durations, scores.offsets, starts, ends, labels=labels)
 
 
-FORMATS: tuple[Format[Scores], ...] = (
-    Format(
+def _format(
+    name: str,
+    about: str,
+    note_ranges: NoteRanges,
+    recognises: Callable[[bytes], bool],
+    write: Callable[[References], Iterator[bytes]],
+    suffixes: tuple[str, ...] = (),
+) -> Format[Scores]:
+    """A format of decisions, which are written as the references that they would be."""
+    return Format(
+        name,
+        f"hard decisions: {about}",
+        partial(_read, note_ranges),
+        recognises,
+        lambda scores: write(_as_references(scores, name)),
+        suffixes,
+        takes=("snap", "durations"),
+    )
+
+
+FORMATS = (
+    _format(
         "hypothesis-rttm",
-        "hard decisions: RTTM, as references; bonafide, spoof, an attack, or nonspeech (not spoof)",
-        read_rttm,
+        "RTTM, as references; bonafide, spoof, an attack, or nonspeech (not spoof)",
+        rttm.note_ranges,
         rttm.recognises,
-        _writer("hypothesis-rttm", rttm.write),
+        rttm.write,
         (".rttm",),
-        takes=("snap", "durations"),
     ),
-    Format(
+    _format(
         "hypothesis-had",
-        "hard decisions: <utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* [<0|1>], as HAD's references (T genuine, F fake)",
-        read_had,
-        recognises_had,
-        _writer("hypothesis-had", had.write),
-        takes=("snap", "durations"),
+        "<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* [<0|1>], as HAD's references (T genuine, F fake)",
+        partial(range_lists.HAD_LINES.note_ranges, label_optional=True),
+        partial(range_lists.recognises_had, label_optional=True),
+        range_lists.write_had,
     ),
-    Format(
+    _format(
         "hypothesis-segments",
-        "hard decisions: <utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*, as a segment list",
-        read_segments,
-        segment_list.recognises,
-        _writer("hypothesis-segments", segment_list.write),
-        takes=("snap", "durations"),
+        "<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*, as a segment list",
+        range_lists.SEGMENT_LINES.note_ranges,
+        range_lists.recognises_segments,
+        range_lists.write_segments,
     ),
 )

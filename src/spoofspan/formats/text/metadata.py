@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.formats.line_blocks import native_buffer
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.protocol import read_protocol
 
@@ -53,12 +54,12 @@ def _from_table(source: Source, column: str) -> Mapping[str, str]:
     from pyarrow import csv, parquet
 
     try:
+        content = pa.BufferReader(native_buffer([source.read()]))
         if source.head.startswith(b"PAR1"):
-            table = parquet.read_table(pa.BufferReader(source.read()))
+            table = parquet.read_table(content)
         else:
-            tabs = source.head.split(b"\n", 1)[0].count(b"\t")
-            options = csv.ParseOptions(delimiter="\t" if tabs else ",")
-            table = csv.read_csv(pa.BufferReader(source.read()), parse_options=options)
+            tabs = b"\t" in source.head.split(b"\n", 1)[0]
+            table = csv.read_csv(content, parse_options=csv.ParseOptions(delimiter="\t" if tabs else ","))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{source.name}: cannot be read as a table ({error}); correct the file") from None
     for name in ("utterance", column):

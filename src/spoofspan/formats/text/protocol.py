@@ -7,24 +7,11 @@ environment in the physical access protocols) is skipped.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from spoofspan.base.errors import DataError, Problems
+from spoofspan.data.protocol import Protocol
 from spoofspan.formats.sources import Where, sources
-from spoofspan.formats.text.rows import header_hint
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """The columns of a protocol, in the order of the file."""
-
-    utterance: tuple[str, ...]
-    speaker: tuple[str, ...]
-    attack: tuple[str | None, ...]  # None: bona fide, or an attack that is not named
-    label: tuple[str, ...]  # "bonafide" or "spoof"
-
-    def __len__(self) -> int:
-        return len(self.utterance)
+from spoofspan.formats.text.lines import lines_of
 
 
 def read_protocol(where: Where | Sequence[Where]) -> Protocol:
@@ -32,27 +19,23 @@ def read_protocol(where: Where | Sequence[Where]) -> Protocol:
     rows: dict[str, tuple[str, str | None, str]] = {}
     problems = Problems()
     found = sources(where)
-    for source in found:
-        for number, line in source.lines():
-            fields = line.split()
-            place = f"{source.name}:{number}"
-            hint = header_hint(number, line)
-            if len(fields) != 5:
-                problems.add(
-                    f"{place}: '<spk> <utt> - <attack> <label>' has 5 fields, this line has {len(fields)}{hint}"
-                )
-                continue
-            speaker, utterance, _, attack, label = fields
-            if label not in ("bonafide", "spoof"):
-                problems.add(
-                    f"{place}: utterance {utterance!r}: the label must be bonafide or spoof, not {label!r}{hint}"
-                )
-            elif label == "bonafide" and attack != "-":
-                problems.add(f"{place}: utterance {utterance!r}: it is called bonafide, but has the attack {attack!r}")
-            elif utterance in rows:
-                problems.add(f"{place}: utterance {utterance!r} is listed a second time; keep one of the two")
-            else:
-                rows[utterance] = (speaker, None if attack == "-" else attack, label)
+    for line in lines_of(found):
+        width = len(line.fields)
+        if width != 5:
+            problems.add(
+                f"{line.place}: '<spk> <utt> - <attack> <label>' has 5 fields, this line has {width}{line.hint}"
+            )
+            continue
+        speaker, utterance, _, attack, label = line.fields
+        place = f"{line.place}: utterance {utterance!r}"
+        if label not in ("bonafide", "spoof"):
+            problems.add(f"{place}: the label must be bonafide or spoof, not {label!r}{line.hint}")
+        elif label == "bonafide" and attack != "-":
+            problems.add(f"{place}: it is called bonafide, but has the attack {attack!r}")
+        elif utterance in rows:
+            problems.add(f"{place} is listed a second time; keep one of the two")
+        else:
+            rows[utterance] = (speaker, None if attack == "-" else attack, label)
     problems.raise_if_any("correct the protocol")
     if not rows:
         raise DataError(f"{found[0].name}: there is no utterance in the protocol; it is empty")

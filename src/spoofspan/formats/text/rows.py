@@ -4,41 +4,33 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError
-from spoofspan.base.times import SECOND, seconds_text
+from spoofspan.base.times import SECOND, Float64, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
-from spoofspan.formats.format import text_of
+from spoofspan.formats.text.lines import plain_number
 
 # Text with three decimals: start and duration are rounded apart, so edges miss each other by up to this (seconds).
 TEXT_SNAP = 0.002
-LABEL_WORDS = {
-    "bonafide": BONA_FIDE,
-    "bona-fide": BONA_FIDE,
-    "bona_fide": BONA_FIDE,
-    "genuine": BONA_FIDE,
-    "real": BONA_FIDE,
-    "spoof": SPOOF,
-    "fake": SPOOF,
-    "nonspeech": NONSPEECH,
-    "non-speech": NONSPEECH,
-    "non_speech": NONSPEECH,
-    "silence": NONSPEECH,
-    "sil": NONSPEECH,
+WORDS = {
+    BONA_FIDE: "bonafide bona-fide bona_fide genuine real",
+    SPOOF: "spoof fake",
+    NONSPEECH: "nonspeech non-speech non_speech silence sil",
 }
+LABEL_WORDS = {word: code for code, words in WORDS.items() for word in words.split()}
 # Recordings over a day are rare; times over this are milliseconds or samples far more often.
 SUSPICIOUS_SECONDS = 24 * 3600.0
 # Whole numbers up to this and no durations to compare with: milliseconds, or a very long recording.
 SUSPICIOUS_WHOLE_SECONDS = 1000.0
 # A range that ends this many durations after the start is no rounding.
 SUSPICIOUS_RATIO = 100.0
-# How many lines are looked at to recognise a format.
-LINES_LOOKED_AT = 20
 
 
 class RangeRows:
@@ -54,7 +46,6 @@ class RangeRows:
         self._kind: list[str | None] = []
         self._place: list[str] = []
         self._whole_numbers = True
-        self._any_kind = False
 
     def name(self, utterance: str) -> int:
         """Note an utterance, even without ranges."""
@@ -74,55 +65,49 @@ class RangeRows:
         value = plain_number(text)
         if value is None:
             hint = "use a decimal point" if "," in text else "it must be a number of seconds"
-            self.problems.add(f"{place}: {what} {text!r} cannot be read; {hint}")
-            return math.nan
-        if not math.isfinite(value):
-            self.problems.add(f"{place}: {what} {text!r} is not finite")
-            return math.nan
-        if value > SUSPICIOUS_SECONDS:
-            self.problems.add(f"{place}: {what} {text!r} is over a day; are these milliseconds or samples?")
-            return math.nan
-        return value
+            problem = f"cannot be read; {hint}"
+        elif not math.isfinite(value):
+            problem = "is not finite"
+        elif value > SUSPICIOUS_SECONDS:
+            problem = "is over a day; are these milliseconds or samples?"
+        else:
+            return value
+        self.problems.add(f"{place}: {what} {text!r} {problem}")
+        return math.nan
 
     def add(self, place: str, utterance: str, start: float, end: float, label: str, *, kind: str | None = None) -> None:
         """Note one range; a label that is no word for a class is an attack: spoof, of that kind."""
         if math.isnan(start) or math.isnan(end):
             return
-        if end < start:
-            self.problems.add(f"{place}: utterance {utterance!r}: the range ends before it starts ({start} > {end})")
-            return
-        if start < 0:
-            self.problems.add(f"{place}: utterance {utterance!r}: the range starts before 0 ({start})")
-            return
         code, attack = label_and_kind(label)
-        if code is None:
-            self.problems.add(
-                f"{place}: utterance {utterance!r}: unknown label {label!r} (bonafide, spoof, nonspeech, or an attack "
-                "such as A07)"
-            )
+        if end < start:
+            problem = f"the range ends before it starts ({start} > {end})"
+        elif start < 0:
+            problem = f"the range starts before 0 ({start})"
+        elif code is None:
+            problem = f"unknown label {label!r} (bonafide, spoof, nonspeech, or an attack such as A07)"
+        else:
+            self._utterance.append(self.name(utterance))
+            self._start.append(start)
+            self._end.append(end)
+            self._label.append(code)
+            self._kind.append(attack if kind is None else kind)
+            self._place.append(place)
             return
-        self._utterance.append(self.name(utterance))
-        self._start.append(start)
-        self._end.append(end)
-        self._label.append(code)
-        self._kind.append(attack if kind is None else kind)
-        self._any_kind |= self._kind[-1] is not None
-        self._place.append(place)
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is neither an utterance nor a problem."""
-        return not self._of and not self.problems.total
+        self.problems.add(f"{place}: utterance {utterance!r}: {problem}")
 
     def build(
         self,
         durations: Mapping[str, float] | None,
+        snap: float | None,
         *,
-        snap: float,
         only_listed: bool = False,
         check_units: bool = True,
     ) -> References:
-        """Make References; utterances that only ``durations`` has belong to the corpus unless ``only_listed``."""
+        """Make References; utterances that only ``durations`` has belong to the corpus unless ``only_listed``.
+
+        ``snap`` is in seconds; None is that of text.
+        """
         self.problems.raise_if_any("correct the file")
         if durations is not None and not only_listed:
             for utterance in durations:
@@ -135,19 +120,10 @@ class RangeRows:
         self.problems.raise_if_any("complete the durations")
         if check_units:
             self._refuse_other_units(ids, durations)
-        order = np.argsort(np.array(self._utterance, np.int64), kind="stable")
-        counts = np.bincount(np.array(self._utterance, np.int64), minlength=len(ids))
-        kinds = [self._kind[i] for i in order] if self._any_kind else None
+        starts, ends = np.array(self._start, np.float64), np.array(self._end, np.float64)
         try:
-            return References.from_columns(
-                ids,
-                None if durations is None else np.array([durations[utt] for utt in ids], np.float64),
-                offsets_of(counts),
-                np.array(self._start, np.float64)[order],
-                np.array(self._end, np.float64)[order],
-                labels=np.array(self._label, np.int8)[order],
-                kinds=kinds,
-                snap=snap,
+            return references_of(
+                ids, durations, np.array(self._utterance, np.int64), starts, ends, self._label, self._kind, snap
             )
         except DataError as error:
             raise DataError(f"{self._files()}{error}") from None
@@ -179,6 +155,30 @@ class RangeRows:
         return f"{found.pop()}: " if len(found) == 1 else ""
 
 
+def references_of(
+    ids: Sequence[str],
+    durations: Mapping[str, float] | None,
+    utterance: npt.NDArray[np.integer[Any]],
+    starts: Float64,
+    ends: Float64,
+    labels: npt.ArrayLike,
+    kinds: Sequence[str | None],
+    snap: float | None,
+) -> References:
+    """Make References of ranges in any order, each with the index of its utterance."""
+    order = np.argsort(utterance, kind="stable")
+    return References.from_columns(
+        ids,
+        None if durations is None else np.array([durations[utt] for utt in ids], np.float64),
+        offsets_of(np.bincount(utterance, minlength=len(ids))),
+        starts[order],
+        ends[order],
+        labels=np.asarray(labels, np.int8)[order],
+        kinds=None if kinds.count(None) == len(kinds) else [kinds[i] for i in order.tolist()],
+        snap=TEXT_SNAP if snap is None else snap,
+    )
+
+
 def label_and_kind(label: str) -> tuple[int | None, str | None]:
     """Read a label: a word for a class, or the name of an attack (a letter, then digits).
 
@@ -203,35 +203,6 @@ def time_text(ns: int) -> str:
     return f"{whole}.{f'{rest:09d}'.rstrip('0').ljust(3, '0')}"
 
 
-def mostly(head: bytes, fits: Callable[[str], bool]) -> bool:
-    """Tell whether most of the first lines of a text fit: a header or one bad line is for the reader to report."""
-    lines = [line for line in text_of(head).splitlines() if line.strip()][:LINES_LOOKED_AT]
-    return sum(map(fits, lines)) * 2 > len(lines)
-
-
-def is_number(text: str) -> bool:
-    """Tell whether a field is a number.
-
-    >>> is_number("1e-05"), is_number("0,5"), is_number("nan")
-    (True, False, False)
-    """
-    value = plain_number(text)
-    return value is not None and math.isfinite(value)
-
-
-def plain_number(text: str) -> float | None:
-    """Read a number; None if it is none, though float() takes 1_000 and digits of other scripts for numbers."""
-    try:
-        return float(text) if "_" not in text and text.isascii() else None
-    except ValueError:
-        return None
-
-
-def header_hint(number: int, line: str) -> str:
-    """Say that a line without any digit at the top is probably a header."""
-    return " (a header line? remove it)" if number == 1 and not re.search(r"\d", line) else ""
-
-
 @dataclass(frozen=True)
 class WrittenRange:
     """One range on its way to a file; times in ns."""
@@ -244,29 +215,32 @@ class WrittenRange:
 
 def written_ranges(references: References) -> Iterator[tuple[str, list[WrittenRange]]]:
     """Yield every utterance with its ranges."""
-    kinds, names = references.kinds, references.kind_names
-    for i, utterance in enumerate(references.utterances):
-        rows = range(int(references.offsets[i]), int(references.offsets[i + 1]))
-        yield (
-            utterance,
-            [
-                WrittenRange(
-                    int(references.starts[row]),
-                    int(references.ends[row]),
-                    int(references.labels[row]),
-                    None if kinds is None or kinds[row] < 0 else names[kinds[row]],
-                )
-                for row in rows
-            ],
-        )
+    offsets, kinds, names = references.offsets.tolist(), references.kinds, [*references.kind_names, None]
+    for utterance, first, last in zip(references.utterances, offsets, offsets[1:], strict=False):
+        columns = [column[first:last].tolist() for column in (references.starts, references.ends, references.labels)]
+        named = [None] * (last - first) if kinds is None else [names[kind] for kind in kinds[first:last].tolist()]
+        yield utterance, [WrittenRange(*row) for row in zip(*columns, named, strict=True)]
 
 
-def check_words(references: References, name: str) -> None:
-    """Refuse ids that a format of words between spaces cannot hold."""
-    for utterance in references.utterances:
+def check_writable(
+    references: References,
+    name: str,
+    *,
+    words: bool = False,
+    labels: Collection[int] = range(len(LABELS)),
+    kinds: bool = False,
+) -> None:
+    """Refuse what a format cannot hold: ids that are no ``words``, other ``labels``, ``kinds`` (attacks)."""
+    for utterance in references.utterances if words else ():
         if utterance.split() != [utterance] or "\0" in utterance or utterance.startswith("\ufeff"):
             raise UsageError(f"{name} cannot hold the id {utterance!r} (white space or NUL); write another format")
         check_utf8(utterance, name)
+    for code, label in enumerate(LABELS):
+        if code not in labels and (references.labels == code).any():
+            raise UsageError(f"{name} cannot hold {label} ranges; write another format or drop them first")
+    if not kinds and references.kinds is not None and (references.kinds >= 0).any():
+        kind = references.kind_names[int(references.kinds.max())]
+        raise UsageError(f"{name} cannot hold kinds such as {kind!r}; write another format or drop them first")
 
 
 def check_utf8(text: str, name: str) -> None:
@@ -277,26 +251,15 @@ def check_utf8(text: str, name: str) -> None:
         raise UsageError(f"{name} cannot hold {text!r}, it is no UTF-8 text; write another format") from None
 
 
-def check_labels(references: References, name: str, holds: Collection[int]) -> None:
-    """Refuse labels that a format has no word for."""
-    for code, label in enumerate(LABELS):
-        if code not in holds and (references.labels == code).any():
-            raise UsageError(f"{name} cannot hold {label} ranges; write another format or drop them first")
-
-
-def check_no_kinds(references: References, name: str) -> None:
-    """Refuse kinds (attacks, generators)."""
-    if references.kinds is not None and (references.kinds >= 0).any():
-        kind = references.kind_names[int(references.kinds.max())]
-        raise UsageError(f"{name} cannot hold kinds such as {kind!r}; write another format or drop them first")
-
-
-def check_ends_at_durations(references: References, name: str) -> None:
-    """Refuse durations that a format without durations would lose: those that are not the end of the last range."""
-    for i, (utterance, ranges) in enumerate(written_ranges(references)):
-        if references.durations is None:
-            return
-        duration, last = int(references.durations[i]), max((one.end for one in ranges), default=0)
+def check_ranges_tell_durations(references: References, name: str, remedy: str = "") -> None:
+    """Refuse what a format without durations would lose: durations that are not the end of the last range."""
+    for utterance, ranges in written_ranges(references):
+        if not ranges:
+            raise UsageError(f"{name} cannot hold utterance {utterance!r}, which has no ranges{remedy}")
+    if references.durations is None:
+        return
+    for (utterance, ranges), duration in zip(written_ranges(references), references.durations.tolist(), strict=True):
+        last = max(one.end for one in ranges)
         if duration != last:
             raise UsageError(
                 f"{name} cannot hold durations: utterance {utterance!r} lasts {seconds_text(duration)}, its last range "

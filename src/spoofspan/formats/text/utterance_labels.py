@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.formats.sources import Source, Where, sources
+from spoofspan.formats.text.lines import columns_under_header, first_lines
 from spoofspan.formats.text.metadata import read_metadata
-from spoofspan.formats.text.score_fields import first_lines, wrong_width
 
 CLASSES = ("bonafide", "spoof")
 NAME, LABEL = "filename", "cm-label"
@@ -34,15 +34,10 @@ def read_utterance_labels(where: Where) -> Mapping[str, str]:
     if lines and {NAME, LABEL} <= _names(lines[0]):
         return _read_keys(source)
     labels = read_metadata(source, "label")
-    wrong = [(utt, label) for utt, label in labels.items() if label not in CLASSES]
     problems = Problems()
-    problems.extend(
-        (
-            f"{source.name}: utterance {utt!r}: the label must be bonafide or spoof, not {label!r}"
-            for utt, label in wrong
-        ),
-        len(wrong),
-    )
+    for utterance, label in labels.items():
+        if label not in CLASSES:
+            problems.add(f"{source.name}: utterance {utterance!r}: the label must be bonafide or spoof, not {label!r}")
     problems.raise_if_any("correct the file")
     if not labels:
         raise DataError(f"{source.name}: there is no utterance in the file")
@@ -57,18 +52,7 @@ def _read_keys(source: Source) -> Mapping[str, str]:
     """``filename TAB cm-label`` under a header; further columns are allowed."""
     labels: dict[str, str] = {}
     problems = Problems()
-    names: list[str] = []
-    for number, line in source.lines():
-        place, fields = f"{source.name}:{number}", [field.strip() for field in line.split("\t")]
-        if not names:
-            names = fields
-            if names.count(NAME) != 1 or names.count(LABEL) != 1:
-                raise DataError(f"{place}: the header must have {NAME!r} and {LABEL!r}, tabs between them")
-            continue
-        if len(fields) != len(names):
-            problems.add(wrong_width(place, fields, f"the {len(names)} of the header, tabs between them"))
-            continue
-        utterance, label = fields[names.index(NAME)], fields[names.index(LABEL)]
+    for place, (utterance, label) in columns_under_header(source, (NAME, LABEL), problems):
         if label not in CLASSES:
             problems.add(f"{place}: utterance {utterance!r}: the label must be bonafide or spoof, not {label!r}")
         elif utterance in labels:

@@ -1,15 +1,18 @@
 """One utterance a line.
 
-========================  ============================================  ==================================  ===========
-format                    line                                          whose                               high scores
-========================  ============================================  ==================================  ===========
-utt-score                 ``<utt> <bona fide> <spoof>``                 partialspoof-metrics, ``utt.score`` by column
-asvspoof5                 ``<utt> TAB <score>`` under a header          ASVspoof 5, ``filename TAB cm-score``  bona fide
-av-deepfake1m-detection   ``<file>;<score>``                            AV-Deepfake1M                       spoof
-========================  ============================================  ==================================  ===========
+=======================  ========================================  =====================================  ===========
+format                   line                                      whose                                  high scores
+=======================  ========================================  =====================================  ===========
+utt-score                ``<utt> <bona fide> <spoof>``             partialspoof-metrics, ``utt.score``    by column
+asvspoof5                ``<utt> TAB <score>`` under a header      ASVspoof 5, ``filename TAB cm-score``  bona fide
+av-deepfake1m-detection  ``<file>;<score>``                        AV-Deepfake1M                          spoof
+log-output               ``Output, <utt>, <label>, <score>, ...``  PartialSpoof, ``log_output_{set}``     bona fide
+=======================  ========================================  =====================================  ===========
 
-In ``utt-score`` the spoof column is read (high = spoof), with ``column="bonafide"`` the other one. Writers mirror the
-scores where the format's polarity is the other one.
+In ``utt-score`` the spoof column is read (high = spoof), with ``column="bonafide"`` the other one. ``log-output`` has
+six minima over the utterance, one for each resolution, then the score of the utterance branch, which is read unless
+``column`` names another (``20ms``, ``40ms``, ..., ``640ms``); other lines of the log are passed over. Writers mirror
+the scores where the format's polarity is the other one.
 """
 
 from __future__ import annotations
@@ -18,23 +21,29 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from spoofspan.base.errors import PROBLEMS_SHOWN, DataError, Problems, UsageError
+from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.score_fields import (
+from spoofspan.formats.text.lines import (
     class_column,
+    columns_under_header,
     first_lines,
     is_header,
     is_number,
+    lines_of,
     polarity,
+    refuse_column,
     score_of,
     wrong_width,
 )
 
 CLASSES = {"bonafide": 1, "spoof": 2}
 NAME, SCORE = "filename", "cm-score"
+LOG_MARK = "Output,"
+LOG_COLUMNS = {"20ms": 2, "40ms": 3, "80ms": 4, "160ms": 5, "320ms": 6, "640ms": 7, "utterance": 8}
+LOG_WIDTH = 10
 
 
 class UtteranceRows:
@@ -44,11 +53,6 @@ class UtteranceRows:
         self.problems = Problems()
         self._scores: dict[str, float] = {}
         self._places: dict[str, str] = {}
-
-    @property
-    def full(self) -> bool:
-        """Whether there are as many problems as are shown."""
-        return self.problems.total >= PROBLEMS_SHOWN
 
     def add(self, place: str, utterance: str, text: str) -> None:
         """Note one score."""
@@ -70,9 +74,25 @@ class UtteranceRows:
         return UtteranceScores(tuple(self._scores), np.array(list(self._scores.values())), higher)
 
 
-def _no_column(options: ReadOptions, name: str) -> None:
-    if options.column is not None:
-        raise UsageError(f"the format {name} has one score a line; leave column= (--column) out")
+def _read_fields(
+    sources: Sequence[Source], separator: str | None, width: int, line: str, column: int, higher: Higher, mark: str = ""
+) -> UtteranceScores:
+    """Read files of lines with so many fields, the utterance first; with a ``mark``, only lines that begin with it."""
+    rows = UtteranceRows()
+    for source in sources:
+        for one in lines_of([source], separator):
+            if not one.text.startswith(mark):
+                continue
+            fields = one.fields[1:] if mark else one.fields
+            if len(fields) != width:
+                rows.problems.add(wrong_width(one.place, fields, line))
+            elif one.number == 1 and not mark and is_header(fields[1:]):
+                rows.problems.add(f"{one.place}: this looks like a header; remove it")
+            else:
+                rows.add(one.place, fields[0], fields[column])
+            if rows.problems.full:
+                break
+    return rows.build(sources, higher)
 
 
 # ---------------------------------------------------------------- partialspoof-metrics
@@ -93,20 +113,7 @@ def recognises_utt_score(head: bytes) -> bool:
 
 def read_utt_score(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``<utt> <bona fide> <spoof>``."""
-    column, higher = class_column(CLASSES, options)
-    rows = UtteranceRows()
-    for source in sources:
-        for number, line in source.lines():
-            place, fields = f"{source.name}:{number}", line.split()
-            if len(fields) != 3:
-                rows.problems.add(wrong_width(place, fields, "<utt> <bona fide> <spoof>"))
-            elif number == 1 and is_header(fields[1:]):
-                rows.problems.add(f"{place}: this looks like a header; remove it")
-            else:
-                rows.add(place, fields[0], fields[column])
-            if rows.full:
-                break
-    return rows.build(sources, higher)
+    return _read_fields(sources, None, 3, "<utt> <bona fide> <spoof>", *class_column(CLASSES, options))
 
 
 def write_utt_score(scores: UtteranceScores) -> Iterator[bytes]:
@@ -129,24 +136,12 @@ def recognises_asvspoof5(head: bytes) -> bool:
 
 def read_asvspoof5(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``filename TAB cm-score``; further columns are allowed."""
-    _no_column(options, "asvspoof5")
+    refuse_column(options, "asvspoof5")
     higher = polarity("bonafide", options, "the column cm-score")
     rows = UtteranceRows()
     for source in sources:
-        names: list[str] = []
-        for number, line in source.lines():
-            place, fields = f"{source.name}:{number}", [field.strip() for field in line.split("\t")]
-            if not names:
-                names = fields
-                if names.count(NAME) != 1 or names.count(SCORE) != 1:
-                    rows.problems.add(f"{place}: the header must have {NAME!r} and {SCORE!r}, tabs between them")
-                    break
-            elif len(fields) != len(names):
-                rows.problems.add(wrong_width(place, fields, f"the {len(names)} of the header, tabs between them"))
-            else:
-                rows.add(place, fields[names.index(NAME)], fields[names.index(SCORE)])
-            if rows.full:
-                break
+        for place, fields in columns_under_header(source, (NAME, SCORE), rows.problems):
+            rows.add(place, *fields)
     return rows.build(sources, higher)
 
 
@@ -167,26 +162,33 @@ def recognises_detection(head: bytes) -> bool:
 
 def read_detection(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``<file>;<score>``."""
-    _no_column(options, "av-deepfake1m-detection")
+    refuse_column(options, "av-deepfake1m-detection")
     higher = polarity("spoof", options, "av-deepfake1m-detection")
-    rows = UtteranceRows()
-    for source in sources:
-        for number, line in source.lines():
-            place, fields = f"{source.name}:{number}", [field.strip() for field in line.split(";")]
-            if len(fields) != 2:
-                rows.problems.add(wrong_width(place, fields, "<file>;<score>"))
-            elif number == 1 and is_header(fields[1:]):
-                rows.problems.add(f"{place}: this looks like a header; remove it")
-            else:
-                rows.add(place, *fields)
-            if rows.full:
-                break
-    return rows.build(sources, higher)
+    return _read_fields(sources, ";", 2, "<file>;<score>", 1, higher)
 
 
 def write_detection(scores: UtteranceScores) -> Iterator[bytes]:
     """Write ``<file>;<score>``, high = spoof."""
     return _write(scores, "spoof", ";", "av-deepfake1m-detection")
+
+
+# ---------------------------------------------------------------- PartialSpoof's log
+
+
+def recognises_log(head: bytes) -> bool:
+    """Whether there are lines of output, each with its ten fields."""
+    lines = [line.split(",") for line in first_lines(head) if line.startswith(LOG_MARK)]
+    return bool(lines) and all(len(fields) == LOG_WIDTH for fields in lines)
+
+
+def read_log(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
+    """Read the utterance scores of a log."""
+    name = "utterance" if options.column is None else options.column
+    if name not in LOG_COLUMNS:
+        raise UsageError(f"no column {name!r}: {nearest_name(name, LOG_COLUMNS)}")
+    higher = polarity("bonafide", options, "log-output")
+    line = "utterance, label, six minima, score (decimals have a point, not a comma)"
+    return _read_fields(sources, ",", LOG_WIDTH - 1, line, LOG_COLUMNS[name], higher, LOG_MARK)
 
 
 # ---------------------------------------------------------------- writing
@@ -228,5 +230,11 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
         recognises_detection,
         write_detection,
         (".txt", ".csv"),
+    ),
+    Format(
+        "log-output",
+        "Output, <utt>, <label>, <20ms>, ..., <640ms>, <utterance>, high = bona fide: PartialSpoof, log_output_eval",
+        read_log,
+        recognises_log,
     ),
 )

@@ -1,0 +1,178 @@
+"""Lines of text files: the fields of a line with its place, and what most formats ask of a field.
+
+A reader walks :func:`lines_of` its sources and notes what is wrong in a Problems; it states only its own fields, checks
+and messages. To recognise a format, :func:`first_lines` and :func:`mostly` look at the head of a file.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from spoofspan.base.errors import Problems, UsageError, nearest_name
+from spoofspan.data.scores import Higher
+from spoofspan.formats.format import ReadOptions, text_of
+from spoofspan.formats.sources import Source
+
+# float() alone would also take 1_000 and digits of other scripts
+NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE)
+# how many lines are looked at to recognise a format of scores, and one of references
+SCORE_LINES_LOOKED_AT, REFERENCE_LINES_LOOKED_AT = 200, 20
+
+
+class Line(NamedTuple):
+    """A line that is not blank, and its fields."""
+
+    place: str  # file:12
+    number: int
+    text: str
+    fields: list[str]
+
+    @property
+    def hint(self) -> str:
+        """What to say of a line that cannot be read: without any digit, at the top, it is probably a header."""
+        return " (a header line? remove it)" if self.number == 1 and not re.search(r"\d", self.text) else ""
+
+
+def lines_of(
+    sources: Iterable[Source],
+    separator: str | None = None,
+    *,
+    comment: str | None = None,
+    problems: Problems | None = None,
+    empty: str = "the file is empty",
+) -> Iterator[Line]:
+    """Yield the lines of some files; fields stand between white space, or between separators.
+
+    Lines that begin with ``comment`` are skipped. With ``problems``, a file without lines is one of them.
+    """
+    for source in sources:
+        number = 0
+        for number, text in source.lines():
+            if comment is None or not text.startswith(comment):
+                fields = text.split() if separator is None else [field.strip() for field in text.split(separator)]
+                yield Line(f"{source.name}:{number}", number, text, fields)
+        if not number and problems is not None:
+            problems.add(f"{source.name}: {empty}")
+
+
+def columns_under_header(source: Source, names: Sequence[str], problems: Problems) -> Iterator[tuple[str, list[str]]]:
+    """Yield the place and the named columns of every line of a table with a header and tabs; others are allowed."""
+    header: list[str] = []
+    for line in lines_of([source], "\t"):
+        if not header:
+            header = line.fields
+            if any(header.count(name) != 1 for name in names):
+                wanted = " and ".join(map(repr, names))
+                problems.add(f"{line.place}: the header must have {wanted}, tabs between them")
+                return
+        elif len(line.fields) != len(header):
+            problems.add(wrong_width(line.place, line.fields, f"the {len(header)} of the header, tabs between them"))
+        else:
+            yield line.place, [line.fields[header.index(name)] for name in names]
+        if problems.full:
+            return
+
+
+# ---------------------------------------------------------------- fields
+
+
+def plain_number(text: str) -> float | None:
+    """Read a number; None if it is none.
+
+    >>> plain_number("1e-05"), plain_number("0,5"), plain_number("1_000")
+    (1e-05, None, None)
+    """
+    return float(text) if is_number(text.strip()) else None
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a number, which may be infinite or NaN.
+
+    >>> is_number("-1.5e-3"), is_number("0,5"), is_number("1_000")
+    (True, False, False)
+    """
+    return NUMBER.fullmatch(text) is not None
+
+
+def is_finite(text: str) -> bool:
+    """Whether a field is a finite number.
+
+    >>> is_finite("1e-05"), is_finite("0,5"), is_finite("nan")
+    (True, False, False)
+    """
+    value = plain_number(text)
+    return value is not None and math.isfinite(value)
+
+
+def score_of(text: str, place: str, problems: Problems) -> float:
+    """Read one score; NaN (and a problem) if it is none."""
+    if not is_number(text):
+        hint = "use a decimal point" if re.fullmatch(r"[+-]?\d+,\d+", text) else "it must be a number"
+        problems.add(f"{place}: the score {text[:40]!r} cannot be read; {hint}")
+        return math.nan
+    value = float(text)
+    if math.isnan(value):
+        problems.add(f"{place}: the score is NaN; find out why the system gave no number there")
+    return value
+
+
+def is_header(fields: Iterable[str]) -> bool:
+    """Whether fields that should be numbers are words, as in a header.
+
+    >>> is_header(["frame", "score"]), is_header(["0,5"]), is_header(["nan"])
+    (True, False, False)
+    """
+    return not any(is_number(field) or any(map(str.isdigit, field)) for field in fields)
+
+
+def wrong_width(place: str, fields: Sequence[str], expected: str) -> str:
+    """Say that a line has too few or too many fields."""
+    number = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+    return f"{place}: utterance {fields[0].strip()[:40]!r}: {number} instead of {expected}"
+
+
+# ---------------------------------------------------------------- columns of scores
+
+
+def class_column(columns: Mapping[str, int], options: ReadOptions) -> tuple[int, Higher]:
+    """Choose between the columns of the two classes: the spoof column, unless ``options.column`` says otherwise."""
+    name = "spoof" if options.column is None else options.column
+    if name not in columns:
+        raise UsageError(f"no column {name!r}: {nearest_name(name, columns)}")
+    higher: Higher = "bonafide" if name == "bonafide" else "spoof"
+    return columns[name], polarity(higher, options, f"the column {name!r}")
+
+
+def polarity(stated: Higher, options: ReadOptions, what: str) -> Higher:
+    """Return what high values mean in this format, refusing a user's word against it."""
+    if options.higher not in (None, stated):
+        raise UsageError(
+            f"high values of {what} mean {stated}, not {options.higher}; leave higher= (--higher) out, or choose "
+            "another column= (--column) or format"
+        )
+    return stated
+
+
+def refuse_column(options: ReadOptions, name: str) -> None:
+    """Refuse the choice of a column in a format that has only one."""
+    if options.column is not None:
+        raise UsageError(f"the format {name} has one score a line; leave column= (--column) out")
+
+
+# ---------------------------------------------------------------- recognising
+
+
+def first_lines(head: bytes) -> list[str]:
+    """Return the first lines that are not blank, for recognising a format; none if it is no text."""
+    lines = (line.rstrip("\r") for line in text_of(head).split("\n"))
+    return list(islice((line for line in lines if line.strip()), SCORE_LINES_LOOKED_AT))
+
+
+def mostly(head: bytes, fits: Callable[[str], bool]) -> bool:
+    """Tell whether most of the first lines of a text fit: a header or one bad line is for the reader to report."""
+    lines = [line for line in text_of(head).splitlines() if line.strip()][:REFERENCE_LINES_LOOKED_AT]
+    return sum(map(fits, lines)) * 2 > len(lines)

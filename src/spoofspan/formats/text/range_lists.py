@@ -1,0 +1,221 @@
+"""All ranges of an utterance in one line, each ``<start>-<end>-<label>``: HAD and segment lists.
+
+=============  =====================================================================  ==================================
+format         line                                                                   whose
+=============  =====================================================================  ==================================
+had            ``<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* <0|1>``, T genuine, F fake      HAD (half-truth audio detection)
+segment-list   ``<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*``   LlamaPartialSpoof,
+                                                                                      partialspoof-metrics
+=============  =====================================================================  ==================================
+
+A ``-`` also is a sign of a number or of its exponent: ``1e-05-0.5-spoof`` is a range from 0.00001 s to 0.5 s. Both
+formats also call the whole utterance spoof (HAD: 0) or not (1): spoof if and only if one of its ranges is. Only segment
+lists carry durations; in them, an utterance without ranges is bona fide and stays without.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from spoofspan.base.errors import UsageError
+from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
+from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.sources import Source
+from spoofspan.formats.text.lines import is_finite, lines_of, mostly
+from spoofspan.formats.text.rows import (
+    RangeRows,
+    WrittenRange,
+    check_ranges_tell_durations,
+    check_writable,
+    time_text,
+    written_ranges,
+)
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+CLASSES = {"bonafide": "bonafide", "spoof": "spoof"}
+RANGE = re.compile(rf"({_NUMBER})-({_NUMBER})-(.*)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeList:
+    """The words of a format, and how messages put them."""
+
+    name: str
+    words: Mapping[str, str]  # the label of a range as written -> bonafide or spoof
+    spelled: str  # the label of a range, as T|F
+    meant: str
+    width: str  # how many fields a line has
+    labels: Mapping[str, str]  # the third field, of the whole utterance -> bonafide or spoof
+    third: str
+    spoof: str  # what a range is that makes the utterance spoof
+    called: Mapping[str, str]
+    joined: bool  # all ranges in the second field, with slashes between; otherwise that is the duration
+
+    def fits(self, item: str) -> bool:
+        """Whether this is a range with one of the words."""
+        match = RANGE.fullmatch(item)
+        return match is not None and match[3] in self.words
+
+    def note_ranges(
+        self, rows: RangeRows, sources: Sequence[Source], *, label_optional: bool = False
+    ) -> dict[str, float]:
+        """Note the ranges of every line; return the durations, of segment lists.
+
+        In HAD the label of the utterance may be left out where it is ``label_optional``.
+        """
+        durations: dict[str, float] = {}
+        for line in lines_of(sources, problems=rows.problems):
+            utterance, width = line.fields[0], len(line.fields)
+            where = f"{line.place}: utterance {utterance!r}"
+            if width < (2 if label_optional else 3) or (width > 3 and self.joined):
+                rows.problems.add(f"{where}: {self.width}, this line has {width}{line.hint}")
+                continue
+            label = line.fields[2] if width > 2 else None
+            if label is not None and label not in self.labels:
+                rows.problems.add(f"{where}: {self.third}, not {label!r}{line.hint}")
+                continue
+            if not rows.name_once(line.place, utterance):
+                continue
+            if not self.joined:
+                durations[utterance] = rows.seconds(where, line.fields[1], "duration")
+                if durations[utterance] <= 0:
+                    rows.problems.add(f"{where}: the duration must be positive, not {line.fields[1]}")
+            items = line.fields[1].split("/") if self.joined else line.fields[3:]
+            spoof = self._note_items(rows, line.place, utterance, items)
+            if label is not None and spoof is not None and spoof != (self.labels[label] == "spoof"):
+                found = f"{'one' if spoof else 'none'} of its ranges is {self.spoof}"
+                rows.problems.add(
+                    f"{where}: it is called {self.called[label]}, but {found}; correct the label or the ranges"
+                )
+        return durations
+
+    def _note_items(self, rows: RangeRows, place: str, utterance: str, items: Iterable[str]) -> bool | None:
+        """Note the ranges of an utterance; returns whether one is spoof, None (and problems) if one cannot be read."""
+        labels = [self._note_item(rows, place, utterance, item) for item in items]
+        return None if None in labels else "spoof" in labels
+
+    def _note_item(self, rows: RangeRows, place: str, utterance: str, item: str) -> str | None:
+        where = f"{place}: utterance {utterance!r}"
+        match = RANGE.fullmatch(item)
+        if match is None:
+            hint = "use decimal points" if "," in item else f"it must be <start>-<end>-<{self.spelled}>, in seconds"
+            rows.problems.add(f"{where}: the range {item!r} cannot be read; {hint}")
+            return None
+        if match[3] not in self.words:
+            rows.problems.add(f"{where}: unknown label {match[3]!r} in {item!r} ({self.meant})")
+            return None
+        start, end = rows.seconds(where, match[1], "start"), rows.seconds(where, match[2], "end")
+        rows.add(place, utterance, start, end, self.words[match[3]])
+        return self.words[match[3]]
+
+    def text(self, one: WrittenRange) -> str:
+        """Write a range, times exactly."""
+        word = next(word for word, meaning in self.words.items() if meaning == LABELS[one.label])
+        return f"{time_text(one.start)}-{time_text(one.end)}-{word}"
+
+
+HAD_LINES = RangeList(
+    name="HAD",
+    words={"T": "bonafide", "F": "spoof"},
+    spelled="T|F",
+    meant="T genuine or F fake",
+    width="'<utt> <ranges> <0|1>' has 3 fields",
+    labels={"1": "bonafide", "0": "spoof"},
+    third="the last field must be 0 (fake) or 1 (genuine)",
+    spoof="fake (F)",
+    called={"1": "genuine (1)", "0": "fake (0)"},
+    joined=True,
+)
+SEGMENT_LINES = RangeList(
+    name="a segment list",
+    words=CLASSES,
+    spelled="bonafide|spoof",
+    meant="bonafide or spoof",
+    width="'<utt> <seconds> <bonafide|spoof> <ranges>' has at least 3 fields",
+    labels=CLASSES,
+    third="the third field must be bonafide or spoof",
+    spoof="spoof",
+    called=CLASSES,
+    joined=False,
+)
+
+
+# ---------------------------------------------------------------- HAD
+
+
+def recognises_had(head: bytes, *, label_optional: bool = False) -> bool:
+    """Whether most of the first lines are an id, ranges with T or F, and 0 or 1, which may be ``label_optional``."""
+
+    def fits(line: str) -> bool:
+        fields = line.split()
+        labelled = len(fields) == 3 and fields[2] in HAD_LINES.labels
+        return (labelled or (label_optional and len(fields) == 2)) and HAD_LINES.fits(fields[1].partition("/")[0])
+
+    return mostly(head, fits)
+
+
+def read_had(sources: Sequence[Source], options: ReadOptions) -> References:
+    """Read HAD label files."""
+    rows = RangeRows()
+    HAD_LINES.note_ranges(rows, sources)
+    return rows.build(options.durations, options.snap, only_listed=True)
+
+
+def write_had(references: References) -> Iterator[bytes]:
+    """Write a line per utterance; times exactly."""
+    check_writable(references, "HAD", words=True, labels=(BONA_FIDE, SPOOF))
+    check_ranges_tell_durations(references, "HAD", "; write another format")
+    for utterance, ranges in written_ranges(references):
+        label = "0" if any(one.label == SPOOF for one in ranges) else "1"
+        yield f"{utterance} {'/'.join(map(HAD_LINES.text, ranges))} {label}\n".encode()
+
+
+# ---------------------------------------------------------------- segment lists
+
+
+def recognises_segments(head: bytes) -> bool:
+    """Whether most of the first lines are an id, a number, a class, and ranges."""
+
+    def fits(line: str) -> bool:
+        fields = line.split()
+        if len(fields) < 3 or fields[2] not in SEGMENT_LINES.labels or not is_finite(fields[1]):
+            return False
+        # Three fields of which two are numbers could be a label track.
+        return not is_finite(fields[0]) if len(fields) == 3 else RANGE.fullmatch(fields[3]) is not None
+
+    return mostly(head, fits)
+
+
+def read_segments(sources: Sequence[Source], options: ReadOptions) -> References:
+    """Read segment lists; durations in the options take precedence over those in the file."""
+    rows = RangeRows()
+    durations = SEGMENT_LINES.note_ranges(rows, sources) | dict(options.durations or {})
+    return rows.build(durations, options.snap, only_listed=True)
+
+
+def write_segments(references: References) -> Iterator[bytes]:
+    """Write a line per utterance; times exactly."""
+    check_writable(references, SEGMENT_LINES.name, words=True, labels=(BONA_FIDE, SPOOF))
+    if references.durations is None:
+        raise UsageError("a segment list holds durations; give them with durations= (--durations)")
+    for (utterance, ranges), duration in zip(written_ranges(references), references.durations.tolist(), strict=True):
+        label = LABELS[max((one.label for one in ranges), default=BONA_FIDE)]
+        yield f"{' '.join((utterance, time_text(duration), label, *map(SEGMENT_LINES.text, ranges)))}\n".encode()
+
+
+HAD = Format(
+    "had",
+    "<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* <0|1>: HAD (T genuine, F fake, 1 genuine)",
+    read_had,
+    recognises_had,
+    write_had,
+)
+SEGMENT_LIST = Format(
+    "segment-list",
+    "<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*: LlamaPartialSpoof, partialspoof-metrics",
+    read_segments,
+    recognises_segments,
+    write_segments,
+)
