@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from spoofspan.evaluation.measurement import Measure
 from spoofspan.evaluation.plan import Plan, ScoresAre, plan_measure, value_of
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.confusion import value_at
+from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.uncertainty.clusters import Clusters, Method, Resampling
 from spoofspan.uncertainty.eer_replicates import EerReplicates
 from spoofspan.uncertainty.replicates import (
@@ -27,9 +29,6 @@ from spoofspan.uncertainty.replicates import (
     Replicates,
     mean_of,
 )
-
-if TYPE_CHECKING:
-    from spoofspan.measures.operating_point import OperatingPoint
 
 Signer = Callable[[], Signature]
 
@@ -126,8 +125,6 @@ def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
 
 
 def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
-    from spoofspan.measures.confusion import value_at
-
     return lambda point: float(value_at(point, plan.measure.kind.name, plan.measure.positive))
 
 
