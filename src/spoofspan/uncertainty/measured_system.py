@@ -95,11 +95,11 @@ class MeasuredSystem:
         return MeasuredReplicates(self.mass, units, clusters.count, partial(_value, plan))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SignedSystems:
     """A result of several systems, each of which can sign its value."""
 
-    signers: Mapping[str, Signer] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
+    signers: Mapping[str, Signer] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def signatures(self) -> dict[str, Signature]:
