@@ -14,10 +14,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from spoofspan.data.rules import Touched
+from typing import Any
 
 PROBLEMS_SHOWN = 20
 
@@ -63,7 +60,7 @@ class UndefinedMeasureError(SpoofspanError, ValueError):
 class NothingToMeasureError(UndefinedMeasureError):
     """The rules leave no utterance of a corpus, or of a shard of one; ``touched`` is what they did until then."""
 
-    def __init__(self, message: str, touched: Sequence[Touched]) -> None:
+    def __init__(self, message: str, touched: Sequence[Any]) -> None:
         super().__init__(message)
         self.touched = tuple(touched)
 

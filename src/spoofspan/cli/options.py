@@ -141,7 +141,7 @@ def polarity(higher: str | None) -> Higher | None:
 def _rule_flag(rule: Rule) -> Any:
     """The flag of a rule: numbers and switches are typed, everything else is text."""
     flag = f"--{rule.name.replace('_', '-')}"
-    typed = float if rule.is_time else bool if rule.kind is bool else str
+    typed = {"seconds": float, "flag": bool}.get(rule.kind, str)
     option = _words(flag, rule.help, *rule.values) if rule.values else _option(flag, rule.help)
     return cast(Any, Annotated)[typed | None, option]
 

@@ -18,10 +18,8 @@ class Proposals:
 
     Parameters
     ----------
-    utterances
-        The ids, unique.
-    offsets
-        Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
+    utterances, offsets
+        The ids; rows ``offsets[i]:offsets[i + 1]`` are the proposals of ``utterances[i]``.
     confidences
         Of each proposal; a high one means spoof.
     starts, ends

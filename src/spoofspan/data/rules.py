@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import cached_property
 from inspect import cleandoc
 from typing import Any, Literal, TypedDict, get_args, get_type_hints
 
@@ -183,63 +182,49 @@ class Rule:
     """One rule as it is declared in :class:`Rules`."""
 
     name: str
-    kind: Any  # the type of its field
+    kind: str  # choice, label, seconds, flag or regions
     default: Any
-    values: tuple[str, ...]  # its names, the default first; empty for numbers, flags and regions
+    values: tuple[str, ...]  # its names, the default first; empty where it is a number, a flag or regions
     help: str
     explanation: str
     of: tuple[str, ...]  # the measures that depend on it: "range", "point"
 
-    @cached_property
-    def is_time(self) -> bool:
-        """Whether it is a number of seconds."""
-        return self.kind in (float, float | None)
-
-    @cached_property
-    def is_regions(self) -> bool:
-        """Whether it is a table of ranges."""
-        return bool(self.kind == Regions | None)
-
-    @cached_property
-    def is_choice(self) -> bool:
-        """Whether its values are all that it may be."""
-        return get_args(self.kind) == self.values != ()
-
     def check(self, value: Any) -> None:
         """Refuse what is no value of this rule."""
-        if self.is_choice and value not in self.values:
+        if self.kind == "choice" and value not in self.values:
             raise UsageError(f"{self.name}={value!r}: {nearest_name(value, self.values)}")
-        if self.is_time and (value is not None or self.default is not None) and duration_ns(value, self.name) < 0:
+        given = value is not None or self.default is not None
+        if self.kind == "seconds" and given and duration_ns(value, self.name) < 0:
             raise UsageError(f"{self.name}={value!r}: must not be negative (seconds)")
-        if self.kind is bool and not isinstance(value, bool):
+        if self.kind == "flag" and not isinstance(value, bool):
             raise UsageError(f"{self.name}={value!r}: must be True or False")
-        if self.is_regions and value is not None and not isinstance(value, Mapping):
+        if self.kind == "regions" and given and not isinstance(value, Mapping):
             raise UsageError(f"{self.name} must be a dict: utterance -> [(start, end), ...] in seconds")
 
     def spell(self, value: Any) -> str:
         """Write a value as text, for the signature."""
-        if self.is_time:
+        if self.kind == "seconds":
             return "auto" if value is None else f"{duration_ns(value, self.name)}ns"
-        if self.is_regions:
+        if self.kind == "regions":
             return "all" if value is None else "given"
-        if self.values and value not in self.values:  # the fraction of a label
+        if self.kind == "label" and value not in self.values:
             return str(Fraction(repr(float(value))))
         return str(value)
 
 
+# Of the types of fields; all others are names to choose from.
+_KINDS = {float: "seconds", float | None: "seconds", bool: "flag", Regions | None: "regions", Label: "label"}
+
+
 def _declared() -> dict[str, Rule]:
     """Every rule, read off the fields of :class:`Rules`."""
-    found, kinds = {}, get_type_hints(Rules)
+    found, types = {}, get_type_hints(Rules)
     for one in fields(Rules):
-        # of Literal["a", "b"] the names, of Literal["a", "b"] | float too
-        values = tuple(
-            name
-            for part in get_args(kinds[one.name])
-            for name in ((part,) if isinstance(part, str) else get_args(part))
-            if isinstance(name, str)
-        )
+        kind = _KINDS.get(types[one.name], "choice")
+        names = get_args(types[one.name]) if kind in ("choice", "label") else ()
+        values = get_args(names[0]) if kind == "label" else names
         about = {**one.metadata, "help": one.metadata["help"].format(", ".join(values))}
-        found[one.name] = Rule(one.name, kinds[one.name], one.default, values, **about)
+        found[one.name] = Rule(one.name, kind, one.default, values, **about)
     return found
 
 

@@ -57,12 +57,8 @@ class Scores:
 
     Parameters
     ----------
-    utterances
-        The ids, unique.
-    offsets
-        Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``.
-    values
-        The scores as given.
+    utterances, offsets, values
+        The ids, and the scores as given: ``values[offsets[i]:offsets[i + 1]]`` are those of ``utterances[i]``.
     higher
         What high scores mean, ``"bonafide"`` or ``"spoof"``.
     hops, origins
@@ -244,15 +240,11 @@ class Scores:
             hops = _per_utterance(hop, ids, "hop")
             if not ((hops >= 1e-9) & (hops <= LONGEST / 1e9)).all():
                 raise UsageError("hop must be positive and below 36 years: the spacing of the scores in seconds")
-            origins = np.array([0], np.int64) if np.isscalar(start) and not start else None
-            if origins is None:
-                seconds = _per_utterance(start, ids, "start")
-                if not (np.abs(seconds) <= LONGEST / 1e9).all():
-                    raise UsageError(
-                        "start must be finite and below 36 years: where the first frame begins, in seconds"
-                    )
-                origins = np.rint(seconds * 1e9).astype(np.int64)
-            return cls(ids, offset, numbers, higher, hops, np.broadcast_to(origins, len(ids)), _window(window, hops))
+            seconds = _per_utterance(start, ids, "start")
+            if not (np.abs(seconds) <= LONGEST / 1e9).all():
+                raise UsageError("start must be finite and below 36 years: where the first frame begins, in seconds")
+            origins = np.rint(seconds * 1e9).astype(np.int64)
+            return cls(ids, offset, numbers, higher, hops, origins, _window(window, hops))
         if starts is None or ends is None:
             raise UsageError("scores need a time: give hop= (frames) or starts= and ends= (ranges)")
         if window is not None or not (np.isscalar(start) and not start):

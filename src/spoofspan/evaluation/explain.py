@@ -67,7 +67,7 @@ def explain(subject: str) -> str:
 
 def _explain_rule(rule: Rule) -> str:
     values = f"default {'set by the data' if rule.default is None else rule.default}"
-    if rule.is_choice:
+    if rule.kind == "choice":
         values = f"{rule.default} (default), {', '.join(rule.values[1:])}"
     return f"{rule.name} (rule): {values}\n\n{rule.explanation}\n\nIn full: docs/rules.md."
 

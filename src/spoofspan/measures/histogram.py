@@ -272,6 +272,8 @@ class Histogram:
         self.undecided = self.undecided[0] + int(amounts[0]), self.undecided[1] + int(amounts[1])
 
     def _see_following(self, block: MassBlock, chosen: Flags) -> None:
+        if not chosen.any():
+            return
         scores, bona_fide, spoof = block.columns_of(chosen)
         counted = scores[(bona_fide > 0) | (spoof > 0)]
         if counted.size:

@@ -79,7 +79,7 @@ class Difference:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison(SignedSystems):
     """Several systems on one corpus: the value of each, and the difference of every two.
 
@@ -231,11 +231,11 @@ def compare(
         for (first, second), one, p, adjusted in zip(pairs, found, p_values, holm(p_values), strict=True)
     )
     return Comparison(
-        draws.measure,
-        parsed.kind.direction,
-        "approximate randomisation" if fixed else "paired cluster bootstrap",
-        intervals,
-        differences,
+        measure=draws.measure,
+        direction=parsed.kind.direction,
+        test="approximate randomisation" if fixed else "paired cluster bootstrap",
+        intervals=intervals,
+        differences=differences,
         signers=signers_of(measured),
     )
 

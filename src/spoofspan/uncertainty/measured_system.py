@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.evaluation.plan import Plan, ScoresAre, plan_measure
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.confusion import value_at
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.uncertainty.clusters import Clusters, Method, Resampling
 from spoofspan.uncertainty.eer_replicates import EerReplicates
 from spoofspan.uncertainty.replicates import (
@@ -27,9 +29,6 @@ from spoofspan.uncertainty.replicates import (
     Replicates,
     mean_of,
 )
-
-if TYPE_CHECKING:
-    from spoofspan.measures.operating_point import OperatingPoint
 
 Signer = Callable[[], Signature]
 
@@ -96,11 +95,11 @@ class MeasuredSystem:
         return MeasuredReplicates(self.mass, units, clusters.count, partial(_value, plan))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SignedSystems:
     """A result of several systems, each of which can sign its value."""
 
-    signers: Mapping[str, Signer] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
+    signers: Mapping[str, Signer] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def signatures(self) -> dict[str, Signature]:
@@ -126,8 +125,6 @@ def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
 
 
 def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
-    from spoofspan.measures.confusion import value_at
-
     return lambda point: float(value_at(point, plan.measure.kind.name, plan.measure.positive))
 
 

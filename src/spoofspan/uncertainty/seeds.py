@@ -40,7 +40,7 @@ FEWEST_FOR_JOINT = 5
 SEED_STREAMS = 1 << 31
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SeedVariation(SignedSystems):
     """The values of one system that was trained several times, and how much of their spread is the training.
 
@@ -159,11 +159,11 @@ def seed_variation(
         chosen = [stream(how.seed, SEED_STREAMS + int(b)).integers(0, count, count - 1) for b in numbers]
         joint = draws.interval(mean, draws.values[np.stack(chosen), numbers[:, None]].mean(axis=1))
     return SeedVariation(
-        draws.measure,
-        dict(zip(measured, values.tolist(), strict=True)),
-        mean,
-        float(values.std(ddof=1)),
-        draws.interval(mean, draws.values.mean(axis=0)),
-        joint,
+        measure=draws.measure,
+        values=dict(zip(measured, values.tolist(), strict=True)),
+        mean=mean,
+        standard_deviation=float(values.std(ddof=1)),
+        test_set=draws.interval(mean, draws.values.mean(axis=0)),
+        joint=joint,
         signers=signers_of(measured),
     )
