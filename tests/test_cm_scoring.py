@@ -19,12 +19,12 @@ from typer.testing import CliRunner  # noqa: E402
 import spoofspan as ss  # noqa: E402
 from spoofspan.cli import app  # noqa: E402
 from spoofspan.cm import checkpoints, joints, recordings  # noqa: E402
-from spoofspan.cm.audio import Sound, sounds_in  # noqa: E402
 from spoofspan.cm.build import build  # noqa: E402
 from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES, frame_count, resolution, samples_of  # noqa: E402
 from spoofspan.cm.scoring import CONTEXT, load_scorer, score_sounds, windows_of  # noqa: E402
 from spoofspan.data.utterance_scores import read_utterance_scores  # noqa: E402
+from spoofspan.formats.sound import Sound, sounds_in  # noqa: E402
 
 torch.set_num_threads(1)
 RATE = 16_000
@@ -201,7 +201,7 @@ def test_what_is_no_sound_is_refused(tmp_path):
 
 
 def test_wav_files_are_read_without_soundfile_too(tmp_path, monkeypatch):
-    from spoofspan.cm import audio
+    from spoofspan.formats import sound as audio
 
     samples = recording(np.random.default_rng(0), 0.7)
     write_wav(tmp_path / "u.wav", samples)

@@ -356,7 +356,7 @@ def test_the_targets_of_pieces_are_those_of_the_utterance(tmp_path):
 def test_sound_that_does_not_fit_the_references_is_refused(tmp_path):
     write_wav(tmp_path / "u.wav", recording(np.random.default_rng(0), 1.0))
     references = ss.References.from_ranges({"u": [(0.0, 2.0, "spoof")], "v": [(0.0, 1.0, "spoof")]}, {"u": 2.0, "v": 1})
-    from spoofspan.cm.audio import sounds_in
+    from spoofspan.formats.sound import sounds_in
 
     with pytest.raises(ss.DataError, match="'v' has no sound"):
         Corpus.of(references, sounds_in(tmp_path))

@@ -85,7 +85,7 @@ def train(
 
       torchrun --no-python --nproc-per-node 4 spoofspan cm train ...
     """
-    from spoofspan.cm.extra import require
+    from spoofspan.base.extras import require
 
     require("torch", "safetensors")
     from spoofspan.cm.batches import TrainingData
@@ -184,9 +184,9 @@ def info(
 
       spoofspan cm info --preset paper-multi > mine.toml
     """
+    from spoofspan.base.extras import require
     from spoofspan.cm.config import PRESETS
     from spoofspan.cm.config import preset as preset_called
-    from spoofspan.cm.extra import require
 
     if checkpoint is not None and preset is not None:
         raise UsageError("give a CHECKPOINT or --preset, not both")
@@ -226,7 +226,7 @@ def convert(
     The file is read without running what a pickle may contain. The checkpoint has the published model's padding of the
     last pooling (legacy_pool_padding), since its weights were learned with it.
     """
-    from spoofspan.cm.extra import require
+    from spoofspan.base.extras import require
 
     require("torch", "transformers", "safetensors")
     from spoofspan.cm.official import convert as convert_weights
@@ -264,8 +264,8 @@ def _value(text: str) -> Any:
 
 
 def _corpus(where: str, sounds: Path | None, durations: str | None, source: str | None, channel: str | None) -> Corpus:
-    from spoofspan.cm.audio import check_channel
     from spoofspan.cm.batches import Corpus
+    from spoofspan.formats.sound import check_channel
 
     check_channel(channel)
     if where.startswith("partialspoof:"):

@@ -64,7 +64,7 @@ def experiment(
 
       spoofspan experiment paper --preset paper-multi --data PartialSpoof
     """
-    from spoofspan.cm.extra import require
+    from spoofspan.base.extras import require
 
     require("torch", "safetensors", "soundfile", "soxr")
     from spoofspan.experiment import Experiment, run

@@ -232,6 +232,8 @@ class _Asked:
             threshold = measured.threshold
         place = references, scores, self.utterance
         if self.kind is Kind.timeline:
+            from spoofspan.formats.sound import read_wave
+
             samples, rate = (None, None) if self.audio is None else read_wave(self.audio)
             return figures.draw_timeline(
                 data.timeline_data(*place, threshold, samples=samples, sample_rate=rate, **self.rules), **self.size
@@ -251,21 +253,3 @@ def _one_resolution(text: str) -> float:
     if len(found) > 1:
         raise UsageError(f"--resolution {text}: one figure shows points of one resolution; give one")
     return found[0]
-
-
-def read_wave(path: Path) -> tuple[Any, float]:
-    """The first channel of a WAV file of whole numbers, and its sample rate."""
-    import wave
-
-    import numpy as np
-
-    try:
-        with wave.open(str(path.expanduser()), "rb") as file:
-            channels, size, rate, count, *_ = file.getparams()
-            data = file.readframes(count)
-    except (OSError, EOFError, wave.Error) as error:
-        raise UsageError(f"{path}: cannot be read as a WAV file ({error})") from None
-    if size not in (1, 2, 4):
-        raise UsageError(f"{path}: samples of {8 * size} bits are not read; convert it to 16 bits")
-    samples = np.frombuffer(data, {1: "u1", 2: "<i2", 4: "<i4"}[size])[::channels].astype(np.float64)
-    return samples - 128 if size == 1 else samples, float(rate)

@@ -19,13 +19,13 @@ from torch.utils.data import Dataset
 from spoofspan.base.errors import Problems, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import SECOND, seconds_text
-from spoofspan.cm.audio import Sound, sounds_in
 from spoofspan.cm.config import Config
-from spoofspan.cm.frame_times import COARSEST, HOP, RATE, frame_count, samples_of
+from spoofspan.cm.frame_times import COARSEST, HOP, frame_count, samples_of
 from spoofspan.cm.labels import TARGET, Targets, WindowLabels, shuffled
 from spoofspan.data.references import References
 from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 from spoofspan.formats.reading import read_references
+from spoofspan.formats.sound import RATE, Sound, sounds_in
 
 MOST_OFF = 50_000_000  # ns by which a recording may miss its duration
 POOL = 32  # batches that are sorted by length together

@@ -24,9 +24,9 @@ import torch
 from torch import Tensor, nn
 
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.extras import require
 from spoofspan.cm.build import build
 from spoofspan.cm.config import Config
-from spoofspan.cm.extra import require
 from spoofspan.cm.frontends import architecture_of
 from spoofspan.formats.writing import write_atomically
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from spoofspan.base.errors import DataError, UsageError
-from spoofspan.cm.audio import SUFFIXES, Sound, check_channel, sounds_in
+from spoofspan.formats.sound import SUFFIXES, Sound, check_channel, sounds_in
 
 LISTS = (".lst", ".txt", ".scp", ".list")
 STDIN = "stdin"  # the id of sound that comes by standard input

@@ -27,12 +27,12 @@ import numpy.typing as npt
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
-from spoofspan.cm.audio import Samples, Sound
-from spoofspan.cm.frame_times import COARSEST, HOP, RATE, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
+from spoofspan.cm.frame_times import COARSEST, HOP, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
 from spoofspan.cm.recordings import find_recordings
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import partialspoof_scores
+from spoofspan.formats.sound import RATE, Samples, Sound
 from spoofspan.formats.tables import parquet
 from spoofspan.formats.text.utterance_scores import write_asvspoof5
 from spoofspan.formats.writing import check_target, write_atomically
@@ -120,7 +120,7 @@ def load_scorer(checkpoint: str | Path, device: str | None = None) -> Scorer:
         from spoofspan.cm.joints import JointDetector
 
         return JointDetector()
-    from spoofspan.cm.extra import require
+    from spoofspan.base.extras import require
 
     require("torch", "safetensors")
     from spoofspan.cm.network_scorer import NetworkScorer

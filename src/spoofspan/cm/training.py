@@ -27,12 +27,12 @@ from torch.utils.data import DataLoader
 
 from spoofspan.base import progress
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.extras import require
 from spoofspan.cm import checkpoints
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
 from spoofspan.cm.build import build
 from spoofspan.cm.config import Config, Training
 from spoofspan.cm.distributed import Team, joined, launch
-from spoofspan.cm.extra import require
 from spoofspan.cm.history import History
 from spoofspan.cm.loss import whole_loss
 from spoofspan.cm.validation import validate

@@ -20,7 +20,6 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.pool import check_jobs, do_all, in_batches
 from spoofspan.base.version import __version__
 from spoofspan.corpus.assembly import Material, make_utterance
-from spoofspan.corpus.audio import wav_bytes
 from spoofspan.corpus.builtin import built_in_settings, write_voices
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, sound_digest, write_json, write_set
@@ -36,6 +35,7 @@ from spoofspan.corpus.settings import (
 from spoofspan.corpus.source_folder import Recording, Recordings, find_recordings
 from spoofspan.corpus.splice_plan import Plan, UtterancePlan, make_plan
 from spoofspan.corpus.survey import Surveyed, look_at
+from spoofspan.formats.sound import wav_bytes
 from spoofspan.formats.writing import write_atomically
 
 BUILT_IN = "built-in voices and vocoders"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from spoofspan.corpus.activity import Unit, find_speech, find_units
-from spoofspan.corpus.audio import read_sound
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.level import Span, gain_to
 from spoofspan.corpus.source_folder import Recording
+from spoofspan.formats.sound import read_sound
 
 
 @dataclass(frozen=True)

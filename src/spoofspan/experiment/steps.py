@@ -12,9 +12,9 @@ from typing import Any
 
 from spoofspan.base import progress
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.extras import require
 from spoofspan.base.version import __version__
 from spoofspan.cm.config import Config
-from spoofspan.cm.extra import require
 from spoofspan.experiment.results import Results, write_results
 from spoofspan.experiment.setup import MEASURED_SETS, Experiment, Places, System
 from spoofspan.formats.writing import write_atomically
