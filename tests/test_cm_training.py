@@ -21,11 +21,11 @@ from cm_corpora import make_data, make_set, recording, write_wav  # noqa: E402
 import spoofspan as ss  # noqa: E402
 from spoofspan.cm import checkpoints, training  # noqa: E402
 from spoofspan.cm.batches import Corpus, Pieces, TrainingData, bucketed_batches, pieces_of  # noqa: E402
-from spoofspan.cm.build import build  # noqa: E402
 from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
 from spoofspan.cm.distributed import Team  # noqa: E402
 from spoofspan.cm.frame_times import BRANCHES, samples_of  # noqa: E402
 from spoofspan.cm.loss import whole_loss, window_errors  # noqa: E402
+from spoofspan.cm.model import build  # noqa: E402
 from spoofspan.cm.training import train  # noqa: E402
 from spoofspan.cm.validation import validate  # noqa: E402
 
@@ -246,7 +246,8 @@ def test_the_learning_rate_is_halved_and_training_stops_without_a_new_best(data,
 
 def test_validation_is_in_evaluation_mode_and_measures_with_spoofspan(data, whole):
     """Its numbers are those of the checkpoint's scores, laid over the references by hand; dropout plays no part."""
-    from spoofspan.cm.scoring import load_scorer, score_sounds
+    from spoofspan.cm.scorers import load_scorer
+    from spoofspan.cm.scoring import score_sounds
 
     found = checkpoints.load(whole.folder)
     pieces = Pieces(data.dev, TINY)

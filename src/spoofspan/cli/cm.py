@@ -27,7 +27,7 @@ def _presets() -> list[str]:
 
 
 def _scorers() -> list[str]:
-    from spoofspan.cm.scoring import JOINT_DETECTOR
+    from spoofspan.cm.scorers import JOINT_DETECTOR
 
     return [JOINT_DETECTOR]
 
@@ -146,7 +146,7 @@ def score(
       spoofspan cm score --preset joint-detector recordings/ --out joints
     """
     from spoofspan.cm.recordings import find_recordings, sounds_of_dataset
-    from spoofspan.cm.scoring import JOINT_DETECTOR
+    from spoofspan.cm.scorers import JOINT_DETECTOR
     from spoofspan.cm.scoring import score as score_audio
 
     given = list(words or ())
@@ -198,7 +198,7 @@ def info(
         o.deliver(_presets_table(list(PRESETS.values()), output), None, False)
         return
     from spoofspan.cm import checkpoints
-    from spoofspan.cm.build import count_parameters
+    from spoofspan.cm.model import count_parameters
 
     where = Path(checkpoint)
     found = checkpoints.load(where)
@@ -304,7 +304,7 @@ def _shown(value: Any) -> str:
 
 
 def _presets_table(presets: list[Config], output: o.Output) -> str:
-    from spoofspan.cm.build import count_parameters
+    from spoofspan.cm.model import count_parameters
 
     counted = {one.name: count_parameters(one) for one in presets}
     if output is o.Output.json:

@@ -25,9 +25,9 @@ from torch import Tensor, nn
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.extras import require
-from spoofspan.cm.build import build
 from spoofspan.cm.config import Config
 from spoofspan.cm.frontends import architecture_of
+from spoofspan.cm.model import build
 from spoofspan.formats.writing import write_atomically
 
 CONFIG, MODEL, FRONT_END, STATE = "config.toml", "model.safetensors", "front_end.json", "state.safetensors"

@@ -19,16 +19,16 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cm.frame_times import COARSEST, HOP, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
 from spoofspan.cm.recordings import find_recordings
+from spoofspan.cm.scorers import Float32, Scorer, Window, load_scorer
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import partialspoof_scores
@@ -39,35 +39,7 @@ from spoofspan.formats.writing import check_target, write_atomically
 
 CONTEXT = COARSEST  # frames that a window sees beyond what is kept of it
 AT_ONCE = 8  # windows in a batch
-JOINT_DETECTOR = "joint-detector"
 PER_SECOND = 100  # units in the names of the official score files
-
-Float32 = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True, eq=False)
-class Window:
-    """A part of a recording: its sound, and which of its frames count."""
-
-    recording: int
-    wave: Samples
-    first: int  # frame
-    last: int | None  # one past the last frame; None: all that there are
-
-
-class Scorer(Protocol):
-    """Something that scores windows."""
-
-    longest: int  # frames of a window
-    branches: tuple[str, ...]
-
-    def score(self, windows: Sequence[Window]) -> list[dict[str, Float32]]:
-        """For each window the scores of each branch that count; of the utterance, what :meth:`whole` needs."""
-        ...
-
-    def whole(self, parts: list[Float32]) -> float:
-        """The score of an utterance from what was said of its windows."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -112,20 +84,6 @@ def score(
     folder.mkdir(parents=True, exist_ok=True)
     _write(files, made, force)
     return Scored(files, len(sounds), seconds, time.monotonic() - began)
-
-
-def load_scorer(checkpoint: str | Path, device: str | None = None) -> Scorer:
-    """What scores: a checkpoint, or the detector of joints, which needs none."""
-    if str(checkpoint) == JOINT_DETECTOR:
-        from spoofspan.cm.joints import JointDetector
-
-        return JointDetector()
-    from spoofspan.base.extras import require
-
-    require("torch", "safetensors")
-    from spoofspan.cm.network_scorer import NetworkScorer
-
-    return NetworkScorer.of(checkpoint, device)
 
 
 def score_sounds(scorer: Scorer, sounds: Mapping[str, Sound]) -> tuple[dict[str, Scores | UtteranceScores], float]:

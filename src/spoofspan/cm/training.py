@@ -30,11 +30,11 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.extras import require
 from spoofspan.cm import checkpoints
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
-from spoofspan.cm.build import build
 from spoofspan.cm.config import Config, Training
 from spoofspan.cm.distributed import Team, joined, launch
 from spoofspan.cm.history import History
 from spoofspan.cm.loss import whole_loss
+from spoofspan.cm.model import build
 from spoofspan.cm.validation import validate
 
 LOOKED_AT = 256  # pieces that a front-end sees before it learns

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from spoofspan.base.errors import SpoofspanWarning
 from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of
-from spoofspan.cm.scoring import JOINT_DETECTOR
+from spoofspan.cm.scorers import JOINT_DETECTOR
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import best_possible, range_eer

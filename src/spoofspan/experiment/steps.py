@@ -130,7 +130,8 @@ def _train(
 
 def _score(places: Places, system: System, subset: str, device: str | None) -> None:
     from spoofspan.cm.recordings import sounds_of_dataset
-    from spoofspan.cm.scoring import JOINT_DETECTOR, score
+    from spoofspan.cm.scorers import JOINT_DETECTOR
+    from spoofspan.cm.scoring import score
 
     folder = places.scores(system, subset)
     done = folder / "done"
