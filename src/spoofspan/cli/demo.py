@@ -91,7 +91,7 @@ def demo(
 
     corpus = load_short_tail() if conventions else load()
     if out is not None:
-        from spoofspan.demo.export import README, export
+        from spoofspan.demo import README, export
 
         files = export(corpus, out, force=force, rules={"uncovered": "hold"} if conventions else {})
         typer.echo(f"{len(files)} files written to {out}; begin with {out / README}", err=True)
