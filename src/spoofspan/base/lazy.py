@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` of a package (PEP 562) whose public names live in its modules.
 
-    ``homes`` has the names of each module, separated by spaces, by the module's path below the package.
+    ``homes`` has the names of each module, separated by spaces, by the module's path below the package; a
+    name may be a module itself.
 
     >>> load, names = lazy_names("spoofspan", {"base.times": "SECOND"})
     >>> load("SECOND"), names()
@@ -22,7 +22,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     def load(name: str) -> Any:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{home_of[name]}"), name)
+        value = getattr(__import__(f"{package}.{home_of[name]}", fromlist=[name]), name)
         setattr(sys.modules[package], name, value)  # found without asking from now on
         return value
 

@@ -49,18 +49,16 @@ Channel = Annotated[
 @app.command()
 def train(
     *,
-    train: Annotated[
-        str, typer.Option("--train", help="partialspoof:FOLDER:SET, or references in any format (with --sounds).")
-    ],
-    dev: Annotated[str, typer.Option("--dev", help="The same for the development set.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the checkpoint.")],
+    train: Annotated[str, typer.Option(help="partialspoof:FOLDER:SET, or references in any format (with --sounds).")],
+    dev: Annotated[str, typer.Option(help="The same for the development set.")],
+    out: Annotated[Path, typer.Option(help="Folder of the checkpoint.")],
     preset: Preset = None,
-    config: Annotated[Path | None, typer.Option("--config", help="TOML file; cm info --preset prints one.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file; cm info --preset prints one.")] = None,
     change: Annotated[
         list[str] | None,
         typer.Option("--set", help="Change one value: training.seed=10, front_end.checkpoint=FOLDER; may be repeated."),
     ] = None,
-    sounds: Annotated[Path | None, typer.Option("--sounds", help="Folder of sound files, by utterance id.")] = None,
+    sounds: Annotated[Path | None, typer.Option(help="Folder of sound files, by utterance id.")] = None,
     durations: o.Durations = None,
     reference_source: o.ReferenceSource = None,
     channel: Channel = None,
@@ -68,7 +66,7 @@ def train(
     nonspeech: Nonspeech = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in --out.")] = False,
     device: Device = None,
-    processes: Annotated[int, typer.Option("--processes", min=1, help="Train with so many processes here.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, help="Train with so many processes here.")] = 1,
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
@@ -115,11 +113,10 @@ def score(
             help="Folder of a checkpoint; then sound files, folders, lists (.lst, .txt, .scp) or - (stdin).",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the scores.")],
+    out: Annotated[Path, typer.Option(help="Folder for the scores.")],
     dataset: o.DatasetSpec = None,
     preset: Annotated[
-        str | None,
-        typer.Option("--preset", help="joint-detector: a scorer without a checkpoint.", autocompletion=among(_scorers)),
+        str | None, typer.Option(help="joint-detector: a scorer without a checkpoint.", autocompletion=among(_scorers))
     ] = None,
     official: Annotated[
         str | None,

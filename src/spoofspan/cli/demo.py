@@ -60,14 +60,11 @@ def demo(
         bool, typer.Option("--conventions", help="Measure one corpus and one system under every convention instead.")
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Also write the corpus to this folder: files to look at and to try commands on."),
+        Path | None, typer.Option(help="Also write the corpus to this folder: files to look at and to try commands on.")
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report", help="Also write a page that shows where the system errs, as 'spoofspan report' does."
-        ),
+        typer.Option(help="Also write a page that shows where the system errs, as 'spoofspan report' does."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write into a folder that is not empty, or over a page.")

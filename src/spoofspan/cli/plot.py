@@ -47,28 +47,23 @@ def plot(
     kind: Annotated[Kind, typer.Argument(help="Which figure.", show_default=False)],
     *,
     systems: Systems,
-    out: Annotated[Path, typer.Option("--out", help="The .png, .svg or .pdf file to write.", show_default=False)],
-    width: Annotated[
-        str | None, typer.Option("--width", help="column (80 mm), page (170 mm), or a number of mm.")
-    ] = None,
+    out: Annotated[Path, typer.Option(help="The .png, .svg or .pdf file to write.", show_default=False)],
+    width: Annotated[str | None, typer.Option(help="column (80 mm), page (170 mm), or a number of mm.")] = None,
     resolution: Annotated[
-        str | None,
-        typer.Option("--resolution", help="det, threshold, scores: points of this many ms. measurement: the points."),
+        str | None, typer.Option(help="det, threshold, scores: points of this many ms. measurement: the points.")
     ] = None,
     resolutions: Annotated[
-        str | None, typer.Option("--resolutions", help="resolution, resampling: points of these, in ms: 10,20,40.")
+        str | None, typer.Option(help="resolution, resampling: points of these, in ms: 10,20,40.")
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option("--confidence", help="det: draw the bootstrap interval of the EER, such as 0.95.")
+        float | None, typer.Option(help="det: draw the bootstrap interval of the EER, such as 0.95.")
     ] = None,
-    replicates: Annotated[int, typer.Option("--replicates", help="Of the bootstrap.")] = 2000,
-    utterance: Annotated[
-        str | None, typer.Option("--utterance", help="timeline, measurement, resampling: which one.")
-    ] = None,
+    replicates: Annotated[int, typer.Option(help="Of the bootstrap.")] = 2000,
+    utterance: Annotated[str | None, typer.Option(help="timeline, measurement, resampling: which one.")] = None,
     threshold: Annotated[
-        float | None, typer.Option("--threshold", help="Of figures of one utterance; without it, that of the EER.")
+        float | None, typer.Option(help="Of figures of one utterance; without it, that of the EER.")
     ] = None,
-    audio: Annotated[Path | None, typer.Option("--audio", help="timeline: the recording, a WAV file.")] = None,
+    audio: Annotated[Path | None, typer.Option(help="timeline: the recording, a WAV file.")] = None,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     force: o.Force = False,
@@ -219,7 +214,7 @@ class _Asked:
 
     def _one_utterance(self, references: References, scores: Scores) -> Figure:
         from spoofspan.evaluation.evaluate import range_eer
-        from spoofspan.report.figures import timeline_data as data
+        from spoofspan.report.figures import utterance_data as data
         from spoofspan.report.figures import utterance_figures as figures
 
         if self.utterance is None:

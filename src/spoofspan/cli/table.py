@@ -30,25 +30,21 @@ def table(
         typer.Option("--set", help="A set to put in the place of {set} in all paths; may be repeated (dev, eval)."),
     ] = None,
     resolutions: Annotated[
-        str | None, typer.Option("--resolutions", help="Of the points, in ms: 10,20,40 (default: the paper's).")
+        str | None, typer.Option(help="Of the points, in ms: 10,20,40 (default: the paper's).")
     ] = None,
     label_sources: Annotated[
         str,
         typer.Option(
-            "--label-sources",
             help="one, or nii-2023: ranges and segment label arrays mixed, as the published scripts do.",
             autocompletion=among(lambda: ("one", "nii-2023")),
         ),
     ] = "one",
     segment_labels: Annotated[
-        str | None,
-        typer.Option("--segment-labels", help="For nii-2023 without --dataset: 'dev_seglab_{resolution}.npy'."),
+        str | None, typer.Option(help="For nii-2023 without --dataset: 'dev_seglab_{resolution}.npy'.")
     ] = None,
     floor: Annotated[bool, typer.Option("--floor/--no-floor", help="With the floor of each hop, or without.")] = True,
-    decimals: Annotated[int, typer.Option("--decimals", min=0, max=6, help="Digits after the point.")] = 2,
-    heatmap: Annotated[
-        Path | None, typer.Option("--heatmap", help="Also draw the table, to this .png, .svg or .pdf file.")
-    ] = None,
+    decimals: Annotated[int, typer.Option(min=0, max=6, help="Digits after the point.")] = 2,
+    heatmap: Annotated[Path | None, typer.Option(help="Also draw the table, to this .png, .svg or .pdf file.")] = None,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,

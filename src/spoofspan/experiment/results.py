@@ -225,7 +225,7 @@ class _Measuring:
     def write_page(self) -> None:
         """The first seed of every system that has the finest branch, on one page."""
         from spoofspan.report.page import PageSettings, page_content, render_page
-        from spoofspan.report.page.sound import addresses
+        from spoofspan.report.page.audio import addresses
 
         finest = self.experiment.branches[0]
         shown: dict[str, Scores] = {}

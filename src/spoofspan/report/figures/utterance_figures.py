@@ -25,7 +25,7 @@ from spoofspan.report.figures.style import (
     new_figure,
     styled,
 )
-from spoofspan.report.figures.timeline_data import MeasurementData, PointsData, ResamplingData, Stretch, TimelineData
+from spoofspan.report.figures.utterance_data import MeasurementData, PointsData, ResamplingData, Stretch, TimelineData
 from spoofspan.report.resolutions import spaced
 
 if TYPE_CHECKING:
