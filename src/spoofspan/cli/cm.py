@@ -11,6 +11,7 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.completion import among
+from spoofspan.cli.output import show
 
 if TYPE_CHECKING:
     from spoofspan.cm.batches import Corpus
@@ -100,7 +101,7 @@ def train(
         "best_epoch": done.best_epoch,
         done.stop_on: done.best,
     }
-    o.deliver(_facts(facts, output), None, False)
+    _show_facts(facts, output)
 
 
 @app.command()
@@ -162,7 +163,7 @@ def score(
         "times_real_time": round(done.speed, 1),
         "files": [str(path) for path in done.files.values()],
     }
-    o.deliver(_facts(facts, output), None, False)
+    _show_facts(facts, output)
 
 
 @app.command()
@@ -192,7 +193,7 @@ def info(
         return
     require("torch", "safetensors")
     if checkpoint is None:
-        o.deliver(_presets_table(list(PRESETS.values()), output), None, False)
+        _show_presets(list(PRESETS.values()), output)
         return
     from spoofspan.cm import checkpoints
     from spoofspan.cm.model import count_parameters
@@ -204,13 +205,11 @@ def info(
         "configuration": found.config.name,
         "branches": list(found.config.network.branches),
         "parameters": counted.total,
-        "front_end": counted.front_end,
-        "post_net": counted.post_net,
-        "heads": counted.heads,
+        **vars(counted),
         "longest_seconds": found.config.network.longest / 50,
         **found.about,
     }
-    o.deliver(_facts(facts, output), None, False)
+    _show_facts(facts, output)
 
 
 @app.command()
@@ -276,10 +275,8 @@ def _corpus(where: str, sounds: Path | None, durations: str | None, source: str 
     return Corpus.from_files(where, sounds, durations=durations, channel=channel)
 
 
-def _facts(facts: dict[str, Any], output: o.Output) -> str:
-    """Names and values."""
-    if output is o.Output.json:
-        return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+def _show_facts(facts: dict[str, Any], output: o.Output) -> None:
+    """Print names and values."""
     from spoofspan.cm.history import flattened
     from spoofspan.report.table import Table
 
@@ -291,7 +288,7 @@ def _facts(facts: dict[str, Any], output: o.Output) -> str:
             rows += [(name if not i else "", str(one)) for i, one in enumerate(value)]
         else:
             rows.append((name, _shown(value)))
-    return Table(("", "value"), tuple(rows)).render(output.value)
+    show(facts, [Table(("", "value"), tuple(rows))], output)
 
 
 def _shown(value: Any) -> str:
@@ -300,17 +297,14 @@ def _shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _presets_table(presets: list[Config], output: o.Output) -> str:
+def _show_presets(presets: list[Config], output: o.Output) -> None:
+    """Print how many parameters each preset has."""
     from spoofspan.cm.model import count_parameters
-
-    counted = {one.name: count_parameters(one) for one in presets}
-    if output is o.Output.json:
-        sizes = {name: vars(one) | {"total": one.total} for name, one in counted.items()}
-        return json.dumps(sizes, indent=2) + "\n"
     from spoofspan.report.table import Table
 
-    rows = [
-        (name, *(f"{number:,}" for number in (one.front_end, one.post_net, one.heads, one.total)))
-        for name, one in counted.items()
-    ]
-    return Table(("preset", "front-end", "post-net", "heads", "parameters"), tuple(rows)).render(output.value)
+    sizes = {}
+    for one in presets:
+        counted = count_parameters(one)
+        sizes[one.name] = vars(counted) | {"total": counted.total}
+    rows = tuple((name, *(f"{number:,}" for number in counts.values())) for name, counts in sizes.items())
+    show(sizes, [Table(("preset", "front-end", "post-net", "heads", "parameters"), rows)], output)
