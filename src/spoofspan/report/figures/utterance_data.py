@@ -12,8 +12,9 @@ Times are seconds. What the rules make of gaps, tails and ignored time is shown 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from spoofspan.data.rules import RuleArguments
 
 Outcome = Literal["true_positive", "false_negative", "false_positive", "true_negative", "unanswered", "ignored"]
+Bool = npt.NDArray[np.bool_]
 WAVEFORM_COLUMNS = 800
 
 
@@ -124,7 +126,7 @@ def timeline_data(
     label = labelling.labels[np.searchsorted(labelling.ends, middles, side="right")]
     row = np.searchsorted(starts, middles, side="right") - 1
     scored = (row >= 0) & (ends[np.maximum(row, 0)] > middles) if starts.size else np.zeros(middles.size, bool)
-    decision = [_decided(bool(called[i])) if has else _undecided(chosen) for i, has in zip(row, scored, strict=True)]
+    decision = _decisions(called[row] if starts.size else scored, scored, chosen)
     outcome = [_outcome(int(one), said) for one, said in zip(label, decision, strict=True)]
     return TimelineData(
         utterance,
@@ -164,7 +166,7 @@ def points_data(
     values = found.astype(np.float64) if scores.higher == "bonafide" else -found.astype(np.float64)
     has = np.ones(count, bool) if scored is None else scored
     called = _called(values, threshold, scores.higher)
-    decision = [_decided(bool(one)) if some else _undecided(chosen) for one, some in zip(called, has, strict=True)]
+    decision = _decisions(called, has, chosen)
     return PointsData(
         utterance,
         resolution,
@@ -262,21 +264,19 @@ def _score_ranges(runs: ScoreRuns) -> tuple[Int64, Int64, Float64]:
     return starts, block.ends(utterance, rows), runs.values[rows].astype(np.float64)
 
 
-def _called(values: Float64, threshold: float, higher: Higher) -> npt.NDArray[np.bool_]:
+def _called(values: Float64, threshold: float, higher: Higher) -> Bool:
     """Which scores are called spoof."""
     if np.isnan(threshold):
         raise UsageError("a threshold must be a number, not NaN")
-    called: npt.NDArray[np.bool_] = values < threshold if higher == "bonafide" else values > threshold
+    called: Bool = values < threshold if higher == "bonafide" else values > threshold
     return called
 
 
-def _decided(spoof: bool) -> str:
-    return "spoof" if spoof else "bonafide"
-
-
-def _undecided(rules: Rules) -> str:
-    """What time without a score counts as."""
-    return rules.uncovered if rules.uncovered in ("bonafide", "spoof") else "none"
+def _decisions(called: Bool, scored: Bool, rules: Rules) -> list[str]:
+    """What each piece of time is called, and what the rules call those without a score."""
+    unscored = rules.uncovered if rules.uncovered in ("bonafide", "spoof") else "none"
+    decided = zip(called.tolist(), scored.tolist(), strict=True)
+    return [("spoof" if spoof else "bonafide") if known else unscored for spoof, known in decided]
 
 
 def _name(label: int) -> str:
@@ -294,16 +294,10 @@ def _outcome(label: int, decision: str) -> Outcome:
 
 
 def _stretches(edges: Int64, labels: Sequence[str]) -> tuple[Stretch, ...]:
-    return tuple(_merged(edges, labels))
-
-
-def _merged(edges: Int64, labels: Sequence[str]) -> Iterator[Stretch]:
-    """Join pieces of the same kind that touch."""
-    begin = 0
-    for i in range(1, len(labels) + 1):
-        if i == len(labels) or labels[i] != labels[begin]:
-            yield Stretch(int(edges[begin]) / 1e9, int(edges[i]) / 1e9, labels[begin])
-            begin = i
+    """Pieces of time, with those of the same kind that touch joined."""
+    begins = [i for i in range(len(labels)) if not i or labels[i] != labels[i - 1]]
+    at = (edges / 1e9).tolist()
+    return tuple(Stretch(at[begin], at[end], labels[begin]) for begin, end in pairwise([*begins, len(labels)]))
 
 
 def _waveform(samples: npt.ArrayLike, sample_rate: float | None) -> Waveform:

@@ -31,7 +31,6 @@ from spoofspan.report.resolutions import spaced
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
 
 # label -> face, hatch, name in the legend
 CLASSES = {
@@ -72,29 +71,37 @@ def _bars(axes: Axes, stretches: Iterable[Stretch], row: float, looks: Looks, he
             )
 
 
-def _keys(looks: Looks, used: Iterable[str]) -> list[Patch]:
+def _legend(figure: Figure, width: str | float, *shown: tuple[Looks, Iterable[str]]) -> None:
+    """Explain the looks of the labels that are shown."""
     from matplotlib.patches import Patch
 
-    names = {looks[label][2]: looks[label] for label in used if label in looks}
-    return [
-        Patch(facecolor=face, hatch=hatch, edgecolor="#333333", linewidth=0.4, label=name)
-        for face, hatch, name in names.values()
-    ]
+    handles = []
+    for looks, labels in shown:
+        names = {looks[label][2]: looks[label] for label in labels if label in looks}
+        handles += [
+            Patch(facecolor=face, hatch=hatch, edgecolor="#333333", linewidth=0.4, label=name)
+            for face, hatch, name in names.values()
+        ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=6 if is_wide(width) else 2)
 
 
-def _beside(width: str | float) -> int:
-    """How many entries of a legend fit beside each other."""
-    return 6 if is_wide(width) else 2
+Rows = dict[str, tuple[Iterable[Stretch], Looks]]
 
 
-def _rows(axes: Axes, names: Sequence[str], duration: float) -> None:
-    """Name the rows of boxes, from the top down."""
-    axes.set_yticks(range(len(names)), list(reversed(names)))
-    axes.set_ylim(-0.6, len(names) - 0.4)
+def _rows(axes: Axes, rows: Rows, duration: float) -> None:
+    """Draw rows of boxes with their names, from the bottom up."""
+    for row, (stretches, looks) in enumerate(rows.values()):
+        _bars(axes, stretches, row, looks)
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.set_xlim(0, duration)
     axes.tick_params(axis="y", length=0)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
+
+
+def _two_rows(reference: Iterable[Stretch], decision: Iterable[Stretch]) -> Rows:
+    return {"decision": (decision, CLASSES), "reference": (reference, CLASSES)}
 
 
 @styled
@@ -130,16 +137,10 @@ def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
             scores.axvspan(one.start, one.end, color=SPOOF_FACE, alpha=0.25, linewidth=0)
     better = "bona fide" if data.higher == "bonafide" else "spoof"
     scores.set_ylabel(f"score\n(higher: {better})")
-    for row, (stretches, looks) in enumerate(
-        ((data.errors, ERRORS), (data.decision, CLASSES), (data.reference, CLASSES))
-    ):
-        _bars(bars, stretches, row, looks)
-    _rows(bars, ["reference", "decision", "errors"], data.duration)
+    _rows(bars, {"errors": (data.errors, ERRORS), **_two_rows(data.reference, data.decision)}, data.duration)
     bars.set_xlabel(f"time (s) in {data.utterance}")
     used = [one.label for one in (*data.reference, *data.decision)]
-    wrong = [one.label for one in data.errors]
-    handles = [*_keys(CLASSES, used), *_keys(ERRORS, wrong)]
-    figure.legend(handles=handles, loc="outside upper center", ncols=_beside(width))
+    _legend(figure, width, (CLASSES, used), (ERRORS, [one.label for one in data.errors]))
     return figure
 
 
@@ -152,29 +153,18 @@ def draw_measurement(data: MeasurementData, *, width: str | float = "column") ->
     figure = new_figure(width, 70)
     above, below = figure.subplots(2, 1, sharex=True)
     points, ranges = data.points, data.ranges
-    for row, (labels, looks) in enumerate(
-        ((points.outcomes, OUTCOMES), (_decisions(points), CLASSES), (points.labels, CLASSES))
+    counted = [_of_points(points, one) for one in (points.labels, _decisions(points), points.outcomes)]
+    for axes, (reference, decision, outcomes), title in (
+        (above, counted, f"(a) points of {spaced(points.resolution)}: {_counted(points)}"),
+        (below, (ranges.reference, ranges.decision, ranges.outcomes), f"(b) ranges: {_lasted(ranges)}"),
     ):
-        _bars(above, _of_points(points, labels), row, looks)
-    for row, (stretches, looks) in enumerate(
-        ((ranges.outcomes, OUTCOMES), (ranges.decision, CLASSES), (ranges.reference, CLASSES))
-    ):
-        _bars(below, stretches, row, looks)
-    for axes, title in (
-        (above, f"(a) points of {spaced(points.resolution)}: {_counted(points)}"),
-        (below, f"(b) ranges: {_lasted(ranges)}"),
-    ):
-        _rows(axes, ["reference", "decision", "result"], ranges.duration)
+        _rows(axes, {"result": (outcomes, OUTCOMES), **_two_rows(reference, decision)}, ranges.duration)
         axes.set_title(title, loc="left")
     above.tick_params(axis="x", length=0)
     below.set_xlabel(f"time (s) in {ranges.utterance}")
     used = [one.label for one in (*ranges.reference, *ranges.decision)] + list(points.labels)
     results = [*points.outcomes, *(one.label for one in ranges.outcomes)]
-    figure.legend(
-        handles=[*_keys(CLASSES, used), *_keys(OUTCOMES, results)],
-        loc="outside upper center",
-        ncols=_beside(width),
-    )
+    _legend(figure, width, (CLASSES, used), (OUTCOMES, results))
     return figure
 
 
@@ -258,11 +248,8 @@ def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Fig
         kept = "lowest" if data.native.higher == "bonafide" else "highest"
         axes.set_title("up-sampling: scores repeated" if finer else f"down-sampling: {kept} score kept", loc="left")
     levels = [data.native, *data.finer, *data.coarser]
-    handles = [
-        *_keys(CLASSES, [label for points in levels for label in points.labels]),
-        *_keys(OUTCOMES, [outcome for points in levels for outcome in points.outcomes]),
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=_beside(width))
+    used = [label for points in levels for label in points.labels]
+    _legend(figure, width, (CLASSES, used), (OUTCOMES, [one for points in levels for one in points.outcomes]))
     return figure
 
 
