@@ -88,9 +88,6 @@ class Branch(nn.Module):
         return self.project(x)
 
 
-BONA_FIDE_CLASS = 1  # column of the head
-
-
 @dataclass(frozen=True)
 class Embeddings:
     """What one branch made of a batch."""

@@ -100,8 +100,7 @@ def read_official(path: Path) -> dict[str, Tensor]:
     except FileNotFoundError:
         raise UsageError(f"there is no file {str(path)!r}") from None
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise DataError(f"{path}: cannot be read as plain tensors ({reason})") from None
+        raise DataError(f"{path}: cannot be read as plain tensors ({checkpoints.first_line(error)})") from None
     if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
         content = content["state_dict"]
     if not isinstance(content, dict) or not all(isinstance(one, Tensor) for one in content.values()):

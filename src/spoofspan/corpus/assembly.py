@@ -8,13 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from spoofspan.corpus.frames import RATE, Float64
-from spoofspan.corpus.level import Span
 from spoofspan.corpus.provenance import Origin, Provenance
 from spoofspan.corpus.settings import Settings
 from spoofspan.corpus.source_folder import Recording
 from spoofspan.corpus.splice_plan import UtterancePlan
 from spoofspan.corpus.splicing import Piece, Stretch, splice
-from spoofspan.corpus.survey import Surveyed
+from spoofspan.corpus.survey import Span, Surveyed
 from spoofspan.formats.sound import read_sound
 
 SOUNDS_KEPT = 64  # in the memory of a worker

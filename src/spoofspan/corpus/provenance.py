@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import DataError
-from spoofspan.corpus.level import Span
 from spoofspan.corpus.splicing import Joint
+from spoofspan.corpus.survey import Span
 
 NO_SPEECH = "nonspeech"
 BONA_FIDE = "bonafide"
