@@ -1,6 +1,15 @@
-"""The command line: it parses, calls the library and prints. One file per command group.
+"""The command line: it parses, calls the library and prints. One file per command.
 
-Results go to stdout, diagnostics and progress to stderr. Exit codes: 0 ok, 2 usage, 3 bad data, 4 undefined measure.
+::
+
+    commands.py              the list of commands, each loaded when it is used            <- read this first
+    options.py               flags that several commands share
+    inputs.py                what a command reads; system_inputs.py: of several systems
+    output.py                how a result is printed
+    eval.py, compare.py, ... one command each
+
+May import every room. Results go to stdout, diagnostics and progress to stderr. Exit codes: 0 ok, 2 usage, 3 bad data,
+4 undefined measure.
 """
 
 from __future__ import annotations

@@ -97,7 +97,32 @@ class Labels:
 
 @dataclass(frozen=True)
 class Config:
-    """A whole configuration."""
+    """Everything that decides what is trained: a front-end, a network, a recipe, and the rules for labels.
+
+    Parameters
+    ----------
+    name : str
+        What it is called; a preset's name, or your own.
+    front_end : FrontEnd
+        From sound to features every 20 ms.
+    network : Network
+        From features to scores; which branches there are.
+    training : Training
+        The recipe: seed, epochs, learning rate and so on.
+    labels : Labels
+        Rules for references that leave something open.
+
+    Raises
+    ------
+    UsageError
+        If a value is not one of the valid ones.
+
+    Examples
+    --------
+    >>> Config(training=Training(seed=10)).changed({"front_end": {"width": 64}}).front_end.width
+    64
+
+    """
 
     name: str = "custom"
     front_end: FrontEnd = field(default_factory=FrontEnd)
@@ -257,11 +282,31 @@ PRESETS: dict[str, Config] = {one.name: one for one in (PAPER, *SINGLES, SMALL, 
 def preset(name: str) -> Config:
     """A configuration by its name.
 
+    Parameters
+    ----------
+    name : str
+        ``paper-multi``, ``paper-single-20`` to ``paper-single-640``, ``small-cpu`` or ``baseline``.
+
+    Returns
+    -------
+    Config
+        The whole configuration; :meth:`Config.changed` changes some of its values.
+
+    Raises
+    ------
+    UsageError
+        If no preset has that name.
+
+    Examples
+    --------
     >>> preset("paper-single-160").network.branches
     ('160ms',)
+    >>> preset("small-cpu").changed({"training": {"seed": 10}}).training.seed
+    10
     >>> preset("small")
     Traceback (most recent call last):
     spoofspan.base.errors.UsageError: no preset is called 'small': did you mean 'small-cpu'? (valid: baseline, ...
+
     """
     if name not in PRESETS:
         raise UsageError(f"no preset is called {name!r}: {nearest_name(name, PRESETS)}")

@@ -42,6 +42,12 @@ def sounds_of_dataset(spec: str, *, channel: str | None = None) -> dict[str, Sou
     return dict(zip(corpus.references.utterances, corpus.sounds, strict=True))
 
 
+def sound_folder(data: Path, subset: str) -> Path | None:
+    """The folder with the sound of a set, SET/con_wav, where the layout is that of PartialSpoof; None without one."""
+    places = (folder / subset / "con_wav" for folder in (data, data / "database"))
+    return next((place for place in places if place.is_dir()), None)
+
+
 def _meant(word: str | Path, channel: str | None) -> dict[str, Sound]:
     if str(word) == "-":
         content = sys.stdin.buffer.read()

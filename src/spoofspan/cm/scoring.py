@@ -67,10 +67,37 @@ def score(
     official: str | None = None,
     force: bool = False,
 ) -> Scored:
-    """Score recordings with a checkpoint (a folder, or ``"joint-detector"``), into files in a folder.
+    """Score recordings with a checkpoint into files in a folder: one for each resolution, and one for whole utterances.
 
-    ``audio`` is what :func:`spoofspan.cm.recordings.find_recordings` takes, or recordings by id. ``official`` is the
-    name of a set: scores are also written as the pickles of the published code, ``{set}_score_ali_2.pkl``, ....
+    Parameters
+    ----------
+    checkpoint : str or Path
+        The folder of a checkpoint, or ``"joint-detector"``, which needs no training.
+    audio : str, Path, a sequence of them, or a mapping
+        Sound files, folders or lists, as :func:`spoofspan.cm.recordings.find_recordings` takes them; or recordings
+        by id.
+    out : str or Path
+        The folder of the scores, which is made where it is not there.
+    channel : str, optional
+        Of sound with several channels: ``"mix"``, or a number from 0 on.
+    device : str, optional
+        ``cpu``, ``cuda`` or ``cuda:0``; without it, a GPU if there is one.
+    official : str, optional
+        The name of a set: scores are also written as the pickles of the published code, ``{set}_score_ali_2.pkl``, ....
+    force : bool
+        Replace files that are there.
+
+    Returns
+    -------
+    Scored
+        The files by branch, how many recordings there were, and how long they last.
+
+    Examples
+    --------
+    >>> done = score("checkpoint", "recordings", "scores")  # doctest: +SKIP
+    >>> done.files["20ms"]  # doctest: +SKIP
+    PosixPath('scores/scores_20ms.parquet')
+
     """
     sounds = dict(audio) if isinstance(audio, Mapping) else find_recordings(audio, channel=channel)
     scorer = load_scorer(checkpoint, device)

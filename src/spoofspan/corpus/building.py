@@ -54,9 +54,42 @@ def build(
     jobs: int | None = 1,
     force: bool = False,
 ) -> dict[str, Any]:
-    """Build a corpus in a folder, of a source of recordings or of built-in ones; return what corpus.json says.
+    """Build a partially spoofed corpus in a folder, of recordings or of built-in voices and vocoders.
 
-    ``jobs`` is the number of processes (None: one per core). ``force`` throws a corpus of other settings away.
+    A build that was interrupted goes on where it stopped, and ends with the same bytes.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where the corpus is made: the layout of the PartialSpoof database, see ``docs/corpus.md``.
+    source : str or Path, optional
+        A folder ``bonafide/SPEAKER/*.wav``, ``ATTACK/SPEAKER/*.wav``, or a CSV list of recordings; without it, built-in
+        voices.
+    settings : Settings, optional
+        Every choice that decides the bytes of the corpus.
+    jobs : int or None
+        How many processes; None is one per core.
+    force : bool
+        Throw a corpus of other settings away.
+
+    Returns
+    -------
+    dict
+        What ``corpus.json`` says: settings, counts of each set, digests.
+
+    Raises
+    ------
+    UsageError
+        If the folder has something else in it.
+    DataError
+        If the recordings do not suffice.
+
+    Examples
+    --------
+    >>> about = build("my-corpus", settings=Settings(seed=2), jobs=2)  # doctest: +SKIP
+    >>> about["sets"]["train"]["utterances"]  # doctest: +SKIP
+    480
+
     """
     out, workers = Path(folder).expanduser(), check_jobs(jobs)
     chosen = settings or Settings()

@@ -86,7 +86,29 @@ class _About:
 
 
 def check_corpus(folder: str | Path) -> CorpusCheck:
-    """Check all sets of a corpus."""
+    """Check that the files of a corpus agree with each other, in all its sets.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A folder that :func:`spoofspan.corpus.building.build` made, or another one with the layout of PartialSpoof.
+
+    Returns
+    -------
+    CorpusCheck
+        ``passed``, what was looked at and how many of each, and the problems (the first 20 as text).
+
+    Raises
+    ------
+    UsageError
+        If there is no corpus in the folder.
+
+    Examples
+    --------
+    >>> check_corpus("my-corpus").passed  # doctest: +SKIP
+    True
+
+    """
     top = Path(folder).expanduser()
     sets = [SetFiles(top, subset) for subset in SETS if SetFiles(top, subset).list.is_file()]
     if not sets:

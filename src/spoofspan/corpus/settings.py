@@ -27,7 +27,44 @@ SPEAKER_SHARES = {"train": 0.5, "dev": 0.2, "eval": 0.3}
 
 @dataclass(frozen=True)
 class Settings:
-    """Every choice; times in seconds."""
+    """Every choice that decides the bytes of a corpus, but for the recordings; times in seconds.
+
+    Parameters
+    ----------
+    seed : int
+        Same seed, same bytes.
+    utterances : mapping of str to int, optional
+        How many in each set (``{"train": 400, "dev": 100, "eval": 200}``); None: as many as the recordings give.
+    speakers : mapping of str to int, optional
+        How many in each set; None: half of them, a fifth, three tenths.
+    bonafide_share : float
+        Share of the utterances that are left as they are.
+    held_out : tuple of str, optional
+        Attacks for evaluation only; None: the last one by name, where there are several.
+    donors : int
+        From how many recordings of the other class an utterance may take.
+    level : float
+        Level of the speech in dBov.
+    shortest_pause, overlap, search : float
+        Pauses that are cut in, the length of a joint, and how far it may be moved.
+    joints : str
+        Label of a joint: ``"spoof"`` if either side is, or ``"middle"``, where the label changes.
+    nonspeech : str
+        Label of non-speech: ``"origin"``, that of its recording, or ``"bonafide"``.
+    official_labels : bool
+        Also write segment labels as PartialSpoof does (pickles).
+
+    Raises
+    ------
+    UsageError
+        If something cannot be built.
+
+    Examples
+    --------
+    >>> Settings(seed=2, held_out=("A04",)).overlap
+    0.02
+
+    """
 
     seed: int = 1
     utterances: Mapping[str, int] | None = None  # per set; None: as many as the recordings give

@@ -44,7 +44,19 @@ TAIL = 0.001
 
 
 def plain(data: Any) -> dict[str, Any]:
-    """The data of a figure ready for JSON: arrays become lists."""
+    """The data of a figure ready for JSON: arrays become lists.
+
+    Parameters
+    ----------
+    data : dataclass
+        What one of the functions of this module, or of :mod:`.utterance_data`, returned.
+
+    Returns
+    -------
+    dict
+        By the names of its fields.
+
+    """
     return {field.name: _plain(getattr(data, field.name)) for field in fields(data)}
 
 
@@ -79,9 +91,39 @@ def system_curve(
     eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
 ) -> SystemCurve:
-    """Measure a system at every threshold, in durations or (with a ``resolution``) in points.
+    """Measure a system at every threshold, in durations or in points.
 
-    ``interval`` is that of :func:`spoofspan.uncertainty.bootstrap` for the same measure.
+    Parameters
+    ----------
+    references : spoofspan.References
+        Who is spoofed when.
+    scores : spoofspan.Scores
+        What a system said.
+    name : str
+        What the system is called in figures.
+    resolution : float, optional
+        Length of the points in seconds; without it, durations are measured.
+    interval : Interval, optional
+        That of :func:`spoofspan.bootstrap` for the same measure.
+    convention : str
+        Name of a set of rules.
+    eer_rule : str, optional
+        How the EER is read off.
+    **rules
+        Rules of :func:`spoofspan.range_eer`.
+
+    Returns
+    -------
+    SystemCurve
+        For :func:`det_data`, :func:`threshold_data` and :func:`score_data`.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
+    >>> system_curve(references, scores, "ours").eer.value
+    0.25
+
     """
     if resolution is None:
         mass = overlay(references, scores, convention=convention, **rules)
@@ -112,7 +154,26 @@ class DetData:
 
 
 def det_data(system: SystemCurve) -> DetData:
-    """The DET curve (Martin et al., 1997)."""
+    """The DET curve (Martin et al., 1997) of a system.
+
+    Parameters
+    ----------
+    system : SystemCurve
+        What :func:`system_curve` returned.
+
+    Returns
+    -------
+    DetData
+        For :func:`.system_figures.draw_det`.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
+    >>> det_data(system_curve(references, scores)).eer
+    0.25
+
+    """
     eer, interval = system.eer, system.interval
     curve = thin_curve(system.mass, tolerance=STEP, scale=deviates)
     kept = thin_det(curve.false_positive_rates, curve.false_negative_rates)
@@ -153,7 +214,19 @@ class ThresholdData:
 
 
 def threshold_data(system: SystemCurve) -> ThresholdData:
-    """FPR and FNR over the threshold."""
+    """FPR and FNR of a system over the threshold.
+
+    Parameters
+    ----------
+    system : SystemCurve
+        What :func:`system_curve` returned.
+
+    Returns
+    -------
+    ThresholdData
+        For :func:`.system_figures.draw_threshold`.
+
+    """
     curve = _picked(system)
     return ThresholdData(
         system.name,
@@ -203,7 +276,28 @@ class ScoreData:
 
 
 def score_data(system: SystemCurve, bins: int = BINS) -> ScoreData:
-    """Scores of both classes, weighted by duration."""
+    """How the scores of both classes are spread, weighted by duration.
+
+    Parameters
+    ----------
+    system : SystemCurve
+        What :func:`system_curve` returned.
+    bins : int
+        How many bins of equal width.
+
+    Returns
+    -------
+    ScoreData
+        For :func:`.system_figures.draw_scores`.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
+    >>> score_data(system_curve(references, scores), bins=2).spoof.tolist()
+    [1.0, 0.0]
+
+    """
     if bins < 1:
         raise UsageError("a histogram needs at least one bin")
     mass = system.mass
@@ -265,7 +359,19 @@ class ResolutionData:
 
 
 def resolution_data(table: ResolutionTable) -> list[ResolutionData]:
-    """EER over resolution, point against range: one entry per row."""
+    """Point EER over resolution against range EER and floor.
+
+    Parameters
+    ----------
+    table : spoofspan.ResolutionTable
+        What :func:`spoofspan.resolution_table` returned.
+
+    Returns
+    -------
+    list of ResolutionData
+        One entry per row, for :func:`.system_figures.draw_resolution`.
+
+    """
     order = sorted(range(len(table.resolutions)), key=table.resolutions.__getitem__)
     resolutions = [table.resolutions[i] for i in order]
     return [
@@ -306,7 +412,38 @@ def boundary_data(
     eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
 ) -> BoundaryData:
-    """Error by distance from the nearest true boundary, at the threshold of the range EER."""
+    """Error by distance from the nearest true boundary, at the threshold of the range EER.
+
+    Parameters
+    ----------
+    references : spoofspan.References
+        Who is spoofed when.
+    scores : spoofspan.Scores
+        What a system said.
+    name : str
+        What the system is called in figures.
+    distances : sequence of float
+        In seconds, rising.
+    convention : str
+        Name of a set of rules.
+    eer_rule : str, optional
+        How the EER is read off.
+    **rules
+        Rules of :func:`spoofspan.range_eer`.
+
+    Returns
+    -------
+    BoundaryData
+        For :func:`.system_figures.draw_boundary`.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
+    >>> boundary_data(references, scores, distances=[0.02]).share_of_error.tolist()
+    [1.0]
+
+    """
     arguments: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, **rules}
     found = by_boundary(references, scores, distances=distances, **arguments)
     eer = range_eer(references, scores, **arguments)

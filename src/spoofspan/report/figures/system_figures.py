@@ -38,7 +38,21 @@ def _panels(systems: Sequence[object], width: str | float, height: float) -> tup
 
 @styled
 def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Figure:
-    """DET curves on normal-deviate axes: the dot is the EER, the bar along the diagonal its interval."""
+    """DET curves on normal-deviate axes: the dot is the EER, the bar along the diagonal its interval.
+
+    Parameters
+    ----------
+    systems : sequence of DetData
+        What :func:`.figure_data.det_data` returned for each system.
+    width : str or float
+        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written with :func:`.style.save`.
+
+    """
     _some(systems)
     figure = new_figure(width, 80 if not is_wide(width) else 110)
     axes = figure.subplots()
@@ -87,7 +101,21 @@ def _deviate_axis(axes: Axes, name: str, low: float, high: float) -> None:
 
 @styled
 def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "column") -> Figure:
-    """FPR and FNR over the threshold, a panel for each system: scores of two systems have no common scale."""
+    """FPR and FNR over the threshold, a panel for each system: scores of two systems have no common scale.
+
+    Parameters
+    ----------
+    systems : sequence of ThresholdData
+        What :func:`.figure_data.threshold_data` returned for each system.
+    width : str or float
+        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written with :func:`.style.save`.
+
+    """
     figure, panels = _panels(systems, width, 55)
     for axes, data in zip(panels, systems, strict=True):
         low, high = data.span
@@ -116,7 +144,21 @@ def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "co
 
 @styled
 def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") -> Figure:
-    """Scores of both classes, a panel for each system; shares of a class's time in equal bins."""
+    """Scores of both classes, a panel for each system; shares of a class's time in equal bins.
+
+    Parameters
+    ----------
+    systems : sequence of ScoreData
+        What :func:`.figure_data.score_data` returned for each system.
+    width : str or float
+        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written with :func:`.style.save`.
+
+    """
     figure, panels = _panels(systems, width, 52)
     for axes, data in zip(panels, systems, strict=True):
         axes.stairs(100 * data.bona_fide, data.edges, fill=True, color=BLUE, alpha=0.25)
@@ -138,7 +180,21 @@ def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") 
 
 @styled
 def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "page") -> Figure:
-    """Point EER over resolution against the range EER and the floor, a panel for each system."""
+    """Point EER over resolution against the range EER and the floor, a panel for each system.
+
+    Parameters
+    ----------
+    rows : sequence of ResolutionData
+        What :func:`.figure_data.resolution_data` returned.
+    width : str or float
+        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written with :func:`.style.save`.
+
+    """
     _some(rows)
     across = min(len(rows), 3 if is_wide(width) else 2)
     down = -(-len(rows) // across)
@@ -188,7 +244,21 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
 
 @styled
 def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page") -> Figure:
-    """How much of the error lies near a true boundary, and the range EER of the rest."""
+    """How much of the error lies near a true boundary, and the range EER of the rest.
+
+    Parameters
+    ----------
+    systems : sequence of BoundaryData
+        What :func:`.figure_data.boundary_data` returned for each system.
+    width : str or float
+        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written with :func:`.style.save`.
+
+    """
     _some(systems)
     beside = is_wide(width)
     figure = new_figure(width, 58 if beside else 104)

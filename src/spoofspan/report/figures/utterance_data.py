@@ -114,7 +114,40 @@ def timeline_data(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> TimelineData:
-    """One utterance in ranges, at a threshold on the scale of the scores; ``samples`` add its waveform."""
+    """One utterance in ranges, at a threshold.
+
+    Parameters
+    ----------
+    references : spoofspan.References
+        Who is spoofed when.
+    scores : spoofspan.Scores
+        What a system said.
+    utterance : str
+        Which utterance.
+    threshold : float
+        On the scale of the scores.
+    samples : array, optional
+        Its sound, one channel, for the waveform.
+    sample_rate : float, optional
+        Of the sound, in Hz.
+    convention : str
+        Name of a set of rules.
+    **rules
+        Rules of :func:`spoofspan.range_eer`.
+
+    Returns
+    -------
+    TimelineData
+        For :func:`.utterance_figures.draw_timeline`.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
+    >>> [(one.start, one.end, one.label) for one in timeline_data(references, scores, "u1", 0.15).errors]
+    [(0.06, 0.08, 'false_positive'), (0.08, 0.1, 'false_negative')]
+
+    """
     chosen, _ = rules_for("range", convention, rules)
     references, scores = _one(references, scores, utterance)
     labelling, runs, touched = overlay_part(references, scores, chosen)
@@ -153,7 +186,38 @@ def points_data(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> PointsData:
-    """One utterance in points of a resolution (seconds), at a threshold on the scale of the scores."""
+    """One utterance in points of a resolution, at a threshold.
+
+    Parameters
+    ----------
+    references : spoofspan.References
+        Who is spoofed when.
+    scores : spoofspan.Scores
+        What a system said.
+    utterance : str
+        Which utterance.
+    resolution : float
+        Length of a point in seconds.
+    threshold : float
+        On the scale of the scores.
+    convention : str
+        Name of a set of rules.
+    **rules
+        Rules of :func:`spoofspan.point_eer`.
+
+    Returns
+    -------
+    PointsData
+        Label, score and outcome of every point.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
+    >>> points_data(references, scores, "u1", 0.08, 0.15).outcomes
+    ('false_positive', 'true_positive')
+
+    """
     resolution = check_resolution(resolution)
     chosen, _ = point_rules(scores.hop, resolution, convention, rules)
     references, scores = _one(references, scores, utterance)
@@ -201,7 +265,31 @@ def measurement_data(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> MeasurementData:
-    """Point-based against range-based measurement of one utterance."""
+    """Point-based against range-based measurement of one utterance (the paper's Fig. 1).
+
+    Parameters
+    ----------
+    references : spoofspan.References
+        Who is spoofed when.
+    scores : spoofspan.Scores
+        What a system said.
+    utterance : str
+        Which utterance.
+    resolution : float
+        Length of a point in seconds.
+    threshold : float
+        On the scale of the scores.
+    convention : str
+        Name of a set of rules.
+    **rules
+        Rules of :func:`spoofspan.point_eer`.
+
+    Returns
+    -------
+    MeasurementData
+        For :func:`.utterance_figures.draw_measurement`.
+
+    """
     return MeasurementData(
         points_data(references, scores, utterance, resolution, threshold, convention=convention, **rules),
         timeline_data(references, scores, utterance, threshold, convention=convention, **rules),
@@ -227,7 +315,38 @@ def resampling_data(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> ResamplingData:
-    """The effect of up- and down-sampling on labels, scores and errors."""
+    """The effect of up- and down-sampling on labels, scores and errors of one utterance (the paper's Fig. 2).
+
+    Parameters
+    ----------
+    references : spoofspan.References
+        Who is spoofed when.
+    scores : spoofspan.Scores
+        What a system said.
+    utterance : str
+        Which utterance.
+    resolutions : sequence of float
+        Finer and coarser ones than the hop of the scores, in seconds.
+    threshold : float
+        On the scale of the scores.
+    convention : str
+        Name of a set of rules.
+    **rules
+        Rules of :func:`spoofspan.point_eer`.
+
+    Returns
+    -------
+    ResamplingData
+        For :func:`.utterance_figures.draw_resampling`.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
+    >>> [level.resolution for level in resampling_data(references, scores, "u1", [0.01, 0.04], 0.15).coarser]
+    [0.04]
+
+    """
     if scores.hop is None:
         raise UsageError("scores of ranges have no resolution of their own; resample them first")
     levels = [

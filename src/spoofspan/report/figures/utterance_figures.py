@@ -106,7 +106,21 @@ def _two_rows(reference: Iterable[Stretch], decision: Iterable[Stretch]) -> Rows
 
 @styled
 def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
-    """One utterance: waveform if given, reference, scores with the threshold, decision, errors."""
+    """One utterance: waveform if given, reference, scores with the threshold, decision, errors.
+
+    Parameters
+    ----------
+    data : TimelineData
+        What :func:`.utterance_data.timeline_data` returned.
+    width : str or float
+        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written with :func:`.style.save`.
+
+    """
     with_wave = data.waveform is not None
     heights = [*([1.0] if with_wave else []), 1.6, 1.2]
     figure = new_figure(width, (18 if is_wide(width) else 22) + 16 * sum(heights))
@@ -149,7 +163,21 @@ def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
 
 @styled
 def draw_measurement(data: MeasurementData, *, width: str | float = "column") -> Figure:
-    """The paper's Fig. 1: the same utterance counted in points, and measured in ranges."""
+    """The paper's Fig. 1: the same utterance counted in points, and measured in ranges.
+
+    Parameters
+    ----------
+    data : MeasurementData
+        What :func:`.utterance_data.measurement_data` returned.
+    width : str or float
+        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written with :func:`.style.save`.
+
+    """
     figure = new_figure(width, 70)
     above, below = figure.subplots(2, 1, sharex=True)
     points, ranges = data.points, data.ranges
@@ -210,6 +238,19 @@ def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Fig
     """The paper's Fig. 2: labels and scores at finer (left) and at coarser (right) resolutions.
 
     ``+`` is called spoof, ``-`` bona fide; wrong decisions are dark and hatched.
+
+    Parameters
+    ----------
+    data : ResamplingData
+        What :func:`.utterance_data.resampling_data` returned.
+    width : str or float
+        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be written with :func:`.style.save`.
+
     """
     sides = [side for side in ((data.native, *data.finer), (data.native, *data.coarser)) if len(side) > 1]
     sides = sides or [(data.native,)]

@@ -31,7 +31,26 @@ MOST_GROUPS = 500  # rows of a breakdown
 
 @dataclass(frozen=True)
 class PageSettings:
-    """What a page has, and under which rules it is measured."""
+    """What a page shows, and under which rules it is measured.
+
+    Parameters
+    ----------
+    title : str
+        Title of the page.
+    resolutions : sequence of float
+        Of the point EERs, in seconds.
+    resampling : Resampling
+        How the intervals are drawn.
+    columns : mapping of str to mapping
+        Breakdowns by metadata: name of the column -> utterance -> value.
+    timelines : int
+        How many utterances are shown.
+    audio : mapping of str to str
+        Utterance -> address of its sound.
+    arguments : mapping
+        ``convention``, ``eer_rule`` and rules, as of :func:`spoofspan.evaluate`.
+
+    """
 
     title: str = "Spoof localization report"
     resolutions: Sequence[float] = PAPER_RESOLUTIONS
@@ -43,7 +62,32 @@ class PageSettings:
 
 
 def page_content(references: References, systems: Mapping[str, Scores], settings: PageSettings) -> dict[str, Any]:
-    """Measure everything that the page shows."""
+    """Everything that a page shows, measured, as plain data.
+
+    Parameters
+    ----------
+    references : References
+        Who is spoofed when.
+    systems : mapping of str to Scores
+        The scores of each system by its name; timelines are chosen by the errors of the first one.
+    settings : PageSettings
+        What the page has.
+
+    Returns
+    -------
+    dict
+        For :func:`render_page`; ready for JSON.
+
+    Examples
+    --------
+    >>> from spoofspan.demo import load
+    >>> corpus = load()
+    >>> settings = PageSettings(resolutions=[0.02], resampling=Resampling(replicates=40), timelines=5)
+    >>> content = page_content(corpus.references, {"ours": corpus.systems[0.02]}, settings)
+    >>> [one["name"] for one in content["systems"]]
+    ['ours']
+
+    """
     from spoofspan.base.version import __version__
 
     if not systems:
