@@ -22,9 +22,8 @@ from spoofspan.corpus.building import build
 from spoofspan.corpus.checking import check_corpus
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import RESOLUTIONS, SetFiles, read_provenance
-from spoofspan.corpus.provenance import LabelledRange, Origin, Provenance, labelled_ranges, segment_labels
+from spoofspan.corpus.provenance import Joint, LabelledRange, Origin, Provenance, labelled_ranges, segment_labels
 from spoofspan.corpus.settings import SETS, Settings
-from spoofspan.corpus.splicing import Joint
 from spoofspan.corpus.survey import active_level
 from spoofspan.formats.sound import FULL_SCALE, read_sound, wav_bytes
 

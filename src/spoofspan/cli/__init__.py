@@ -17,18 +17,18 @@ from __future__ import annotations
 import gc
 import sys
 import warnings
-from typing import Annotated, TextIO
+from typing import Annotated, Any
 
 import typer
 
 from spoofspan.base import progress
 from spoofspan.base.errors import SpoofspanError, SpoofspanWarning
 from spoofspan.base.version import __version__
-from spoofspan.cli.commands import CommandsLater
+from spoofspan.cli.commands import LazyGroup
 
 app = typer.Typer(
     name="spoofspan",
-    cls=CommandsLater,
+    cls=LazyGroup,
     add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -65,14 +65,7 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 50)
     said: set[str] = set()
 
-    def say_once(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def say_once(message: Warning | str, *_: Any, **__: Any) -> None:
         text = str(message)
         if text not in said:
             said.add(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,8 @@ from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
-    from spoofspan.evaluation.resolution_table import ResolutionTable
+    from spoofspan.formats.datasets.partialspoof_dataset import Dataset
+    from spoofspan.formats.datasets.systems import SystemFile
 
 
 @takes_systems
@@ -69,6 +70,8 @@ def table(
 
       spoofspan table --dataset 'partialspoof:database:{set}' results --set dev --set eval --heatmap table.pdf
     """
+    from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
+    from spoofspan.formats.datasets.systems import fill_in_set
     from spoofspan.report.resolutions import Look, check_alike, render
 
     o.must_be_free(out, heatmap, force=force)
@@ -80,14 +83,25 @@ def table(
         raise UsageError("{set} stands for the name of a set: give --set, for example --set dev --set eval")
     if sets and len(sets) > 1 and not systems.names_sets():
         raise UsageError("several sets need {set} in REFERENCES or --dataset, where their names are filled in")
-    measured = partial(
-        _measured,
-        resolutions=None if resolutions is None else resolutions_in(resolutions, "--resolutions"),
-        label_sources=label_sources,
-        segment_labels=segment_labels,
-        arguments={"convention": convention, "eer_rule": eer_rule, **rules},
-    )
-    tables = {name: measured(systems.of_set(name or None), name) for name in sets or [""]}
+    columns = PAPER_RESOLUTIONS if resolutions is None else resolutions_in(resolutions, "--resolutions")
+    tables = {}
+    for name in sets or [""]:
+        of_set = systems.of_set(name or None)
+        references, dataset = of_set.read()
+        files = of_set.files(dataset)
+        labels = _segment_labels(
+            of_set, files, dataset, label_sources, segment_labels and fill_in_set(segment_labels, name)
+        )
+        tables[name] = resolution_table(
+            references,
+            of_set.rows(files),
+            columns,
+            label_sources=label_sources,  # type: ignore[arg-type] # checked there
+            segment_labels=labels,
+            convention=convention,
+            eer_rule=eer_rule,
+            **rules,
+        )
     check_alike(tables)
     width = shutil.get_terminal_size().columns if out is None and sys.stdout.isatty() else None
     o.deliver(render(tables, output.value, Look(decimals, floor, width)), out, force)
@@ -98,43 +112,23 @@ def table(
         save(draw_heatmap(tables, decimals=decimals), heatmap, force)
 
 
-def _measured(
-    systems: Systems,
-    subset: str,
-    *,
-    resolutions: list[float] | None,
-    label_sources: str,
-    segment_labels: str | None,
-    arguments: dict[str, Any],
-) -> ResolutionTable:
-    """Measure one set."""
-    from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
-    from spoofspan.formats.datasets.systems import Lazily, fill_in_set, matching
+def _segment_labels(
+    systems: Systems, files: list[SystemFile], dataset: Dataset | None, label_sources: str, pattern: str | None
+) -> Mapping[float, References] | None:
+    """The label arrays by hop, each read when it is looked up; None where ranges are the one source of labels."""
+    from spoofspan.formats.datasets.systems import Lazily, matching
 
-    references, dataset = systems.read()
-    files = systems.files(dataset)
-    labels: Lazily[float, References] | None = None
-    if label_sources == "nii-2023":
-        hops = dict.fromkeys(one.resolution for one in files if one.resolution is not None)
-        if segment_labels is not None:
-            arrays = {one.resolution: one.path for one in matching(fill_in_set(segment_labels, subset))}
-            labels = Lazily([hop for hop in hops if hop in arrays], lambda hop: systems.labels(arrays[hop]))
-        elif dataset is not None:
-            labels = Lazily(hops, systems.segment_labels)
-        else:
-            raise UsageError(
-                "--label-sources nii-2023 needs --dataset, or --segment-labels 'dev_seglab_{resolution}.npy'"
-            )
-    elif segment_labels is not None:
-        raise UsageError("--segment-labels goes with --label-sources nii-2023")
-    return resolution_table(
-        references,
-        systems.rows(files),
-        PAPER_RESOLUTIONS if resolutions is None else resolutions,
-        label_sources=label_sources,  # type: ignore[arg-type] # checked there
-        segment_labels=labels,
-        **arguments,
-    )
+    if label_sources != "nii-2023":
+        if pattern is not None:
+            raise UsageError("--segment-labels goes with --label-sources nii-2023")
+        return None
+    hops = dict.fromkeys(one.resolution for one in files if one.resolution is not None)
+    if pattern is not None:
+        arrays = {one.resolution: one.path for one in matching(pattern)}
+        return Lazily([hop for hop in hops if hop in arrays], lambda hop: systems.labels(arrays[hop]))
+    if dataset is None:
+        raise UsageError("--label-sources nii-2023 needs --dataset, or --segment-labels 'dev_seglab_{resolution}.npy'")
+    return Lazily(hops, systems.segment_labels)
 
 
 def resolutions_in(text: str, flag: str) -> list[float]:

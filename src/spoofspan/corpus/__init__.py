@@ -7,7 +7,7 @@
     source_folder.py    which recordings there are
     survey.py           how long and how loud they are, and where someone speaks
     splice_plan.py      which utterance gets what
-    assembly.py         an utterance of its plan; splicing.py: pieces joined by overlap-add
+    splicing.py         an utterance of its plan: pieces joined by overlap-add
     provenance.py       where every sample comes from, and the labels that follow
     layout.py           the files of a corpus
     checking.py         whether a corpus is what its files say

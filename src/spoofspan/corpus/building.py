@@ -20,21 +20,14 @@ import numpy as np
 from spoofspan.base.errors import UsageError
 from spoofspan.base.pool import check_jobs, do_all, in_batches
 from spoofspan.base.version import __version__
-from spoofspan.corpus.assembly import Material, make_utterance
 from spoofspan.corpus.builtin import built_in_settings, write_voices
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, sound_digest, write_json, write_set
 from spoofspan.corpus.provenance import BONA_FIDE, Provenance, labelled_ranges
-from spoofspan.corpus.settings import (
-    BUILDER_VERSION,
-    JOINT_POLICIES,
-    NONSPEECH_POLICIES,
-    SETS,
-    Settings,
-    fingerprint,
-)
+from spoofspan.corpus.settings import BUILDER_VERSION, SETS, Settings, fingerprint
 from spoofspan.corpus.source_folder import Recording, find_recordings
 from spoofspan.corpus.splice_plan import Plan, UtterancePlan, make_plan
+from spoofspan.corpus.splicing import Material, make_utterance
 from spoofspan.corpus.survey import Surveyed, look_at
 from spoofspan.formats.sound import wav_bytes
 from spoofspan.formats.writing import write_atomically
@@ -118,10 +111,7 @@ def build(
         "numpy": np.__version__,
         **identity,
         "sample_rate": RATE,
-        "policies": {
-            "joints": {chosen.joints: JOINT_POLICIES[chosen.joints]},
-            "nonspeech": {chosen.nonspeech: NONSPEECH_POLICIES[chosen.nonspeech]},
-        },
+        "policies": chosen.policies,
         "attacks": recordings.attacks,
         "held_out_attacks": list(plan.held_out),
         "recordings": len(recordings.items),

@@ -17,7 +17,7 @@ import warnings
 import wave
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +64,7 @@ class CorpusCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        return {
-            "passed": self.passed,
-            "looked_at": dict(self.looked_at),
-            "problems": list(self.problems),
-            "total_problems": self.total_problems,
-        }
+        return {"passed": self.passed, **asdict(self), "problems": list(self.problems)}
 
 
 @dataclass

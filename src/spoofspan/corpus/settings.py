@@ -11,13 +11,15 @@ from typing import Any
 from spoofspan.base.errors import UsageError, nearest_name
 
 SETS = ("train", "dev", "eval")
-JOINT_POLICIES = {
-    "spoof": "a joint is spoof over its whole overlap if either side is",
-    "middle": "the label changes in the middle of the overlap",
-}
-NONSPEECH_POLICIES = {
-    "origin": "non-speech has the class of the recording it came from",
-    "bonafide": "non-speech is bona fide wherever it came from (joints are decided first)",
+POLICIES = {
+    "joints": {
+        "spoof": "a joint is spoof over its whole overlap if either side is",
+        "middle": "the label changes in the middle of the overlap",
+    },
+    "nonspeech": {
+        "origin": "non-speech has the class of the recording it came from",
+        "bonafide": "non-speech is bona fide wherever it came from (joints are decided first)",
+    },
 }
 BUILDER_VERSION = 1  # raised when the same settings give other bytes
 BUILT_IN_UTTERANCES = {"train": 480, "dev": 100, "eval": 200}
@@ -82,7 +84,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        for name, policies in (("joints", JOINT_POLICIES), ("nonspeech", NONSPEECH_POLICIES)):
+        for name, policies in POLICIES.items():
             if getattr(self, name) not in policies:
                 raise UsageError(f"{name}={getattr(self, name)!r}: {nearest_name(getattr(self, name), policies)}")
         for name in ("utterances", "speakers"):
@@ -106,6 +108,11 @@ class Settings:
                 f"a joint of {self.overlap} s that moves by {self.search} s needs pauses of "
                 f"{self.overlap + 2 * self.search:g} s; shortest_pause is {self.shortest_pause} s"
             )
+
+    @property
+    def policies(self) -> dict[str, dict[str, str]]:
+        """The policies chosen, and what they mean."""
+        return {name: {getattr(self, name): about[getattr(self, name)]} for name, about in POLICIES.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""

@@ -17,22 +17,8 @@ from typing import Any
 
 from spoofspan.base.errors import UsageError, nearest_name
 
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "{": r"\{",
-        "}": r"\}",
-        "$": r"\$",
-        "&": r"\&",
-        "#": r"\#",
-        "%": r"\%",
-        "_": r"\_",
-        "^": r"\textasciicircum{}",
-        "~": r"\textasciitilde{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-    }
-)
+_NAMED = {"\\": "textbackslash", "^": "textasciicircum", "~": "textasciitilde", "<": "textless", ">": "textgreater"}
+_LATEX = str.maketrans({c: f"\\{c}" for c in "{}$&#%_"} | {c: f"\\{name}{{}}" for c, name in _NAMED.items()})
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|"})
 
 

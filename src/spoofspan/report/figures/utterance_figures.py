@@ -11,20 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spoofspan.report.figures.style import (
-    BLACK,
-    BONA_FIDE_FACE,
-    FALSE_NEGATIVE_HATCH,
-    FALSE_POSITIVE_HATCH,
-    NOTHING_FACE,
-    ORANGE,
-    SPOOF_FACE,
-    SPOOF_HATCH,
-    in_mm,
-    is_wide,
-    new_figure,
-    styled,
-)
+from spoofspan.report.figures.style import BLACK, ORANGE, in_mm, is_wide, new_figure, styled
 from spoofspan.report.figures.utterance_data import MeasurementData, PointsData, ResamplingData, Stretch, TimelineData
 from spoofspan.report.resolutions import spaced
 
@@ -32,18 +19,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+SPOOF_FACE, NOTHING_FACE, RIGHT_FACE = "#E08A4F", "#EEEEEE", "#DCEFE6"
 # label -> face, hatch, name in the legend
 CLASSES = {
-    "bonafide": (BONA_FIDE_FACE, "", "bona fide"),
-    "spoof": (SPOOF_FACE, SPOOF_HATCH, "spoof"),
+    "bonafide": ("#BFDDF2", "", "bona fide"),
+    "spoof": (SPOOF_FACE, "////", "spoof"),
     "ignored": (NOTHING_FACE, "", "not counted"),
     "none": (NOTHING_FACE, "", "no decision"),
 }
 ERRORS = {
-    "false_positive": (ORANGE, FALSE_POSITIVE_HATCH, "false positive"),
-    "false_negative": ("#8C2D04", FALSE_NEGATIVE_HATCH, "false negative"),
+    "false_positive": (ORANGE, "....", "false positive"),
+    "false_negative": ("#8C2D04", "xxxx", "false negative"),
 }
-RIGHT_FACE = "#DCEFE6"
 OUTCOMES = {
     "true_positive": (RIGHT_FACE, "", "right"),
     "true_negative": (RIGHT_FACE, "", "right"),

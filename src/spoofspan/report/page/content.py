@@ -192,13 +192,9 @@ def _facts(references: References, eer: Measurement) -> list[list[str]]:
 
 def _hours(ns: int) -> str:
     seconds = ns / 1e9
-    return (
-        f"{seconds / 3600:.2f} h"
-        if seconds >= 3600
-        else f"{seconds / 60:.1f} min"
-        if seconds >= 60
-        else f"{seconds:.2f} s"
-    )
+    if seconds >= 3600:
+        return f"{seconds / 3600:.2f} h"
+    return f"{seconds / 60:.1f} min" if seconds >= 60 else f"{seconds:.2f} s"
 
 
 def _resolutions(references: References, scores: Scores, settings: PageSettings) -> dict[str, Any]:
@@ -227,12 +223,9 @@ def _resolutions(references: References, scores: Scores, settings: PageSettings)
 
 def _breakdowns(references: References, scores: Scores, settings: PageSettings) -> list[Breakdown]:
     arguments = dict(settings.arguments)
-    found = []
+    ways = [*([by_kind] if references.kinds is not None else []), by_length, by_boundary]
     with progress("breaking down"):
-        if references.kinds is not None:
-            found.append(by_kind(references, scores, **arguments))
-        found.append(by_length(references, scores, **arguments))
-        found.append(by_boundary(references, scores, **arguments))
+        found = [break_down(references, scores, **arguments) for break_down in ways]
         for name, column in settings.columns.items():
             found.append(by_column(references, scores, column, name=name, **arguments))
     return found
