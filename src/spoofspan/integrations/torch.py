@@ -297,24 +297,8 @@ class PointEER(_EER):
     ----------
     resolution : float
         Length of a point in seconds.
-    hop : float
-        Spacing of the scores in seconds.
-    higher : {"bonafide", "spoof"}
-        What high scores mean.
-    exact : bool
-        Keep the scores on the device (20 bytes each), so that the value is the exact one.
-    bracket : bool
-        Whether :meth:`compute` returns the value with its bounds, or the value alone as one scalar.
-    dtype : {"float32", "float16", "float64"}
-        The type that scores are counted in; one that would round them is refused.
-    undefined : {"raise", "nan"}
-        What :meth:`compute` does where only one class was seen.
-    eer_rule : {"nearest", "interpolated"}
-        How the EER is read off.
-    convention : str
-        Name of a set of rules.
-    **rules
-        Rules of :func:`spoofspan.point_eer`.
+    hop, higher, exact, bracket, dtype, undefined, eer_rule, convention, **rules
+        As of :class:`RangeEER`; rules are those of :func:`spoofspan.point_eer`.
 
     Examples
     --------

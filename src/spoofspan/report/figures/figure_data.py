@@ -95,22 +95,16 @@ def system_curve(
 
     Parameters
     ----------
-    references : spoofspan.References
-        Who is spoofed when.
-    scores : spoofspan.Scores
-        What a system said.
+    references, scores
+        Who is spoofed when, and what the system said.
     name : str
         What the system is called in figures.
     resolution : float, optional
         Length of the points in seconds; without it, durations are measured.
     interval : Interval, optional
         That of :func:`spoofspan.bootstrap` for the same measure.
-    convention : str
-        Name of a set of rules.
-    eer_rule : str, optional
-        How the EER is read off.
-    **rules
-        Rules of :func:`spoofspan.range_eer`.
+    convention, eer_rule, **rules
+        As of :func:`spoofspan.range_eer`.
 
     Returns
     -------
@@ -168,10 +162,10 @@ def det_data(system: SystemCurve) -> DetData:
 
     Examples
     --------
-    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
-    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
-    >>> det_data(system_curve(references, scores)).eer
-    0.25
+    >>> from spoofspan.demo import load
+    >>> corpus = load()
+    >>> f"{det_data(system_curve(corpus.references, corpus.systems[0.64])).eer:.3f}"
+    '0.124'
 
     """
     eer, interval = system.eer, system.interval
@@ -219,7 +213,7 @@ def threshold_data(system: SystemCurve) -> ThresholdData:
     Parameters
     ----------
     system : SystemCurve
-        What :func:`system_curve` returned.
+        As of :func:`det_data`.
 
     Returns
     -------
@@ -281,7 +275,7 @@ def score_data(system: SystemCurve, bins: int = BINS) -> ScoreData:
     Parameters
     ----------
     system : SystemCurve
-        What :func:`system_curve` returned.
+        As of :func:`det_data`.
     bins : int
         How many bins of equal width.
 
@@ -289,13 +283,6 @@ def score_data(system: SystemCurve, bins: int = BINS) -> ScoreData:
     -------
     ScoreData
         For :func:`.system_figures.draw_scores`.
-
-    Examples
-    --------
-    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
-    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
-    >>> score_data(system_curve(references, scores), bins=2).spoof.tolist()
-    [1.0, 0.0]
 
     """
     if bins < 1:
@@ -416,20 +403,10 @@ def boundary_data(
 
     Parameters
     ----------
-    references : spoofspan.References
-        Who is spoofed when.
-    scores : spoofspan.Scores
-        What a system said.
-    name : str
-        What the system is called in figures.
+    references, scores, name, convention, eer_rule, **rules
+        As of :func:`system_curve`.
     distances : sequence of float
         In seconds, rising.
-    convention : str
-        Name of a set of rules.
-    eer_rule : str, optional
-        How the EER is read off.
-    **rules
-        Rules of :func:`spoofspan.range_eer`.
 
     Returns
     -------
@@ -438,9 +415,9 @@ def boundary_data(
 
     Examples
     --------
-    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
-    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
-    >>> boundary_data(references, scores, distances=[0.02]).share_of_error.tolist()
+    >>> references = References.from_ranges({"u1": [(0.0, 0.2, "bonafide"), (0.2, 0.4, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.1, 0.2, -0.3]}, hop=0.1, higher="bonafide")
+    >>> boundary_data(references, scores, distances=[0.1]).share_of_error.tolist()
     [1.0]
 
     """

@@ -42,15 +42,9 @@ def draw_heatmap(
     tables : mapping of str to spoofspan.ResolutionTable
         By the name of the set (empty for a single one without a name); they must have the same rows, columns and rules.
     width : str or float, optional
-        ``"column"``, ``"page"``, or a number of mm; without it, one set is as wide as a column of paper, several as
-        a page.
+        As of :func:`.system_figures.draw_det`; without it, one set is as wide as a column of paper, several as a page.
     decimals : int
         Digits after the point.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be written with :func:`.style.save`.
 
     """
     check_alike(tables)

@@ -50,7 +50,7 @@ def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Fi
     Returns
     -------
     matplotlib.figure.Figure
-        To be written with :func:`.style.save`.
+        To be changed further, or written with :func:`.style.save`.
 
     """
     _some(systems)
@@ -108,12 +108,7 @@ def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "co
     systems : sequence of ThresholdData
         What :func:`.figure_data.threshold_data` returned for each system.
     width : str or float
-        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be written with :func:`.style.save`.
+        As of :func:`.system_figures.draw_det`.
 
     """
     figure, panels = _panels(systems, width, 55)
@@ -151,12 +146,7 @@ def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") 
     systems : sequence of ScoreData
         What :func:`.figure_data.score_data` returned for each system.
     width : str or float
-        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be written with :func:`.style.save`.
+        As of :func:`.system_figures.draw_det`.
 
     """
     figure, panels = _panels(systems, width, 52)
@@ -187,12 +177,7 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
     rows : sequence of ResolutionData
         What :func:`.figure_data.resolution_data` returned.
     width : str or float
-        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be written with :func:`.style.save`.
+        As of :func:`.system_figures.draw_det`.
 
     """
     _some(rows)
@@ -251,12 +236,7 @@ def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page
     systems : sequence of BoundaryData
         What :func:`.figure_data.boundary_data` returned for each system.
     width : str or float
-        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be written with :func:`.style.save`.
+        As of :func:`.system_figures.draw_det`.
 
     """
     _some(systems)

@@ -118,10 +118,8 @@ def timeline_data(
 
     Parameters
     ----------
-    references : spoofspan.References
-        Who is spoofed when.
-    scores : spoofspan.Scores
-        What a system said.
+    references, scores
+        Who is spoofed when, and what a system said.
     utterance : str
         Which utterance.
     threshold : float
@@ -130,10 +128,8 @@ def timeline_data(
         Its sound, one channel, for the waveform.
     sample_rate : float, optional
         Of the sound, in Hz.
-    convention : str
-        Name of a set of rules.
-    **rules
-        Rules of :func:`spoofspan.range_eer`.
+    convention, **rules
+        As of :func:`spoofspan.range_eer`.
 
     Returns
     -------
@@ -190,20 +186,10 @@ def points_data(
 
     Parameters
     ----------
-    references : spoofspan.References
-        Who is spoofed when.
-    scores : spoofspan.Scores
-        What a system said.
-    utterance : str
-        Which utterance.
+    references, scores, utterance, threshold, convention, **rules
+        As of :func:`timeline_data`; rules are those of :func:`spoofspan.point_eer`.
     resolution : float
         Length of a point in seconds.
-    threshold : float
-        On the scale of the scores.
-    convention : str
-        Name of a set of rules.
-    **rules
-        Rules of :func:`spoofspan.point_eer`.
 
     Returns
     -------
@@ -212,9 +198,9 @@ def points_data(
 
     Examples
     --------
-    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
-    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
-    >>> points_data(references, scores, "u1", 0.08, 0.15).outcomes
+    >>> references = References.from_ranges({"u1": [(0.0, 0.2, "bonafide"), (0.2, 0.4, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.1, 0.2, -0.3]}, hop=0.1, higher="bonafide")
+    >>> points_data(references, scores, "u1", 0.2, 0.15).outcomes
     ('false_positive', 'true_positive')
 
     """
@@ -269,20 +255,8 @@ def measurement_data(
 
     Parameters
     ----------
-    references : spoofspan.References
-        Who is spoofed when.
-    scores : spoofspan.Scores
-        What a system said.
-    utterance : str
-        Which utterance.
-    resolution : float
-        Length of a point in seconds.
-    threshold : float
-        On the scale of the scores.
-    convention : str
-        Name of a set of rules.
-    **rules
-        Rules of :func:`spoofspan.point_eer`.
+    references, scores, utterance, resolution, threshold, convention, **rules
+        As of :func:`points_data`.
 
     Returns
     -------
@@ -319,32 +293,15 @@ def resampling_data(
 
     Parameters
     ----------
-    references : spoofspan.References
-        Who is spoofed when.
-    scores : spoofspan.Scores
-        What a system said.
-    utterance : str
-        Which utterance.
+    references, scores, utterance, threshold, convention, **rules
+        As of :func:`points_data`.
     resolutions : sequence of float
         Finer and coarser ones than the hop of the scores, in seconds.
-    threshold : float
-        On the scale of the scores.
-    convention : str
-        Name of a set of rules.
-    **rules
-        Rules of :func:`spoofspan.point_eer`.
 
     Returns
     -------
     ResamplingData
         For :func:`.utterance_figures.draw_resampling`.
-
-    Examples
-    --------
-    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
-    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
-    >>> [level.resolution for level in resampling_data(references, scores, "u1", [0.01, 0.04], 0.15).coarser]
-    [0.04]
 
     """
     if scores.hop is None:

@@ -100,12 +100,7 @@ def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
     data : TimelineData
         What :func:`.utterance_data.timeline_data` returned.
     width : str or float
-        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be written with :func:`.style.save`.
+        As of :func:`.system_figures.draw_det`.
 
     """
     with_wave = data.waveform is not None
@@ -157,12 +152,7 @@ def draw_measurement(data: MeasurementData, *, width: str | float = "column") ->
     data : MeasurementData
         What :func:`.utterance_data.measurement_data` returned.
     width : str or float
-        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be written with :func:`.style.save`.
+        As of :func:`.system_figures.draw_det`.
 
     """
     figure = new_figure(width, 70)
@@ -231,12 +221,7 @@ def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Fig
     data : ResamplingData
         What :func:`.utterance_data.resampling_data` returned.
     width : str or float
-        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be written with :func:`.style.save`.
+        As of :func:`.system_figures.draw_det`.
 
     """
     sides = [side for side in ((data.native, *data.finer), (data.native, *data.coarser)) if len(side) > 1]
