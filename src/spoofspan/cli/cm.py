@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.extras import require
 from spoofspan.cli import options as o
 from spoofspan.cli.completion import among
 from spoofspan.cli.output import show
@@ -84,8 +85,6 @@ def train(
 
       torchrun --no-python --nproc-per-node 4 spoofspan cm train ...
     """
-    from spoofspan.base.extras import require
-
     require("torch", "safetensors")
     from spoofspan.cm.batches import TrainingData
     from spoofspan.cm.training import train as train_model
@@ -182,7 +181,6 @@ def info(
 
       spoofspan cm info --preset paper-multi > mine.toml
     """
-    from spoofspan.base.extras import require
     from spoofspan.cm.config import PRESETS
     from spoofspan.cm.config import preset as preset_called
 
@@ -222,8 +220,6 @@ def convert(
     The file is read without running what a pickle may contain. The checkpoint has the published model's padding of the
     last pooling (legacy_pool_padding), since its weights were learned with it.
     """
-    from spoofspan.base.extras import require
-
     require("torch", "transformers", "safetensors")
     from spoofspan.cm.official import convert as convert_weights
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.extras import require
 from spoofspan.cli import options as o
 from spoofspan.cli.cm import Device, Gaps, Nonspeech, chosen_config
 from spoofspan.cli.completion import among
@@ -62,8 +63,6 @@ def experiment(
 
       spoofspan experiment paper --preset paper-multi --data PartialSpoof
     """
-    from spoofspan.base.extras import require
-
     require("torch", "safetensors", "soundfile", "soxr")
     from spoofspan.experiment import Experiment, run
 
