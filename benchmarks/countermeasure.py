@@ -40,8 +40,8 @@ def write_noise(path: Path, seconds: float, seed: int) -> None:
 def checkpoint(folder: Path) -> Path:
     """A small countermeasure that has not learned anything yet."""
     from spoofspan.cm import checkpoints
-    from spoofspan.cm.build import build
     from spoofspan.cm.config import preset
+    from spoofspan.cm.model import build
 
     config = preset("small-cpu")
     checkpoints.save(folder, build(config), config, {})

@@ -182,8 +182,8 @@ def update(setting: Setting) -> Iterator[Figure]:
     """A batch of 8 x 30 s against a forward and backward pass of the small countermeasure."""
     import torch
 
-    from spoofspan.cm.build import build
     from spoofspan.cm.config import preset
+    from spoofspan.cm.model import build
     from spoofspan.integrations.torch import RangeEER
 
     torch.set_num_threads(1)

@@ -11,7 +11,7 @@ from spoofspan.report.figures import figure_data as data
 from spoofspan.report.figures import system_figures as figures
 from spoofspan.report.figures import utterance_figures as timeline_figures
 from spoofspan.report.figures.heatmap import draw_heatmap
-from spoofspan.report.figures.timeline_data import measurement_data, resampling_data, timeline_data
+from spoofspan.report.figures.utterance_data import measurement_data, resampling_data, timeline_data
 from spoofspan.uncertainty import bootstrap
 
 FOLDER = Path(__file__).with_name("figures")

@@ -13,7 +13,7 @@ import numpy as np
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.report.figures import figure_data as data
-from spoofspan.report.figures.timeline_data import measurement_data, resampling_data, timeline_data
+from spoofspan.report.figures.utterance_data import measurement_data, resampling_data, timeline_data
 
 FOLDER = Path(__file__).parent / "golden" / "figures"
 VERSION = FOLDER / "matplotlib.txt"

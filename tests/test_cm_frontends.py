@@ -9,9 +9,9 @@ transformers = pytest.importorskip("transformers", reason="transformers is not i
 
 import spoofspan as ss  # noqa: E402
 from spoofspan.cm import checkpoints  # noqa: E402
-from spoofspan.cm.build import build  # noqa: E402
 from spoofspan.cm.config import PAPER  # noqa: E402
 from spoofspan.cm.loss import whole_loss  # noqa: E402
+from spoofspan.cm.model import build  # noqa: E402
 
 torch.set_num_threads(1)
 TINY = {

@@ -12,9 +12,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 import spoofspan as ss  # noqa: E402
 from spoofspan.cm import frame_times as timing  # noqa: E402
 from spoofspan.cm import labels, loss  # noqa: E402
-from spoofspan.cm.build import build, count_parameters  # noqa: E402
 from spoofspan.cm.config import BASELINE, PAPER, PRESETS, SMALL, Config, FrontEnd, Network, preset  # noqa: E402
-from spoofspan.cm.model import Countermeasure, Pool, PostNet  # noqa: E402
+from spoofspan.cm.model import Countermeasure, Pool, PostNet, build, count_parameters  # noqa: E402
 from spoofspan.cm.padding import normalised  # noqa: E402
 
 torch.set_num_threads(1)

@@ -18,13 +18,14 @@ from typer.testing import CliRunner  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
 from spoofspan.cli import app  # noqa: E402
-from spoofspan.cm import checkpoints, joints, recordings  # noqa: E402
-from spoofspan.cm.audio import Sound, sounds_in  # noqa: E402
-from spoofspan.cm.build import build  # noqa: E402
+from spoofspan.cm import checkpoints, recordings, scorers  # noqa: E402
 from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES, frame_count, resolution, samples_of  # noqa: E402
-from spoofspan.cm.scoring import CONTEXT, load_scorer, score_sounds, windows_of  # noqa: E402
+from spoofspan.cm.model import build  # noqa: E402
+from spoofspan.cm.scorers import load_scorer  # noqa: E402
+from spoofspan.cm.scoring import CONTEXT, score_sounds, windows_of  # noqa: E402
 from spoofspan.formats.reading import read_utterance_scores  # noqa: E402
+from spoofspan.formats.sound import Sound, sounds_in  # noqa: E402
 
 torch.set_num_threads(1)
 RATE = 16_000
@@ -201,7 +202,7 @@ def test_what_is_no_sound_is_refused(tmp_path):
 
 
 def test_wav_files_are_read_without_soundfile_too(tmp_path, monkeypatch):
-    from spoofspan.cm import audio
+    from spoofspan.formats import sound as audio
 
     samples = recording(np.random.default_rng(0), 0.7)
     write_wav(tmp_path / "u.wav", samples)
@@ -282,15 +283,15 @@ def test_the_detector_finds_a_splice_and_coarser_windows_have_the_lowest_score(t
 
 def test_jumps_are_those_of_a_plain_loop():
     wave = np.random.default_rng(1).normal(0, 0.1, 9_000).astype(np.float32)
-    bands = joints.band_levels(wave)
+    bands = scorers.band_levels(wave)
     level = 10 * np.log10((10 ** (bands / 10)).sum(1))
     expected = []
     for k in range(len(bands)):
-        before, after = slice(max(k - joints.AROUND, 0), k + 1), slice(k, k + 1 + joints.AROUND)
+        before, after = slice(max(k - scorers.AROUND, 0), k + 1), slice(k, k + 1 + scorers.AROUND)
         shape = bands - level[:, None]
         spectral = shape[before].mean(0) - shape[after].mean(0)
         expected.append(np.sqrt((spectral**2).mean()) + abs(level[before].mean() - level[after].mean()))
-    np.testing.assert_allclose(joints.jumps(wave), expected, rtol=1e-4)
+    np.testing.assert_allclose(scorers.jumps(wave), expected, rtol=1e-4)
 
 
 def test_the_detector_needs_no_torch(tmp_path):

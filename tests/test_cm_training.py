@@ -21,11 +21,11 @@ from cm_corpora import make_data, make_set, recording, write_wav  # noqa: E402
 import spoofspan as ss  # noqa: E402
 from spoofspan.cm import checkpoints, training  # noqa: E402
 from spoofspan.cm.batches import Corpus, Pieces, TrainingData, bucketed_batches, pieces_of  # noqa: E402
-from spoofspan.cm.build import build  # noqa: E402
 from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
 from spoofspan.cm.distributed import Team  # noqa: E402
 from spoofspan.cm.frame_times import BRANCHES, samples_of  # noqa: E402
 from spoofspan.cm.loss import whole_loss, window_errors  # noqa: E402
+from spoofspan.cm.model import build  # noqa: E402
 from spoofspan.cm.training import train  # noqa: E402
 from spoofspan.cm.validation import validate  # noqa: E402
 
@@ -246,7 +246,8 @@ def test_the_learning_rate_is_halved_and_training_stops_without_a_new_best(data,
 
 def test_validation_is_in_evaluation_mode_and_measures_with_spoofspan(data, whole):
     """Its numbers are those of the checkpoint's scores, laid over the references by hand; dropout plays no part."""
-    from spoofspan.cm.scoring import load_scorer, score_sounds
+    from spoofspan.cm.scorers import load_scorer
+    from spoofspan.cm.scoring import score_sounds
 
     found = checkpoints.load(whole.folder)
     pieces = Pieces(data.dev, TINY)
@@ -356,7 +357,7 @@ def test_the_targets_of_pieces_are_those_of_the_utterance(tmp_path):
 def test_sound_that_does_not_fit_the_references_is_refused(tmp_path):
     write_wav(tmp_path / "u.wav", recording(np.random.default_rng(0), 1.0))
     references = ss.References.from_ranges({"u": [(0.0, 2.0, "spoof")], "v": [(0.0, 1.0, "spoof")]}, {"u": 2.0, "v": 1})
-    from spoofspan.cm.audio import sounds_in
+    from spoofspan.formats.sound import sounds_in
 
     with pytest.raises(ss.DataError, match="'v' has no sound"):
         Corpus.of(references, sounds_in(tmp_path))

@@ -18,15 +18,14 @@ from typer.testing import CliRunner
 import spoofspan as ss
 from spoofspan.cli import app
 from spoofspan.corpus import building
-from spoofspan.corpus.audio import FULL_SCALE, read_sound, wav_bytes
 from spoofspan.corpus.building import build
 from spoofspan.corpus.checking import check_corpus
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import RESOLUTIONS, SetFiles, read_provenance
-from spoofspan.corpus.level import active_level
-from spoofspan.corpus.provenance import LabelledRange, Origin, Provenance, labelled_ranges, segment_labels
+from spoofspan.corpus.provenance import Joint, LabelledRange, Origin, Provenance, labelled_ranges, segment_labels
 from spoofspan.corpus.settings import SETS, Settings
-from spoofspan.corpus.splicing import Joint
+from spoofspan.corpus.survey import active_level
+from spoofspan.formats.sound import FULL_SCALE, read_sound, wav_bytes
 
 SETTINGS = Settings(
     utterances={"train": 8, "dev": 4, "eval": 10}, speakers={"train": 2, "dev": 1, "eval": 2}, official_labels=True

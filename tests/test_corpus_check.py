@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import spoofspan as ss
-from spoofspan.corpus.audio import FULL_SCALE, read_sound, wav_bytes
 from spoofspan.corpus.building import build
 from spoofspan.corpus.builtin import Sentence, built_in_settings, say, sentences_of
 from spoofspan.corpus.checking import check_corpus, segments_of
@@ -18,6 +17,7 @@ from spoofspan.corpus.splice_plan import deal_speakers, held_out_attacks, make_p
 from spoofspan.corpus.survey import look_at
 from spoofspan.corpus.vocoders import VOCODERS
 from spoofspan.formats.arrays import segment_labels
+from spoofspan.formats.sound import FULL_SCALE, read_sound, wav_bytes
 
 
 @pytest.fixture(scope="module")

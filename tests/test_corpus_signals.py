@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 import spoofspan as ss
-from spoofspan.corpus.activity import find_speech, find_units
-from spoofspan.corpus.audio import FULL_SCALE, read_sound, wav_bytes, whole_samples
 from spoofspan.corpus.frames import RATE, add_noise, add_pulses, frames_in
-from spoofspan.corpus.level import active_level, gain_to, level_of
 from spoofspan.corpus.splicing import Piece, best_lag, cross_fade, splice
+from spoofspan.corpus.survey import active_level, find_speech, find_units, gain_to, level_of
 from spoofspan.corpus.vocoders import VOCODERS, analyse, find_pitch, resynthesise
 from spoofspan.corpus.voices import draw_voice, speak
+from spoofspan.formats.sound import FULL_SCALE, read_sound, wav_bytes, whole_samples
 
 
 def noise(samples, seed=0, rms=0.05):

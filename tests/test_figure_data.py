@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import spoofspan as ss
 from spoofspan.report.figures import figure_data as data
 from spoofspan.report.figures.line_simplification import TOLERANCE, deviates, rates_of, thin_det, thin_function
-from spoofspan.report.figures.timeline_data import measurement_data, points_data, resampling_data, timeline_data
+from spoofspan.report.figures.utterance_data import measurement_data, points_data, resampling_data, timeline_data
 from spoofspan.uncertainty import bootstrap
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # small corpora have wide gaps
@@ -353,6 +353,6 @@ def test_data_are_ready_for_json(corpus, system):
 
 
 def test_data_need_no_matplotlib():
-    modules = "spoofspan.report.figures.figure_data, spoofspan.report.figures.timeline_data"
+    modules = "spoofspan.report.figures.figure_data, spoofspan.report.figures.utterance_data"
     code = f"import sys, {modules}; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -372,7 +372,7 @@ def test_odd_systems_can_be_drawn(frames, higher):
     from spoofspan.report.figures import figure_data as data
     from spoofspan.report.figures import system_figures as figures
     from spoofspan.report.figures import utterance_figures as timeline_figures
-    from spoofspan.report.figures.timeline_data import timeline_data
+    from spoofspan.report.figures.utterance_data import timeline_data
 
     references = ss.References.from_ranges({"u": [(0.0, 0.04, "bonafide"), (0.04, 0.08, "spoof")]})
     scores = ss.Scores.from_frames({"u": frames}, hop=0.02, higher=higher)

@@ -3,8 +3,9 @@
 Exact range-based and point-based equal error rates for spoof localization.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from spoofspan.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UndefinedMeasureError, UsageError
@@ -85,7 +86,6 @@ _HOMES = {
     "scale.shards": "evaluate_shards",
     "uncertainty": "Comparison Interval Resampling SeedVariation bootstrap compare seed_variation",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "CONVENTIONS",
@@ -147,13 +147,4 @@ __all__ = [
     "utterance_eer",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'spoofspan' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"spoofspan.{_HOME_OF[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__ = lazy_names("spoofspan", _HOMES)

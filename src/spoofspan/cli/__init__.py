@@ -1,6 +1,15 @@
-"""The command line: it parses, calls the library and prints. One file per command group.
+"""The command line: it parses, calls the library and prints. One file per command.
 
-Results go to stdout, diagnostics and progress to stderr. Exit codes: 0 ok, 2 usage, 3 bad data, 4 undefined measure.
+::
+
+    commands.py              the list of commands, each loaded when it is used            <- read this first
+    options.py               flags that several commands share
+    inputs.py                what a command reads; system_inputs.py: of several systems
+    output.py                how a result is printed
+    eval.py, compare.py, ... one command each
+
+May import every room. Results go to stdout, diagnostics and progress to stderr. Exit codes: 0 ok, 2 usage, 3 bad data,
+4 undefined measure.
 """
 
 from __future__ import annotations
@@ -8,18 +17,18 @@ from __future__ import annotations
 import gc
 import sys
 import warnings
-from typing import Annotated, TextIO
+from typing import Annotated, Any
 
 import typer
 
 from spoofspan.base import progress
 from spoofspan.base.errors import SpoofspanError, SpoofspanWarning
 from spoofspan.base.version import __version__
-from spoofspan.cli.commands import CommandsLater
+from spoofspan.cli.commands import LazyGroup
 
 app = typer.Typer(
     name="spoofspan",
-    cls=CommandsLater,
+    cls=LazyGroup,
     add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -56,14 +65,7 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 50)
     said: set[str] = set()
 
-    def say_once(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def say_once(message: Warning | str, *_: Any, **__: Any) -> None:
         text = str(message)
         if text not in said:
             said.add(text)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.extras import require
 from spoofspan.cli import options as o
 from spoofspan.cli.completion import among
+from spoofspan.cli.output import show
 
 if TYPE_CHECKING:
     from spoofspan.cm.batches import Corpus
@@ -27,7 +29,7 @@ def _presets() -> list[str]:
 
 
 def _scorers() -> list[str]:
-    from spoofspan.cm.scoring import JOINT_DETECTOR
+    from spoofspan.cm.scorers import JOINT_DETECTOR
 
     return [JOINT_DETECTOR]
 
@@ -49,18 +51,16 @@ Channel = Annotated[
 @app.command()
 def train(
     *,
-    train: Annotated[
-        str, typer.Option("--train", help="partialspoof:FOLDER:SET, or references in any format (with --sounds).")
-    ],
-    dev: Annotated[str, typer.Option("--dev", help="The same for the development set.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the checkpoint.")],
+    train: Annotated[str, typer.Option(help="partialspoof:FOLDER:SET, or references in any format (with --sounds).")],
+    dev: Annotated[str, typer.Option(help="The same for the development set.")],
+    out: Annotated[Path, typer.Option(help="Folder of the checkpoint.")],
     preset: Preset = None,
-    config: Annotated[Path | None, typer.Option("--config", help="TOML file; cm info --preset prints one.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file; cm info --preset prints one.")] = None,
     change: Annotated[
         list[str] | None,
         typer.Option("--set", help="Change one value: training.seed=10, front_end.checkpoint=FOLDER; may be repeated."),
     ] = None,
-    sounds: Annotated[Path | None, typer.Option("--sounds", help="Folder of sound files, by utterance id.")] = None,
+    sounds: Annotated[Path | None, typer.Option(help="Folder of sound files, by utterance id.")] = None,
     durations: o.Durations = None,
     reference_source: o.ReferenceSource = None,
     channel: Channel = None,
@@ -68,7 +68,7 @@ def train(
     nonspeech: Nonspeech = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in --out.")] = False,
     device: Device = None,
-    processes: Annotated[int, typer.Option("--processes", min=1, help="Train with so many processes here.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, help="Train with so many processes here.")] = 1,
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
@@ -85,8 +85,6 @@ def train(
 
       torchrun --no-python --nproc-per-node 4 spoofspan cm train ...
     """
-    from spoofspan.cm.extra import require
-
     require("torch", "safetensors")
     from spoofspan.cm.batches import TrainingData
     from spoofspan.cm.training import train as train_model
@@ -102,7 +100,7 @@ def train(
         "best_epoch": done.best_epoch,
         done.stop_on: done.best,
     }
-    o.deliver(_facts(facts, output), None, False)
+    _show_facts(facts, output)
 
 
 @app.command()
@@ -115,11 +113,10 @@ def score(
             help="Folder of a checkpoint; then sound files, folders, lists (.lst, .txt, .scp) or - (stdin).",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the scores.")],
+    out: Annotated[Path, typer.Option(help="Folder for the scores.")],
     dataset: o.DatasetSpec = None,
     preset: Annotated[
-        str | None,
-        typer.Option("--preset", help="joint-detector: a scorer without a checkpoint.", autocompletion=among(_scorers)),
+        str | None, typer.Option(help="joint-detector: a scorer without a checkpoint.", autocompletion=among(_scorers))
     ] = None,
     official: Annotated[
         str | None,
@@ -146,7 +143,7 @@ def score(
       spoofspan cm score --preset joint-detector recordings/ --out joints
     """
     from spoofspan.cm.recordings import find_recordings, sounds_of_dataset
-    from spoofspan.cm.scoring import JOINT_DETECTOR
+    from spoofspan.cm.scorers import JOINT_DETECTOR
     from spoofspan.cm.scoring import score as score_audio
 
     given = list(words or ())
@@ -165,7 +162,7 @@ def score(
         "times_real_time": round(done.speed, 1),
         "files": [str(path) for path in done.files.values()],
     }
-    o.deliver(_facts(facts, output), None, False)
+    _show_facts(facts, output)
 
 
 @app.command()
@@ -186,7 +183,6 @@ def info(
     """
     from spoofspan.cm.config import PRESETS
     from spoofspan.cm.config import preset as preset_called
-    from spoofspan.cm.extra import require
 
     if checkpoint is not None and preset is not None:
         raise UsageError("give a CHECKPOINT or --preset, not both")
@@ -195,10 +191,10 @@ def info(
         return
     require("torch", "safetensors")
     if checkpoint is None:
-        o.deliver(_presets_table(list(PRESETS.values()), output), None, False)
+        _show_presets(list(PRESETS.values()), output)
         return
     from spoofspan.cm import checkpoints
-    from spoofspan.cm.build import count_parameters
+    from spoofspan.cm.model import count_parameters
 
     where = Path(checkpoint)
     found = checkpoints.load(where)
@@ -207,13 +203,11 @@ def info(
         "configuration": found.config.name,
         "branches": list(found.config.network.branches),
         "parameters": counted.total,
-        "front_end": counted.front_end,
-        "post_net": counted.post_net,
-        "heads": counted.heads,
+        **vars(counted),
         "longest_seconds": found.config.network.longest / 50,
         **found.about,
     }
-    o.deliver(_facts(facts, output), None, False)
+    _show_facts(facts, output)
 
 
 @app.command()
@@ -226,8 +220,6 @@ def convert(
     The file is read without running what a pickle may contain. The checkpoint has the published model's padding of the
     last pooling (legacy_pool_padding), since its weights were learned with it.
     """
-    from spoofspan.cm.extra import require
-
     require("torch", "transformers", "safetensors")
     from spoofspan.cm.official import convert as convert_weights
 
@@ -264,8 +256,8 @@ def _value(text: str) -> Any:
 
 
 def _corpus(where: str, sounds: Path | None, durations: str | None, source: str | None, channel: str | None) -> Corpus:
-    from spoofspan.cm.audio import check_channel
     from spoofspan.cm.batches import Corpus
+    from spoofspan.formats.sound import check_channel
 
     check_channel(channel)
     if where.startswith("partialspoof:"):
@@ -279,10 +271,8 @@ def _corpus(where: str, sounds: Path | None, durations: str | None, source: str 
     return Corpus.from_files(where, sounds, durations=durations, channel=channel)
 
 
-def _facts(facts: dict[str, Any], output: o.Output) -> str:
-    """Names and values."""
-    if output is o.Output.json:
-        return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+def _show_facts(facts: dict[str, Any], output: o.Output) -> None:
+    """Print names and values."""
     from spoofspan.cm.history import flattened
     from spoofspan.report.table import Table
 
@@ -294,7 +284,7 @@ def _facts(facts: dict[str, Any], output: o.Output) -> str:
             rows += [(name if not i else "", str(one)) for i, one in enumerate(value)]
         else:
             rows.append((name, _shown(value)))
-    return Table(("", "value"), tuple(rows)).render(output.value)
+    show(facts, [Table(("", "value"), tuple(rows))], output)
 
 
 def _shown(value: Any) -> str:
@@ -303,17 +293,14 @@ def _shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _presets_table(presets: list[Config], output: o.Output) -> str:
-    from spoofspan.cm.build import count_parameters
-
-    counted = {one.name: count_parameters(one) for one in presets}
-    if output is o.Output.json:
-        sizes = {name: vars(one) | {"total": one.total} for name, one in counted.items()}
-        return json.dumps(sizes, indent=2) + "\n"
+def _show_presets(presets: list[Config], output: o.Output) -> None:
+    """Print how many parameters each preset has."""
+    from spoofspan.cm.model import count_parameters
     from spoofspan.report.table import Table
 
-    rows = [
-        (name, *(f"{number:,}" for number in (one.front_end, one.post_net, one.heads, one.total)))
-        for name, one in counted.items()
-    ]
-    return Table(("preset", "front-end", "post-net", "heads", "parameters"), tuple(rows)).render(output.value)
+    sizes = {}
+    for one in presets:
+        counted = count_parameters(one)
+        sizes[one.name] = vars(counted) | {"total": counted.total}
+    rows = tuple((name, *(f"{number:,}" for number in counts.values())) for name, counts in sizes.items())
+    show(sizes, [Table(("preset", "front-end", "post-net", "heads", "parameters"), rows)], output)

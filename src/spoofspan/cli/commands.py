@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 
-class Later(NamedTuple):
+class LazyCommand(NamedTuple):
     """A command that is not loaded yet."""
 
     name: str
@@ -39,23 +39,23 @@ class Later(NamedTuple):
 
 # In the order of the help.
 COMMANDS = (
-    Later("eval", "Measure a system.", "eval", "eval_"),
-    Later("compare", "Compare systems on one corpus, every two of them.", "compare", "compare"),
-    Later("report", "Make a page that shows where systems err.", "report", "report"),
-    Later("check", "Check files before measuring.", "files", "check"),
-    Later("table", "Measure systems at several resolutions.", "table", "table"),
-    Later("plot", "Draw a figure of one system or several.", "plot", "plot"),
-    Later("convert", "Convert between formats.", "files", "convert"),
-    Later("diff-references", "Compare two references of one corpus.", "files", "diff_references"),
-    Later("explain", "Explain a name in plain words.", "explain", "explain"),
-    Later("demo", "Measure a small corpus and explain the numbers.", "demo", "demo"),
-    Later("corpus", "Build and check partially spoofed corpora.", "corpus", "app"),
-    Later("cm", "Train the countermeasure, and score recordings.", "cm", "app"),
-    Later("experiment", "Run the paper's experiment from end to end.", "experiment", "experiment"),
+    LazyCommand("eval", "Measure a system.", "eval", "eval_"),
+    LazyCommand("compare", "Compare systems on one corpus, every two of them.", "compare", "compare"),
+    LazyCommand("report", "Make a page that shows where systems err.", "report", "report"),
+    LazyCommand("check", "Check files before measuring.", "check", "check"),
+    LazyCommand("table", "Measure systems at several resolutions.", "table", "table"),
+    LazyCommand("plot", "Draw a figure of one system or several.", "plot", "plot"),
+    LazyCommand("convert", "Convert between formats.", "convert", "convert"),
+    LazyCommand("diff-references", "Compare two references of one corpus.", "diff_references", "diff_references"),
+    LazyCommand("explain", "Explain a name in plain words.", "explain", "explain"),
+    LazyCommand("demo", "Measure a small corpus and explain the numbers.", "demo", "demo"),
+    LazyCommand("corpus", "Build and check partially spoofed corpora.", "corpus", "app"),
+    LazyCommand("cm", "Train the countermeasure, and score recordings.", "cm", "app"),
+    LazyCommand("experiment", "Run the paper's experiment from end to end.", "experiment", "experiment"),
 )
 
 
-class CommandsLater(TyperGroup):
+class LazyGroup(TyperGroup):
     """A group that lists placeholders, and loads a command once its name was typed."""
 
     def __init__(self, **settings: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval import Metadata, ScoresAreOption
+from spoofspan.cli.output import show
 from spoofspan.cli.system_inputs import Systems, takes_each_system
 
 if TYPE_CHECKING:
@@ -35,12 +35,10 @@ def compare(
         ),
     ] = None,
     threshold: Annotated[
-        list[str] | None,
-        typer.Option("--threshold", help="NAME=NUMBER for each system, for measures at a threshold."),
+        list[str] | None, typer.Option(help="NAME=NUMBER for each system, for measures at a threshold.")
     ] = None,
     threshold_from: Annotated[
-        list[str] | None,
-        typer.Option("--threshold-from", help="NAME=FILE: from the EER in the JSON of an eval on other data."),
+        list[str] | None, typer.Option(help="NAME=FILE: from the EER in the JSON of an eval on other data.")
     ] = None,
     seeds: Annotated[
         bool, typer.Option("--seeds", help="The files are one system, trained several times: mean, SD, intervals.")
@@ -72,8 +70,7 @@ def compare(
       spoofspan compare ref.rttm seed1.score seed2.score seed3.score --seeds
     """
     from spoofspan.base.version import __version__
-    from spoofspan.report.comparisons import comparison_tables, seeds_table
-    from spoofspan.report.results import finite
+    from spoofspan.report.results import comparison_tables, finite, seeds_table
     from spoofspan.uncertainty.comparison import compare as compare_systems
     from spoofspan.uncertainty.seeds import seed_variation
 
@@ -87,10 +84,9 @@ def compare(
         "scores_are": scores_are,
         **rules,
     }
-    measures = measure or ["range-eer"]
     tables: list[Table] = []
     plain: list[dict[str, Any]] = []
-    for one in measures:
+    for one in measure or ["range-eer"]:
         thresholds = _thresholds(threshold or [], threshold_from or [], one)
         if seeds:
             if thresholds:
@@ -102,12 +98,8 @@ def compare(
             comparison = compare_systems(references, scores, one, thresholds=thresholds or None, **how)
             tables.extend(comparison_tables(comparison))
             plain.append(comparison.to_dict())
-    if output is o.Output.json:
-        content = {"spoofspan": __version__, "seeds" if seeds else "comparisons": finite(plain)}
-        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    else:
-        text = "\n".join(table.render(output.value) for table in tables)
-    o.deliver(text, out, force)
+    content = {"spoofspan": __version__, "seeds" if seeds else "comparisons": finite(plain)}
+    show(content, tables, output, out, force)
 
 
 def _thresholds(typed: list[str], files: list[str], measure: str) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,13 +10,12 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.completion import among
+from spoofspan.cli.output import show
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
 
-Utterances = Annotated[
-    str | None, typer.Option("--utterances", help="How many in each set, such as train=400,dev=100,eval=200.")
-]
+Utterances = Annotated[str | None, typer.Option(help="How many in each set, such as train=400,dev=100,eval=200.")]
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build and check partially spoofed corpora.")
 
@@ -26,24 +24,17 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build and c
 def build(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to build the corpus in.")],
     source: Annotated[
-        Path | None,
-        typer.Option("--source", help="Folder of speech, or a CSV list of it; without it, built-in voices."),
+        Path | None, typer.Option(help="Folder of speech, or a CSV list of it; without it, built-in voices.")
     ] = None,
     utterances: Utterances = None,
-    speakers: Annotated[
-        str | None, typer.Option("--speakers", help="How many in each set, such as train=24,dev=8,eval=12.")
-    ] = None,
-    bonafide_share: Annotated[
-        float, typer.Option("--bonafide-share", help="Share of utterances that are left as they are.")
-    ] = 0.3,
+    speakers: Annotated[str | None, typer.Option(help="How many in each set, such as train=24,dev=8,eval=12.")] = None,
+    bonafide_share: Annotated[float, typer.Option(help="Share of utterances that are left as they are.")] = 0.3,
     held_out: Annotated[
-        list[str] | None,
-        typer.Option("--held-out", help="Attack for the evaluation only; may be repeated. none: no attack."),
+        list[str] | None, typer.Option(help="Attack for the evaluation only; may be repeated. none: no attack.")
     ] = None,
     joints: Annotated[
         str,
         typer.Option(
-            "--joints",
             help="Label of joints: spoof (if either side is), or middle (it changes there).",
             autocompletion=among(lambda: ("spoof", "middle")),
         ),
@@ -51,19 +42,18 @@ def build(
     nonspeech: Annotated[
         str,
         typer.Option(
-            "--nonspeech",
             help="Label of non-speech: origin (that of its recording), or bonafide.",
             autocompletion=among(lambda: ("origin", "bonafide")),
         ),
     ] = "origin",
-    level: Annotated[float, typer.Option("--level", help="Level of speech in dBov.")] = -26.0,
-    shortest_pause: Annotated[float, typer.Option("--shortest-pause", help="Pauses to cut in, in seconds.")] = 0.06,
-    overlap: Annotated[float, typer.Option("--overlap", help="Length of a joint in seconds.")] = 0.02,
-    search: Annotated[float, typer.Option("--search", help="How far a joint may be moved, in seconds.")] = 0.01,
+    level: Annotated[float, typer.Option(help="Level of speech in dBov.")] = -26.0,
+    shortest_pause: Annotated[float, typer.Option(help="Pauses to cut in, in seconds.")] = 0.06,
+    overlap: Annotated[float, typer.Option(help="Length of a joint in seconds.")] = 0.02,
+    search: Annotated[float, typer.Option(help="How far a joint may be moved, in seconds.")] = 0.01,
     official_labels: Annotated[
         bool, typer.Option("--official-labels", help="Also write segment labels as PartialSpoof does (pickles).")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same bytes.")] = 1,
+    seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 1,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes; one per core by default.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Throw away another corpus that is there.")] = False,
     output: o.OutputFormat = o.Output.text,
@@ -98,10 +88,7 @@ def build(
         official_labels=official_labels,
     )
     about = build_corpus(out, source, settings, jobs=jobs, force=force)
-    if output is o.Output.json:
-        typer.echo(json.dumps(about, indent=2, ensure_ascii=False))
-    else:
-        typer.echo(_corpus_table(out, about).render(output.value), nl=False)
+    show(about, [_corpus_table(out, about)], output)
 
 
 @app.command()
@@ -123,16 +110,12 @@ def check(
     from spoofspan.report.table import Table
 
     found = check_corpus(folder)
-    if output is o.Output.json:
-        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
-    else:
-        rows = tuple((what, f"{number:,}") for what, number in found.looked_at.items())
-        more = found.total_problems - len(found.problems)
-        verdict = "passed: everything agrees" if found.passed else f"{found.total_problems:,} problems:"
-        rest = (f"... and {more:,} more",) if more else ()
-        lines = (line for problem in found.problems for line in problem.splitlines())
-        table = Table(("looked at", "number"), rows, ("", verdict, *lines, *rest))
-        typer.echo(table.render(output.value), nl=False)
+    rows = tuple((what, f"{number:,}") for what, number in found.looked_at.items())
+    more = found.total_problems - len(found.problems)
+    verdict = "passed: everything agrees" if found.passed else f"{found.total_problems:,} problems:"
+    rest = (f"... and {more:,} more",) if more else ()
+    lines = (line for problem in found.problems for line in problem.splitlines())
+    show(found.to_dict(), [Table(("looked at", "number"), rows, ("", verdict, *lines, *rest))], output)
     if not found.passed:
         raise typer.Exit(3)
 
@@ -180,17 +163,8 @@ def _corpus_table(out: Path, about: dict[str, Any]) -> Table:
         for subset, one in about["sets"].items()
     )
     names = (f"{new} = {name}" for new, name in about["attacks"].items() if new != name)
-    header = (
-        "set",
-        "speakers",
-        "utterances",
-        "bona fide",
-        "into bona fide",
-        "into spoof",
-        "minutes",
-        "spoof %",
-        "attacks",
-    )
+    counts = ("speakers", "utterances", "bona fide", "into bona fide", "into spoof")
+    header = ("set", *counts, "minutes", "spoof %", "attacks")
     notes = [
         "",
         *([f"* held out: {', '.join(held_out)} in eval only"] if held_out else []),

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.rules import Rules
     from spoofspan.demo import DemoCorpus
-    from spoofspan.evaluation.corpus import Evaluation
     from spoofspan.evaluation.measurement import Measurement
-    from spoofspan.evaluation.resolution_table import ResolutionRow, ResolutionTable
+    from spoofspan.evaluation.resolution_table import ResolutionTable
 
 NARROWEST, WIDEST = 80, 100
 SHOWN = (0.02, 0.16)  # branches on the page
@@ -34,9 +33,15 @@ MEANING = (
     "The branch of {finest} has {finest_coarse} at {coarsest} instead of {native_point}, and is the same system. Left "
     "of the star the scores are repeated, and the points see what the window hid.",
     "Floor. What a perfect system would get that must give one score per hop. It is the price of the resolution; the "
-    "difference to the range EER is the system's own: {finest_own} points at {finest}, {coarsest_own} at {coarsest}.",
+    "difference to the range EER is the system's own: {native_own} points at {finest}, {coarsest_own} at {coarsest}.",
 )
 
+OWN_FILES = """\
+spoofspan eval ref.rttm unit0.02.score --durations reco2dur
+spoofspan table ref.rttm 'unit{resolution}.score' --durations reco2dur
+spoofspan demo --out demo            (writes such files, to try things on)
+spoofspan demo --report demo.html    (a page: where the system errs)
+"""
 OWN_DATA = """\
 import spoofspan as ss
 references = ss.References.from_ranges(
@@ -60,14 +65,11 @@ def demo(
         bool, typer.Option("--conventions", help="Measure one corpus and one system under every convention instead.")
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Also write the corpus to this folder: files to look at and to try commands on."),
+        Path | None, typer.Option(help="Also write the corpus to this folder: files to look at and to try commands on.")
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report", help="Also write a page that shows where the system errs, as 'spoofspan report' does."
-        ),
+        typer.Option(help="Also write a page that shows where the system errs, as 'spoofspan report' does."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write into a folder that is not empty, or over a page.")
@@ -91,7 +93,7 @@ def demo(
 
     corpus = load_short_tail() if conventions else load()
     if out is not None:
-        from spoofspan.demo.export import README, export
+        from spoofspan.demo import README, export
 
         files = export(corpus, out, force=force, rules={"uncovered": "hold"} if conventions else {})
         typer.echo(f"{len(files)} files written to {out}; begin with {out / README}", err=True)
@@ -122,23 +124,21 @@ def _write_page(corpus: DemoCorpus, target: Path, force: bool) -> None:
 def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
     from spoofspan.evaluation.evaluate import evaluate
     from spoofspan.evaluation.resolution_table import resolution_table
+    from spoofspan.report.results import results_table
 
     table = resolution_table(corpus.references, corpus.systems)
     hop, system = next(iter(corpus.systems.items()))
     evaluation = evaluate(corpus.references, system, ["range-eer", f"point-eer@{1000 * hop:g}ms"])
     finest = evaluation["range-eer"]
     if output is Format.json:
-        _print_json(
-            {"corpus": _corpus_facts(corpus.references), "range_eer": finest.to_dict(), "table": table.to_dict()}
-        )
+        _print_json(corpus, range_eer=finest.to_dict(), table=table.to_dict())
         return
     console = _console()
-    _say(console, _about(corpus))
+    console.print(_about(corpus))
     _heading(console, f"The branch with a score every {_ms(hop)}, as 'spoofspan eval' prints it")
-    _print_evaluation(console, evaluation)
+    console.print(results_table(evaluation, signatures=False).render("text"), end="", soft_wrap=True)
     console.print()
-    _say(
-        console,
+    console.print(
         f"Range EER: {_percent(finest.false_positive_rate)} of the bona fide time is called spoof (FPR), and "
         f"{_percent(finest.false_negative_rate)} of the spoofed time is called bona fide (FNR).",
     )
@@ -146,24 +146,18 @@ def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
     _print_table(console, table)
     _heading(console, "What the numbers mean")
     for sentence in MEANING:
-        _say(console, sentence.format(**_examples(table, hop, max(corpus.systems))))
+        console.print(sentence.format(**_examples(table, hop, max(corpus.systems))))
         console.print()
     console.print("Signature of the range EER", style="bold")
-    _say(
-        console,
+    console.print(
         "Numbers may be compared if the first part is equal: the same measure, rules and references. The second part "
         "identifies the scores.",
     )
-    _verbatim(console, finest.signature.comparable)
-    _verbatim(console, finest.signature.input)
+    _verbatim(console, finest.signature.comparable, finest.signature.input)
     _heading(console, "The same with your own files, or in Python")
-    _verbatim(console, "spoofspan eval ref.rttm unit0.02.score --durations reco2dur")
-    _verbatim(console, "spoofspan table ref.rttm 'unit{resolution}.score' --durations reco2dur")
-    _verbatim(console, "spoofspan demo --out demo            (writes such files, to try things on)")
-    _verbatim(console, "spoofspan demo --report demo.html    (a page: where the system errs)")
+    _verbatim(console, *OWN_FILES.splitlines())
     console.print()
-    for line in OWN_DATA.splitlines():
-        _verbatim(console, line)
+    _verbatim(console, *OWN_DATA.splitlines())
 
 
 def _about(corpus: DemoCorpus) -> str:
@@ -192,12 +186,6 @@ def _corpus_facts(references: References) -> dict[str, Any]:
     }
 
 
-def _print_evaluation(console: Console, evaluation: Evaluation) -> None:
-    from spoofspan.report.results import results_table
-
-    console.print(results_table(evaluation, signatures=False).render("text"), end="", soft_wrap=True)
-
-
 def _print_table(console: Console, table: ResolutionTable) -> None:
     """As 'spoofspan table' prints it, without the signature, which follows below."""
     from spoofspan.report.resolutions import captions, render, wrapped
@@ -209,21 +197,14 @@ def _print_table(console: Console, table: ResolutionTable) -> None:
 
 def _examples(table: ResolutionTable, finest: float, coarsest: float) -> dict[str, str]:
     """The cells that the explanation quotes."""
-    return {
-        "finest": _ms(finest),
-        "coarsest": _ms(coarsest),
-        "native_point": _percent(table[finest].point_eers[finest].value),
-        "native_range": _percent(table[finest].range_eer.value),
-        "coarsest_point": _percent(table[coarsest].point_eers[coarsest].value),
-        "coarsest_range": _percent(table[coarsest].range_eer.value),
-        "finest_coarse": _percent(table[finest].point_eers[coarsest].value),
-        "finest_own": _above_floor(table[finest]),
-        "coarsest_own": _above_floor(table[coarsest]),
-    }
-
-
-def _above_floor(row: ResolutionRow) -> str:
-    return f"{100 * (row.range_eer.value - (0.0 if row.floor is None else row.floor.value)):.2f}"
+    found = {"finest": _ms(finest), "coarsest": _ms(coarsest)}
+    found["finest_coarse"] = _percent(table[finest].point_eers[coarsest].value)
+    for name, row, hop in (("native", table[finest], finest), ("coarsest", table[coarsest], coarsest)):
+        found[f"{name}_point"] = _percent(row.point_eers[hop].value)
+        found[f"{name}_range"] = _percent(row.range_eer.value)
+        above_floor = row.range_eer.value - (0.0 if row.floor is None else row.floor.value)
+        found[f"{name}_own"] = f"{100 * above_floor:.2f}"
+    return found
 
 
 # ---------------------------------------------------------------- conventions
@@ -250,36 +231,30 @@ class _Row:
     convention: str
     name: str
     tail: str
-    measured: Measurement | None
+    measurement: Measurement | None
     refusal: str | None = None
 
     @property
     def seconds(self) -> float | None:
         """The time without a score that the convention decided."""
-        if self.measured is None:
+        if self.measurement is None:
             return None
-        touched = self.measured.touched
+        touched = self.measurement.touched
         return sum(touched[rule].ns for rule in ("slack", "uncovered") if rule in touched) / 1e9
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "convention": self.convention,
-            "name": self.name,
-            "tail": self.tail,
-            "seconds": self.seconds,
-            "measurement": None if self.measured is None else self.measured.to_dict(),
-            "refusal": self.refusal,
-        }
+        measured = None if self.measurement is None else self.measurement.to_dict()
+        before = {"convention": self.convention, "name": self.name, "tail": self.tail, "seconds": self.seconds}
+        return {**before, "measurement": measured, "refusal": self.refusal}
 
 
 def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
     rows = _rows_of_conventions(corpus)
     if output is Format.json:
-        _print_json({"corpus": _corpus_facts(corpus.references), "conventions": [row.to_dict() for row in rows]})
+        _print_json(corpus, conventions=[row.to_dict() for row in rows])
         return
     console = _console()
-    _say(
-        console,
+    console.print(
         f"One corpus and one system: {len(corpus.references)} made-up utterances, a score every 20 ms. Most score "
         "lists end 1 to 3 frames early, so that 5 to 60 ms at the end of an utterance have no score. What is that "
         "time? Every tool decides, and most decide in silence.",
@@ -290,10 +265,9 @@ def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
         if row.refusal is not None:
             _heading(console, f"Why {row.name} refuses")
             for line in row.refusal.splitlines():
-                _say(console, line)
+                console.print(line)
     console.print()
-    _say(
-        console,
+    console.print(
         "Each number is right under its rules, and numbers under different rules cannot be compared. So every rule is "
         "an argument, a set of rules has a name (convention=), and every number carries its rules in its signature.",
     )
@@ -328,7 +302,12 @@ def _tail(rules: Rules) -> str:
 
 
 def _conventions_grid(rows: list[_Row]) -> Table:
-    grid = _grid()
+    from rich import box
+    from rich.table import Table
+
+    # a rule of hyphens under the head: the same in every terminal
+    ruled = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+    grid = Table(box=ruled, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     grid.add_column("rules of")
     grid.add_column("time without a score")
     grid.add_column("seconds", justify="right")
@@ -338,7 +317,7 @@ def _conventions_grid(rows: list[_Row]) -> Table:
             row.name,
             row.tail,
             "" if row.seconds is None else f"{row.seconds:.3f}",
-            "refused" if row.measured is None else _percent(row.measured.value),
+            "refused" if row.measurement is None else _percent(row.measurement.value),
         )
     return grid
 
@@ -354,31 +333,20 @@ def _console() -> Console:
     return console
 
 
-def _grid() -> Table:
-    from rich import box
-    from rich.table import Table
-
-    # a rule of hyphens under the head: the same in every terminal
-    ruled = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
-    return Table(box=ruled, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-
-
 def _heading(console: Console, text: str) -> None:
     console.print()
     console.print(text, style="bold")
 
 
-def _say(console: Console, text: str) -> None:
-    console.print(text, soft_wrap=False)
+def _verbatim(console: Console, *lines: str) -> None:
+    """Print lines that may be copied: they are never broken."""
+    for line in lines:
+        console.print(f"  {line}", soft_wrap=True)
 
 
-def _verbatim(console: Console, text: str) -> None:
-    """Print a line that may be copied: it is never broken."""
-    console.print(f"  {text}", soft_wrap=True)
-
-
-def _print_json(content: dict[str, Any]) -> None:
-    typer.echo(json.dumps(content, indent=2, allow_nan=False))
+def _print_json(corpus: DemoCorpus, **content: Any) -> None:
+    facts = _corpus_facts(corpus.references)
+    typer.echo(json.dumps({"corpus": facts, **content}, indent=2, allow_nan=False))
 
 
 def _percent(rate: float) -> str:

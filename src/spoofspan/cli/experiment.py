@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.extras import require
 from spoofspan.cli import options as o
 from spoofspan.cli.cm import Device, Gaps, Nonspeech, chosen_config
 from spoofspan.cli.completion import among
@@ -24,17 +25,15 @@ def experiment(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for everything that is made.")],
     *,
     preset: Annotated[
-        str, typer.Option("--preset", help="What is trained: small-cpu or paper-multi.", autocompletion=among(_presets))
+        str, typer.Option(help="What is trained: small-cpu or paper-multi.", autocompletion=among(_presets))
     ] = "small-cpu",
     data: Annotated[
-        Path | None,
-        typer.Option("--data", help="PartialSpoof, or a corpus with its folders; without it, one is built."),
+        Path | None, typer.Option(help="PartialSpoof, or a corpus with its folders; without it, one is built.")
     ] = None,
     systems: Annotated[
-        str,
-        typer.Option("--systems", help="multi, single, baseline, shuffled, joint-detector: those wanted, with commas."),
+        str, typer.Option(help="multi, single, baseline, shuffled, joint-detector: those wanted, with commas.")
     ] = "multi,baseline,joint-detector",
-    seeds: Annotated[str, typer.Option("--seeds", help="Of every training: 1,10,100 as in the paper.")] = "1",
+    seeds: Annotated[str, typer.Option(help="Of every training: 1,10,100 as in the paper.")] = "1",
     change: Annotated[
         list[str] | None,
         typer.Option("--set", help="Change one value of the preset: training.epochs=20; may be repeated."),
@@ -44,7 +43,7 @@ def experiment(
     gaps: Gaps = None,
     nonspeech: Nonspeech = None,
     device: Device = None,
-    processes: Annotated[int, typer.Option("--processes", min=1, help="Train with so many processes here.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, help="Train with so many processes here.")] = 1,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes that build the corpus.")] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="With a page of the evaluation set.")] = True,
     output: o.OutputFormat = o.Output.text,
@@ -64,8 +63,6 @@ def experiment(
 
       spoofspan experiment paper --preset paper-multi --data PartialSpoof
     """
-    from spoofspan.cm.extra import require
-
     require("torch", "safetensors", "soundfile", "soxr")
     from spoofspan.experiment import Experiment, run
 

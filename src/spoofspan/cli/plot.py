@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,12 +15,8 @@ from spoofspan.cli.system_inputs import Systems, takes_systems
 from spoofspan.cli.table import resolutions_in
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
-    from spoofspan.evaluation.measurement import Measurement
-    from spoofspan.formats.datasets.systems import SystemFile
 
 
 class Kind(str, Enum):
@@ -47,28 +42,23 @@ def plot(
     kind: Annotated[Kind, typer.Argument(help="Which figure.", show_default=False)],
     *,
     systems: Systems,
-    out: Annotated[Path, typer.Option("--out", help="The .png, .svg or .pdf file to write.", show_default=False)],
-    width: Annotated[
-        str | None, typer.Option("--width", help="column (80 mm), page (170 mm), or a number of mm.")
-    ] = None,
+    out: Annotated[Path, typer.Option(help="The .png, .svg or .pdf file to write.", show_default=False)],
+    width: Annotated[str | None, typer.Option(help="column (80 mm), page (170 mm), or a number of mm.")] = None,
     resolution: Annotated[
-        str | None,
-        typer.Option("--resolution", help="det, threshold, scores: points of this many ms. measurement: the points."),
+        str | None, typer.Option(help="det, threshold, scores: points of this many ms. measurement: the points.")
     ] = None,
     resolutions: Annotated[
-        str | None, typer.Option("--resolutions", help="resolution, resampling: points of these, in ms: 10,20,40.")
+        str | None, typer.Option(help="resolution, resampling: points of these, in ms: 10,20,40.")
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option("--confidence", help="det: draw the bootstrap interval of the EER, such as 0.95.")
+        float | None, typer.Option(help="det: draw the bootstrap interval of the EER, such as 0.95.")
     ] = None,
-    replicates: Annotated[int, typer.Option("--replicates", help="Of the bootstrap.")] = 2000,
-    utterance: Annotated[
-        str | None, typer.Option("--utterance", help="timeline, measurement, resampling: which one.")
-    ] = None,
+    replicates: Annotated[int, typer.Option(help="Of the bootstrap.")] = 2000,
+    utterance: Annotated[str | None, typer.Option(help="timeline, measurement, resampling: which one.")] = None,
     threshold: Annotated[
-        float | None, typer.Option("--threshold", help="Of figures of one utterance; without it, that of the EER.")
+        float | None, typer.Option(help="Of figures of one utterance; without it, that of the EER.")
     ] = None,
-    audio: Annotated[Path | None, typer.Option("--audio", help="timeline: the recording, a WAV file.")] = None,
+    audio: Annotated[Path | None, typer.Option(help="timeline: the recording, a WAV file.")] = None,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     force: o.Force = False,
@@ -103,147 +93,100 @@ def plot(
 
       spoofspan plot timeline ref.rttm a.score --utterance CON_E_0000001 --audio CON_E_0000001.wav --out one.png
     """
+    from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
+    from spoofspan.report import figures
+    from spoofspan.report.figures.figure_data import resolution_data
     from spoofspan.report.figures.style import in_mm, must_be_drawable, save
 
     o.must_be_free(out, force=force)
     must_be_drawable(out)
-    if width is not None:
-        in_mm(width)
-    _refuse_unused(
-        kind,
-        {
-            "--resolution": (resolution, (*OVER_THRESHOLDS, Kind.measurement)),
-            "--resolutions": (resolutions, (Kind.resolution, Kind.resampling)),
-            "--confidence": (confidence, (Kind.det,)),
-            "--utterance": (utterance, OF_ONE_UTTERANCE),
-            "--threshold": (threshold, OF_ONE_UTTERANCE),
-            "--audio": (audio, (Kind.timeline,)),
-        },
-    )
-    asked = _Asked(
-        kind,
-        {"convention": convention, **rules},
-        eer_rule,
-        resolution,
-        resolutions,
-        confidence,
-        replicates,
-        utterance,
-        threshold,
-        audio,
-        {} if width is None else {"width": width},
-    )
-    save(asked.drawn(systems), out, force)
-
-
-def _refuse_unused(kind: Kind, flags: dict[str, tuple[Any, tuple[Kind, ...]]]) -> None:
-    for flag, (value, kinds) in flags.items():
+    size = {} if width is None else {"width": in_mm(width)}
+    meant_for: dict[str, tuple[Any, tuple[Kind, ...]]] = {
+        "--resolution": (resolution, (*OVER_THRESHOLDS, Kind.measurement)),
+        "--resolutions": (resolutions, (Kind.resolution, Kind.resampling)),
+        "--confidence": (confidence, (Kind.det,)),
+        "--utterance": (utterance, OF_ONE_UTTERANCE),
+        "--threshold": (threshold, OF_ONE_UTTERANCE),
+        "--audio": (audio, (Kind.timeline,)),
+    }
+    for flag, (value, kinds) in meant_for.items():
         if value is not None and kind not in kinds:
             raise UsageError(f"{flag} means nothing to {kind.value}, only to {', '.join(one.value for one in kinds)}")
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What was asked for."""
-
-    kind: Kind
-    rules: dict[str, Any]  # and the convention
-    eer_rule: str | None
-    resolution: str | None
-    resolutions: str | None
-    confidence: float | None
-    replicates: int
-    utterance: str | None
-    threshold: float | None
-    audio: Path | None
-    size: dict[str, Any]
-
-    def drawn(self, systems: Systems) -> Figure:
-        """Read, measure, draw."""
-        references, dataset = systems.read()
-        files = systems.files(dataset)
-        if self.kind is Kind.resolution:
-            return self._resolution(references, systems, files)
-        if self.kind in OF_ONE_UTTERANCE:
-            if len(files) != 1:
-                raise UsageError(f"{self.kind.value} shows one system; give one file of scores, not {len(files)}")
-            return self._one_utterance(references, systems.scores(files[0]))
-        labels = [one.system or (Path(one.path).name if len(files) > 1 else "") for one in files]
-        read: list[Callable[[], Scores]] = [lambda one=one: systems.scores(one) for one in files]  # type: ignore[misc]
-        if self.kind is Kind.boundary:
-            from spoofspan.report.figures.figure_data import boundary_data
-            from spoofspan.report.figures.system_figures import draw_boundary
-
-            return draw_boundary(
-                [
-                    boundary_data(references, scores(), name, eer_rule=self.eer_rule, **self.rules)
-                    for name, scores in zip(labels, read, strict=True)
-                ],
-                **self.size,
-            )
-        return self._over_thresholds(references, labels, read)
-
-    def _over_thresholds(self, references: References, names: list[str], read: list[Callable[[], Scores]]) -> Figure:
-        from spoofspan.report.figures import figure_data as data
-        from spoofspan.report.figures import system_figures as figures
-        from spoofspan.uncertainty import bootstrap
-
-        ways: dict[Kind, tuple[Callable[[data.SystemCurve], Any], Callable[..., Figure]]] = {
-            Kind.det: (data.det_data, figures.draw_det),
-            Kind.threshold: (data.threshold_data, figures.draw_threshold),
-            Kind.scores: (data.score_data, figures.draw_scores),
-        }
-        reduce, draw = ways[self.kind]
-        points = None if self.resolution is None else _one_resolution(self.resolution)
-        how = {"eer_rule": self.eer_rule, **self.rules}
-        reduced = []
-        for name, read_scores in zip(names, read, strict=True):
-            scores = read_scores()
-            curve = data.system_curve(references, scores, name, resolution=points, **how)
-            if self.confidence is not None:
-                interval = bootstrap(
-                    references, scores, curve.eer.measure, confidence=self.confidence, replicates=self.replicates, **how
-                )
-                curve = replace(curve, interval=interval)
-            reduced.append(reduce(curve))  # a whole curve of 12 million scores is not kept
-        return draw(reduced, **self.size)
-
-    def _resolution(self, references: References, systems: Systems, files: list[SystemFile]) -> Figure:
-        from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
-        from spoofspan.report.figures.figure_data import resolution_data
-        from spoofspan.report.figures.system_figures import draw_resolution
-
-        points = PAPER_RESOLUTIONS if self.resolutions is None else resolutions_in(self.resolutions, "--resolutions")
-        table = resolution_table(references, systems.rows(files), points, eer_rule=self.eer_rule, **self.rules)
-        return draw_resolution(resolution_data(table), **self.size)
-
-    def _one_utterance(self, references: References, scores: Scores) -> Figure:
-        from spoofspan.evaluation.evaluate import range_eer
-        from spoofspan.report.figures import timeline_data as data
-        from spoofspan.report.figures import utterance_figures as figures
-
-        if self.utterance is None:
-            raise UsageError(
-                f"{self.kind.value} shows one utterance; give --utterance, such as {references.utterances[0]}"
-            )
-        threshold = self.threshold
+    points = None if resolution is None else _one_resolution(resolution)
+    levels = None if resolutions is None else resolutions_in(resolutions, "--resolutions")
+    rules |= {"convention": convention}
+    references, dataset = systems.read()
+    files = systems.files(dataset)
+    data: Any
+    if kind is Kind.resolution:
+        rows = systems.rows(files)
+        data = resolution_data(
+            resolution_table(references, rows, levels or PAPER_RESOLUTIONS, eer_rule=eer_rule, **rules)
+        )
+    elif kind in OF_ONE_UTTERANCE:
+        if len(files) != 1:
+            raise UsageError(f"{kind.value} shows one system; give one file of scores, not {len(files)}")
+        if utterance is None:
+            raise UsageError(f"{kind.value} shows one utterance; give --utterance, such as {references.utterances[0]}")
+        scores = systems.scores(files[0])
         if threshold is None:
-            measured: Measurement = range_eer(references, scores, eer_rule=self.eer_rule, **self.rules)
-            threshold = measured.threshold
-        place = references, scores, self.utterance
-        if self.kind is Kind.timeline:
-            samples, rate = (None, None) if self.audio is None else read_wave(self.audio)
-            return figures.draw_timeline(
-                data.timeline_data(*place, threshold, samples=samples, sample_rate=rate, **self.rules), **self.size
-            )
-        if self.kind is Kind.measurement:
-            points = scores.hop if self.resolution is None else _one_resolution(self.resolution)
-            if points is None:
-                raise UsageError("measurement: these scores are ranges; give the --resolution of the points in ms")
-            return figures.draw_measurement(data.measurement_data(*place, points, threshold, **self.rules), **self.size)
-        hop = scores.hop or 0.0
-        levels = [hop / 2, 2 * hop] if self.resolutions is None else resolutions_in(self.resolutions, "--resolutions")
-        return figures.draw_resampling(data.resampling_data(*place, levels, threshold, **self.rules), **self.size)
+            from spoofspan.evaluation.evaluate import range_eer
+
+            threshold = range_eer(references, scores, eer_rule=eer_rule, **rules).threshold
+        data = _of_utterance(kind, (references, scores, utterance), threshold, points, levels, audio, rules)
+    else:
+        bootstrapped = None if confidence is None else {"confidence": confidence, "replicates": replicates}
+        names = [one.system or (Path(one.path).name if len(files) > 1 else "") for one in files]
+        data = [  # a whole curve of 12 million scores is not kept
+            _of_system(kind, (references, systems.scores(one), name), points, bootstrapped, eer_rule=eer_rule, **rules)
+            for name, one in zip(names, files, strict=True)
+        ]
+    save(getattr(figures, f"draw_{kind.value}")(data, **size), out, force)
+
+
+def _of_system(
+    kind: Kind,
+    system: tuple[References, Scores, str],
+    points: float | None,
+    bootstrapped: dict[str, Any] | None,
+    **how: Any,
+) -> Any:
+    """The data of one system in a figure of systems."""
+    from spoofspan.report.figures import figure_data as data
+    from spoofspan.uncertainty import bootstrap
+
+    if kind is Kind.boundary:
+        return data.boundary_data(*system, **how)
+    curve = data.system_curve(*system, resolution=points, **how)
+    if bootstrapped is not None:
+        references, scores, _ = system
+        curve = replace(curve, interval=bootstrap(references, scores, curve.eer.measure, **bootstrapped, **how))
+    return {Kind.det: data.det_data, Kind.threshold: data.threshold_data, Kind.scores: data.score_data}[kind](curve)
+
+
+def _of_utterance(
+    kind: Kind,
+    place: tuple[References, Scores, str],
+    threshold: float,
+    points: float | None,
+    levels: list[float] | None,
+    audio: Path | None,
+    rules: dict[str, Any],
+) -> Any:
+    """The data of a figure of one utterance."""
+    from spoofspan.formats.sound import read_wave
+    from spoofspan.report.figures import utterance_data as data
+
+    hop = place[1].hop
+    if kind is Kind.timeline:
+        samples, rate = (None, None) if audio is None else read_wave(audio)
+        return data.timeline_data(*place, threshold, samples=samples, sample_rate=rate, **rules)
+    if kind is Kind.resampling:
+        return data.resampling_data(*place, levels or [(hop or 0.0) / 2, 2 * (hop or 0.0)], threshold, **rules)
+    points = points or hop
+    if points is None:
+        raise UsageError("measurement: these scores are ranges; give the --resolution of the points in ms")
+    return data.measurement_data(*place, points, threshold, **rules)
 
 
 def _one_resolution(text: str) -> float:
@@ -251,21 +194,3 @@ def _one_resolution(text: str) -> float:
     if len(found) > 1:
         raise UsageError(f"--resolution {text}: one figure shows points of one resolution; give one")
     return found[0]
-
-
-def read_wave(path: Path) -> tuple[Any, float]:
-    """The first channel of a WAV file of whole numbers, and its sample rate."""
-    import wave
-
-    import numpy as np
-
-    try:
-        with wave.open(str(path.expanduser()), "rb") as file:
-            channels, size, rate, count, *_ = file.getparams()
-            data = file.readframes(count)
-    except (OSError, EOFError, wave.Error) as error:
-        raise UsageError(f"{path}: cannot be read as a WAV file ({error})") from None
-    if size not in (1, 2, 4):
-        raise UsageError(f"{path}: samples of {8 * size} bits are not read; convert it to 16 bits")
-    samples = np.frombuffer(data, {1: "u1", 2: "<i2", 4: "<i4"}[size])[::channels].astype(np.float64)
-    return samples - 128 if size == 1 else samples, float(rate)

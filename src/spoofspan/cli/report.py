@@ -20,20 +20,19 @@ from spoofspan.cli.system_inputs import Systems, takes_each_system
 def report(
     *,
     systems: Systems,
-    out: Annotated[Path, typer.Option("--out", help="The page to write.", show_default=False)],
-    title: Annotated[str, typer.Option("--title", help="Title of the page.")] = "Spoof localization report",
+    out: Annotated[Path, typer.Option(help="The page to write.", show_default=False)],
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "Spoof localization report",
     metadata: Metadata = None,
     by: Annotated[
-        list[str] | None,
-        typer.Option("--by", help="Also break the error down by a column of --metadata; may be repeated."),
+        list[str] | None, typer.Option(help="Also break the error down by a column of --metadata; may be repeated.")
     ] = None,
     audio: Annotated[
-        Path | None, typer.Option("--audio", help="Folder with a sound file for each utterance (ID.wav, ID.flac).")
+        Path | None, typer.Option(help="Folder with a sound file for each utterance (ID.wav, ID.flac).")
     ] = None,
     embed: Annotated[
         bool, typer.Option("--embed", help="Put the sound into the page; otherwise it is linked.")
     ] = False,
-    timelines: Annotated[int, typer.Option("--timelines", min=1, help="How many utterances are shown.")] = 240,
+    timelines: Annotated[int, typer.Option(min=1, help="How many utterances are shown.")] = 240,
     bootstrap: BootstrapOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
@@ -57,7 +56,7 @@ def report(
     from spoofspan.formats.text.metadata import read_metadata
     from spoofspan.formats.writing import write_atomically
     from spoofspan.report.page import PageSettings, page_content, render_page
-    from spoofspan.report.page.sound import addresses
+    from spoofspan.report.page.audio import addresses
 
     o.must_be_free(out, force=force)
     if embed and audio is None:

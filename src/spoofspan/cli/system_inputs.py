@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,10 +102,7 @@ class Systems:
         from spoofspan.formats.datasets.systems import LazyMapping, rows_of
 
         rows: Mapping[Any, Mapping[str, SystemFile]] = rows_of(files)
-        return LazyMapping(rows, lambda key: LazyMapping(rows[key], partial(self._seed, rows[key])))
-
-    def _seed(self, seeds: Mapping[str, SystemFile], seed: str) -> Scores:
-        return self.scores(seeds[seed])
+        return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: self.scores(rows[key][seed])))
 
 
 def named_files(words: Sequence[str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,8 @@ from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
-    from spoofspan.evaluation.resolution_table import ResolutionTable
+    from spoofspan.formats.datasets.partialspoof_dataset import Dataset
+    from spoofspan.formats.datasets.systems import SystemFile
 
 
 @takes_systems
@@ -30,25 +31,21 @@ def table(
         typer.Option("--set", help="A set to put in the place of {set} in all paths; may be repeated (dev, eval)."),
     ] = None,
     resolutions: Annotated[
-        str | None, typer.Option("--resolutions", help="Of the points, in ms: 10,20,40 (default: the paper's).")
+        str | None, typer.Option(help="Of the points, in ms: 10,20,40 (default: the paper's).")
     ] = None,
     label_sources: Annotated[
         str,
         typer.Option(
-            "--label-sources",
             help="one, or nii-2023: ranges and segment label arrays mixed, as the published scripts do.",
             autocompletion=among(lambda: ("one", "nii-2023")),
         ),
     ] = "one",
     segment_labels: Annotated[
-        str | None,
-        typer.Option("--segment-labels", help="For nii-2023 without --dataset: 'dev_seglab_{resolution}.npy'."),
+        str | None, typer.Option(help="For nii-2023 without --dataset: 'dev_seglab_{resolution}.npy'.")
     ] = None,
     floor: Annotated[bool, typer.Option("--floor/--no-floor", help="With the floor of each hop, or without.")] = True,
-    decimals: Annotated[int, typer.Option("--decimals", min=0, max=6, help="Digits after the point.")] = 2,
-    heatmap: Annotated[
-        Path | None, typer.Option("--heatmap", help="Also draw the table, to this .png, .svg or .pdf file.")
-    ] = None,
+    decimals: Annotated[int, typer.Option(min=0, max=6, help="Digits after the point.")] = 2,
+    heatmap: Annotated[Path | None, typer.Option(help="Also draw the table, to this .png, .svg or .pdf file.")] = None,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,
@@ -73,6 +70,8 @@ def table(
 
       spoofspan table --dataset 'partialspoof:database:{set}' results --set dev --set eval --heatmap table.pdf
     """
+    from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
+    from spoofspan.formats.datasets.systems import fill_in_set
     from spoofspan.report.resolutions import Look, check_alike, render
 
     o.must_be_free(out, heatmap, force=force)
@@ -84,14 +83,25 @@ def table(
         raise UsageError("{set} stands for the name of a set: give --set, for example --set dev --set eval")
     if sets and len(sets) > 1 and not systems.names_sets():
         raise UsageError("several sets need {set} in REFERENCES or --dataset, where their names are filled in")
-    measured = partial(
-        _measured,
-        resolutions=None if resolutions is None else resolutions_in(resolutions, "--resolutions"),
-        label_sources=label_sources,
-        segment_labels=segment_labels,
-        arguments={"convention": convention, "eer_rule": eer_rule, **rules},
-    )
-    tables = {name: measured(systems.of_set(name or None), name) for name in sets or [""]}
+    columns = PAPER_RESOLUTIONS if resolutions is None else resolutions_in(resolutions, "--resolutions")
+    tables = {}
+    for name in sets or [""]:
+        of_set = systems.of_set(name or None)
+        references, dataset = of_set.read()
+        files = of_set.files(dataset)
+        labels = _segment_labels(
+            of_set, files, dataset, label_sources, segment_labels and fill_in_set(segment_labels, name)
+        )
+        tables[name] = resolution_table(
+            references,
+            of_set.rows(files),
+            columns,
+            label_sources=label_sources,  # type: ignore[arg-type] # checked there
+            segment_labels=labels,
+            convention=convention,
+            eer_rule=eer_rule,
+            **rules,
+        )
     check_alike(tables)
     width = shutil.get_terminal_size().columns if out is None and sys.stdout.isatty() else None
     o.deliver(render(tables, output.value, Look(decimals, floor, width)), out, force)
@@ -102,43 +112,23 @@ def table(
         save(draw_heatmap(tables, decimals=decimals), heatmap, force)
 
 
-def _measured(
-    systems: Systems,
-    subset: str,
-    *,
-    resolutions: list[float] | None,
-    label_sources: str,
-    segment_labels: str | None,
-    arguments: dict[str, Any],
-) -> ResolutionTable:
-    """Measure one set."""
-    from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
-    from spoofspan.formats.datasets.systems import LazyMapping, fill_in_set, matching
+def _segment_labels(
+    systems: Systems, files: list[SystemFile], dataset: Dataset | None, label_sources: str, pattern: str | None
+) -> Mapping[float, References] | None:
+    """The label arrays by hop, each read when it is looked up; None where ranges are the one source of labels."""
+    from spoofspan.formats.datasets.systems import LazyMapping, matching
 
-    references, dataset = systems.read()
-    files = systems.files(dataset)
-    labels: LazyMapping[float, References] | None = None
-    if label_sources == "nii-2023":
-        hops = dict.fromkeys(one.resolution for one in files if one.resolution is not None)
-        if segment_labels is not None:
-            arrays = {one.resolution: one.path for one in matching(fill_in_set(segment_labels, subset))}
-            labels = LazyMapping([hop for hop in hops if hop in arrays], lambda hop: systems.labels(arrays[hop]))
-        elif dataset is not None:
-            labels = LazyMapping(hops, systems.segment_labels)
-        else:
-            raise UsageError(
-                "--label-sources nii-2023 needs --dataset, or --segment-labels 'dev_seglab_{resolution}.npy'"
-            )
-    elif segment_labels is not None:
-        raise UsageError("--segment-labels goes with --label-sources nii-2023")
-    return resolution_table(
-        references,
-        systems.rows(files),
-        PAPER_RESOLUTIONS if resolutions is None else resolutions,
-        label_sources=label_sources,  # type: ignore[arg-type] # checked there
-        segment_labels=labels,
-        **arguments,
-    )
+    if label_sources != "nii-2023":
+        if pattern is not None:
+            raise UsageError("--segment-labels goes with --label-sources nii-2023")
+        return None
+    hops = dict.fromkeys(one.resolution for one in files if one.resolution is not None)
+    if pattern is not None:
+        arrays = {one.resolution: one.path for one in matching(pattern)}
+        return LazyMapping([hop for hop in hops if hop in arrays], lambda hop: systems.labels(arrays[hop]))
+    if dataset is None:
+        raise UsageError("--label-sources nii-2023 needs --dataset, or --segment-labels 'dev_seglab_{resolution}.npy'")
+    return LazyMapping(hops, systems.segment_labels)
 
 
 def resolutions_in(text: str, flag: str) -> list[float]:

@@ -2,24 +2,26 @@
 
 ::
 
-    config.py       what is to be trained, and how; the presets
-    timing.py       frames, scales and windows: where every score lies in time
-    frontends.py    sound -> features every 20 ms (wav2vec 2.0, or a light one)
-    gmlp.py         the block that the branches are made of
-    model.py        multi-resolution chain, branches, heads       <- read this first
-    loss.py         the P2SGrad-based loss
-    labels.py       windows of References
-    data.py         corpora, batches
-    training.py     the loop
-    scoring.py      recordings of any length -> Scores
-    baseline.py     logistic regression on the same spectra; joints.py: a detector of splices without training
+    config.py         what is to be trained, and how; the presets
+    frame_times.py    frames, scales and windows: where every score lies in time
+    frontends.py      sound -> features every 20 ms (wav2vec 2.0, or a light one)
+    model.py          multi-resolution chain, branches, heads; the logistic baseline       <- read this first
+    loss.py           the P2SGrad-based loss
+    labels.py         targets of windows, from References
+    batches.py        corpora, batches
+    training.py       the loop; validation.py: the development set after each epoch
+    scorers.py        a trained model, and a detector of splices without training
+    scoring.py        recordings of any length -> Scores
 
-The functions other code calls: :func:`train`, :func:`score`, :func:`preset`.
+May import every room but ``corpus``, ``experiment``, ``demo``, ``integrations`` and ``cli``. The functions that other
+code calls: :func:`train`, :func:`score`, :func:`preset`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from spoofspan.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from spoofspan.cm.batches import Corpus, TrainingData
@@ -29,19 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Config", "Corpus", "TrainingData", "preset", "score", "train"]
 
-_LATER = {
-    "Config": "config",
-    "Corpus": "data",
-    "TrainingData": "data",
-    "preset": "config",
-    "score": "scoring",
-    "train": "training",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'spoofspan.cm' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"spoofspan.cm.{_LATER[name]}"), name)
+__getattr__, __dir__ = lazy_names(
+    "spoofspan.cm",
+    {"batches": "Corpus TrainingData", "config": "Config preset", "scoring": "score", "training": "train"},
+)

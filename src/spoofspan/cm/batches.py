@@ -19,13 +19,14 @@ from torch.utils.data import Dataset
 from spoofspan.base.errors import Problems, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import SECOND, seconds_text
-from spoofspan.cm.audio import Sound, sounds_in
 from spoofspan.cm.config import Config
-from spoofspan.cm.frame_times import COARSEST, HOP, RATE, frame_count, samples_of
+from spoofspan.cm.frame_times import COARSEST, HOP, frame_count, samples_of
 from spoofspan.cm.labels import TARGET, Targets, WindowLabels, shuffled
+from spoofspan.cm.recordings import sound_folder
 from spoofspan.data.references import References
 from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 from spoofspan.formats.reading import read_references
+from spoofspan.formats.sound import RATE, Sound, sounds_in
 
 MOST_OFF = 50_000_000  # ns by which a recording may miss its duration
 POOL = 32  # batches that are sorted by length together
@@ -33,7 +34,21 @@ POOL = 32  # batches that are sorted by length together
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """References, and the sound of each utterance."""
+    """References, and the sound of each utterance.
+
+    Made by :meth:`from_dataset` (a folder with the layout of PartialSpoof), :meth:`from_files` (references in any
+    format and a folder of sound files) or :meth:`of` (References and sounds by utterance).
+
+    Parameters
+    ----------
+    references : References
+        Who is spoofed when.
+    sounds : tuple of Sound
+        The recording of each utterance, in the order of the references.
+    samples : tuple of int
+        How many samples each recording has at 16 kHz.
+
+    """
 
     references: References
     sounds: tuple[Sound, ...]
@@ -69,19 +84,52 @@ class Corpus:
 
     @classmethod
     def from_dataset(cls, spec: str, *, source: str | None = None, channel: str | None = None) -> Corpus:
-        """One set of a database by its folder, ``partialspoof:FOLDER:SET``; sound in SET/con_wav."""
+        """One set of a database by its folder, with the sound in ``SET/con_wav``.
+
+        Parameters
+        ----------
+        spec : str
+            ``partialspoof:FOLDER:SET``, as ``--dataset`` takes it.
+        source : str, optional
+            Which labels of the folder: an RTTM file by its name, or ``segment_labels@20ms``.
+        channel : str, optional
+            Of sound with several channels: ``"mix"``, or a number from 0 on.
+
+        Returns
+        -------
+        Corpus
+            References and sounds; a recording that misses its stated duration is an error.
+
+        """
         dataset = read_dataset(spec, source=source)
-        for folder in (dataset.folder, dataset.folder / "database"):
-            sounds = folder / dataset.subset / "con_wav"
-            if sounds.is_dir():
-                return cls.of(dataset.references, sounds_in(sounds, channel))
-        raise UsageError(f"{spec}: there is no folder {dataset.subset}/con_wav with the sound of the set")
+        sounds = sound_folder(dataset.folder, dataset.subset)
+        if sounds is None:
+            raise UsageError(f"{spec}: there is no folder {dataset.subset}/con_wav with the sound of the set")
+        return cls.of(dataset.references, sounds_in(sounds, channel))
 
     @classmethod
     def from_files(
         cls, references: str, sounds: str | Path, *, durations: str | None = None, channel: str | None = None
     ) -> Corpus:
-        """References in any format, and a folder of sound files named after the utterances."""
+        """References in any format, and a folder of sound files named after the utterances.
+
+        Parameters
+        ----------
+        references : str
+            A file that :func:`spoofspan.read_references` reads.
+        sounds : str or Path
+            The folder of the sound files.
+        durations : str, optional
+            A reco2dur file; without one, the durations are those of the sound.
+        channel : str, optional
+            Of sound with several channels: ``"mix"``, or a number from 0 on.
+
+        Returns
+        -------
+        Corpus
+            References and sounds; an utterance without a sound file is an error.
+
+        """
         found = read_references(references, durations=durations)
         return cls.of(found, sounds_in(Path(sounds).expanduser(), channel))
 
@@ -96,7 +144,16 @@ class Corpus:
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What to learn from, and what to stop by."""
+    """The two corpora of a training.
+
+    Parameters
+    ----------
+    train : Corpus
+        What is learned from.
+    dev : Corpus
+        What decides which epoch is the best one, and when to stop.
+
+    """
 
     train: Corpus
     dev: Corpus

@@ -24,10 +24,10 @@ import torch
 from torch import Tensor, nn
 
 from spoofspan.base.errors import DataError, UsageError
-from spoofspan.cm.build import build
+from spoofspan.base.extras import require
 from spoofspan.cm.config import Config
-from spoofspan.cm.extra import require
 from spoofspan.cm.frontends import architecture_of
+from spoofspan.cm.model import build
 from spoofspan.formats.writing import write_atomically
 
 CONFIG, MODEL, FRONT_END, STATE = "config.toml", "model.safetensors", "front_end.json", "state.safetensors"
@@ -77,7 +77,7 @@ def load(folder: str | Path) -> Checkpoint:
     try:
         model.load_state_dict(tensors)
     except RuntimeError as error:
-        raise DataError(f"{where / MODEL}: the weights do not fit {CONFIG} ({_first(error)})") from None
+        raise DataError(f"{where / MODEL}: the weights do not fit {CONFIG} ({first_line(error)})") from None
     return Checkpoint(model.eval(), config, about)
 
 
@@ -104,7 +104,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             about = json.loads((file.metadata() or {}).get(ABOUT, "{}"))
             return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118  (it is no dict)
     except (SafetensorError, OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read ({_first(error)}); it is damaged or of another kind") from None
+        raise DataError(f"{path}: cannot be read ({first_line(error)}); it is damaged or of another kind") from None
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
@@ -126,5 +126,6 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, model: nn.Module, tensor
         optimiser.state[parameter][key] = value if key == "step" else value.to(parameter.device)
 
 
-def _first(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+def first_line(error: Exception) -> str:
+    """What an error says first, or its kind."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,32 @@ class Labels:
 
 @dataclass(frozen=True)
 class Config:
-    """A whole configuration."""
+    """Everything that decides what is trained: a front-end, a network, a recipe, and the rules for labels.
+
+    Parameters
+    ----------
+    name : str
+        What it is called; a preset's name, or your own.
+    front_end : FrontEnd
+        From sound to features every 20 ms.
+    network : Network
+        From features to scores; which branches there are.
+    training : Training
+        The recipe: seed, epochs, learning rate and so on.
+    labels : Labels
+        Rules for references that leave something open.
+
+    Raises
+    ------
+    UsageError
+        If a value is not one of the valid ones.
+
+    Examples
+    --------
+    >>> Config(training=Training(seed=10)).changed({"front_end": {"width": 64}}).front_end.width
+    64
+
+    """
 
     name: str = "custom"
     front_end: FrontEnd = field(default_factory=FrontEnd)
@@ -140,20 +165,19 @@ class Config:
                     raise UsageError(f"{section}.{key} = {value!r}: must be at least {bound}")
         if not self.training.learning_rate > 0:
             raise UsageError(f"training.learning_rate = {self.training.learning_rate!r}: must be positive")
-        for name, dropout in (
-            ("front_end.dropout", self.front_end.dropout),
-            ("network.utterance_dropout", self.network.utterance_dropout),
-        ):
+        dropouts = {
+            "front_end.dropout": self.front_end.dropout,
+            "network.utterance_dropout": self.network.utterance_dropout,
+        }
+        for name, dropout in dropouts.items():
             if not dropout < 1:
                 raise UsageError(f"{name} = {dropout!r}: must be below 1")
 
     def _check_stop(self) -> None:
-        stop_on = self.training.stop_on
-        if stop_on == "loss":
-            return
         from spoofspan.measures.measure import Measure
 
-        if not Measure.parse(stop_on).family.endswith("-eer"):
+        stop_on = self.training.stop_on
+        if stop_on != "loss" and not Measure.parse(stop_on).family.endswith("-eer"):
             raise UsageError(f"training.stop_on = {stop_on!r}: must be loss or an EER, which is better when lower")
 
     def to_toml(self) -> str:
@@ -193,25 +217,26 @@ class Config:
 
     def changed(self, changes: Mapping[str, Any], source: str = "configuration") -> Config:
         """Change some values: ``{"training": {"seed": 10}}``."""
-        result: dict[str, Any] = {}
-        for key, value in changes.items():
-            names = {one.name for one in fields(self)}
-            if key not in names:
-                raise UsageError(f"{source}: nothing is called {key!r}: {nearest_name(key, names)}")
-            old = getattr(self, key)
-            result[key] = _changed(old, value, f"{source}: {key}") if key != "name" else _typed(old, value, source)
-        return replace(self, **result)
+        changed: Config = _changed(self, changes, source)
+        return changed
 
 
-def _changed(section: Any, changes: Any, source: str) -> Any:
+def _changed(old: Any, changes: Any, source: str) -> Any:
+    """A dataclass with some values changed; in a section, those of the section."""
     if not isinstance(changes, Mapping):
         raise UsageError(f"{source} is a section of several values, not {changes!r}")
-    names = {one.name for one in fields(section)}
-    for key in changes:
+    names = {one.name for one in fields(old)}
+    values = {}
+    for key, value in changes.items():
         if key not in names:
             raise UsageError(f"{source}: nothing is called {key!r}: {nearest_name(key, names)}")
-    typed = {key: _typed(getattr(section, key), value, f"{source}.{key}") for key, value in changes.items()}
-    return replace(section, **typed)
+        before = getattr(old, key)
+        values[key] = (
+            _changed(before, value, f"{source}: {key}")
+            if is_dataclass(before)
+            else _typed(before, value, f"{source}.{key}")
+        )
+    return replace(old, **values)
 
 
 def _typed(old: Any, value: Any, source: str) -> Any:
@@ -247,32 +272,41 @@ BASELINE = Config(
     Network("logistic", frames=384, halve_width=False, utterance_dropout=0.0, share_utterance_head=False),
     Training(epochs=12, learning_rate=1e-2, halve_every=4, patience=4, stop_on="range-eer"),
 )
-PRESETS: dict[str, Config] = {
-    one.name: one
-    for one in (
-        PAPER,
-        *(
-            replace(
-                PAPER,
-                name=f"paper-single-{branch.removesuffix('ms')}",
-                network=replace(PAPER.network, branches=(branch,)),
-            )
-            for branch in SEGMENT_BRANCHES
-        ),
-        SMALL,
-        BASELINE,
-    )
-}
+SINGLES = tuple(
+    replace(PAPER, name=f"paper-single-{one.removesuffix('ms')}", network=replace(PAPER.network, branches=(one,)))
+    for one in SEGMENT_BRANCHES
+)
+PRESETS: dict[str, Config] = {one.name: one for one in (PAPER, *SINGLES, SMALL, BASELINE)}
 
 
 def preset(name: str) -> Config:
     """A configuration by its name.
 
+    Parameters
+    ----------
+    name : str
+        ``paper-multi``, ``paper-single-20`` to ``paper-single-640``, ``small-cpu`` or ``baseline``.
+
+    Returns
+    -------
+    Config
+        The whole configuration; :meth:`Config.changed` changes some of its values.
+
+    Raises
+    ------
+    UsageError
+        If no preset has that name.
+
+    Examples
+    --------
     >>> preset("paper-single-160").network.branches
     ('160ms',)
+    >>> preset("small-cpu").changed({"training": {"seed": 10}}).training.seed
+    10
     >>> preset("small")
     Traceback (most recent call last):
     spoofspan.base.errors.UsageError: no preset is called 'small': did you mean 'small-cpu'? (valid: baseline, ...
+
     """
     if name not in PRESETS:
         raise UsageError(f"no preset is called {name!r}: {nearest_name(name, PRESETS)}")

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-RATE = 16_000  # samples a second
 HOP, WINDOW = 320, 400  # samples
 SCALES = 6
 COARSEST = 2 ** (SCALES - 1)  # frames under a window of the last scale

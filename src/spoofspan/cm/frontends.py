@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.extras import require
 from spoofspan.cm.config import FrontEnd
-from spoofspan.cm.extra import require
 from spoofspan.cm.frame_times import HOP, WINDOW
 from spoofspan.cm.padding import normalised, real_steps, zero_padding
 

@@ -60,11 +60,3 @@ def flattened(line: dict[str, Any], above: str = "") -> dict[str, float]:
         else:
             found[above + name] = float(value)
     return found
-
-
-def read_history(folder: Path) -> list[dict[str, Any]]:
-    """The lines of a training."""
-    path = folder / METRICS
-    if not path.is_file():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

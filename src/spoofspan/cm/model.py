@@ -18,6 +18,11 @@ Block:  ``x + V(SGU(GELU(U(LN(x)))))``,  U: d -> d/2,  V: d/4 -> d.
 SGU (spatial gating unit): the channels are split in two halves a and b; ``a * (W LN(b) + c)``, where the matrix W and
 the vector c belong to absolute times: row and column t are frame t of the input. W starts small and c at one, so that a
 new block lets a through.
+
+The baseline is logistic regression on the spectra that the light front-end sees: a window of any resolution has the
+mean log spectrum of its frames; each branch has its own weights and its own intercept. It shares configuration,
+training, checkpoints and scoring with the countermeasure, so that whatever a network gains over it is not gained by the
+data or by the measuring.
 """
 
 from __future__ import annotations
@@ -27,8 +32,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from spoofspan.cm.config import Network
-from spoofspan.cm.frame_times import SCALES, UTTERANCE, pooled_count, scale_of
+from spoofspan.cm.config import Config, Network
+from spoofspan.cm.frame_times import SCALES, UTTERANCE, pooled_count, scale_of, window_count
+from spoofspan.cm.frontends import build_front_end, large_architecture
 from spoofspan.cm.padding import mean_over_time, real_steps, zero_padding
 
 LARGEST_WEIGHT = 0.01  # of W at the start
@@ -80,9 +86,6 @@ class Branch(nn.Module):
         for block in self.blocks:
             x = block(x, counts)
         return self.project(x)
-
-
-BONA_FIDE_CLASS = 1  # column of the head
 
 
 @dataclass(frozen=True)
@@ -205,6 +208,82 @@ class Countermeasure(nn.Module):
         return {name: self.outputs(name, one.values) for name, one in self.embed(waves, samples).items()}
 
 
+class LogisticRegression(nn.Module):
+    """Mean spectra of windows, and a line for each branch."""
+
+    def __init__(self, front_end: nn.Module, network: Network) -> None:
+        super().__init__()
+        self.front_end = front_end
+        self.post_net = nn.Identity()
+        self.names = network.branches
+        self.heads = nn.ModuleDict({name: nn.Linear(front_end.width, 1) for name in self.names})
+        for line in self.heads.values():
+            nn.init.zeros_(line.weight)
+            nn.init.zeros_(line.bias)
+
+    def embed(self, waves: Tensor, samples: Tensor) -> dict[str, Embeddings]:
+        """The mean spectrum of every window."""
+        with torch.no_grad():
+            features, counts = self.front_end(waves, samples)
+            return {name: _means(features, counts, name) for name in self.names}
+
+    def outputs(self, name: str, embeddings: Tensor) -> Tensor:
+        """The log odds of bona fide: (..., 1)."""
+        return self.heads[name](embeddings).float()
+
+    def forward(self, waves: Tensor, samples: Tensor) -> dict[str, Tensor]:
+        """The outputs of every branch."""
+        return {name: self.outputs(name, one.values) for name, one in self.embed(waves, samples).items()}
+
+
+def _means(features: Tensor, counts: Tensor, name: str) -> Embeddings:
+    if name == UTTERANCE:
+        return Embeddings(mean_over_time(features, counts)[:, None], torch.ones_like(counts))
+    size = 2 ** scale_of(name)
+    padded = nn.functional.pad(features, (0, 0, 0, -features.shape[1] % size)).unflatten(1, (-1, size))
+    real = real_steps(counts, padded.shape[1] * size).unflatten(1, (-1, size))
+    means = (padded * real[..., None]).sum(2) / real.sum(2).clamp(min=1)[..., None]
+    return Embeddings(means, window_count(counts, scale_of(name)))
+
+
 def scores(outputs: Tensor) -> Tensor:
     """The score of every window, high for bona fide: the last column of the outputs of a branch."""
     return outputs[..., -1].float()
+
+
+# ---------------------------------------------------------------- from a configuration to a model
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """How many numbers a model learns, by part."""
+
+    front_end: int
+    post_net: int
+    heads: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.front_end + self.post_net + self.heads
+
+
+def build(config: Config, architecture: str | None = None) -> nn.Module:
+    """Build the model of a configuration; ``architecture`` as in :func:`spoofspan.cm.frontends.build_front_end`."""
+    front_end = build_front_end(config.front_end, architecture)
+    if config.network.kind == "logistic":
+        return LogisticRegression(front_end, config.network)
+    return Countermeasure(front_end, config.network)
+
+
+def count_parameters(config: Config, architecture: str | None = None) -> Parameters:
+    """Count without memory or weights; a wav2vec 2.0 of unknown architecture is taken for the large one."""
+    with torch.device("meta"):
+        model = build(config, architecture or large_architecture())
+    return parameters_of(model)
+
+
+def parameters_of(model: nn.Module) -> Parameters:
+    """How many numbers a model learns."""
+    parts = (model.front_end, model.post_net, model.heads)
+    return Parameters(*(sum(p.numel() for p in part.parameters()) for part in parts))

@@ -33,9 +33,9 @@ from torch import Tensor, nn
 
 from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.cm import checkpoints
-from spoofspan.cm.build import Parameters, build, parts
 from spoofspan.cm.config import PAPER, Config
 from spoofspan.cm.frame_times import UTTERANCE
+from spoofspan.cm.model import Parameters, build, parameters_of
 
 NAME = "official"
 WIDTH_OF_A_HEAD = 64  # of attention, in every published wav2vec 2.0
@@ -88,7 +88,7 @@ def convert(source: str | Path, out: str | Path) -> Parameters:
     model = build(config, architecture)
     place(tensors, model)
     checkpoints.save(folder, model, config, {"converted_from": Path(source).name})
-    return Parameters(*(sum(p.numel() for p in part.parameters()) for part in parts(model)))
+    return parameters_of(model)
 
 
 def read_official(path: Path) -> dict[str, Tensor]:
@@ -100,8 +100,7 @@ def read_official(path: Path) -> dict[str, Tensor]:
     except FileNotFoundError:
         raise UsageError(f"there is no file {str(path)!r}") from None
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise DataError(f"{path}: cannot be read as plain tensors ({reason})") from None
+        raise DataError(f"{path}: cannot be read as plain tensors ({checkpoints.first_line(error)})") from None
     if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
         content = content["state_dict"]
     if not isinstance(content, dict) or not all(isinstance(one, Tensor) for one in content.values()):

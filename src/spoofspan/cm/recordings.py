@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from spoofspan.base.errors import DataError, UsageError
-from spoofspan.cm.audio import SUFFIXES, Sound, check_channel, sounds_in
+from spoofspan.formats.sound import SUFFIXES, Sound, check_channel, sounds_in
 
 LISTS = (".lst", ".txt", ".scp", ".list")
 STDIN = "stdin"  # the id of sound that comes by standard input
@@ -40,6 +40,12 @@ def sounds_of_dataset(spec: str, *, channel: str | None = None) -> dict[str, Sou
 
     corpus = Corpus.from_dataset(spec, channel=check_channel(channel))
     return dict(zip(corpus.references.utterances, corpus.sounds, strict=True))
+
+
+def sound_folder(data: Path, subset: str) -> Path | None:
+    """The folder with the sound of a set, SET/con_wav, where the layout is that of PartialSpoof; None without one."""
+    places = (folder / subset / "con_wav" for folder in (data, data / "database"))
+    return next((place for place in places if place.is_dir()), None)
 
 
 def _meant(word: str | Path, channel: str | None) -> dict[str, Sound]:

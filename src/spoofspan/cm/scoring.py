@@ -19,55 +19,27 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
-from spoofspan.cm.audio import Samples, Sound
-from spoofspan.cm.frame_times import COARSEST, HOP, RATE, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
+from spoofspan.cm.frame_times import COARSEST, HOP, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
 from spoofspan.cm.recordings import find_recordings
+from spoofspan.cm.scorers import Float32, Scorer, Window, load_scorer
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import partialspoof_scores
+from spoofspan.formats.sound import RATE, Samples, Sound
 from spoofspan.formats.tables import parquet
 from spoofspan.formats.text.utterance_scores import write_asvspoof5
 from spoofspan.formats.writing import check_target, write_atomically
 
 CONTEXT = COARSEST  # frames that a window sees beyond what is kept of it
 AT_ONCE = 8  # windows in a batch
-JOINT_DETECTOR = "joint-detector"
 PER_SECOND = 100  # units in the names of the official score files
-
-Float32 = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True, eq=False)
-class Window:
-    """A part of a recording: its sound, and which of its frames count."""
-
-    recording: int
-    wave: Samples
-    first: int  # frame
-    last: int | None  # one past the last frame; None: all that there are
-
-
-class Scorer(Protocol):
-    """Something that scores windows."""
-
-    longest: int  # frames of a window
-    branches: tuple[str, ...]
-
-    def score(self, windows: Sequence[Window]) -> list[dict[str, Float32]]:
-        """For each window the scores of each branch that count; of the utterance, what :meth:`whole` needs."""
-        ...
-
-    def whole(self, parts: list[Float32]) -> float:
-        """The score of an utterance from what was said of its windows."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -95,10 +67,37 @@ def score(
     official: str | None = None,
     force: bool = False,
 ) -> Scored:
-    """Score recordings with a checkpoint (a folder, or ``"joint-detector"``), into files in a folder.
+    """Score recordings with a checkpoint into files in a folder: one for each resolution, and one for whole utterances.
 
-    ``audio`` is what :func:`spoofspan.cm.recordings.find_recordings` takes, or recordings by id. ``official`` is the
-    name of a set: scores are also written as the pickles of the published code, ``{set}_score_ali_2.pkl``, ....
+    Parameters
+    ----------
+    checkpoint : str or Path
+        The folder of a checkpoint, or ``"joint-detector"``, which needs no training.
+    audio : str, Path, a sequence of them, or a mapping
+        Sound files, folders or lists, as :func:`spoofspan.cm.recordings.find_recordings` takes them; or recordings
+        by id.
+    out : str or Path
+        The folder of the scores, which is made where it is not there.
+    channel : str, optional
+        Of sound with several channels: ``"mix"``, or a number from 0 on.
+    device : str, optional
+        ``cpu``, ``cuda`` or ``cuda:0``; without it, a GPU if there is one.
+    official : str, optional
+        The name of a set: scores are also written as the pickles of the published code, ``{set}_score_ali_2.pkl``, ....
+    force : bool
+        Replace files that are there.
+
+    Returns
+    -------
+    Scored
+        The files by branch, how many recordings there were, and how long they last.
+
+    Examples
+    --------
+    >>> done = score("checkpoint", "recordings", "scores")  # doctest: +SKIP
+    >>> done.files["20ms"]  # doctest: +SKIP
+    PosixPath('scores/scores_20ms.parquet')
+
     """
     sounds = dict(audio) if isinstance(audio, Mapping) else find_recordings(audio, channel=channel)
     scorer = load_scorer(checkpoint, device)
@@ -112,20 +111,6 @@ def score(
     folder.mkdir(parents=True, exist_ok=True)
     _write(files, made, force)
     return Scored(files, len(sounds), seconds, time.monotonic() - began)
-
-
-def load_scorer(checkpoint: str | Path, device: str | None = None) -> Scorer:
-    """What scores: a checkpoint, or the detector of joints, which needs none."""
-    if str(checkpoint) == JOINT_DETECTOR:
-        from spoofspan.cm.joints import JointDetector
-
-        return JointDetector()
-    from spoofspan.cm.extra import require
-
-    require("torch", "safetensors")
-    from spoofspan.cm.network_scorer import NetworkScorer
-
-    return NetworkScorer.of(checkpoint, device)
 
 
 def score_sounds(scorer: Scorer, sounds: Mapping[str, Sound]) -> tuple[dict[str, Scores | UtteranceScores], float]:

@@ -27,14 +27,14 @@ from torch.utils.data import DataLoader
 
 from spoofspan.base import progress
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.extras import require
 from spoofspan.cm import checkpoints
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
-from spoofspan.cm.build import build
 from spoofspan.cm.config import Config, Training
 from spoofspan.cm.distributed import Team, joined, launch
-from spoofspan.cm.extra import require
 from spoofspan.cm.history import History
 from spoofspan.cm.loss import whole_loss
+from spoofspan.cm.model import build
 from spoofspan.cm.validation import validate
 
 LOOKED_AT = 256  # pieces that a front-end sees before it learns
@@ -78,10 +78,45 @@ def train(
     processes: int = 1,
     say: bool = False,
 ) -> Trained:
-    """Train a model into a folder, which is a checkpoint of the best epoch from the first one on.
+    """Train a model into a folder, which is a checkpoint of the best epoch from the first epoch on.
 
-    ``resume`` goes on where a training was interrupted. ``processes`` train together on this machine. ``say`` prints a
-    line after each epoch to stderr.
+    Parameters
+    ----------
+    config : Config
+        What is trained, and how; see :func:`spoofspan.cm.preset`.
+    data : TrainingData
+        The training set and the development set.
+    out : str or Path
+        The folder of the checkpoint.
+    resume : bool
+        Go on where a training in that folder was interrupted; it ends with the same weights.
+    device : str, optional
+        ``cpu``, ``cuda`` or ``cuda:0``; without it, a GPU if there is one.
+    processes : int
+        How many processes of this machine train together.
+    say : bool
+        Print a line to stderr after each epoch.
+
+    Returns
+    -------
+    Trained
+        The folder, how many epochs there were, and which was the best.
+
+    Raises
+    ------
+    UsageError
+        If the folder has another training, or one without ``resume``.
+    DataError
+        If the loss is no finite number.
+
+    Examples
+    --------
+    >>> data = TrainingData(  # doctest: +SKIP
+    ...     train=Corpus.from_dataset("partialspoof:corpus:train"), dev=Corpus.from_dataset("partialspoof:corpus:dev")
+    ... )
+    >>> train(preset("small-cpu"), data, "checkpoint").best_epoch  # doctest: +SKIP
+    12
+
     """
     require("torch", "safetensors")
     folder = Path(out).expanduser()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from spoofspan.cm.distributed import Team
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES, UTTERANCE, resolution, scale_of
 from spoofspan.cm.loss import window_errors
 from spoofspan.cm.model import scores as scores_of
-from spoofspan.data.references import durations_of
+from spoofspan.data.references import References, durations_of
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import evaluate
 
@@ -57,14 +58,18 @@ def validate(model: nn.Module, pieces: Pieces, config: Config, team: Team) -> Va
 
 def _measured(pieces: Pieces, by_branch: dict[str, Scores], loss: float, config: Config) -> Validation:
     rules: dict[str, Any] = {"gaps": config.labels.gaps, "nonspeech": config.labels.nonspeech}
-    measures = {name: _eers(pieces, scores, name, rules) for name, scores in by_branch.items()}
+    references = pieces.corpus.references
+    measures = {name: _eers(references, scores, name, rules) for name, scores in by_branch.items()}
     stop_on = config.training.stop_on
     if stop_on == "loss":
         return Validation(loss, measures, loss)
     finest = min((name for name in by_branch if name != UTTERANCE), key=scale_of)
-    evaluation = evaluate(pieces.corpus.references, by_branch[finest], [stop_on], **rules)
-    value = next(iter(evaluation.measurements.values())).value
-    return Validation(loss, measures, float(value))
+    return Validation(loss, measures, _value(references, by_branch[finest], stop_on, rules))
+
+
+def _value(references: References, scores: Scores, measure: str, rules: dict[str, Any]) -> float:
+    evaluation = evaluate(references, scores, [measure], **rules)
+    return float(next(iter(evaluation.measurements.values())).value)
 
 
 def _scored(
@@ -87,39 +92,25 @@ def _scored(
 def branch_scores(pieces: Pieces, values: list[Values], name: str) -> Scores:
     """The scores of a branch for whole utterances, from those of their pieces in order."""
     references = pieces.corpus.references
+    ids = references.utterances
     owner = np.array([one.utterance for one in pieces.pieces])
     if name == UTTERANCE:  # one range: the whole utterance; of several pieces, the lowest score
-        lowest = np.full(len(references), np.inf, np.float32)
+        lowest = np.full(len(ids), np.inf, np.float32)
         np.minimum.at(lowest, owner, np.concatenate(values))
-        starts = np.zeros(len(references), np.int64)
-        return Scores.from_columns(
-            references.utterances,
-            np.arange(len(references) + 1),
-            lowest,
-            starts=starts,
-            ends=durations_of(references, references.utterances),
-            higher="bonafide",
-        )
-    counts = np.bincount(owner, [one.size for one in values], len(references)).astype(np.int64)
-    return Scores.from_columns(
-        references.utterances,
-        offsets_of(counts),
-        np.concatenate(values),
-        hop=resolution(scale_of(name)),
-        higher="bonafide",
-    )
+        starts, ends = np.zeros(len(ids), np.int64), durations_of(references, ids)
+        return Scores.from_columns(ids, np.arange(len(ids) + 1), lowest, starts=starts, ends=ends, higher="bonafide")
+    counts = np.bincount(owner, [one.size for one in values], len(ids)).astype(np.int64)
+    hop = resolution(scale_of(name))
+    return Scores.from_columns(ids, offsets_of(counts), np.concatenate(values), hop=hop, higher="bonafide")
 
 
-def _eers(pieces: Pieces, scores: Scores, name: str, rules: dict[str, Any]) -> dict[str, float]:
+def _eers(references: References, scores: Scores, name: str, rules: dict[str, Any]) -> dict[str, float]:
     """The EERs of a branch that the development set defines."""
     wanted = [UTTERANCE + "-eer"]
     if name in SEGMENT_BRANCHES:
         wanted = ["range-eer", f"point-eer@{milliseconds(resolution(scale_of(name)))}"]
     values = {}
     for measure in wanted:
-        try:
-            evaluation = evaluate(pieces.corpus.references, scores, [measure], **rules)
-        except UndefinedMeasureError:  # one class only: there is a loss, but no EER
-            continue
-        values[measure] = float(next(iter(evaluation.measurements.values())).value)
+        with suppress(UndefinedMeasureError):  # one class only: there is a loss, but no EER
+            values[measure] = _value(references, scores, measure, rules)
     return values

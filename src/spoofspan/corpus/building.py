@@ -9,38 +9,34 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.pool import check_jobs, do_all, in_batches
 from spoofspan.base.version import __version__
-from spoofspan.corpus.assembly import Material, make_utterance
-from spoofspan.corpus.audio import wav_bytes
 from spoofspan.corpus.builtin import built_in_settings, write_voices
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, sound_digest, write_json, write_set
 from spoofspan.corpus.provenance import BONA_FIDE, Provenance, labelled_ranges
-from spoofspan.corpus.settings import (
-    BUILDER_VERSION,
-    JOINT_POLICIES,
-    NONSPEECH_POLICIES,
-    SETS,
-    Settings,
-    fingerprint,
-)
-from spoofspan.corpus.source_folder import Recording, Recordings, find_recordings
+from spoofspan.corpus.settings import BUILDER_VERSION, SETS, Settings, fingerprint
+from spoofspan.corpus.source_folder import Recording, find_recordings
 from spoofspan.corpus.splice_plan import Plan, UtterancePlan, make_plan
+from spoofspan.corpus.splicing import Material, make_utterance
 from spoofspan.corpus.survey import Surveyed, look_at
+from spoofspan.formats.sound import wav_bytes
 from spoofspan.formats.writing import write_atomically
 
 BUILT_IN = "built-in voices and vocoders"
 BATCH = 24
 NOTE = "build.json"
+
+Noted = TypeVar("Noted", Surveyed, Provenance)
 
 
 def build(
@@ -51,9 +47,42 @@ def build(
     jobs: int | None = 1,
     force: bool = False,
 ) -> dict[str, Any]:
-    """Build a corpus in a folder, of a source of recordings or of built-in ones; return what corpus.json says.
+    """Build a partially spoofed corpus in a folder, of recordings or of built-in voices and vocoders.
 
-    ``jobs`` is the number of processes (None: one per core). ``force`` throws a corpus of other settings away.
+    A build that was interrupted goes on where it stopped, and ends with the same bytes.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where the corpus is made: the layout of the PartialSpoof database, see ``docs/corpus.md``.
+    source : str or Path, optional
+        A folder ``bonafide/SPEAKER/*.wav``, ``ATTACK/SPEAKER/*.wav``, or a CSV list of recordings; without it, built-in
+        voices.
+    settings : Settings, optional
+        Every choice that decides the bytes of the corpus.
+    jobs : int or None
+        How many processes; None is one per core.
+    force : bool
+        Throw a corpus of other settings away.
+
+    Returns
+    -------
+    dict
+        What ``corpus.json`` says: settings, counts of each set, digests.
+
+    Raises
+    ------
+    UsageError
+        If the folder has something else in it.
+    DataError
+        If the recordings do not suffice.
+
+    Examples
+    --------
+    >>> about = build("my-corpus", settings=Settings(seed=2), jobs=2)  # doctest: +SKIP
+    >>> about["sets"]["train"]["utterances"]  # doctest: +SKIP
+    480
+
     """
     out, workers = Path(folder).expanduser(), check_jobs(jobs)
     chosen = settings or Settings()
@@ -74,11 +103,20 @@ def build(
     survey = _survey(out, recordings.items, chosen, workers)
     plan = make_plan(recordings.items, survey, chosen)
     made = _make(out, plan, Material({one.name: one for one in recordings.items}, survey), chosen, workers)
-    for subset in SETS:
-        of_set = [one for one in made if one.subset == subset]
-        if of_set:
-            write_set(SetFiles(out, subset), of_set, chosen)
-    about = _about(out, identity, chosen, recordings, plan, made)
+    sets = {subset: rows for subset in SETS if (rows := [one for one in made if one.subset == subset])}
+    for subset, rows in sets.items():
+        write_set(SetFiles(out, subset), rows, chosen)
+    about = {
+        "spoofspan": __version__,
+        "numpy": np.__version__,
+        **identity,
+        "sample_rate": RATE,
+        "policies": chosen.policies,
+        "attacks": recordings.attacks,
+        "held_out_attacks": list(plan.held_out),
+        "recordings": len(recordings.items),
+        "sets": {subset: _about_set(SetFiles(out, subset), rows, chosen) for subset, rows in sets.items()},
+    }
     write_json(out / ABOUT, about)
     shutil.rmtree(out / WORK)
     return about
@@ -137,21 +175,14 @@ def _survey(out: Path, recordings: Sequence[Recording], settings: Settings, jobs
     folder = out / WORK / "survey"
     folder.mkdir(exist_ok=True)
     batches = [(folder, batch, settings.level) for batch in in_batches(recordings, BATCH)]
-    found: dict[str, Surveyed] = {}
-    for batch in do_all(_look, batches, jobs, "looking at recordings", lambda task: len(task[1])):
-        found.update((one.name, one) for one in batch)
-    return found
+    looked = do_all(_look, batches, jobs, "looking at recordings", lambda task: len(task[1]))
+    return {one.name: one for batch in looked for one in batch}
 
 
 def _look(task: tuple[Path, Sequence[Recording], float]) -> list[Surveyed]:
     folder, batch, level = task
     same = fingerprint([[one.name, one.path.stat().st_size, one.path.stat().st_mtime_ns] for one in batch])
-    path = folder / f"{same}.json"
-    if path.is_file():
-        return [Surveyed.from_dict(one) for one in json.loads(path.read_text(encoding="utf-8"))]
-    found = look_at(batch, level)
-    write_atomically(path, [json.dumps([one.to_dict() for one in found]).encode()], force=True)
-    return found
+    return _noted(folder / f"{same}.jsonl", Surveyed, lambda: look_at(batch, level))
 
 
 # ---------------------------------------------------------------- making
@@ -164,6 +195,13 @@ class _Batch:
     material: Material
     settings: Settings
 
+    def make(self, plan: UtterancePlan) -> Provenance:
+        """Write the sound of an utterance; where it comes from."""
+        one = make_utterance(plan, self.material, self.settings)
+        path = SetFiles(self.out, plan.subset).sound(plan.utterance)
+        write_atomically(path, [wav_bytes(one.sound)], force=True)
+        return one.provenance
+
 
 def _make(out: Path, plan: Plan, material: Material, settings: Settings, jobs: int) -> list[Provenance]:
     """Make all utterances; return where they come from, in the order of the plan."""
@@ -173,9 +211,8 @@ def _make(out: Path, plan: Plan, material: Material, settings: Settings, jobs: i
     # utterances of a speaker share recordings, so they are made by one worker
     by_speaker = sorted(plan.utterances, key=lambda one: (one.subset, one.speaker, one.utterance))
     batches = [_Batch(out, batch, _needed(batch, material), settings) for batch in in_batches(by_speaker, BATCH)]
-    made: dict[str, Provenance] = {}
-    for rows in do_all(_make_batch, batches, jobs, "making utterances", lambda batch: len(batch.plans)):
-        made.update((one.utterance, one) for one in rows)
+    done = do_all(_make_batch, batches, jobs, "making utterances", lambda batch: len(batch.plans))
+    made = {one.utterance: one for rows in done for one in rows}
     return [made[one.utterance] for one in plan.utterances]
 
 
@@ -192,57 +229,25 @@ def _make_batch(batch: _Batch) -> list[Provenance]:
     survey = batch.material.survey
     # the name tells plans and recordings: where either has changed since, all is made anew
     same = fingerprint([[asdict(one) for one in batch.plans], [survey[name].to_dict() for name in sorted(survey)]])
-    note = batch.out / WORK / "made" / f"{same}.jsonl"
+    return _noted(batch.out / WORK / "made" / f"{same}.jsonl", Provenance, lambda: list(map(batch.make, batch.plans)))
+
+
+def _noted(note: Path, kind: type[Noted], work: Callable[[], list[Noted]]) -> list[Noted]:
+    """What a note of finished work says; where there is none, do the work and write it."""
     if note.is_file():
-        return [Provenance.from_dict(json.loads(line)) for line in note.read_text(encoding="utf-8").splitlines()]
-    made = []
-    for plan in batch.plans:
-        one = make_utterance(plan, batch.material, batch.settings)
-        path = SetFiles(batch.out, plan.subset).sound(plan.utterance)
-        write_atomically(path, [wav_bytes(one.sound)], force=True)
-        made.append(one.provenance)
-    write_atomically(note, [(json.dumps(one.to_dict()) + "\n").encode() for one in made], force=True)
-    return made
+        return [kind.from_dict(json.loads(line)) for line in note.read_text(encoding="utf-8").splitlines()]
+    done = work()
+    write_atomically(note, [(json.dumps(one.to_dict()) + "\n").encode() for one in done], force=True)
+    return done
 
 
-# ---------------------------------------------------------------- telling
-
-
-def _about(
-    out: Path,
-    identity: Mapping[str, Any],
-    settings: Settings,
-    recordings: Recordings,
-    plan: Plan,
-    made: Sequence[Provenance],
-) -> dict[str, Any]:
-    """What corpus.json says."""
-    return {
-        "spoofspan": __version__,
-        "numpy": np.__version__,
-        **identity,
-        "sample_rate": RATE,
-        "policies": {
-            "joints": {settings.joints: JOINT_POLICIES[settings.joints]},
-            "nonspeech": {settings.nonspeech: NONSPEECH_POLICIES[settings.nonspeech]},
-        },
-        "attacks": recordings.attacks,
-        "held_out_attacks": list(plan.held_out),
-        "recordings": len(recordings.items),
-        "sets": {
-            subset: _about_set(out, subset, [one for one in made if one.subset == subset], settings)
-            for subset in SETS
-            if any(one.subset == subset for one in made)
-        },
-    }
-
-
-def _about_set(out: Path, subset: str, made: Sequence[Provenance], settings: Settings) -> dict[str, Any]:
-    spoof: dict[str, int] = {}
+def _about_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) -> dict[str, Any]:
+    """What corpus.json says of a set."""
+    spoof: Counter[str] = Counter()
     for one in made:
         for row in labelled_ranges(one, joints=settings.joints, nonspeech=settings.nonspeech):
             if row.label != BONA_FIDE:
-                spoof[row.label] = spoof.get(row.label, 0) + row.end - row.start
+                spoof[row.label] += row.end - row.start
     bona_fide = [one for one in made if not one.attacks]
     by_attack = {attack: sum(one.attacks == [attack] for one in made) for attack in sorted(spoof)}
     attack_of = {origin.recording: origin.attack for one in made for origin in one.origins}
@@ -257,5 +262,5 @@ def _about_set(out: Path, subset: str, made: Sequence[Provenance], settings: Set
         "spoof_seconds": sum(spoof.values()) / RATE,
         "spoof_seconds_by_attack": {attack: spoof[attack] / RATE for attack in sorted(spoof)},
         "joints": sum(len(one.joints) for one in made),
-        "sound_sha256": sound_digest(SetFiles(out, subset), (one.utterance for one in made)),
+        "sound_sha256": sound_digest(files, (one.utterance for one in made)),
     }

@@ -15,15 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from spoofspan.base.pool import do_all, in_batches
-from spoofspan.corpus.activity import find_speech
-from spoofspan.corpus.audio import wav_bytes
 from spoofspan.corpus.frames import Float64
-from spoofspan.corpus.level import gain_to
 from spoofspan.corpus.settings import BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
 from spoofspan.corpus.source_folder import BONA_FIDE
 from spoofspan.corpus.splice_plan import check_held_out
+from spoofspan.corpus.survey import find_speech, gain_to
 from spoofspan.corpus.vocoders import UNSEEN, VOCODERS
 from spoofspan.corpus.voices import draw_voice, speak
+from spoofspan.formats.sound import wav_bytes
 from spoofspan.formats.writing import write_atomically
 
 LIST = "list.csv"

@@ -15,8 +15,9 @@ from __future__ import annotations
 import json
 import warnings
 import wave
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -63,21 +64,13 @@ class CorpusCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        return {
-            "passed": self.passed,
-            "looked_at": dict(self.looked_at),
-            "problems": list(self.problems),
-            "total_problems": self.total_problems,
-        }
+        return {"passed": self.passed, **asdict(self), "problems": list(self.problems)}
 
 
 @dataclass
 class _Findings:
-    looked_at: dict[str, int] = field(default_factory=dict)
+    looked_at: Counter[str] = field(default_factory=Counter)
     problems: Problems = field(default_factory=Problems)
-
-    def count(self, what: str, number: int) -> None:
-        self.looked_at[what] = self.looked_at.get(what, 0) + number
 
 
 @dataclass(frozen=True)
@@ -88,7 +81,29 @@ class _About:
 
 
 def check_corpus(folder: str | Path) -> CorpusCheck:
-    """Check all sets of a corpus."""
+    """Check that the files of a corpus agree with each other, in all its sets.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A folder that :func:`spoofspan.corpus.building.build` made, or another one with the layout of PartialSpoof.
+
+    Returns
+    -------
+    CorpusCheck
+        ``passed``, what was looked at and how many of each, and the problems (the first 20 as text).
+
+    Raises
+    ------
+    UsageError
+        If there is no corpus in the folder.
+
+    Examples
+    --------
+    >>> check_corpus("my-corpus").passed  # doctest: +SKIP
+    True
+
+    """
     top = Path(folder).expanduser()
     sets = [SetFiles(top, subset) for subset in SETS if SetFiles(top, subset).list.is_file()]
     if not sets:
@@ -110,7 +125,7 @@ def check_corpus(folder: str | Path) -> CorpusCheck:
                     found.problems.add(f"{files.subset}: {error}")
             found.problems.add(*(f"{files.subset}: {one.message}" for one in warned))
     _check_across(datasets, about, found)
-    return CorpusCheck(found.looked_at, tuple(found.problems.found), found.problems.total)
+    return CorpusCheck(dict(found.looked_at), tuple(found.problems.found), found.problems.total)
 
 
 def _read_about(path: Path) -> _About | None:
@@ -133,10 +148,10 @@ def _check_set(files: SetFiles, about: _About | None, found: _Findings) -> Datas
     snap = 0.0 if about is not None else None
     dataset = read_dataset(f"partialspoof:{files.folder}:{files.subset}", snap=snap)
     references = dataset.references
-    found.count("utterances", len(references))
+    found.looked_at["utterances"] += len(references)
     _check_sounds(files, references, found)
     label_references(references, Rules(nonspeech="ignore"))  # refuses gaps and ranges past the end
-    found.count("labelled ranges", references.starts.size)
+    found.looked_at["labelled ranges"] += references.starts.size
     _check_other_ranges(files, references, snap, found)
     _check_segments(files, references, found)
     if about is not None:
@@ -165,7 +180,7 @@ def _check_sounds(files: SetFiles, references: References, found: _Findings) -> 
         except (wave.Error, EOFError) as error:
             found.problems.add(f"{path}: no WAV file ({error})")
             continue
-        found.count("sound files", 1)
+        found.looked_at["sound files"] += 1
         if form != (1, 2, RATE):
             found.problems.add(f"{path}: {form[0]} channels of {form[1]} bytes at {form[2]} Hz, not 1 of 2 at {RATE}")
         elif abs(samples * TICK - duration) > TICK // 2:
@@ -185,14 +200,14 @@ def _check_other_ranges(files: SetFiles, references: References, snap: float | N
     for path in sorted(files.data.glob("rttm_*")):
         other = read_references(path, durations=durations, format="rttm", snap=snap)
         difference = diff_references(references, other)
-        bona_fide, nonspeech, unlabelled = 0, 2, 3  # of NAMES in reference_difference
+        bona_fide, nonspeech, unlabelled = 0, 2, 3  # of NAMES in reference_diff
         allowed = {(nonspeech, one) for one in range(4)} | {(one, nonspeech) for one in range(4)}
         if path.name.endswith("_spoof"):
             allowed.add((bona_fide, unlabelled))
         wrong = sum(difference.time[i][j] for i in range(4) for j in range(4) if i != j and (i, j) not in allowed)
         if wrong:
             found.problems.add(f"{path}: {wrong / 1e9:.6f} s are labelled differently from the default RTTM")
-        found.count("RTTM files", 1)
+        found.looked_at["RTTM files"] += 1
 
 
 def _check_segments(files: SetFiles, references: References, found: _Findings) -> None:
@@ -205,7 +220,7 @@ def _check_segments(files: SetFiles, references: References, found: _Findings) -
             if not path.is_file():
                 continue
             labels = read_references(path, durations=read_durations(references), format=form, hop=resolution)
-            found.count("files of segment labels", 1)
+            found.looked_at["files of segment labels"] += 1
             if set(labels.utterances) != set(expected):
                 found.problems.add(f"{path}: its utterances are not those of {files.list}")
                 continue
@@ -247,8 +262,8 @@ def _check_provenance(files: SetFiles, references: References, settings: Setting
     )
     if not same or _kinds(expected) != _kinds(references):
         found.problems.add(f"{files.provenance}: its labels under the stated policies are not those of the RTTM")
-    found.count("stretches of known origin", sum(len(one.origins) for one in made))
-    found.count("joints", sum(len(one.joints) for one in made))
+    found.looked_at["stretches of known origin"] += sum(len(one.origins) for one in made)
+    found.looked_at["joints"] += sum(len(one.joints) for one in made)
 
 
 def _kinds(references: References) -> list[str | None]:
@@ -292,5 +307,5 @@ def _check_across(datasets: Mapping[str, Dataset], about: _About | None, found: 
         if subset != "eval":
             for attack in sorted(heard & held_out):
                 found.problems.add(f"the attack {attack} is held out for eval, but is in {subset}")
-    found.count("sets", len(datasets))
-    found.count("speakers", len(speakers))
+    found.looked_at["sets"] += len(datasets)
+    found.looked_at["speakers"] += len(speakers)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 Float64 = npt.NDArray[np.float64]
+Int64 = npt.NDArray[np.int64]
 Complex128 = npt.NDArray[np.complex128]
 
 RATE = 16_000  # samples per second, of everything in a corpus
@@ -37,6 +38,13 @@ def frames_in(samples: int) -> int:
 def at_samples(track: Float64, samples: int) -> Float64:
     """A track of one value per frame, in between the frames as well."""
     return np.interp(np.arange(samples) / STEP, np.arange(track.size), track)
+
+
+def pulses_of(phase: Float64) -> tuple[Int64, Float64]:
+    """Where a phase, in turns, passes whole numbers: the samples before, and the exact times in samples."""
+    before = np.flatnonzero(np.floor(phase[1:]) > np.floor(phase[:-1]))
+    times: Float64 = before + (np.floor(phase[before + 1]) - phase[before]) / (phase[before + 1] - phase[before])
+    return before, times
 
 
 def add_pulses(times: Float64, gains: Float64, responses: npt.NDArray[np.inexact], samples: int) -> Float64:

@@ -48,6 +48,7 @@ from spoofspan.formats.arrays import segment_labels as official
 from spoofspan.formats.text import rttm
 from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.formats.writing import write_atomically
+from spoofspan.report.table import json_text
 
 DATABASE, SOURCES, ABOUT, WORK = "database", "sources", "corpus.json", ".work"
 RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
@@ -111,7 +112,7 @@ def write_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) -
     ranges = {one.utterance: labelled_ranges(one, joints=settings.joints, nonspeech=settings.nonspeech) for one in made}
     shown = {one.utterance: labelled_ranges(one, joints=settings.joints, nonspeech=NO_SPEECH) for one in made}
     attacks, spoken = references_of(made, ranges), references_of(made, shown)
-    two_classes = list(rttm.write(_without_kinds(attacks)))
+    two_classes = list(rttm.write(replace(attacks, kinds=None, kind_names=())))
     contents: dict[Path, Iterable[bytes]] = {
         files.list: (f"{one.utterance}\n".encode() for one in made),
         files.protocol: map(_protocol_line, made),
@@ -150,10 +151,6 @@ def references_of(made: Sequence[Provenance], ranges: dict[str, list[LabelledRan
     )
 
 
-def _without_kinds(references: References) -> References:
-    return replace(references, kinds=None, kind_names=())
-
-
 def _protocol_line(one: Provenance) -> bytes:
     """The attack of an utterance, CON if there are several."""
     attacks = one.attacks
@@ -181,4 +178,4 @@ def sound_digest(files: SetFiles, utterances: Iterable[str]) -> str:
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write plain data for people and programs."""
-    write_atomically(path, [(json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()], force=True)
+    write_atomically(path, [json_text(content).encode()], force=True)

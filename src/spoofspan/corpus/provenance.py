@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import DataError
-from spoofspan.corpus.level import Span
-from spoofspan.corpus.splicing import Joint
+from spoofspan.corpus.survey import Span
 
 NO_SPEECH = "nonspeech"
 BONA_FIDE = "bonafide"
@@ -33,6 +32,16 @@ class Origin:
     source_start: int
     gain: float
     attack: str | None  # None: bona fide
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Samples of the result in which two stretches overlap, by which lag they were aligned and how alike they were."""
+
+    start: int
+    end: int
+    lag: int
+    correlation: float
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,15 @@ from typing import Any
 from spoofspan.base.errors import UsageError, nearest_name
 
 SETS = ("train", "dev", "eval")
-JOINT_POLICIES = {
-    "spoof": "a joint is spoof over its whole overlap if either side is",
-    "middle": "the label changes in the middle of the overlap",
-}
-NONSPEECH_POLICIES = {
-    "origin": "non-speech has the class of the recording it came from",
-    "bonafide": "non-speech is bona fide wherever it came from (joints are decided first)",
+POLICIES = {
+    "joints": {
+        "spoof": "a joint is spoof over its whole overlap if either side is",
+        "middle": "the label changes in the middle of the overlap",
+    },
+    "nonspeech": {
+        "origin": "non-speech has the class of the recording it came from",
+        "bonafide": "non-speech is bona fide wherever it came from (joints are decided first)",
+    },
 }
 BUILDER_VERSION = 1  # raised when the same settings give other bytes
 BUILT_IN_UTTERANCES = {"train": 480, "dev": 100, "eval": 200}
@@ -27,7 +29,44 @@ SPEAKER_SHARES = {"train": 0.5, "dev": 0.2, "eval": 0.3}
 
 @dataclass(frozen=True)
 class Settings:
-    """Every choice; times in seconds."""
+    """Every choice that decides the bytes of a corpus, but for the recordings; times in seconds.
+
+    Parameters
+    ----------
+    seed : int
+        Same seed, same bytes.
+    utterances : mapping of str to int, optional
+        How many in each set (``{"train": 400, "dev": 100, "eval": 200}``); None: as many as the recordings give.
+    speakers : mapping of str to int, optional
+        How many in each set; None: half of them, a fifth, three tenths.
+    bonafide_share : float
+        Share of the utterances that are left as they are.
+    held_out : tuple of str, optional
+        Attacks for evaluation only; None: the last one by name, where there are several.
+    donors : int
+        From how many recordings of the other class an utterance may take.
+    level : float
+        Level of the speech in dBov.
+    shortest_pause, overlap, search : float
+        Pauses that are cut in, the length of a joint, and how far it may be moved.
+    joints : str
+        Label of a joint: ``"spoof"`` if either side is, or ``"middle"``, where the label changes.
+    nonspeech : str
+        Label of non-speech: ``"origin"``, that of its recording, or ``"bonafide"``.
+    official_labels : bool
+        Also write segment labels as PartialSpoof does (pickles).
+
+    Raises
+    ------
+    UsageError
+        If something cannot be built.
+
+    Examples
+    --------
+    >>> Settings(seed=2, held_out=("A04",)).overlap
+    0.02
+
+    """
 
     seed: int = 1
     utterances: Mapping[str, int] | None = None  # per set; None: as many as the recordings give
@@ -45,7 +84,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        for name, policies in (("joints", JOINT_POLICIES), ("nonspeech", NONSPEECH_POLICIES)):
+        for name, policies in POLICIES.items():
             if getattr(self, name) not in policies:
                 raise UsageError(f"{name}={getattr(self, name)!r}: {nearest_name(getattr(self, name), policies)}")
         for name in ("utterances", "speakers"):
@@ -69,6 +108,11 @@ class Settings:
                 f"a joint of {self.overlap} s that moves by {self.search} s needs pauses of "
                 f"{self.overlap + 2 * self.search:g} s; shortest_pause is {self.shortest_pause} s"
             )
+
+    @property
+    def policies(self) -> dict[str, dict[str, str]]:
+        """The policies chosen, and what they mean."""
+        return {name: {getattr(self, name): about[getattr(self, name)]} for name, about in POLICIES.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""

@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spoofspan.base.errors import DataError, Problems, UsageError
-from spoofspan.corpus.audio import SUFFIXES
 from spoofspan.corpus.settings import SETS
 from spoofspan.data.references import SPOOF
 from spoofspan.formats.text.rows import label_and_kind
 
 BONA_FIDE = "bonafide"
 NO_ATTACK = ("", "-", BONA_FIDE)
+SUFFIXES = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".aif")
 COLUMNS = ("path", "speaker", "attack")
 
 

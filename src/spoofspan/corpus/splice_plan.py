@@ -18,10 +18,9 @@ from typing import TypeVar
 import numpy as np
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
-from spoofspan.corpus.activity import Unit
 from spoofspan.corpus.settings import SETS, SPEAKER_SHARES, Settings
 from spoofspan.corpus.source_folder import Recording
-from spoofspan.corpus.survey import Surveyed
+from spoofspan.corpus.survey import Surveyed, Unit
 
 FEWEST_UNITS = 2  # of a carrier: one is replaced, one stays
 LETTERS = {"train": "T", "dev": "D", "eval": "E"}

@@ -1,16 +1,46 @@
-"""A look at every recording before anything is planned: how long it is, how loud, and where someone speaks."""
+"""A look at every recording before anything is planned: how long it is, how loud, and where someone speaks.
+
+Three detectors vote on every 10 ms, and runs under 30 ms are flipped:
+
+- loud: no more than 30 dB below the loudest frames;
+- above the floor: at least 8 dB over the noise of the pauses;
+- unlike the floor: a spectrum that differs from that of the pauses.
+
+All three compare frames of one recording with each other, so the level of a recording does not matter. From the
+speech come *units*: what can be cut out, from the middle of one pause to the middle of the next::
+
+    pause     speech      pause    speech       pause
+    ~~~~|#################~~|~~#############~~~~|~~~~
+      cut                  cut                 cut
+
+Levels are in dBov: 0 dB is a square wave at full scale, so a sound of RMS 0.05 has -26 dBov.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from spoofspan.corpus.activity import Unit, find_speech, find_units
-from spoofspan.corpus.audio import read_sound
-from spoofspan.corpus.frames import RATE
-from spoofspan.corpus.level import Span, gain_to
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.corpus.frames import RATE, Float64
 from spoofspan.corpus.source_folder import Recording
+from spoofspan.formats.sound import read_sound
+
+FRAME = RATE // 100
+WINDOW = 240  # samples: longer ones would stretch a click beyond 30 ms
+SHORTEST_RUN = 3  # frames
+RANGE_DB = 30.0
+OVER_FLOOR_DB = 8.0
+UNLIKE_DB = 6.0
+BAND_EDGES = np.linspace(1, WINDOW // 2, 16, endpoint=False).astype(np.int64)
+SILENT = -120.0  # dBov; softer than the last bit of 16
+HIGHEST_PEAK = 0.99
+
+Bool = npt.NDArray[np.bool_]
+Span = tuple[int, int]  # samples, half-open
 
 
 @dataclass(frozen=True)
@@ -28,13 +58,12 @@ class Surveyed:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        return {"name": self.name, "samples": self.samples, "gain": self.gain, "speech": [list(s) for s in self.speech]}
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Surveyed:
         """Read what :meth:`to_dict` wrote."""
-        spans = tuple((int(start), int(end)) for start, end in plain["speech"])
-        return cls(plain["name"], plain["samples"], plain["gain"], spans)
+        return cls(**{**plain, "speech": tuple((int(start), int(end)) for start, end in plain["speech"])})
 
 
 def look_at(recordings: Sequence[Recording], level: float) -> list[Surveyed]:
@@ -45,3 +74,113 @@ def look_at(recordings: Sequence[Recording], level: float) -> list[Surveyed]:
         speech = find_speech(sound)
         found.append(Surveyed(one.name, sound.size, gain_to(level, sound, speech), tuple(speech)))
     return found
+
+
+# ---------------------------------------------------------------- speech
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Speech between two pauses, in samples, and where to cut it out."""
+
+    start: int
+    end: int
+    cut_in: int  # 0 or the recording's end where there is no pause: then nothing can be joined there
+    cut_out: int
+    room_in: int  # samples from the cut to the nearer end of its pause
+    room_out: int
+
+    @property
+    def length(self) -> int:
+        """How long the speech lasts."""
+        return self.end - self.start
+
+
+def find_speech(sound: Float64) -> list[Span]:
+    """The stretches of speech of a recording, in samples."""
+    frames = sound.size // FRAME
+    if frames < SHORTEST_RUN or not sound.any():
+        return []
+    padded = np.pad(sound, (WINDOW - FRAME) // 2 + 1)
+    cut = np.lib.stride_tricks.sliding_window_view(padded, WINDOW)[::FRAME][:frames]
+    spectrum = np.abs(np.fft.rfft(cut * np.hanning(WINDOW))) ** 2
+    bands = 10 * np.log10(np.add.reduceat(spectrum, BAND_EDGES, axis=1) + 1e-12)
+    energy = 10 * np.log10(spectrum.sum(axis=1) + 1e-12)
+    highest = np.percentile(energy, 95)
+    floor = min(np.percentile(energy, 10), highest - RANGE_DB)
+    loud = energy > highest - RANGE_DB
+    above = energy > floor + OVER_FLOOR_DB
+    quiet = energy <= max(np.percentile(energy, 10), floor)
+    unlike = np.abs(bands - np.median(bands[quiet], axis=0)).mean(axis=1) > UNLIKE_DB
+    votes = loud.astype(int) + above + unlike
+    speech = _without_short_runs(_without_short_runs(votes >= 2, False), True)
+    spans = [(start * FRAME, end * FRAME) for start, end in _runs(speech)]
+    if spans and spans[-1][1] == frames * FRAME:  # the last, shorter frame goes with the one before
+        spans[-1] = (spans[-1][0], sound.size)
+    return spans
+
+
+def _without_short_runs(flags: Bool, value: bool) -> Bool:
+    """Flip runs of ``value`` that are shorter than 30 ms."""
+    kept: Bool = flags.copy()
+    for start, end in _runs(flags == value):
+        if end - start < SHORTEST_RUN:
+            kept[start:end] = not value
+    return kept
+
+
+def _runs(flags: Bool) -> list[Span]:
+    """Where flags are set.
+
+    >>> _runs(np.array([True, False, True, True]))
+    [(0, 1), (2, 4)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False])).astype(np.int8)))
+    return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
+
+
+def find_units(speech: Sequence[Span], samples: int, shortest_pause: int) -> list[Unit]:
+    """What can be cut out of a recording; speech with less than the shortest pause in between is one unit."""
+    joined: list[Span] = []
+    for start, end in speech:
+        if joined and start - joined[-1][1] < shortest_pause:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    units = []
+    for number, (start, end) in enumerate(joined):
+        before = joined[number - 1][1] if number else 0
+        after = joined[number + 1][0] if number + 1 < len(joined) else samples
+        cut_in, room_in = (start + before) // 2, (start - before) // 2
+        cut_out, room_out = (end + after) // 2, (after - end) // 2
+        if not number and start < shortest_pause:
+            cut_in, room_in = 0, 0
+        if number + 1 == len(joined) and samples - end < shortest_pause:
+            cut_out, room_out = samples, 0
+        units.append(Unit(start, end, cut_in, cut_out, room_in, room_out))
+    return units
+
+
+# ---------------------------------------------------------------- levels
+
+
+def level_of(sound: Float64) -> float:
+    """The RMS level.
+
+    >>> round(level_of(np.full(100, 0.05)), 2)
+    -26.02
+    """
+    power = float(np.mean(sound**2)) if sound.size else 0.0
+    return max(10 * float(np.log10(power)), SILENT) if power > 0 else SILENT
+
+
+def active_level(sound: Float64, speech: Sequence[Span]) -> float:
+    """The level of the speech, pauses left out."""
+    return level_of(np.concatenate([sound[start:end] for start, end in speech]) if speech else sound)
+
+
+def gain_to(target: float, sound: Float64, speech: Sequence[Span]) -> float:
+    """The factor that brings speech to a level; less of it where the loudest sample would not fit into a file."""
+    gain = 10 ** ((target - active_level(sound, speech)) / 20)
+    peak = float(np.abs(sound).max(initial=0.0))
+    return float(min(gain, HIGHEST_PEAK / peak)) if peak else 1.0

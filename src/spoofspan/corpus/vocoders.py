@@ -36,6 +36,7 @@ from spoofspan.corpus.frames import (
     add_pulses,
     at_samples,
     frames_in,
+    pulses_of,
     smoothed,
 )
 
@@ -178,7 +179,7 @@ def linear_prediction(sound: Float64, rng: np.random.Generator) -> Float64:
     """Pulses or noise through an all-pole envelope."""
     pitch = find_pitch(sound)
     envelope = _all_pole(sound)
-    times = _pulse_times(pitch, sound.size)
+    _, times = pulses_of(np.cumsum(at_samples(pitch.hertz, sound.size) / RATE))
     rows = np.rint(times / STEP).astype(np.int64)
     loud = np.sqrt(RATE / pitch.hertz[rows]) * pitch.voiced[rows]
     pulses = add_pulses(times, loud, envelope[rows], sound.size)
@@ -222,14 +223,6 @@ def _cut(sound: Float64, size: int) -> Float64:
     padded = np.zeros((frames - 1) * STEP + size)
     padded[size // 2 : size // 2 + sound.size] = sound
     return np.lib.stride_tricks.sliding_window_view(padded, size)[::STEP]
-
-
-def _pulse_times(pitch: Pitch, samples: int) -> Float64:
-    """Where the pulses of a pitch lie, in samples."""
-    phase = np.cumsum(at_samples(pitch.hertz, samples) / RATE)
-    before = np.flatnonzero(np.floor(phase[1:]) > np.floor(phase[:-1]))
-    times: Float64 = before + (np.floor(phase[before + 1]) - phase[before]) / (phase[before + 1] - phase[before])
-    return times
 
 
 def harmonics_and_noise(sound: Float64, rng: np.random.Generator) -> Float64:

@@ -20,6 +20,7 @@ from spoofspan.corpus.frames import (
     add_noise,
     add_pulses,
     at_samples,
+    pulses_of,
     resonator,
 )
 from spoofspan.corpus.phones import Tracks, say_something
@@ -109,8 +110,7 @@ def _voiced(
     """Glottal pulses through the tract, and the phase of the glottis at each sample."""
     pitch = voice.pitch * 2 ** (at_samples(tracks.semitones, samples) / 12)
     phase = np.cumsum(pitch / RATE)
-    before = np.flatnonzero(np.floor(phase[1:]) > np.floor(phase[:-1]))
-    times = before + (np.floor(phase[before + 1]) - phase[before]) / (phase[before + 1] - phase[before])
+    before, times = pulses_of(phase)
     times += rng.normal(0.0, voice.jitter, times.size) * RATE / pitch[before]
     loud = np.interp(times, np.arange(samples), at_samples(tracks.voice, samples))
     kept = (loud > 1e-3) & (times > 0) & (times < samples - 1)

@@ -1,23 +1,36 @@
 """Two small corpora that ship with the package as files, and are read as anybody's files are.
 
-``load()``: most of the evaluation set of ``spoofspan experiment``, and what its countermeasure says, which was trained
-with three seeds on other voices: voices and vocoders of the package, one branch per hop (``make.py`` says how).
-``load_short_tail()``: forty utterances whose score lists are a few frames too short or too long, one system: the
-corpus on which public tools disagree.
+:func:`load` reads most of the evaluation set of ``spoofspan experiment`` and the scores of its countermeasure, which
+was trained with three seeds on other voices; voices and vocoders are those of the package, and there is one branch per
+hop (``tools/make_demo.py`` wrote the files). :func:`load_short_tail` reads forty utterances whose score lists are a few
+frames too short or too long, and one system: the corpus on which public tools disagree. :func:`export` writes a corpus
+for a newcomer to look at (``spoofspan demo --out FOLDER``).
+
+May import ``base``, ``data``, ``evaluation`` and ``formats``. All of it is in this file.
 """
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from spoofspan.base.errors import UsageError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.formats.reading import read_references, read_scores
 
+if TYPE_CHECKING:
+    from spoofspan.data.rules import RuleArguments
+
 RTTM, RECO2DUR = "references.rttm", "reco2dur"
 HOPS_MS = (20, 40, 80, 160, 320, 640)
 SEEDS = ("1", "10", "100")
+README = "README.txt"
+TABLED = "seed-{seed}/scores_{resolution}.parquet"
 
 
 @dataclass(frozen=True)
@@ -30,21 +43,38 @@ class DemoCorpus:
 
 
 def load() -> DemoCorpus:
-    """Load the demo corpus.
+    """The demo corpus: 169 partially spoofed utterances, and a countermeasure with six branches and three seeds.
 
+    Returns
+    -------
+    DemoCorpus
+        ``references``, ``systems`` (the scores of the first seed by their hop in seconds) and ``seeds`` (those of every
+        seed by its name).
+
+    Examples
+    --------
     >>> corpus = load()
     >>> len(corpus.references), list(corpus.systems), list(corpus.seeds)
     (169, [0.02, 0.04, 0.08, 0.16, 0.32, 0.64], ['1', '10', '100'])
+
     """
     seeds = {seed: _scores("corpus", HOPS_MS, seed) for seed in SEEDS}
     return DemoCorpus(_references("corpus"), seeds[SEEDS[0]], seeds)
 
 
 def load_short_tail() -> DemoCorpus:
-    """Load the corpus with tails of 5 to 60 ms that no score covers.
+    """The corpus with tails of 5 to 60 ms that no score covers.
 
+    Returns
+    -------
+    DemoCorpus
+        ``references``, and one system with a hop of 20 ms.
+
+    Examples
+    --------
     >>> load_short_tail().systems[0.02]
     Scores(40 utterances, 2,982 frames of 20 ms, float64, higher = bonafide)
+
     """
     return DemoCorpus(_references("short_tail"), _scores("short_tail", (20,)))
 
@@ -66,3 +96,99 @@ def _scores(name: str, milliseconds: tuple[int, ...], seed: str = "") -> dict[fl
 def npz_name(milliseconds: int, seed: str = "") -> str:
     """The file of one branch's scores."""
     return f"scores_{milliseconds}ms.npz" if not seed else f"seed-{seed}_{milliseconds}ms.npz"
+
+
+# ---------------------------------------------------------------- files for a newcomer
+
+
+def export(corpus: DemoCorpus, folder: Path, *, force: bool = False, rules: RuleArguments | None = None) -> list[Path]:
+    """Write references, durations, the scores of every branch as text and as Parquet, and a README.txt.
+
+    ``rules`` are those that the corpus needs to be measured at all; the README's commands have them.
+    """
+    from spoofspan.formats.tables import parquet
+    from spoofspan.formats.text import frame_lines, rttm
+    from spoofspan.formats.text.durations import reco2dur_lines
+    from spoofspan.formats.writing import write_atomically
+
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{str(folder)!r} is a file; give the name of a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not force:
+        raise UsageError(f"the folder {str(folder)!r} is not empty; choose another, or give --force to write into it")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{str(folder)!r} cannot be made ({error.strerror or error})") from None
+    contents: dict[str, Iterable[bytes]] = {
+        README: [_readme(corpus, rules or {}).encode()],
+        RTTM: rttm.write(corpus.references),
+        RECO2DUR: reco2dur_lines(corpus.references),
+    }
+    for hop, scores in corpus.systems.items():
+        contents[text_name(hop)] = frame_lines.write(frame_lines.UNIT, scores)
+        contents[parquet_name(hop)] = parquet.write_scores(scores)
+    for seed, systems in corpus.seeds.items():
+        (folder / seed_name(seed)).mkdir(exist_ok=True)
+        contents |= {
+            f"{seed_name(seed)}/{parquet_name(hop)}": parquet.write_scores(scores) for hop, scores in systems.items()
+        }
+    for name, chunks in contents.items():
+        write_atomically(folder / name, chunks, force)
+    return [folder / name for name in contents]
+
+
+def text_name(hop: float) -> str:
+    """The text file of one branch's scores; the hop is in its name."""
+    return f"unit{hop:g}.score"
+
+
+def parquet_name(hop: float) -> str:
+    """The Parquet file of one branch's scores."""
+    return f"scores_{1000 * hop:g}ms.parquet"
+
+
+def seed_name(seed: str) -> str:
+    """The folder of one seed's scores."""
+    return f"seed-{seed}"
+
+
+def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
+    from spoofspan.evaluation.evaluate import range_eer
+
+    finest = min(corpus.systems)
+    flags = "".join(f" --{name} {value}" for name, value in rules.items())
+    command = f"spoofspan eval {RTTM} {text_name(finest)} --durations {RECO2DUR}{flags}"
+    measured = range_eer(corpus.references, corpus.systems[finest], **rules)
+    hops = ", ".join(f"{1000 * hop:g}" for hop in corpus.systems)
+    about_files = {
+        RTTM: "Who is spoofed when. A line per range: SPEAKER <utterance> 1 <start> <duration> <NA> <NA> <label> "
+        "<NA> <NA>, times in seconds. The label is bonafide, spoof, or the name of an attack such as A01.",
+        RECO2DUR: "How long each utterance lasts: <utterance> <seconds>.",
+        text_name(finest): "What the system said, as text: <utterance> <frame> <bona fide> <spoof>. Frames count from "
+        f"0; the hop in seconds is in the name. One such file per hop ({hops} ms).",
+        parquet_name(finest): "The same scores as Parquet: one row per utterance, a list of scores, and hop and "
+        "polarity in the file itself. Smaller and faster than text. One such file per hop.",
+    }
+    if corpus.seeds:
+        about_files[f"{seed_name('1')}/{parquet_name(finest)}"] = (
+            "The same again, and of the same system trained with other seeds."
+        )
+    lines = ["A small corpus and what a system said of it, in files as spoofspan reads them.", ""]
+    for name, about in about_files.items():
+        lines += [name, textwrap.indent(textwrap.fill(about, 76), "    ")]
+    lines += [
+        "",
+        "Type, in this folder:",
+        "",
+        f"    {command}",
+        "",
+        f"It prints a range EER of {100 * measured.value:.2f} %. Then try:",
+        "",
+        f"    spoofspan check {RTTM} {text_name(finest)} --durations {RECO2DUR}{flags}",
+        f"    spoofspan eval {RTTM} {parquet_name(finest)} --durations {RECO2DUR}{flags} --format json",
+        f"    spoofspan convert {parquet_name(finest)} scores.csv",
+        "    spoofspan explain range-eer",
+        *([f"    spoofspan table {RTTM} '{TABLED}' --durations {RECO2DUR}"] if corpus.seeds else []),
+        "",
+    ]
+    return "\n".join(lines)

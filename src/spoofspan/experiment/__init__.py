@@ -2,16 +2,19 @@
 
 ::
 
-    plan.py       which systems with which seeds, and where their files lie    <- read this first
-    running.py    the steps, each of which is taken up where it stopped
-    results.py    tables, attacks seen and unseen, the page
+    setup.py      which systems with which seeds, and where their files lie    <- read this first
+    steps.py      the steps, each of which is taken up where it stopped
+    results.py    tables, attacks seen and unseen in training, the page
 
-``spoofspan experiment`` is the command; :func:`run` does the same from Python. It needs the ``cm`` extra.
+``spoofspan experiment`` is the command; :func:`run` does the same from Python. It needs the ``cm`` extra. May import
+every room but ``demo``, ``integrations`` and ``cli``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from spoofspan.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from spoofspan.experiment.setup import Experiment
@@ -19,12 +22,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Experiment", "run"]
 
-_LATER = {"Experiment": "plan", "run": "running"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'spoofspan.experiment' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"spoofspan.experiment.{_LATER[name]}"), name)
+__getattr__, __dir__ = lazy_names("spoofspan.experiment", {"setup": "Experiment", "steps": "run"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,8 @@ import numpy.typing as npt
 from spoofspan.base.errors import SpoofspanWarning
 from spoofspan.base.times import milliseconds
 from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of
-from spoofspan.cm.scoring import JOINT_DETECTOR
+from spoofspan.cm.recordings import sound_folder
+from spoofspan.cm.scorers import JOINT_DETECTOR
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import best_possible, range_eer
@@ -26,7 +26,7 @@ from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_datase
 from spoofspan.formats.reading import read_scores
 from spoofspan.formats.writing import write_atomically
 from spoofspan.report.resolutions import render, tables_dict
-from spoofspan.report.table import Table
+from spoofspan.report.table import Table, json_text
 from spoofspan.uncertainty import Resampling
 
 SPELLINGS = {"txt": "text", "md": "markdown", "tex": "latex", "csv": "csv", "json": "json"}
@@ -54,14 +54,9 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        means = {part: self.mean(part) for part in self.values}
-        return {
-            "system": self.system,
-            "hop": self.hop,
-            "floor": self.floor,
-            "range_eer": {part: {"mean": means[part], "seeds": list(values)} for part, values in self.values.items()},
-            "above_floor": self.above_floor,
-        }
+        eers = {part: {"mean": self.mean(part), "seeds": list(values)} for part, values in self.values.items()}
+        plain = {"system": self.system, "hop": self.hop, "floor": self.floor}
+        return {**plain, "range_eer": eers, "above_floor": self.above_floor}
 
 
 @dataclass(frozen=True)
@@ -104,7 +99,7 @@ class Results:
     def render(self, spelling: str) -> str:
         """All of it as text, Markdown, LaTeX or CSV; or as JSON, in which every seed and signature is."""
         if spelling == "json":
-            return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+            return json_text(self.to_dict())
         heads = {"multi": "Trained at all resolutions together", "single": "Trained at one resolution each"}
         mark = {"markdown": "### {}\n\n", "latex": "% {}\n", "csv": ""}.get(spelling, "{}\n\n")
         written = [mark.format(heads[name]) + render(sets, spelling) for name, sets in self.tables.items()]
@@ -125,25 +120,18 @@ def write_results(experiment: Experiment, places: Places, planned: list[System],
     with warnings.catch_warnings():
         # systems that are there to fail are at 50 % by design
         warnings.simplefilter("ignore", SpoofspanWarning)
-        return _write_results(_Measuring(experiment, places, planned), report)
-
-
-def _write_results(measuring: _Measuring, report: bool) -> Results:
-    places = measuring.places
-    results = Results(measuring.tables(), measuring.rows(), measuring.unseen, places)
-    places.tables.mkdir(exist_ok=True)
-    for suffix, spelling in SPELLINGS.items():
-        for name, sets in results.tables.items():
-            _write(places.tables / f"{name}.{suffix}", render(sets, spelling))
-        systems = results.systems_table().render(spelling) if spelling != "json" else _json(results)
-        _write(places.tables / f"systems.{suffix}", systems)
-    if report:
-        measuring.write_page()
+        measuring = _Measuring(experiment, places, planned)
+        results = Results(measuring.tables(), measuring.rows(), measuring.unseen, places)
+        places.tables.mkdir(exist_ok=True)
+        rows = json_text([row.to_dict() for row in results.rows])
+        for suffix, spelling in SPELLINGS.items():
+            for name, sets in results.tables.items():
+                _write(places.tables / f"{name}.{suffix}", render(sets, spelling))
+            systems = rows if spelling == "json" else results.systems_table().render(spelling)
+            _write(places.tables / f"systems.{suffix}", systems)
+        if report:
+            measuring.write_page()
     return results
-
-
-def _json(results: Results) -> str:
-    return json.dumps([row.to_dict() for row in results.rows], indent=2, ensure_ascii=False) + "\n"
 
 
 def _write(path: Path, text: str) -> None:
@@ -167,11 +155,8 @@ class _Measuring:
 
     def tables(self) -> dict[str, dict[str, ResolutionTable]]:
         """The paper's tables: rows are branches of one system, or systems of one branch."""
-        found: dict[str, dict[str, ResolutionTable]] = {}
-        for name in ("multi", "single"):
-            if name in self.experiment.systems:
-                found[name] = {subset: self._table(name, subset) for subset in MEASURED_SETS}
-        return found
+        names = [name for name in ("multi", "single") if name in self.experiment.systems]
+        return {name: {subset: self._table(name, subset) for subset in MEASURED_SETS} for name in names}
 
     def _table(self, name: str, subset: str) -> ResolutionTable:
         rows: dict[float, dict[str, Scores]] = {}
@@ -225,7 +210,7 @@ class _Measuring:
     def write_page(self) -> None:
         """The first seed of every system that has the finest branch, on one page."""
         from spoofspan.report.page import PageSettings, page_content, render_page
-        from spoofspan.report.page.sound import addresses
+        from spoofspan.report.page.audio import addresses
 
         finest = self.experiment.branches[0]
         shown: dict[str, Scores] = {}
@@ -234,7 +219,7 @@ class _Measuring:
                 shown[system.name] = self._scores(system, "eval", finest)
         shown = dict(sorted(shown.items(), key=lambda item: item[0] == JOINT_DETECTOR))
         references = self.references["eval"]
-        sounds = self._sound_folder()
+        sounds = sound_folder(self.places.data, "eval")
         settings = PageSettings(
             f"{self.experiment.config.name}, {milliseconds(resolution(scale_of(finest)))}: evaluation set",
             resampling=Resampling(self.speakers, replicates=1000, clusters_are="speaker"),
@@ -243,12 +228,6 @@ class _Measuring:
             arguments=self.rules,
         )
         _write(self.places.page, render_page(page_content(references, shown, settings)))
-
-    def _sound_folder(self) -> Path | None:
-        for folder in (self.places.data / "database" / "eval" / "con_wav", self.places.data / "eval" / "con_wav"):
-            if folder.is_dir():
-                return folder
-        return None
 
 
 def _speakers(dataset: Dataset) -> dict[str, str] | None:

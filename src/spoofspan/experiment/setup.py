@@ -21,7 +21,7 @@ from typing import Any
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.cm.config import BASELINE, Config, preset
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES
-from spoofspan.cm.scoring import JOINT_DETECTOR
+from spoofspan.cm.scorers import JOINT_DETECTOR
 
 SYSTEMS = {
     "multi": "all branches trained together",

@@ -12,9 +12,9 @@ from typing import Any
 
 from spoofspan.base import progress
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.extras import require
 from spoofspan.base.version import __version__
 from spoofspan.cm.config import Config
-from spoofspan.cm.extra import require
 from spoofspan.experiment.results import Results, write_results
 from spoofspan.experiment.setup import MEASURED_SETS, Experiment, Places, System
 from spoofspan.formats.writing import write_atomically
@@ -130,7 +130,8 @@ def _train(
 
 def _score(places: Places, system: System, subset: str, device: str | None) -> None:
     from spoofspan.cm.recordings import sounds_of_dataset
-    from spoofspan.cm.scoring import JOINT_DETECTOR, score
+    from spoofspan.cm.scorers import JOINT_DETECTOR
+    from spoofspan.cm.scoring import score
 
     folder = places.scores(system, subset)
     done = folder / "done"

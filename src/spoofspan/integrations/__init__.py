@@ -1,4 +1,12 @@
 """spoofspan inside other tools: training loops, clusters, annotation and data set libraries.
 
-Each module needs its package (an extra of the same name), and none is imported by ``import spoofspan``.
+::
+
+    torch.py          TorchMetrics metrics for training loops (batch_rows.py: what lies under the scores of a batch)
+    dask.py           corpora larger than a machine, on a cluster
+    pyannote.py       annotations and features of pyannote.core
+    huggingface.py    rows of data sets; hf_evaluate.py: a module for evaluate
+
+Each module needs its package (an extra of the same name), and none is imported by ``import spoofspan``. May import
+every room but ``corpus``, ``cm``, ``experiment``, ``demo`` and ``cli``. Each file can be read alone.
 """

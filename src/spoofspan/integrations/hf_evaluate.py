@@ -31,7 +31,20 @@ CITATION = """@inproceedings{zhang23v_interspeech,
 
 
 class SpoofLocalization(evaluate.Metric):  # type: ignore[misc]
-    """Measures of :func:`spoofspan.evaluate`, by plain names; every utterance is one example."""
+    """Measures of :func:`spoofspan.evaluate` as a metric of Hugging Face ``evaluate``; every utterance is one example.
+
+    ``compute`` takes ``hop`` (seconds), ``higher`` (what high scores mean), ``measures`` (names, by default the range
+    EER), and the rules of :func:`spoofspan.evaluate`; it returns values and thresholds by plain names.
+
+    Examples
+    --------
+    >>> metric = SpoofLocalization()
+    >>> ranges = [{"start": 0.0, "end": 0.04, "label": "bonafide"}, {"start": 0.04, "end": 0.08, "label": "spoof"}]
+    >>> metric.add_batch(predictions=[[0.9, 0.1, 0.2, -0.4]], references=[ranges])
+    >>> metric.compute(hop=0.02, higher="bonafide")["range_eer"]
+    0.5
+
+    """
 
     def _info(self) -> Any:
         times = datasets.Value("float64")

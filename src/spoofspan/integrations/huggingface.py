@@ -31,11 +31,33 @@ def references_from_rows(
     duration: str = "duration",
     snap: float = 0.0,
 ) -> References:
-    """Make References of rows; the arguments are the names of the columns.
+    """References from rows, one per utterance; the arguments are the names of the columns.
 
+    Parameters
+    ----------
+    rows : iterable of mappings
+        A ``datasets.Dataset``, streamed or not, or any list of dicts.
+    utterance, ranges, duration : str
+        The columns of the id, of the labelled ranges, and of the duration in seconds (which may be missing).
+    snap : float
+        Edges that miss each other by no more than this many seconds are joined.
+
+    Returns
+    -------
+    spoofspan.References
+        In the order of the rows.
+
+    Raises
+    ------
+    DataError
+        If a column or a part of a range is missing, or an utterance is there twice.
+
+    Examples
+    --------
     >>> rows = [{"utterance": "u1", "duration": 2.0, "ranges": {"start": [0.0], "end": [2.0], "label": ["spoof"]}}]
     >>> references_from_rows(rows)
     References(1 utterance, 1 ranges: 2.000 s spoof)
+
     """
     listed: dict[str, list[Any]] = {}
     durations: dict[str, float] = {}
@@ -56,10 +78,31 @@ def scores_from_rows(
     scores: str = "scores",
     dtype: str = "float32",
 ) -> Scores:
-    """Make Scores of rows; lists of Python floats become ``dtype``, arrays stay what they are.
+    """Scores from rows, one per utterance.
 
+    Parameters
+    ----------
+    rows : iterable of mappings
+        A ``datasets.Dataset``, streamed or not, or any list of dicts.
+    hop : float
+        Spacing of the scores in seconds.
+    higher : {"bonafide", "spoof"}
+        What high scores mean.
+    utterance, scores : str
+        The columns of the id and of the scores.
+    dtype : str
+        What lists of Python floats become; arrays stay what they are.
+
+    Returns
+    -------
+    Scores
+        In the order of the rows.
+
+    Examples
+    --------
     >>> scores_from_rows([{"utterance": "u1", "scores": [0.9, -0.4]}], hop=0.02, higher="bonafide")
     Scores(1 utterance, 2 frames of 20 ms, float32, higher = bonafide)
+
     """
     frames: dict[str, Any] = {}
     for number, row in enumerate(rows):

@@ -25,14 +25,36 @@ def references_from_annotations(
     labels: Mapping[str, str] | None = None,
     snap: float = 0.0,
 ) -> References:
-    """Make References: utterance -> Annotation, whose labels are bonafide, spoof and nonspeech.
+    """References from pyannote annotations.
 
-    ``labels`` says what other labels mean; these become the kind of a range: ``labels={"A07": "spoof"}``.
+    Parameters
+    ----------
+    annotations : mapping of str to Annotation
+        Of each utterance; the labels are bonafide, spoof and nonspeech.
+    durations : mapping of str to float, optional
+        How long each utterance lasts, in seconds.
+    labels : mapping of str to str, optional
+        What other labels mean, such as ``{"A07": "spoof"}``; they become the kind of a range.
+    snap : float
+        Edges that miss each other by no more than this many seconds are joined.
 
+    Returns
+    -------
+    spoofspan.References
+        In the order of the annotations.
+
+    Raises
+    ------
+    DataError
+        If a label is not known.
+
+    Examples
+    --------
     >>> annotation = Annotation(uri="u1")
     >>> annotation[Segment(0.0, 1.2)], annotation[Segment(1.2, 2.0)] = "bonafide", "A07"
     >>> references_from_annotations({"u1": annotation}, labels={"A07": "spoof"})
     References(1 utterance, 2 ranges: 1.200 s bona fide, 0.800 s spoof)
+
     """
     known: dict[str, str] = {label: label for label in LABELS} | dict(labels or {})
     for label, meaning in known.items():
@@ -54,12 +76,25 @@ def references_from_annotations(
 
 
 def annotations_from(references: References) -> dict[str, Annotation]:
-    """Make an Annotation of every utterance; a range with a kind gets that as its label.
+    """A pyannote annotation of every utterance; a range with a kind gets that as its label.
 
+    Parameters
+    ----------
+    references : References
+        Who is spoofed when.
+
+    Returns
+    -------
+    dict of str to Annotation
+        By utterance.
+
+    Examples
+    --------
     >>> references = References.from_ranges({"u1": [(0.0, 1.2, "bonafide"), (1.2, 2.0, "spoof", "A07")]})
     >>> print(annotations_from(references)["u1"])
     [ 00:00:00.000 -->  00:00:01.200] A bonafide
     [ 00:00:01.200 -->  00:00:02.000] B A07
+
     """
     made = {}
     for i, utterance in enumerate(references.utterances):
@@ -90,10 +125,29 @@ def _track(number: int) -> str:
 def scores_from_features(
     features: Mapping[str, SlidingWindowFeature], *, higher: Higher, column: int | None = None
 ) -> Scores:
-    """Make Scores: utterance -> features on a sliding window, one score for each of its positions.
+    """Scores from features on a sliding window, one score for each of its positions.
 
-    ``column`` chooses one of several features. Windows longer than their step overlap; say with the rule ``overlap``
-    what that means when measuring.
+    Parameters
+    ----------
+    features : mapping of str to SlidingWindowFeature
+        Of each utterance. Windows longer than their step overlap; the rule ``overlap`` says what that means when
+        measuring.
+    higher : {"bonafide", "spoof"}
+        What high scores mean.
+    column : int, optional
+        Which of several features.
+
+    Returns
+    -------
+    Scores
+        In the order of the features.
+
+    Examples
+    --------
+    >>> window = SlidingWindow(duration=0.02, step=0.02)
+    >>> scores_from_features({"u1": SlidingWindowFeature(np.float32([[0.9], [-0.4]]), window)}, higher="bonafide")
+    Scores(1 utterance, 2 frames of 20 ms, float32, higher = bonafide)
+
     """
     frames: dict[str, Any] = {}
     hops, starts, windows = {}, {}, set()
@@ -117,7 +171,25 @@ def scores_from_features(
 
 
 def features_from(scores: Scores) -> dict[str, SlidingWindowFeature]:
-    """Make features on a sliding window of the frames of every utterance."""
+    """Features on a sliding window, from the frames of every utterance.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of frames; scores of ranges are resampled first.
+
+    Returns
+    -------
+    dict of str to SlidingWindowFeature
+        By utterance.
+
+    Examples
+    --------
+    >>> scores = Scores.from_frames({"u1": [0.9, -0.4]}, hop=0.02, higher="bonafide")
+    >>> features_from(scores)["u1"].data.shape
+    (2, 1)
+
+    """
     if scores.hops is None or scores.origins is None:
         raise UsageError("scores of ranges are no frames; resample them first: scores.resample(0.02)")
     made = {}

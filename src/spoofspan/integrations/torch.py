@@ -241,15 +241,35 @@ def _joined(kept: Any) -> torch.Tensor:
 class RangeEER(_EER):
     """The range-based EER of all batches so far.
 
-    ``hop`` is the spacing of the scores in seconds, ``higher`` what high scores mean; rules are those of
-    :func:`spoofspan.range_eer`. ``exact`` keeps what further passes need; ``bracket=False`` makes :meth:`compute`
-    return the value alone, as one scalar. ``undefined="nan"`` is for loops that may see one class only.
+    Parameters
+    ----------
+    hop : float
+        Spacing of the scores in seconds.
+    higher : {"bonafide", "spoof"}
+        What high scores mean.
+    exact : bool
+        Keep the scores on the device (20 bytes each), so that the value is the exact one.
+    bracket : bool
+        Whether :meth:`compute` returns the value with its bounds, or the value alone as one scalar.
+    dtype : {"float32", "float16", "float64"}
+        The type that scores are counted in; one that would round them is refused.
+    undefined : {"raise", "nan"}
+        What :meth:`compute` does where only one class was seen.
+    eer_rule : {"nearest", "interpolated"}
+        How the EER is read off.
+    convention : str
+        Name of a set of rules.
+    **rules
+        Rules of :func:`spoofspan.range_eer`.
 
+    Examples
+    --------
     >>> metric = RangeEER(hop=0.02, higher="bonafide", exact=True)
     >>> scores = torch.tensor([[0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3, 0.0, 0.0]])
     >>> metric.update(scores, [8], [[(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]])
     >>> metric.compute()["range_eer"].item()
     0.25
+
     """
 
     def __init__(
@@ -271,13 +291,23 @@ class RangeEER(_EER):
 
 
 class PointEER(_EER):
-    """The point-based EER at a resolution (seconds) of all batches so far; arguments as of :class:`RangeEER`.
+    """The point-based EER at a resolution of all batches so far.
 
+    Parameters
+    ----------
+    resolution : float
+        Length of a point in seconds.
+    hop, higher, exact, bracket, dtype, undefined, eer_rule, convention, **rules
+        As of :class:`RangeEER`; rules are those of :func:`spoofspan.point_eer`.
+
+    Examples
+    --------
     >>> metric = PointEER(0.04, hop=0.02, higher="bonafide", exact=True)
     >>> scores = torch.tensor([[0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]])
     >>> metric.update(scores, [8], [[(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]])
     >>> {name: round(value.item(), 3) for name, value in metric.compute().items()}
     {'point_eer_40ms': 0.0, 'point_eer_40ms_low': 0.0, 'point_eer_40ms_high': 0.0}
+
     """
 
     def __init__(
@@ -304,9 +334,19 @@ class Unpadded:
     The sampler deals out a list of all samples (shuffled or not) in turn, and pads its end: the process of rank r gets
     places r, r + world, r + 2 world, ... of it, and what lies past the size of the data set is there twice.
 
+    Parameters
+    ----------
+    size : int
+        Of the data set.
+    rank, world_size : int, optional
+        Which process this is, and of how many; from ``torch.distributed`` if not given.
+
+    Examples
+    --------
     >>> unpadded = Unpadded(size=5, rank=1, world_size=2)        # places 1, 3 and 5: the last one is padding
     >>> unpadded(2), unpadded(1)
     ([0, 1], [])
+
     """
 
     def __init__(self, size: int, rank: int | None = None, world_size: int | None = None) -> None:

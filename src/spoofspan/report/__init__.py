@@ -1,1 +1,17 @@
-"""Showing results: tables as text, Markdown, LaTeX and CSV."""
+"""Results for eyes: tables, figures and a page.
+
+::
+
+    table.py               one table, five spellings: text, Markdown, LaTeX, CSV, HTML      <- read this first
+    results.py             evaluations, breakdowns, comparisons, seeds and checks as tables
+    resolutions.py         the paper's Tables 3 and 4
+    utterance_errors.py    errors by utterance as a file
+    figures/               figures for a paper: their data, and matplotlib drawings of them
+    page/                  one HTML file that shows where systems err
+
+May import ``base``, ``data``, ``mass``, ``measures``, ``evaluation``, ``uncertainty`` and ``formats``.
+"""
+
+from spoofspan.base.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names("spoofspan.report", {"figures": "figure_data"})

@@ -1,16 +1,12 @@
 """Resolution tables as text, Markdown, LaTeX, CSV, HTML or JSON: one set, or several side by side.
 
-The row's own resolution is marked (``*``, in LaTeX italics, as in the paper). What is printed below names the cells
-that are measured coarser than the hop, the rules, and whether labels come from two sources.
-
-Resolution tables in LaTeX, in the shape of the paper's Tables 3 and 4: booktabs, sets side by side, ``table*``.
-
-The row's own resolution is in italics. The caption is that of the text table.
+The row's own resolution is marked with ``*``. What is printed below names the cells that are measured coarser than the
+hop, the rules, and whether labels come from two sources. LaTeX has the shape of the paper's Tables 3 and 4: booktabs,
+sets side by side, own resolutions in italics, and the lines below the table as its caption.
 """
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +17,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.times import milliseconds
 from spoofspan.evaluation.resolution_table import Cell, ResolutionRow, ResolutionTable
 from spoofspan.report.results import finite
-from spoofspan.report.table import Table, latex_text, printable
+from spoofspan.report.table import Table, json_text, latex_text, printable
 
 SET_NAMES = {"train": "Training set", "dev": "Development set", "eval": "Evaluation set"}
 NATIVE = "*"
@@ -43,13 +39,11 @@ def render(tables: Mapping[str, ResolutionTable], spelling: str, look: Look | No
     check_alike(tables)
     chosen = Look() if look is None else look
     if spelling == "json":
-        return json.dumps(tables_dict(tables), indent=2, ensure_ascii=False) + "\n"
+        return json_text(tables_dict(tables))
     if spelling == "text":
         return _text(tables, chosen)
     if spelling == "latex":
-        from spoofspan.report.resolutions import latex
-
-        return latex(tables, chosen)
+        return _latex(tables, chosen)
     return _flat(tables, chosen, spelling).render(spelling)
 
 
@@ -70,13 +64,9 @@ def check_alike(tables: Mapping[str, ResolutionTable]) -> None:
             )
         for row, row_of_other in zip(first.rows, other.rows, strict=True):
             for (column, a), (_, b) in zip(row.cells, row_of_other.cells, strict=True):
-                if _rules_of(a) != _rules_of(b):
+                # measure and rules, without the references and their utterances
+                if _comparable(a).rsplit("|", 2)[0] != _comparable(b).rsplit("|", 2)[0]:
                     raise UsageError(f"{row.name}, {column}: {one!r} and {two!r} are measured under different rules")
-
-
-def _rules_of(cell: Cell) -> str:
-    """Measure and rules, without the references and their utterances."""
-    return next(iter(cell.measurements.values())).signature.comparable.rsplit("|", 2)[0]
 
 
 def tables_dict(tables: Mapping[str, ResolutionTable]) -> dict[str, Any]:
@@ -131,14 +121,15 @@ def row_heads(table: ResolutionTable) -> list[tuple[str, ...]]:
     return [("system", "hop"), *((row.name, spaced(row.hop)) for row in table.rows)]
 
 
-def _cells(row: ResolutionRow, look: Look, *, marks: bool) -> list[str]:
-    room = " " if marks else ""
-    values = [] if not look.floor else ["" if row.floor is None else percent(row.floor.value, look.decimals) + room]
-    values.append(percent(row.range_eer.value, look.decimals) + room)
-    for resolution, cell in row.point_eers.items():
-        mark = NATIVE if marks and row.is_native(resolution) else room
-        values.append(percent(cell.value, look.decimals) + mark)
-    return values
+def _numbers(row: ResolutionRow, look: Look) -> list[tuple[str, bool]]:
+    """The numbers of a row, each with whether it is of the row's own resolution."""
+    floor = "" if row.floor is None else percent(row.floor.value, look.decimals)
+    points = [(percent(cell.value, look.decimals), row.is_native(one)) for one, cell in row.point_eers.items()]
+    return [*([(floor, False)] if look.floor else []), (percent(row.range_eer.value, look.decimals), False), *points]
+
+
+def _marked(row: ResolutionRow, look: Look) -> list[str]:
+    return [number + (NATIVE if native else " ") for number, native in _numbers(row, look)]
 
 
 # ---------------------------------------------------------------- text
@@ -177,7 +168,7 @@ def _beside(tables: Mapping[str, ResolutionTable], look: Look) -> list[str]:
 
 def _block(table: ResolutionTable, look: Look, *, heads: bool) -> list[str]:
     before = row_heads(table) if heads else [()] * (1 + len(table.rows))
-    numbers = [[f"{one} " for one in _columns(table, look)], *(_cells(row, look, marks=True) for row in table.rows)]
+    numbers = [[f"{one} " for one in _columns(table, look)], *(_marked(row, look) for row in table.rows)]
     texts = [[printable(cell) for cell in head] for head in before]
     lines = [
         "  ".join(_padded(texts, i)) + ("  " if heads else "") + " ".join(_padded(numbers, i))
@@ -205,17 +196,16 @@ def _columns(table: ResolutionTable, look: Look) -> list[str]:
 
 def _flat(tables: Mapping[str, ResolutionTable], look: Look, spelling: str) -> Table:
     """One header line; the name of the set stands in every column."""
-    first = next(iter(tables.values()))
-    marks = spelling != "csv"
-    if not marks:
+    exact = spelling == "csv"
+    if exact:
         look = replace(look, decimals=max(look.decimals, 6))
     columns = [f"{name} {column}".strip() for name, table in tables.items() for column in _columns(table, look)]
-    heads = row_heads(first)
+    head, *heads = row_heads(next(iter(tables.values())))
     rows = []
-    for number, head in enumerate(heads[1:]):
-        cells = (_cells(table.rows[number], look, marks=marks) for table in tables.values())
-        rows.append((*head, *(cell.strip() for part in cells for cell in part)))
-    return Table((*heads[0], *columns), tuple(rows), tuple(notes(tables, look)) if marks else ())
+    for number, before in enumerate(heads):
+        cells = [cell.strip() for table in tables.values() for cell in _marked(table.rows[number], look)]
+        rows.append((*before, *(cell.rstrip(NATIVE) if exact else cell for cell in cells)))
+    return Table((*head, *columns), tuple(rows), () if exact else tuple(notes(tables, look)))
 
 
 # ---------------------------------------------------------------- below the table
@@ -286,13 +276,14 @@ def details(tables: Mapping[str, ResolutionTable]) -> Iterator[str]:
             span = f"{most:.3f} s" if least == most else f"{least:.3f} to {most:.3f} s"
             yield f"{of_set}{rule}={values}: {span} in {'up to ' if least != most else ''}{utterances:,} utterances."
     for name, table in tables.items():
-        yield f"signature of the range EER{f' ({name})' if name else ''} {_comparable(table)}"
+        yield f"signature of the range EER{f' ({name})' if name else ''} {_comparable(table.rows[0].range_eer)}"
 
 
-def _comparable(table: ResolutionTable) -> str:
-    cell = table.rows[0].range_eer
+def _comparable(cell: Cell) -> str:
     return next(iter(cell.measurements.values())).signature.comparable
 
+
+# ---------------------------------------------------------------- LaTeX
 
 NEEDS = r"% needs \usepackage{booktabs,graphicx}"
 FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"  # shrinks, never grows
@@ -300,7 +291,7 @@ TITLE = r"Range-based and point-based EER (\%)"
 ITALICS = "Italics: the row's own resolution."
 
 
-def latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
+def _latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
     """Write tables of several sets, by the name of the set."""
     first = next(iter(tables.values()))
     heads = 1 if by_hop(first) else 2
@@ -356,31 +347,23 @@ def _head(tables: Mapping[str, ResolutionTable], look: Look, heads: int, group: 
 
 def _body(tables: Mapping[str, ResolutionTable], look: Look) -> list[str]:
     first = next(iter(tables.values()))
-    columns = [[_row(row, look) for row in table.rows] for table in tables.values()]
-    # numbers of one column are as wide as its widest, as in the paper
-    for table in columns:
-        for i in range(len(table[0])):
-            digits = max(len(row[i][0].partition(".")[0]) for row in table)
-            for row in table:
-                missing = digits - len(row[i][0].partition(".")[0]) if row[i][0] else 0
-                row[i] = (row[i][0], (r"\phantom{" + "0" * missing + "}" if missing else "") + row[i][1])
+    blocks = [[_numbers(row, look) for row in table.rows] for table in tables.values()]
     lines = []
     for number, system in enumerate(first.rows):
         heads = [_ms(system.hop)] if by_hop(first) else [latex_text(system.name), _ms(system.hop)]
-        cells = [cell for table in columns for _, cell in table[number]]
+        cells = [_typeset(block, number, column) for block in blocks for column in range(len(block[0]))]
         lines.append(" & ".join([*heads, *cells]) + r" \\")
     return lines
 
 
-def _row(row: ResolutionRow, look: Look) -> list[tuple[str, str]]:
-    """The numbers of a row: bare, and as they are set."""
-    plain = [] if not look.floor else ["" if row.floor is None else percent(row.floor.value, look.decimals)]
-    cells = [(one, one) for one in [*plain, percent(row.range_eer.value, look.decimals)]]
-    for resolution, cell in row.point_eers.items():
-        number = percent(cell.value, look.decimals)
-        cells.append((number, rf"\textit{{{number}}}" if row.is_native(resolution) else number))
-    return cells
+def _typeset(rows: list[list[tuple[str, bool]]], row: int, column: int) -> str:
+    """One number, as wide as the widest of its column, as in the paper."""
+    number, native = rows[row][column]
+    digits = [len(one[column][0].partition(".")[0]) for one in rows]
+    missing = max(digits) - digits[row] if number else 0
+    before = r"\phantom{" + "0" * missing + "}" if missing else ""
+    return before + (rf"\textit{{{number}}}" if native else number)
 
 
 def _ms(seconds: float | None) -> str:
-    return "" if seconds is None else milliseconds(seconds).removesuffix("ms")
+    return spaced(seconds).removesuffix(" ms")

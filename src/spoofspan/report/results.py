@@ -1,15 +1,17 @@
-"""Evaluations as text, JSON, Markdown, LaTeX or CSV."""
+"""Results as tables and as plain data: evaluations, breakdowns, comparisons of systems, seeds, checks of files.
+
+:class:`spoofspan.report.table.Table` writes a table as text, Markdown, LaTeX, CSV or HTML.
+"""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.evaluation.reference_diff import NAMES
-from spoofspan.measures.measure import number_text
-from spoofspan.report.table import Table
+from spoofspan.measures.measure import in_percent, number_text
+from spoofspan.report.table import Table, json_text
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.breakdown import Breakdown
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.corpus import Evaluation
     from spoofspan.evaluation.measurement import Measurement
     from spoofspan.evaluation.reference_diff import ReferenceDifference
-    from spoofspan.uncertainty import Interval
+    from spoofspan.evaluation.signature import Signature
+    from spoofspan.uncertainty import Comparison, Interval, SeedVariation
 
 
 def render(evaluation: Evaluation, spelling: str, breakdowns: Sequence[Breakdown] = ()) -> str:
@@ -26,7 +29,7 @@ def render(evaluation: Evaluation, spelling: str, breakdowns: Sequence[Breakdown
         plain = evaluation_dict(evaluation)
         if breakdowns:
             plain["breakdowns"] = [finite(one.to_dict()) for one in breakdowns]
-        return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
+        return json_text(plain)
     tables = [results_table(evaluation), *map(breakdown_table, breakdowns)]
     return "\n".join(table.render(spelling) for table in tables)
 
@@ -79,8 +82,8 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
         (
             m.measure,
             f"{100 * m.value:.2f}" if only_eers else m.value_text,
-            *(_interval_cells(m) if intervals else ()),
-            *(_percents(m) if m.has_threshold else ("", "", "")),
+            *(interval_cells(m.measure, m.interval) if intervals else ()),
+            *(f"{100 * one:.2f}" if m.has_threshold else "" for one in _rates(m)),
             m.decision,
         )
         for m in measurements
@@ -91,15 +94,8 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     if signatures:
         notes += [f"signature {m.signature}" for m in measurements]
     between = interval_header(intervals[0]) if intervals else ()
-    header: tuple[str, ...] = (
-        "measure",
-        "EER %" if only_eers else "value",
-        *between,
-        "FPR %",
-        "FNR %",
-        "gap",
-        "decision",
-    )
+    value = "EER %" if only_eers else "value"
+    header: tuple[str, ...] = ("measure", value, *between, "FPR %", "FNR %", "gap", "decision")
     events = [m for m in measurements if isinstance(m, EventMeasurement)]
     if len(events) == len(measurements):  # they have no rates of time
         header = ("measure", "value", "events", "proposals", "decision")
@@ -107,22 +103,20 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     return Table(header, tuple(rows), tuple(notes))
 
 
-def _interval_cells(m: Measurement) -> tuple[str, str]:
-    return ("", "") if m.interval is None else interval_cells(m.measure, m.interval)
-
-
 def interval_header(interval: Interval) -> tuple[str, str]:
     """Two columns, so that both ends are numbers in a spreadsheet as well."""
     return f"{100 * interval.level:g} % from", "to"
 
 
-def interval_cells(measure: str, interval: Interval) -> tuple[str, str]:
-    """Both ends, as the value of the measure is read."""
+def interval_cells(measure: str, interval: Interval | None) -> tuple[str, str]:
+    """Both ends, as the value of the measure is read; empty without an interval."""
+    if interval is None:
+        return "", ""
     return number_text(measure, interval.low), number_text(measure, interval.high)
 
 
-def _percents(m: Measurement) -> tuple[str, str, str]:
-    return f"{100 * m.false_positive_rate:.2f}", f"{100 * m.false_negative_rate:.2f}", f"{100 * m.gap:.2f}"
+def _rates(m: Measurement) -> tuple[float, float, float]:
+    return m.false_positive_rate, m.false_negative_rate, m.gap
 
 
 def _notes(measurements: list[Measurement]) -> list[str]:
@@ -142,6 +136,91 @@ def _read_off(measurements: list[Measurement]) -> str:
     rules = list(dict.fromkeys(m.eer_rule for m in measurements))
     plain = len(rules) == 1 and not rules[0].startswith(("threshold", "all-", "proposals"))
     return f"EER rule {rules[0]}" if plain else f"read off: {', '.join(rules)}"
+
+
+# ---------------------------------------------------------------- comparisons and seeds
+
+
+def comparison_tables(comparison: Comparison, *, signatures: bool = True) -> tuple[Table, Table]:
+    """The value of each system, and the difference of every two."""
+    measure = comparison.measure
+    rows = tuple(
+        (name, number_text(measure, one.estimate), *interval_cells(measure, one))
+        for name, one in comparison.intervals.items()
+    )
+    some = next(iter(comparison.intervals.values()))
+    notes = ["", f"{comparison.direction} is better; intervals: {some.how}", *_warnings(comparison.intervals)]
+    if signatures:
+        notes += _signatures(comparison.signatures)
+    systems = Table(("system", _heading(measure), *interval_header(some)), rows, tuple(notes))
+    return systems, _differences_table(comparison)
+
+
+def _differences_table(comparison: Comparison) -> Table:
+    measure = comparison.measure
+    rows = tuple(
+        (
+            f"{one.first} - {one.second}",
+            _signed(measure, one.value),
+            _signed(measure, one.interval.low),
+            _signed(measure, one.interval.high),
+            _p(one.p_value),
+            _p(one.adjusted_p_value),
+            comparison.better(one) or "undecided",
+        )
+        for one in comparison.differences
+    )
+    some = comparison.differences[0].interval
+    unit = "difference, points" if in_percent(measure) else "difference"
+    header = ("pair", unit, *interval_header(some), "p", "p (Holm)", "better")
+    many = f"; Holm's correction over {len(rows)} pairs" if len(rows) > 1 else ""
+    level = f"'better' is said where p (Holm) is at most {1 - some.level:.3g}"
+    return Table(header, rows, ("", f"p: {comparison.test}, two-sided{many}; {level}"))
+
+
+def seeds_table(variation: SeedVariation, *, signatures: bool = True) -> Table:
+    """The value of each seed, their mean and standard deviation, and the intervals of the mean."""
+    measure = variation.measure
+    rows = [(name, number_text(measure, value), "", "") for name, value in variation.values.items()]
+    test_set = variation.test_set
+    rows.append(("mean", number_text(measure, variation.mean), *interval_cells(measure, test_set)))
+    rows.append(("SD over seeds", number_text(measure, variation.standard_deviation), "", ""))
+    notes = ["", f"the interval of the mean is that of the test set, seeds fixed: {test_set.how}"]
+    if variation.joint is None:
+        notes.append("no joint interval of test set and seeds: that needs at least five seeds")
+    else:
+        ends = interval_cells(measure, variation.joint)
+        rows.append(("mean, seeds drawn too", number_text(measure, variation.mean), *ends))
+    notes += _warnings({"mean": test_set})
+    if signatures:
+        notes += _signatures(variation.signatures)
+    return Table(("seed", _heading(measure), *interval_header(test_set)), tuple(rows), tuple(notes))
+
+
+def _heading(measure: str) -> str:
+    return f"{measure} %" if in_percent(measure) else measure
+
+
+def _signed(measure: str, value: float) -> str:
+    text = number_text(measure, value)
+    return text if text.startswith("-") else f"+{text}"
+
+
+def _p(value: float) -> str:
+    return f"{value:.4f}" if value >= 0.001 else f"{value:.2g}"
+
+
+def _warnings(intervals: Mapping[str, Interval]) -> list[str]:
+    return list(dict.fromkeys(f"warning: {text}" for one in intervals.values() for text in one.warnings))
+
+
+def _signatures(signatures: Mapping[str, Signature]) -> list[str]:
+    """What makes the numbers comparable, which is the same for all, and what was measured."""
+    shared = next(iter(signatures.values())).comparable
+    return [f"signature {shared}", *(f"  {name}: {one.input}" for name, one in signatures.items())]
+
+
+# ---------------------------------------------------------------- files
 
 
 def check_table(check: Check) -> Table:

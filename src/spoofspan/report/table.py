@@ -9,29 +9,17 @@ from __future__ import annotations
 import csv
 import html
 import io
+import json
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.numbers import is_number
 
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "{": r"\{",
-        "}": r"\}",
-        "$": r"\$",
-        "&": r"\&",
-        "#": r"\#",
-        "%": r"\%",
-        "_": r"\_",
-        "^": r"\textasciicircum{}",
-        "~": r"\textasciitilde{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-    }
-)
+_NAMED = {"\\": "textbackslash", "^": "textasciicircum", "~": "textasciitilde", "<": "textless", ">": "textgreater"}
+_LATEX = str.maketrans({c: f"\\{c}" for c in "{}$&#%_"} | {c: f"\\{name}{{}}" for c, name in _NAMED.items()})
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|"})
 
 
@@ -55,6 +43,11 @@ class Table:
         if spelling not in writers:
             raise UsageError(f"no table format {spelling!r}: {nearest_name(spelling, writers)}")
         return writers[spelling](self)
+
+
+def json_text(plain: Any) -> str:
+    """Plain data as JSON for people and programs."""
+    return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
 
 
 def printable(text: str) -> str:
@@ -128,21 +121,9 @@ def _latex(table: Table) -> str:
     numeric = _numeric_columns(table)
     rows = [" & ".join(map(latex_text, row)) + r" \\" for row in (table.columns, *table.rows)]
     notes = [f"% {printable(note)}" for note in table.notes if note]
-    return (
-        "\n".join(
-            [
-                *notes,
-                r"\begin{tabular}{" + "".join("r" if right else "l" for right in numeric) + "}",
-                r"\toprule",
-                rows[0],
-                r"\midrule",
-                *rows[1:],
-                r"\bottomrule",
-                r"\end{tabular}",
-            ]
-        )
-        + "\n"
-    )
+    begin = r"\begin{tabular}{" + "".join("r" if right else "l" for right in numeric) + "}"
+    lines = [begin, r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([*notes, *lines]) + "\n"
 
 
 def _csv(table: Table) -> str:

@@ -6,7 +6,6 @@ What has no value is an empty cell (null in JSON and Parquet), and the column ``
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -39,12 +38,9 @@ def utterances_table(errors: UtteranceErrors) -> Table:
 
 def _plain(errors: UtteranceErrors) -> dict[str, list[Any]]:
     """The columns as lists, None where there is no value."""
-    columns = {name: _list(values) for name, values in errors.columns().items()}
-    return {name: [None if value != value else value for value in values] for name, values in columns.items()}
-
-
-def _list(values: Any) -> list[Any]:
-    return list(values) if isinstance(values, list) else list(values.tolist())
+    columns = errors.columns().items()
+    lists = {name: values if isinstance(values, list) else values.tolist() for name, values in columns}
+    return {name: [None if value != value else value for value in values] for name, values in lists.items()}
 
 
 def _cell(value: Any) -> str:
@@ -60,10 +56,7 @@ def _json(errors: UtteranceErrors, at: OperatingPoint) -> Iterator[bytes]:
     columns = _plain(errors)
     separator = "\n"
     for row in zip(*columns.values(), strict=True):
-        one = {
-            name: str(value) if value in (math.inf, -math.inf) else value
-            for name, value in zip(columns, row, strict=True)
-        }
+        one = finite(dict(zip(columns, row, strict=True)))
         yield (separator + json.dumps(one, ensure_ascii=False)).encode()
         separator = ",\n"
     yield b"\n]}\n"

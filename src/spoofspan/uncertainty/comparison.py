@@ -119,7 +119,7 @@ class Comparison(SignedSystems):
 
     def _repr_html_(self) -> str:
         """Two tables, for notebooks."""
-        from spoofspan.report.comparisons import comparison_tables
+        from spoofspan.report.results import comparison_tables
 
         return "\n".join(table.render("html") for table in comparison_tables(self, signatures=False))
 

@@ -74,7 +74,7 @@ class SeedVariation(SignedSystems):
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""
-        from spoofspan.report.comparisons import seeds_table
+        from spoofspan.report.results import seeds_table
 
         return seeds_table(self, signatures=False).render("html")
 

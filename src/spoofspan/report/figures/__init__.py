@@ -1,1 +1,30 @@
-"""Room."""
+"""Figures for a paper: what they show, as numbers, and matplotlib drawings of it.
+
+::
+
+    figure_data.py            data of figures of systems: ``det_data`` and others             <- read this first
+    system_figures.py         their drawings: ``draw_det`` and others
+    utterance_data.py         data of figures of one utterance: ``timeline_data`` and others
+    utterance_figures.py      their drawings: ``draw_timeline`` and others
+    heatmap.py                a resolution table as a heat map
+    style.py                  what all figures share: style, widths, files
+    line_simplification.py    curves thinned to what can be seen
+
+Data and drawing are apart, so that a figure can be checked, stored as JSON, or drawn by something else. Every function
+can be imported from here. Needs matplotlib for drawing only: ``pip install 'spoofspan[plot]'``. May import what
+:mod:`spoofspan.report` may.
+"""
+
+from spoofspan.base.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(
+    "spoofspan.report.figures",
+    {
+        "figure_data": "boundary_data det_data resolution_data score_data system_curve threshold_data plain",
+        "utterance_data": "measurement_data points_data resampling_data timeline_data",
+        "system_figures": "draw_boundary draw_det draw_resolution draw_scores draw_threshold",
+        "utterance_figures": "draw_measurement draw_resampling draw_timeline",
+        "heatmap": "draw_heatmap heatmap_data",
+        "style": "save",
+    },
+)

@@ -44,7 +44,19 @@ TAIL = 0.001
 
 
 def plain(data: Any) -> dict[str, Any]:
-    """The data of a figure ready for JSON: arrays become lists."""
+    """The data of a figure ready for JSON: arrays become lists.
+
+    Parameters
+    ----------
+    data : dataclass
+        What one of the functions of this module, or of :mod:`.utterance_data`, returned.
+
+    Returns
+    -------
+    dict
+        By the names of its fields.
+
+    """
     return {field.name: _plain(getattr(data, field.name)) for field in fields(data)}
 
 
@@ -79,9 +91,33 @@ def system_curve(
     eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
 ) -> SystemCurve:
-    """Measure a system at every threshold, in durations or (with a ``resolution``) in points.
+    """Measure a system at every threshold, in durations or in points.
 
-    ``interval`` is that of :func:`spoofspan.uncertainty.bootstrap` for the same measure.
+    Parameters
+    ----------
+    references, scores
+        Who is spoofed when, and what the system said.
+    name : str
+        What the system is called in figures.
+    resolution : float, optional
+        Length of the points in seconds; without it, durations are measured.
+    interval : Interval, optional
+        That of :func:`spoofspan.bootstrap` for the same measure.
+    convention, eer_rule, **rules
+        As of :func:`spoofspan.range_eer`.
+
+    Returns
+    -------
+    SystemCurve
+        For :func:`det_data`, :func:`threshold_data` and :func:`score_data`.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
+    >>> system_curve(references, scores, "ours").eer.value
+    0.25
+
     """
     if resolution is None:
         mass = overlay(references, scores, convention=convention, **rules)
@@ -112,7 +148,26 @@ class DetData:
 
 
 def det_data(system: SystemCurve) -> DetData:
-    """The DET curve (Martin et al., 1997)."""
+    """The DET curve (Martin et al., 1997) of a system.
+
+    Parameters
+    ----------
+    system : SystemCurve
+        What :func:`system_curve` returned.
+
+    Returns
+    -------
+    DetData
+        For :func:`.system_figures.draw_det`.
+
+    Examples
+    --------
+    >>> from spoofspan.demo import load
+    >>> corpus = load()
+    >>> f"{det_data(system_curve(corpus.references, corpus.systems[0.64])).eer:.3f}"
+    '0.124'
+
+    """
     eer, interval = system.eer, system.interval
     curve = thin_curve(system.mass, tolerance=STEP, scale=deviates)
     kept = thin_det(curve.false_positive_rates, curve.false_negative_rates)
@@ -153,7 +208,19 @@ class ThresholdData:
 
 
 def threshold_data(system: SystemCurve) -> ThresholdData:
-    """FPR and FNR over the threshold."""
+    """FPR and FNR of a system over the threshold.
+
+    Parameters
+    ----------
+    system : SystemCurve
+        As of :func:`det_data`.
+
+    Returns
+    -------
+    ThresholdData
+        For :func:`.system_figures.draw_threshold`.
+
+    """
     curve = _picked(system)
     return ThresholdData(
         system.name,
@@ -203,7 +270,21 @@ class ScoreData:
 
 
 def score_data(system: SystemCurve, bins: int = BINS) -> ScoreData:
-    """Scores of both classes, weighted by duration."""
+    """How the scores of both classes are spread, weighted by duration.
+
+    Parameters
+    ----------
+    system : SystemCurve
+        As of :func:`det_data`.
+    bins : int
+        How many bins of equal width.
+
+    Returns
+    -------
+    ScoreData
+        For :func:`.system_figures.draw_scores`.
+
+    """
     if bins < 1:
         raise UsageError("a histogram needs at least one bin")
     mass = system.mass
@@ -265,7 +346,19 @@ class ResolutionData:
 
 
 def resolution_data(table: ResolutionTable) -> list[ResolutionData]:
-    """EER over resolution, point against range: one entry per row."""
+    """Point EER over resolution against range EER and floor.
+
+    Parameters
+    ----------
+    table : spoofspan.ResolutionTable
+        What :func:`spoofspan.resolution_table` returned.
+
+    Returns
+    -------
+    list of ResolutionData
+        One entry per row, for :func:`.system_figures.draw_resolution`.
+
+    """
     order = sorted(range(len(table.resolutions)), key=table.resolutions.__getitem__)
     resolutions = [table.resolutions[i] for i in order]
     return [
@@ -306,7 +399,28 @@ def boundary_data(
     eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
 ) -> BoundaryData:
-    """Error by distance from the nearest true boundary, at the threshold of the range EER."""
+    """Error by distance from the nearest true boundary, at the threshold of the range EER.
+
+    Parameters
+    ----------
+    references, scores, name, convention, eer_rule, **rules
+        As of :func:`system_curve`.
+    distances : sequence of float
+        In seconds, rising.
+
+    Returns
+    -------
+    BoundaryData
+        For :func:`.system_figures.draw_boundary`.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.2, "bonafide"), (0.2, 0.4, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.1, 0.2, -0.3]}, hop=0.1, higher="bonafide")
+    >>> boundary_data(references, scores, distances=[0.1]).share_of_error.tolist()
+    [1.0]
+
+    """
     arguments: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, **rules}
     found = by_boundary(references, scores, distances=distances, **arguments)
     eer = range_eer(references, scores, **arguments)

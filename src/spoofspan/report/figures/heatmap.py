@@ -35,9 +35,17 @@ def heatmap_data(table: ResolutionTable) -> Float64:
 def draw_heatmap(
     tables: Mapping[str, ResolutionTable], *, width: str | float | None = None, decimals: int = 2
 ) -> Figure:
-    """Draw the table: own resolutions are framed, cells coarser than the hop are hatched.
+    """A resolution table as a heat map: own resolutions are framed, cells coarser than the hop are hatched.
 
-    Without a ``width``, one set is as wide as a column of paper, several as a page.
+    Parameters
+    ----------
+    tables : mapping of str to spoofspan.ResolutionTable
+        By the name of the set (empty for a single one without a name); they must have the same rows, columns and rules.
+    width : str or float, optional
+        As of :func:`.system_figures.draw_det`; without it, one set is as wide as a column of paper, several as a page.
+    decimals : int
+        Digits after the point.
+
     """
     check_alike(tables)
     chosen = ("column" if len(tables) == 1 else "page") if width is None else width

@@ -25,20 +25,9 @@ FORMATS = ("png", "svg", "pdf")
 WIDTHS = {"column": 80.0, "page": 170.0}  # mm, of a two-column paper
 MM_PER_INCH = 25.4
 
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-)
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000"
 SYSTEM_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, BLACK)
 SYSTEM_LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
-# Classes: bona fide is light, spoof dark and hatched.
-BONA_FIDE_FACE, SPOOF_FACE, NOTHING_FACE = "#BFDDF2", "#E08A4F", "#EEEEEE"
-SPOOF_HATCH, FALSE_POSITIVE_HATCH, FALSE_NEGATIVE_HATCH = "////", "....", "xxxx"
 
 STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # ships with matplotlib, so a figure looks the same everywhere

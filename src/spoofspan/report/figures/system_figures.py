@@ -6,7 +6,7 @@ Each takes the data of :mod:`.figure_data`, of one system or several, and return
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,9 +29,30 @@ def _some(systems: Sequence[object]) -> None:
         raise UsageError("a figure needs at least one system")
 
 
+def _panels(systems: Sequence[object], width: str | float, height: float) -> tuple[Figure, Any]:
+    """A figure with a panel for each system, one below the other."""
+    _some(systems)
+    figure = new_figure(width, height * len(systems))
+    return figure, figure.subplots(len(systems), 1, squeeze=False)[:, 0]
+
+
 @styled
 def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Figure:
-    """DET curves on normal-deviate axes: the dot is the EER, the bar along the diagonal its interval."""
+    """DET curves on normal-deviate axes: the dot is the EER, the bar along the diagonal its interval.
+
+    Parameters
+    ----------
+    systems : sequence of DetData
+        What :func:`.figure_data.det_data` returned for each system.
+    width : str or float
+        ``"column"`` (80 mm), ``"page"`` (170 mm), or a number of mm.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be changed further, or written with :func:`.style.save`.
+
+    """
     _some(systems)
     figure = new_figure(width, 80 if not is_wide(width) else 110)
     axes = figure.subplots()
@@ -41,12 +62,9 @@ def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Fi
         if data.low is not None and data.high is not None:
             axes.plot([data.low, data.high], [data.low, data.high], color=look["color"], linewidth=4, alpha=0.35)
     low, high = _det_limits(systems)
-    for axis, name in (
-        (axes.xaxis, "FPR (%): bona fide called spoof"),
-        (axes.yaxis, "FNR (%): spoof called bona fide"),
-    ):
-        _deviate_axis(axes, axis.axis_name, low, high)
-        axis.set_label_text(name)
+    for name, label in (("x", "FPR (%): bona fide called spoof"), ("y", "FNR (%): spoof called bona fide")):
+        _deviate_axis(axes, name, low, high)
+        axes.set(**{f"{name}label": label})
     axes.plot([low, high], [low, high], color="#999999", linewidth=0.5, zorder=0)
     axes.set_aspect("equal")
     light_grid(axes)
@@ -73,22 +91,27 @@ def _det_limits(systems: Sequence[DetData]) -> tuple[float, float]:
 def _deviate_axis(axes: Axes, name: str, low: float, high: float) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    setter, limits, axis = (
-        (axes.set_xscale, axes.set_xlim, axes.xaxis) if name == "x" else (axes.set_yscale, axes.set_ylim, axes.yaxis)
-    )
-    setter("function", functions=(deviates, rates_of))
+    getattr(axes, f"set_{name}scale")("function", functions=(deviates, rates_of))
+    axis = getattr(axes, f"{name}axis")
     axis.set_major_locator(FixedLocator([tick for tick in DET_TICKS if low <= tick <= high]))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:g}"))
-    limits(low, high)
+    getattr(axes, f"set_{name}lim")(low, high)
 
 
 @styled
 def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "column") -> Figure:
-    """FPR and FNR over the threshold, a panel for each system: scores of two systems have no common scale."""
-    _some(systems)
-    figure = new_figure(width, 55 * len(systems))
-    panels = figure.subplots(len(systems), 1, squeeze=False)[:, 0]
+    """FPR and FNR over the threshold, a panel for each system: scores of two systems have no common scale.
+
+    Parameters
+    ----------
+    systems : sequence of ThresholdData
+        What :func:`.figure_data.threshold_data` returned for each system.
+    width : str or float
+        As of :func:`.system_figures.draw_det`.
+
+    """
+    figure, panels = _panels(systems, width, 55)
     for axes, data in zip(panels, systems, strict=True):
         low, high = data.span
         room = 0.04 * (high - low)
@@ -116,10 +139,17 @@ def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "co
 
 @styled
 def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") -> Figure:
-    """Scores of both classes, a panel for each system; shares of a class's time in equal bins."""
-    _some(systems)
-    figure = new_figure(width, 52 * len(systems))
-    panels = figure.subplots(len(systems), 1, squeeze=False)[:, 0]
+    """Scores of both classes, a panel for each system; shares of a class's time in equal bins.
+
+    Parameters
+    ----------
+    systems : sequence of ScoreData
+        What :func:`.figure_data.score_data` returned for each system.
+    width : str or float
+        As of :func:`.system_figures.draw_det`.
+
+    """
+    figure, panels = _panels(systems, width, 52)
     for axes, data in zip(panels, systems, strict=True):
         axes.stairs(100 * data.bona_fide, data.edges, fill=True, color=BLUE, alpha=0.25)
         axes.stairs(100 * data.bona_fide, data.edges, color=BLUE, linewidth=1.2, label="bona fide")
@@ -140,7 +170,16 @@ def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") 
 
 @styled
 def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "page") -> Figure:
-    """Point EER over resolution against the range EER and the floor, a panel for each system."""
+    """Point EER over resolution against the range EER and the floor, a panel for each system.
+
+    Parameters
+    ----------
+    rows : sequence of ResolutionData
+        What :func:`.figure_data.resolution_data` returned.
+    width : str or float
+        As of :func:`.system_figures.draw_det`.
+
+    """
     _some(rows)
     across = min(len(rows), 3 if is_wide(width) else 2)
     down = -(-len(rows) // across)
@@ -169,8 +208,8 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
         axes.set_xticks(in_ms, [f"{one:g}" if i % every == 0 else "" for i, one in enumerate(in_ms)])
         axes.minorticks_off()
         axes.set_xlim(in_ms[0] / 1.25, in_ms[-1] * 1.25)
-        name = f"hop {spaced(data.hop)}" if data.hop is not None and data.name in ("", _own(data)) else data.name
-        axes.set_title(name, loc="left")
+        own = spaced(data.hop)
+        axes.set_title(f"hop {own}" if own and data.name in ("", own.replace(" ", "")) else data.name, loc="left")
         axes.grid(True, axis="y")
         axes.set_axisbelow(True)
     for axes in panels.ravel()[len(rows) :]:
@@ -188,15 +227,18 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
     return figure
 
 
-def _own(data: ResolutionData) -> str:
-    from spoofspan.base.times import milliseconds
-
-    return "" if data.hop is None else milliseconds(data.hop)
-
-
 @styled
 def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page") -> Figure:
-    """How much of the error lies near a true boundary, and the range EER of the rest."""
+    """How much of the error lies near a true boundary, and the range EER of the rest.
+
+    Parameters
+    ----------
+    systems : sequence of BoundaryData
+        What :func:`.figure_data.boundary_data` returned for each system.
+    width : str or float
+        As of :func:`.system_figures.draw_det`.
+
+    """
     _some(systems)
     beside = is_wide(width)
     figure = new_figure(width, 58 if beside else 104)

@@ -11,40 +11,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spoofspan.report.figures.style import (
-    BLACK,
-    BONA_FIDE_FACE,
-    FALSE_NEGATIVE_HATCH,
-    FALSE_POSITIVE_HATCH,
-    NOTHING_FACE,
-    ORANGE,
-    SPOOF_FACE,
-    SPOOF_HATCH,
-    in_mm,
-    is_wide,
-    new_figure,
-    styled,
-)
-from spoofspan.report.figures.timeline_data import MeasurementData, PointsData, ResamplingData, Stretch, TimelineData
+from spoofspan.report.figures.style import BLACK, ORANGE, in_mm, is_wide, new_figure, styled
+from spoofspan.report.figures.utterance_data import MeasurementData, PointsData, ResamplingData, Stretch, TimelineData
 from spoofspan.report.resolutions import spaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
 
+SPOOF_FACE, NOTHING_FACE, RIGHT_FACE = "#E08A4F", "#EEEEEE", "#DCEFE6"
 # label -> face, hatch, name in the legend
 CLASSES = {
-    "bonafide": (BONA_FIDE_FACE, "", "bona fide"),
-    "spoof": (SPOOF_FACE, SPOOF_HATCH, "spoof"),
+    "bonafide": ("#BFDDF2", "", "bona fide"),
+    "spoof": (SPOOF_FACE, "////", "spoof"),
     "ignored": (NOTHING_FACE, "", "not counted"),
     "none": (NOTHING_FACE, "", "no decision"),
 }
 ERRORS = {
-    "false_positive": (ORANGE, FALSE_POSITIVE_HATCH, "false positive"),
-    "false_negative": ("#8C2D04", FALSE_NEGATIVE_HATCH, "false negative"),
+    "false_positive": (ORANGE, "....", "false positive"),
+    "false_negative": ("#8C2D04", "xxxx", "false negative"),
 }
-RIGHT_FACE = "#DCEFE6"
 OUTCOMES = {
     "true_positive": (RIGHT_FACE, "", "right"),
     "true_negative": (RIGHT_FACE, "", "right"),
@@ -72,34 +58,51 @@ def _bars(axes: Axes, stretches: Iterable[Stretch], row: float, looks: Looks, he
             )
 
 
-def _keys(looks: Looks, used: Iterable[str]) -> list[Patch]:
+def _legend(figure: Figure, width: str | float, *shown: tuple[Looks, Iterable[str]]) -> None:
+    """Explain the looks of the labels that are shown."""
     from matplotlib.patches import Patch
 
-    names = {looks[label][2]: looks[label] for label in used if label in looks}
-    return [
-        Patch(facecolor=face, hatch=hatch, edgecolor="#333333", linewidth=0.4, label=name)
-        for face, hatch, name in names.values()
-    ]
+    handles = []
+    for looks, labels in shown:
+        names = {looks[label][2]: looks[label] for label in labels if label in looks}
+        handles += [
+            Patch(facecolor=face, hatch=hatch, edgecolor="#333333", linewidth=0.4, label=name)
+            for face, hatch, name in names.values()
+        ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=6 if is_wide(width) else 2)
 
 
-def _beside(width: str | float) -> int:
-    """How many entries of a legend fit beside each other."""
-    return 6 if is_wide(width) else 2
+Rows = dict[str, tuple[Iterable[Stretch], Looks]]
 
 
-def _rows(axes: Axes, names: Sequence[str], duration: float) -> None:
-    """Name the rows of boxes, from the top down."""
-    axes.set_yticks(range(len(names)), list(reversed(names)))
-    axes.set_ylim(-0.6, len(names) - 0.4)
+def _rows(axes: Axes, rows: Rows, duration: float) -> None:
+    """Draw rows of boxes with their names, from the bottom up."""
+    for row, (stretches, looks) in enumerate(rows.values()):
+        _bars(axes, stretches, row, looks)
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.set_xlim(0, duration)
     axes.tick_params(axis="y", length=0)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
 
 
+def _two_rows(reference: Iterable[Stretch], decision: Iterable[Stretch]) -> Rows:
+    return {"decision": (decision, CLASSES), "reference": (reference, CLASSES)}
+
+
 @styled
 def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
-    """One utterance: waveform if given, reference, scores with the threshold, decision, errors."""
+    """One utterance: waveform if given, reference, scores with the threshold, decision, errors.
+
+    Parameters
+    ----------
+    data : TimelineData
+        What :func:`.utterance_data.timeline_data` returned.
+    width : str or float
+        As of :func:`.system_figures.draw_det`.
+
+    """
     with_wave = data.waveform is not None
     heights = [*([1.0] if with_wave else []), 1.6, 1.2]
     figure = new_figure(width, (18 if is_wide(width) else 22) + 16 * sum(heights))
@@ -130,16 +133,10 @@ def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
             scores.axvspan(one.start, one.end, color=SPOOF_FACE, alpha=0.25, linewidth=0)
     better = "bona fide" if data.higher == "bonafide" else "spoof"
     scores.set_ylabel(f"score\n(higher: {better})")
-    for row, (stretches, looks) in enumerate(
-        ((data.errors, ERRORS), (data.decision, CLASSES), (data.reference, CLASSES))
-    ):
-        _bars(bars, stretches, row, looks)
-    _rows(bars, ["reference", "decision", "errors"], data.duration)
+    _rows(bars, {"errors": (data.errors, ERRORS), **_two_rows(data.reference, data.decision)}, data.duration)
     bars.set_xlabel(f"time (s) in {data.utterance}")
     used = [one.label for one in (*data.reference, *data.decision)]
-    wrong = [one.label for one in data.errors]
-    handles = [*_keys(CLASSES, used), *_keys(ERRORS, wrong)]
-    figure.legend(handles=handles, loc="outside upper center", ncols=_beside(width))
+    _legend(figure, width, (CLASSES, used), (ERRORS, [one.label for one in data.errors]))
     return figure
 
 
@@ -148,33 +145,31 @@ def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
 
 @styled
 def draw_measurement(data: MeasurementData, *, width: str | float = "column") -> Figure:
-    """The paper's Fig. 1: the same utterance counted in points, and measured in ranges."""
+    """The paper's Fig. 1: the same utterance counted in points, and measured in ranges.
+
+    Parameters
+    ----------
+    data : MeasurementData
+        What :func:`.utterance_data.measurement_data` returned.
+    width : str or float
+        As of :func:`.system_figures.draw_det`.
+
+    """
     figure = new_figure(width, 70)
     above, below = figure.subplots(2, 1, sharex=True)
     points, ranges = data.points, data.ranges
-    for row, (labels, looks) in enumerate(
-        ((points.outcomes, OUTCOMES), (_decisions(points), CLASSES), (points.labels, CLASSES))
+    counted = [_of_points(points, one) for one in (points.labels, _decisions(points), points.outcomes)]
+    for axes, (reference, decision, outcomes), title in (
+        (above, counted, f"(a) points of {spaced(points.resolution)}: {_counted(points)}"),
+        (below, (ranges.reference, ranges.decision, ranges.outcomes), f"(b) ranges: {_lasted(ranges)}"),
     ):
-        _bars(above, _of_points(points, labels), row, looks)
-    for row, (stretches, looks) in enumerate(
-        ((ranges.outcomes, OUTCOMES), (ranges.decision, CLASSES), (ranges.reference, CLASSES))
-    ):
-        _bars(below, stretches, row, looks)
-    for axes, title in (
-        (above, f"(a) points of {spaced(points.resolution)}: {_counted(points)}"),
-        (below, f"(b) ranges: {_lasted(ranges)}"),
-    ):
-        _rows(axes, ["reference", "decision", "result"], ranges.duration)
+        _rows(axes, {"result": (outcomes, OUTCOMES), **_two_rows(reference, decision)}, ranges.duration)
         axes.set_title(title, loc="left")
     above.tick_params(axis="x", length=0)
     below.set_xlabel(f"time (s) in {ranges.utterance}")
     used = [one.label for one in (*ranges.reference, *ranges.decision)] + list(points.labels)
     results = [*points.outcomes, *(one.label for one in ranges.outcomes)]
-    figure.legend(
-        handles=[*_keys(CLASSES, used), *_keys(OUTCOMES, results)],
-        loc="outside upper center",
-        ncols=_beside(width),
-    )
+    _legend(figure, width, (CLASSES, used), (OUTCOMES, results))
     return figure
 
 
@@ -220,6 +215,14 @@ def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Fig
     """The paper's Fig. 2: labels and scores at finer (left) and at coarser (right) resolutions.
 
     ``+`` is called spoof, ``-`` bona fide; wrong decisions are dark and hatched.
+
+    Parameters
+    ----------
+    data : ResamplingData
+        What :func:`.utterance_data.resampling_data` returned.
+    width : str or float
+        As of :func:`.system_figures.draw_det`.
+
     """
     sides = [side for side in ((data.native, *data.finer), (data.native, *data.coarser)) if len(side) > 1]
     sides = sides or [(data.native,)]
@@ -258,11 +261,8 @@ def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Fig
         kept = "lowest" if data.native.higher == "bonafide" else "highest"
         axes.set_title("up-sampling: scores repeated" if finer else f"down-sampling: {kept} score kept", loc="left")
     levels = [data.native, *data.finer, *data.coarser]
-    handles = [
-        *_keys(CLASSES, [label for points in levels for label in points.labels]),
-        *_keys(OUTCOMES, [outcome for points in levels for outcome in points.outcomes]),
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=_beside(width))
+    used = [label for points in levels for label in points.labels]
+    _legend(figure, width, (CLASSES, used), (OUTCOMES, [one for points in levels for one in points.outcomes]))
     return figure
 
 

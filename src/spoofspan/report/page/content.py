@@ -33,7 +33,26 @@ MOST_GROUPS = 500  # rows of a breakdown
 
 @dataclass(frozen=True)
 class PageSettings:
-    """What a page has, and under which rules it is measured."""
+    """What a page shows, and under which rules it is measured.
+
+    Parameters
+    ----------
+    title : str
+        Title of the page.
+    resolutions : sequence of float
+        Of the point EERs, in seconds.
+    resampling : Resampling
+        How the intervals are drawn.
+    columns : mapping of str to mapping
+        Breakdowns by metadata: name of the column -> utterance -> value.
+    timelines : int
+        How many utterances are shown.
+    audio : mapping of str to str
+        Utterance -> address of its sound.
+    arguments : mapping
+        ``convention``, ``eer_rule`` and rules, as of :func:`spoofspan.evaluate`.
+
+    """
 
     title: str = "Spoof localization report"
     resolutions: Sequence[float] = PAPER_RESOLUTIONS
@@ -45,7 +64,32 @@ class PageSettings:
 
 
 def page_content(references: References, systems: Mapping[str, Scores], settings: PageSettings) -> dict[str, Any]:
-    """Measure everything that the page shows."""
+    """Everything that a page shows, measured, as plain data.
+
+    Parameters
+    ----------
+    references : References
+        Who is spoofed when.
+    systems : mapping of str to Scores
+        The scores of each system by its name; timelines are chosen by the errors of the first one.
+    settings : PageSettings
+        What the page has.
+
+    Returns
+    -------
+    dict
+        For :func:`render_page`; ready for JSON.
+
+    Examples
+    --------
+    >>> from spoofspan.demo import load
+    >>> corpus = load()
+    >>> settings = PageSettings(resolutions=[0.02], resampling=Resampling(replicates=40), timelines=5)
+    >>> content = page_content(corpus.references, {"ours": corpus.systems[0.02]}, settings)
+    >>> [one["name"] for one in content["systems"]]
+    ['ours']
+
+    """
     from spoofspan.base.version import __version__
 
     if not systems:
@@ -150,13 +194,9 @@ def _facts(references: References, eer: Measurement) -> list[list[str]]:
 
 def _hours(ns: int) -> str:
     seconds = ns / 1e9
-    return (
-        f"{seconds / 3600:.2f} h"
-        if seconds >= 3600
-        else f"{seconds / 60:.1f} min"
-        if seconds >= 60
-        else f"{seconds:.2f} s"
-    )
+    if seconds >= 3600:
+        return f"{seconds / 3600:.2f} h"
+    return f"{seconds / 60:.1f} min" if seconds >= 60 else f"{seconds:.2f} s"
 
 
 def _resolutions(references: References, scores: Scores, settings: PageSettings) -> dict[str, Any]:
@@ -185,12 +225,9 @@ def _resolutions(references: References, scores: Scores, settings: PageSettings)
 
 def _breakdowns(references: References, scores: Scores, settings: PageSettings) -> list[Breakdown]:
     arguments = dict(settings.arguments)
-    found = []
+    ways = [*([by_kind] if references.kinds is not None else []), by_length, by_boundary]
     with progress("breaking down"):
-        if references.kinds is not None:
-            found.append(by_kind(references, scores, **arguments))
-        found.append(by_length(references, scores, **arguments))
-        found.append(by_boundary(references, scores, **arguments))
+        found = [break_down(references, scores, **arguments) for break_down in ways]
         for name, column in settings.columns.items():
             found.append(by_column(references, scores, column, name=name, **arguments))
     return found

@@ -19,7 +19,23 @@ STYLES = ("uPlot.min.css", "report.css")
 
 
 def render_page(content: dict[str, Any]) -> str:
-    """Write the page."""
+    """Write a page as one self-contained HTML file.
+
+    Parameters
+    ----------
+    content : dict
+        What :func:`spoofspan.report.page.page_content` returned.
+
+    Returns
+    -------
+    str
+        The HTML: it opens from disk, and fetches nothing.
+
+    Examples
+    --------
+    >>> page = render_page(page_content(references, {"ours": scores}, PageSettings("My report")))  # doctest: +SKIP
+
+    """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 

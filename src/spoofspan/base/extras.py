@@ -1,4 +1,4 @@
-"""What the countermeasure needs beyond the package, and how to get it."""
+"""Packages beyond the base installation: whether they are there, and how to get them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from importlib.util import find_spec
 
 from spoofspan.base.errors import UsageError
 
-INSTALL = "pip install 'spoofspan[cm]'"
+INSTALL_CM = "pip install 'spoofspan[cm]'"
 
 
 def require(*packages: str) -> None:
-    """Refuse to go on without these packages.
+    """Refuse to go on without these packages of the countermeasure.
 
     >>> require("numpy")
     >>> require("torch_of_tomorrow")
@@ -19,4 +19,4 @@ def require(*packages: str) -> None:
     """
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
-        raise UsageError(f"this needs {', '.join(missing)}, which is not installed; {INSTALL}")
+        raise UsageError(f"this needs {', '.join(missing)}, which is not installed; {INSTALL_CM}")

@@ -1,6 +1,6 @@
 """Make the corpora of the demo.
 
-``python -m spoofspan.demo.make --experiment FOLDER`` takes the evaluation set of an experiment, without the attack that
+``python tools/make_demo.py --experiment FOLDER`` takes the evaluation set of an experiment, without the attack that
 training did not hear, and what ``multi`` said of it with each seed. The experiment is::
 
     OMP_NUM_THREADS=1 spoofspan experiment FOLDER --seeds 1,10,100
@@ -8,7 +8,7 @@ training did not hear, and what ``multi`` said of it with each seed. The experim
 Its corpus has the same bytes wherever it is built. What is learned differs in its last digits, and then in more of
 them, with the number of threads and the machine, and so do scores.
 
-``python -m spoofspan.demo.make --short-tail tests/golden/short_tail/case.json`` takes the golden case of that name.
+``python tools/make_demo.py --short-tail tests/golden/short_tail/case.json`` takes the golden case of that name.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.demo import HOPS_MS, RECO2DUR, RTTM, SEEDS, DemoCorpus, npz_name
+from spoofspan.experiment.results import SEEN, by_attack, unseen_attacks
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 from spoofspan.formats.reading import read_scores
@@ -33,7 +34,7 @@ from spoofspan.formats.text import rttm
 from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.formats.writing import write_atomically
 
-HERE = Path(__file__).parent
+SHIPPED = Path(__file__).parents[1] / "src" / "spoofspan" / "demo"
 
 Array = npt.NDArray[Any]
 
@@ -41,11 +42,11 @@ Array = npt.NDArray[Any]
 def main(arguments: list[str]) -> None:
     """Write the files asked for."""
     if len(arguments) == 2 and arguments[0] == "--experiment":
-        write(HERE / "corpus", demo_corpus(Path(arguments[1])))
+        write(SHIPPED / "corpus", demo_corpus(Path(arguments[1])))
     elif len(arguments) == 2 and arguments[0] == "--short-tail":
-        write(HERE / "short_tail", short_tail_corpus(Path(arguments[1])))
+        write(SHIPPED / "short_tail", short_tail_corpus(Path(arguments[1])))
     else:
-        sys.exit("usage: python -m spoofspan.demo.make --experiment FOLDER | --short-tail CASE.json")
+        sys.exit("usage: python tools/make_demo.py --experiment FOLDER | --short-tail CASE.json")
 
 
 def write(folder: Path, corpus: DemoCorpus) -> None:
@@ -60,8 +61,6 @@ def write(folder: Path, corpus: DemoCorpus) -> None:
 
 def demo_corpus(experiment: Path, seeds: tuple[str, ...] = SEEDS, hops_ms: tuple[int, ...] = HOPS_MS) -> DemoCorpus:
     """Take a part of an experiment."""
-    from spoofspan.experiment.results import SEEN, by_attack, unseen_attacks
-
     trained, references = (
         read_dataset(f"partialspoof:{experiment / 'corpus'}:{subset}").references for subset in ("train", "eval")
     )

@@ -12,8 +12,9 @@ Times are seconds. What the rules make of gaps, tails and ignored time is shown 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from spoofspan.data.rules import RuleArguments
 
 Outcome = Literal["true_positive", "false_negative", "false_positive", "true_negative", "unanswered", "ignored"]
+Bool = npt.NDArray[np.bool_]
 WAVEFORM_COLUMNS = 800
 
 
@@ -112,7 +114,36 @@ def timeline_data(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> TimelineData:
-    """One utterance in ranges, at a threshold on the scale of the scores; ``samples`` add its waveform."""
+    """One utterance in ranges, at a threshold.
+
+    Parameters
+    ----------
+    references, scores
+        Who is spoofed when, and what a system said.
+    utterance : str
+        Which utterance.
+    threshold : float
+        On the scale of the scores.
+    samples : array, optional
+        Its sound, one channel, for the waveform.
+    sample_rate : float, optional
+        Of the sound, in Hz.
+    convention, **rules
+        As of :func:`spoofspan.range_eer`.
+
+    Returns
+    -------
+    TimelineData
+        For :func:`.utterance_figures.draw_timeline`.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3]}, hop=0.02, higher="bonafide")
+    >>> [(one.start, one.end, one.label) for one in timeline_data(references, scores, "u1", 0.15).errors]
+    [(0.06, 0.08, 'false_positive'), (0.08, 0.1, 'false_negative')]
+
+    """
     chosen, _ = rules_for("range", convention, rules)
     references, scores = _one(references, scores, utterance)
     overlay = Overlay.of(references, scores, chosen)
@@ -125,7 +156,7 @@ def timeline_data(
     label = labelling.labels[np.searchsorted(labelling.ends, middles, side="right")]
     row = np.searchsorted(starts, middles, side="right") - 1
     scored = (row >= 0) & (ends[np.maximum(row, 0)] > middles) if starts.size else np.zeros(middles.size, bool)
-    decision = [_decided(bool(called[i])) if has else _undecided(chosen) for i, has in zip(row, scored, strict=True)]
+    decision = _decisions(called[row] if starts.size else scored, scored, chosen)
     outcome = [_outcome(int(one), said) for one, said in zip(label, decision, strict=True)]
     return TimelineData(
         utterance,
@@ -152,7 +183,28 @@ def points_data(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> PointsData:
-    """One utterance in points of a resolution (seconds), at a threshold on the scale of the scores."""
+    """One utterance in points of a resolution, at a threshold.
+
+    Parameters
+    ----------
+    references, scores, utterance, threshold, convention, **rules
+        As of :func:`timeline_data`; rules are those of :func:`spoofspan.point_eer`.
+    resolution : float
+        Length of a point in seconds.
+
+    Returns
+    -------
+    PointsData
+        Label, score and outcome of every point.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.2, "bonafide"), (0.2, 0.4, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.1, 0.2, -0.3]}, hop=0.1, higher="bonafide")
+    >>> points_data(references, scores, "u1", 0.2, 0.15).outcomes
+    ('false_positive', 'true_positive')
+
+    """
     resolution = check_resolution(resolution)
     chosen, _ = point_rules(scores.hop, resolution, convention, rules)
     references, scores = _one(references, scores, utterance)
@@ -165,7 +217,7 @@ def points_data(
     values = found.astype(np.float64) if scores.higher == "bonafide" else -found.astype(np.float64)
     has = np.ones(count, bool) if scored is None else scored
     called = _called(values, threshold, scores.higher)
-    decision = [_decided(bool(one)) if some else _undecided(chosen) for one, some in zip(called, has, strict=True)]
+    decision = _decisions(called, has, chosen)
     return PointsData(
         utterance,
         resolution,
@@ -200,7 +252,19 @@ def measurement_data(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> MeasurementData:
-    """Point-based against range-based measurement of one utterance."""
+    """Point-based against range-based measurement of one utterance (the paper's Fig. 1).
+
+    Parameters
+    ----------
+    references, scores, utterance, resolution, threshold, convention, **rules
+        As of :func:`points_data`.
+
+    Returns
+    -------
+    MeasurementData
+        For :func:`.utterance_figures.draw_measurement`.
+
+    """
     return MeasurementData(
         points_data(references, scores, utterance, resolution, threshold, convention=convention, **rules),
         timeline_data(references, scores, utterance, threshold, convention=convention, **rules),
@@ -226,7 +290,21 @@ def resampling_data(
     convention: str = "default",
     **rules: Unpack[RuleArguments],
 ) -> ResamplingData:
-    """The effect of up- and down-sampling on labels, scores and errors."""
+    """The effect of up- and down-sampling on labels, scores and errors of one utterance (the paper's Fig. 2).
+
+    Parameters
+    ----------
+    references, scores, utterance, threshold, convention, **rules
+        As of :func:`points_data`.
+    resolutions : sequence of float
+        Finer and coarser ones than the hop of the scores, in seconds.
+
+    Returns
+    -------
+    ResamplingData
+        For :func:`.utterance_figures.draw_resampling`.
+
+    """
     if scores.hop is None:
         raise UsageError("scores of ranges have no resolution of their own; resample them first")
     levels = [
@@ -263,21 +341,19 @@ def _score_ranges(runs: ScoreRuns) -> tuple[Int64, Int64, Float64]:
     return starts, block.ends(utterance, rows), runs.values[rows].astype(np.float64)
 
 
-def _called(values: Float64, threshold: float, higher: Higher) -> npt.NDArray[np.bool_]:
+def _called(values: Float64, threshold: float, higher: Higher) -> Bool:
     """Which scores are called spoof."""
     if np.isnan(threshold):
         raise UsageError("a threshold must be a number, not NaN")
-    called: npt.NDArray[np.bool_] = values < threshold if higher == "bonafide" else values > threshold
+    called: Bool = values < threshold if higher == "bonafide" else values > threshold
     return called
 
 
-def _decided(spoof: bool) -> str:
-    return "spoof" if spoof else "bonafide"
-
-
-def _undecided(rules: Rules) -> str:
-    """What time without a score counts as."""
-    return rules.uncovered if rules.uncovered in ("bonafide", "spoof") else "none"
+def _decisions(called: Bool, scored: Bool, rules: Rules) -> list[str]:
+    """What each piece of time is called, and what the rules call those without a score."""
+    unscored = rules.uncovered if rules.uncovered in ("bonafide", "spoof") else "none"
+    decided = zip(called.tolist(), scored.tolist(), strict=True)
+    return [("spoof" if spoof else "bonafide") if known else unscored for spoof, known in decided]
 
 
 def _name(label: int) -> str:
@@ -295,16 +371,10 @@ def _outcome(label: int, decision: str) -> Outcome:
 
 
 def _stretches(edges: Int64, labels: Sequence[str]) -> tuple[Stretch, ...]:
-    return tuple(_merged(edges, labels))
-
-
-def _merged(edges: Int64, labels: Sequence[str]) -> Iterator[Stretch]:
-    """Join pieces of the same kind that touch."""
-    begin = 0
-    for i in range(1, len(labels) + 1):
-        if i == len(labels) or labels[i] != labels[begin]:
-            yield Stretch(int(edges[begin]) / 1e9, int(edges[i]) / 1e9, labels[begin])
-            begin = i
+    """Pieces of time, with those of the same kind that touch joined."""
+    begins = [i for i in range(len(labels)) if not i or labels[i] != labels[i - 1]]
+    at = (edges / 1e9).tolist()
+    return tuple(Stretch(at[begin], at[end], labels[begin]) for begin, end in pairwise([*begins, len(labels)]))
 
 
 def _waveform(samples: npt.ArrayLike, sample_rate: float | None) -> Waveform:

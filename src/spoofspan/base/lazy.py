@@ -1,0 +1,29 @@
+"""Public names of a package that are imported when they are first used, so that importing the package costs nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a package (PEP 562) whose public names live in its modules.
+
+    ``homes`` has the names of each module, separated by spaces, by the module's path below the package; a
+    name may be a module itself.
+
+    >>> load, names = lazy_names("spoofspan", {"base.times": "SECOND"})
+    >>> load("SECOND"), names()
+    (1000000000, ['SECOND'])
+    """
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
+
+    def load(name: str) -> Any:
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(__import__(f"{package}.{home_of[name]}", fromlist=[name]), name)
+        setattr(sys.modules[package], name, value)  # found without asking from now on
+        return value
+
+    return load, lambda: sorted(home_of)

@@ -1,0 +1,50 @@
+"""``spoofspan diff-references``: how two references of one corpus differ."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from spoofspan.cli import completion
+from spoofspan.cli import options as o
+from spoofspan.cli.completion import among
+from spoofspan.cli.output import show
+
+
+def _format_of(name: str) -> Any:
+    return typer.Option(
+        help=f"Format of {name}, if not recognised.", autocompletion=among(completion.reference_formats)
+    )
+
+
+def diff_references(
+    a: Annotated[str, typer.Argument(metavar="A", help="One reference of the corpus.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another reference of the same corpus.")],
+    format_a: Annotated[str | None, _format_of("A")] = None,
+    format_b: Annotated[str | None, _format_of("B")] = None,
+    durations: o.Durations = None,
+    hop: Annotated[float | None, typer.Option(help="Spacing of label arrays in seconds.")] = None,
+    most: Annotated[int, typer.Option(help="How many utterances to list.", min=0)] = 10,
+    output: o.OutputFormat = o.Output.text,
+    out: o.Out = None,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Compare two references of one corpus.
+
+    Agreement by label, shift, and what the difference does to an EER.
+
+    For example:
+
+      spoofspan diff-references a.rttm dev_seglab_0.02.npy --durations reco2dur
+    """
+    from spoofspan.evaluation.reference_diff import diff_references as compare
+    from spoofspan.formats.reading import read_references
+    from spoofspan.report.results import difference_dict, difference_table
+
+    o.must_be_free(out, force=force)
+    read = partial(read_references, durations=durations, hop=hop)
+    found = compare(read(a, format=format_a), read(b, format=format_b))
+    show(difference_dict(found, most), [difference_table(found, most)], output, out, force)
