@@ -73,9 +73,11 @@ SLOW = (
     "tests/test_torch.py::test_accelerate_gathers_the_same_bits",
     "tests/test_torch.py::test_the_example_in_lightning_learns",
 )
-# As many examples as a property gets, where its test does not say so itself.
-hypothesis.settings.register_profile("few", max_examples=10)
-hypothesis.settings.register_profile("many", max_examples=100)  # .ci/run slow
+# As many examples as a property gets, where its test does not say so itself. A busy machine is no failure.
+for profile, examples in {"few": 10, "many": 100}.items():  # many: .ci/run slow
+    hypothesis.settings.register_profile(
+        profile, max_examples=examples, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
 hypothesis.settings.load_profile("few")
 
 

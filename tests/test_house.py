@@ -26,6 +26,7 @@ SAME_NAME = {
     "events": "what is measured of events, its evaluation, and the documented path to the first",
     "proposals": "the data, and the files it is read from",
     "protocol": "the data, and the files it is read from",
+    "results": "what was found, as tables: by an evaluation, by an experiment",
     "sound": "recordings: read from files, played on the page",
     "utterance_scores": "the data, and the files it is read from",
     "utterances": "one decision per utterance: its mass, its evaluation",
