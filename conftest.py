@@ -51,10 +51,11 @@ if not all(map(installed, ("torch", "transformers", "safetensors"))):
 # `pytest -m quick`: the core and all that it is compared with. A test that is slow is not quick.
 QUICK = """
     brute_force exactness oracles properties golden labelling thin_curve eer_state measures detection costs errors
-    signature utterance uncertainty comparison per_utterance events event_measures decisions house
-    mutants_bins mutants_curve mutants_guess mutants_histogram mutants_large mutants_mass mutants_overlaying
-    mutants_points mutants_rules documents
+    signature utterance uncertainty comparison per_utterance events event_measures decisions house documents
+    mutants_bins mutants_curve mutants_large mutants_overlaying mutants_rules
 """
+# Not these: more of the same, or whole commands.
+NOT_QUICK = re.compile(r"under_every_rule\[[2-9]\]|reweighted_mass\[[1-9]\]|test_house.py::test_(results|the_demo)")
 QUICK_ROOMS = ("base", "data", "mass", "measures", "evaluation", "uncertainty")
 QUICK_PLACES = [
     *(ROOT / "tests" / f"test_{name}.py" for name in QUICK.split()),
@@ -109,5 +110,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(SLOW):
             item.add_marker("slow")
-        if is_quick(item.path) and item.get_closest_marker("slow") is None:
+        elif is_quick(item.path) and not item.get_closest_marker("slow") and not NOT_QUICK.search(item.nodeid):
             item.add_marker("quick")
