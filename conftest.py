@@ -1,15 +1,30 @@
-"""Examples in docstrings of modules that need an extra are left out where it is not installed."""
+"""What holds for every test and example: one terminal for all, and none that needs a package which is not installed."""
 
+import os
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
+import hypothesis
+import pytest
+
 ROOT = Path(__file__).parent
 NEEDS = {
-    "torch": ("torch", "torchmetrics"),
-    "dask": ("dask", "distributed"),
-    "pyannote": ("pyannote", "pyannote.core"),
-    "hf_evaluate": ("datasets", "evaluate"),
+    "src/spoofspan/integrations/torch.py": ("torch", "torchmetrics"),
+    "src/spoofspan/integrations/dask.py": ("dask", "distributed"),
+    "src/spoofspan/integrations/pyannote.py": ("pyannote", "pyannote.core"),
+    "src/spoofspan/integrations/hf_evaluate.py": ("datasets", "evaluate"),
+    "docs/make_pictures.py": ("playwright",),
 }
+# Typer and Rich look at these when they are imported; so they are set before any test is.
+TERMINAL = {"COLUMNS": "80", "LINES": "24", "TERM": "xterm-256color"}
+UNSET = """
+    CLICOLOR CLICOLOR_FORCE COLORTERM FORCE_COLOR GITHUB_ACTIONS JUPYTER_COLUMNS JUPYTER_LINES NO_COLOR PY_COLORS
+    TERMINAL_WIDTH TTY_COMPATIBLE TTY_INTERACTIVE
+"""
+os.environ.update(TERMINAL)
+for name in UNSET.split():
+    os.environ.pop(name, None)
 
 
 def installed(package: str) -> bool:
@@ -20,9 +35,80 @@ def installed(package: str) -> bool:
         return False
 
 
-collect_ignore = [
-    f"src/spoofspan/integrations/{module}.py" for module, packages in NEEDS.items() if not all(map(installed, packages))
-]
+def imports_missing_package(test: Path) -> bool:
+    """Whether a file of tests imports, without asking, a package for tests that is not installed."""
+    imported = re.findall(r"^(?:import|from) (jsonschema|matplotlib|pandas|sklearn)\b", test.read_text("utf-8"), re.M)
+    return not all(map(installed, imported))
+
+
+collect_ignore = [file for file, packages in NEEDS.items() if not all(map(installed, packages))]
+collect_ignore += [str(test) for test in (ROOT / "tests").glob("test_*.py") if imports_missing_package(test)]
 if not all(map(installed, ("torch", "transformers", "safetensors"))):
     modules = (ROOT / "src" / "spoofspan" / "cm").glob("*.py")
     collect_ignore += [str(one) for one in modules if "torch" in one.read_text(encoding="utf-8")]
+
+
+# `pytest -m quick`: the core and all that it is compared with. A test that is slow is not quick.
+QUICK = """
+    brute_force exactness oracles properties golden labelling thin_curve eer_state measures detection costs errors
+    signature utterance uncertainty comparison per_utterance events event_measures decisions house documents
+    mutants_bins mutants_curve mutants_large mutants_overlaying mutants_rules
+"""
+# Not these: more of the same, or whole commands.
+NOT_QUICK = re.compile(r"under_every_rule\[[2-9]\]|reweighted_mass\[[1-9]\]|test_house.py::test_(results|the_demo)")
+QUICK_ROOMS = ("base", "data", "mass", "measures", "evaluation", "uncertainty")
+QUICK_PLACES = [
+    *(ROOT / "tests" / f"test_{name}.py" for name in QUICK.split()),
+    *(ROOT / "src" / "spoofspan" / room for room in QUICK_ROOMS),
+]
+# What the README's command leaves to `.ci/run slow`: files and tests that take long, or need a large package.
+SLOW = (
+    "tests/test_cm_frontends.py",
+    "tests/test_cm_official.py",
+    "tests/test_cm_scoring.py",
+    "tests/test_cm_training.py",
+    "tests/test_dask.py",
+    "tests/test_experiment.py",
+    "tests/test_neighbours.py",
+    "tests/test_report_browser.py",
+    "tests/test_torch.py::test_accelerate_gathers_the_same_bits",
+    "tests/test_torch.py::test_the_example_in_lightning_learns",
+)
+# As many examples as a property gets, where its test does not say so itself. A busy machine is no failure.
+for profile, examples in {"few": 10, "many": 100}.items():  # many: .ci/run slow
+    hypothesis.settings.register_profile(
+        profile, max_examples=examples, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
+hypothesis.settings.load_profile("few")
+
+
+def pytest_report_header() -> str:
+    """Name what is not collected."""
+    names = sorted(Path(file).relative_to(ROOT) if Path(file).is_absolute() else Path(file) for file in collect_ignore)
+    return "not collected, since a package is missing: " + (", ".join(map(str, names)) or "nothing")
+
+
+def is_quick(path: Path) -> bool:
+    """Whether a file, or a folder that has it, is among the quick ones."""
+    return any(path == place or place in path.parents for place in QUICK_PLACES)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out the slow tests unless a file or `-m` says what to run."""
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.markexpr:
+        config.option.markexpr = "not slow"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import what is not quick: that takes as long as the quick tests, and needs packages."""
+    unwanted = config.option.markexpr == "quick" and collection_path.is_file() and not is_quick(collection_path)
+    return True if unwanted else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the file they are in."""
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker("slow")
+        elif is_quick(item.path) and not item.get_closest_marker("slow") and not NOT_QUICK.search(item.nodeid):
+            item.add_marker("quick")

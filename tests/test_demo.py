@@ -216,7 +216,7 @@ def test_the_quickstart_runs():
 
 def test_the_checks_call_the_readmes_command():
     (line,) = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if _is_checks(line)]
-    assert all(part in line for part in ("pytest", "ruff check", "ruff format --check", "mypy"))
+    assert all(part in line for part in ("pytest", "ruff check", "ruff format --check", "mypy", "lint-imports"))
 
 
 def _is_checks(line):

@@ -13,6 +13,7 @@ import spoofspan as ss
 
 CASES = 12_000
 BATCHES = 24
+QUICK_BATCHES = 1
 
 
 def build(case: Case, as_columns: bool = False) -> tuple[ss.References, ss.Scores]:
@@ -111,7 +112,9 @@ def assert_same(found, expected, case: Case) -> None:
             assert neighbour.threshold == sign * point.threshold
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize(
+    "batch", [*range(QUICK_BATCHES), *(pytest.param(i, marks=pytest.mark.slow) for i in range(QUICK_BATCHES, BATCHES))]
+)
 def test_value_threshold_and_rates_equal_the_brute_force_to_the_last_bit(batch):
     answered = 0
     for seed in range(batch * CASES // BATCHES, (batch + 1) * CASES // BATCHES):

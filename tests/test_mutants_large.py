@@ -1,4 +1,4 @@
-"""Claims about amounts beyond int64 that mutation testing found unguarded (see tests/mutation/README.md)."""
+"""Claims about amounts beyond int64 that mutation testing found unguarded (see tools/mutation/README.md)."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Claims about masses that mutation testing found unguarded (see tests/mutation/README.md)."""
+"""Claims about masses that mutation testing found unguarded (see tools/mutation/README.md)."""
 
 import dataclasses
 import random

@@ -1,4 +1,4 @@
-"""Claims about pairing and laying over that mutation testing found unguarded (see tests/mutation/README.md)."""
+"""Claims about pairing and laying over that mutation testing found unguarded (see tools/mutation/README.md)."""
 
 import numpy as np
 import pytest

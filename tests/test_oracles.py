@@ -21,7 +21,7 @@ from spoofspan.measures.curve import error_curve_of
 # few distinct scores and no good system are the point of some corpora
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
-few_examples = settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+few_examples = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 SAMPLE_NS = 62_500  # one sample at 16 kHz
 DTYPES = [np.float16, np.float32, np.float64]

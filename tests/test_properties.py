@@ -28,7 +28,6 @@ import spoofspan as ss
 from spoofspan.measures.curve import error_curve_of
 
 explored = settings(
-    max_examples=40,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -14,7 +14,7 @@ from spoofspan.evaluation import signature
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
-few_examples = settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+few_examples = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 RANGES = {
     "u1": [(0.0, 1.0, "bonafide"), (1.0, 1.5, "spoof", "A07"), (1.5, 2.0, "bonafide")],

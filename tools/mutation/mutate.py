@@ -1,6 +1,6 @@
 """Mutation testing of the measuring core, with nothing but the standard library.
 
-    python tests/mutation/mutate.py [--modules mass histogram curve points rules] [--sample N --seed S] [--json FILE]
+    python tools/mutation/mutate.py [--modules mass histogram curve points rules] [--sample N --seed S] [--json FILE]
 
 Each mutant is one small change of the syntax tree of a module. It runs in a copy of the repository, under a time limit:
 
@@ -44,11 +44,11 @@ from equivalent import EQUIVALENT, Equivalent
 REPOSITORY = Path(__file__).resolve().parents[2]
 # what is asked for by name, and the files over which it is spread
 MODULES = {
-    "mass": ("mass", "overlaying", "pairing"),
-    "histogram": ("histogram",),
-    "curve": ("operating_point", "crossing", "curve", "eer"),
-    "points": ("points", "resample"),
-    "rules": ("rules",),
+    "mass": ("mass/score_mass", "mass/ranges"),
+    "histogram": ("measures/histogram",),
+    "curve": ("measures/operating_point", "measures/crossing", "measures/curve", "measures/eer"),
+    "points": ("mass/points", "mass/resample"),
+    "rules": ("data/rules",),
 }
 COPIED = ("src", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGELOG.md", "pyproject.toml")
 MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
@@ -515,8 +515,7 @@ def chosen_mutants(args: argparse.Namespace, snapshot: Path) -> tuple[list[Mutan
         mutants = []
         for name in MODULES[module]:
             file = snapshot / "src" / "spoofspan" / f"{name}.py"
-            if file.exists():
-                mutants += mutants_of(name, file.read_text(encoding="utf-8"))
+            mutants += mutants_of(name, file.read_text(encoding="utf-8"))
         everything += mutants
         if args.grep:
             mutants = [mutant for mutant in mutants if args.grep in str(mutant)]

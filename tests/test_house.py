@@ -1,0 +1,142 @@
+"""The layout of the package: rooms that can be seen, modules of one idea, public names that are all there."""
+
+import ast
+import inspect
+import io
+import json
+import os
+import subprocess
+import sys
+import tokenize
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import spoofspan as ss
+
+PACKAGE = Path(ss.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+ROOMS = sorted(init.parent for init in PACKAGE.glob("*/__init__.py"))
+LONGEST = 300
+LATE = ("torch", "matplotlib", "dask", "pandas", "scipy", "pyarrow")
+# Modules of one name mean one thing. In cli, each is the command of that name.
+SAME_NAME = {
+    "events": "what is measured of events, its evaluation, and the documented path to the first",
+    "proposals": "the data, and the files it is read from",
+    "protocol": "the data, and the files it is read from",
+    "results": "what was found, as tables: by an evaluation, by an experiment",
+    "sound": "recordings: read from files, played on the page",
+    "utterance_scores": "the data, and the files it is read from",
+    "utterances": "one decision per utterance: its mass, its evaluation",
+    "verification_scores": "the data, and the files it is read from",
+}
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+NOT_CODE = ("COMMENT", "NL", "NEWLINE", "INDENT", "DEDENT", "ENDMARKER")
+
+
+def name_of(module: Path) -> str:
+    return module.relative_to(PACKAGE).as_posix()
+
+
+def lines_of_code(source: str) -> int:
+    """How many lines hold code: no blank lines, comments or docstrings."""
+    lines = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if tokenize.tok_name[token.type] not in NOT_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            lines.difference_update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return len(lines)
+
+
+def test_lines_of_code_are_neither_blank_nor_comments_nor_docstrings():
+    source = (
+        '"""Docs.\n\nMore."""\n\n# why\nx = (\n    1,  # one\n    """a\n    b""",\n)\n\ndef f():\n    """Docs."""\n'
+    )
+    assert lines_of_code(source) == 6
+
+
+def test_the_package_is_seen_at_one_glance():
+    entries = [entry.name for entry in PACKAGE.iterdir() if entry.name != "__pycache__"]
+    assert len(entries) <= 20, sorted(entries)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_a_room_says_what_lives_there(room):
+    docstring = ast.get_docstring(ast.parse((room / "__init__.py").read_text(encoding="utf-8")))
+    assert docstring
+    assert len(docstring.split()) >= 15, f"{room.name}: {docstring!r} does not say what may be found, and read first"
+
+
+def test_no_module_is_long():
+    sizes = {name_of(module): lines_of_code(module.read_text(encoding="utf-8")) for module in MODULES}
+    assert {name: size for name, size in sizes.items() if size > LONGEST} == {}
+
+
+def test_a_module_name_means_one_thing():
+    places = defaultdict(list)
+    for module in MODULES:
+        if module.stem != "__init__" and module.parent.name != "cli":
+            places[module.stem].append(name_of(module))
+    twice = {name: found for name, found in places.items() if len(found) > 1 and name not in SAME_NAME}
+    assert twice == {}
+
+
+def test_the_public_names_are_listed_and_found():
+    assert sorted(dir(ss)) == sorted(ss.__all__)
+    assert len(set(ss.__all__)) == len(ss.__all__)
+    for name in ss.__all__:
+        assert getattr(ss, name) is not None
+
+
+def test_type_checkers_see_the_names_that_users_get():
+    tree = ast.parse(Path(ss.__file__).read_text(encoding="utf-8"))
+    blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    seen = {}
+    for node in (node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)):
+        seen |= {alias.asname or alias.name: getattr(import_module(node.module), alias.name) for alias in node.names}
+    assert sorted(seen) == sorted(ss.__all__)
+    for name, value in seen.items():
+        assert getattr(ss, name) is value, name
+
+
+@pytest.mark.parametrize("name", [name for name in ss.__all__ if callable(getattr(ss, name))])
+def test_a_public_name_is_documented(name):
+    value = getattr(ss, name)
+    docstring = inspect.getdoc(value)
+    assert docstring
+    if inspect.isfunction(value) and inspect.signature(value).parameters:
+        assert "\nParameters\n----------\n" in docstring, f"{name} does not describe its parameters"
+
+
+def test_importing_the_package_imports_nothing_large():
+    program = f"import spoofspan, sys; print([name for name in {LATE} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def output_of(arguments, **environment):
+    """What a command prints where the terminal is set up like this."""
+    command = [sys.executable, "-c", "from spoofspan.cli import main; main()", *map(str, arguments)]
+    run = subprocess.run(command, capture_output=True, check=True, env={**os.environ, **environment})
+    return run.stdout.decode("utf-8")
+
+
+TERMINALS = [{"COLUMNS": "40"}, {"COLUMNS": "300", "FORCE_COLOR": "1"}, {"TERM": "dumb", "NO_COLOR": "1"}]
+
+
+def test_results_do_not_depend_on_the_terminal(files):
+    texts = [output_of(files, **terminal) for terminal in TERMINALS]
+    assert texts[0] == texts[1] == texts[2]
+    assert "range-eer" in texts[0]
+    assert "\x1b" not in texts[0]
+    numbers = [json.loads(output_of([*files, "--format", "json"], **terminal)) for terminal in TERMINALS[:2]]
+    assert numbers[0] == numbers[1]
+
+
+def test_the_demo_says_the_same_in_lines_of_any_length():
+    narrow, wide = (output_of(["demo"], COLUMNS=columns).split() for columns in ("40", "300"))
+    assert narrow == wide

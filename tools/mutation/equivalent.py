@@ -1,0 +1,213 @@
+"""Mutants that cannot change any result, each with the reason."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Equivalent(NamedTuple):
+    """Mutants of a module ("*": all) inside a function, whose text before and after contains these fragments."""
+
+    module: str
+    function: str | None
+    before: str | None
+    after: str | None
+    reason: str
+
+    @property
+    def is_whole_function(self) -> bool:
+        """Whether it is about a function that only guesses: its mutants are run, and equivalent if they survive."""
+        return self.before is None and self.after is None
+
+
+GUESS = "speed only: a guess at the bracket of the crossing, which the sums then prove or refute"
+GIVE_UP = "speed only: when to give up a guess, and count instead"
+ROOM = "speed only: from the limit on Python integers, or carries, are used; int64 would do up to 2**63"
+COUNTED = "speed only: from how many scores on bincount is used; add.at sums the same integers"
+CORNERS = "speed only: more points are kept for the hull, which drops them itself"
+BENEATH = "speed only: the other end of the same axis-parallel step is on the hull instead"
+ONE_SIDED = "false positives do not depend on the spoof called, nor false negatives on the bona fide called"
+ONE_MORE = "only that there is a row after the last one matters, and not what or how many"
+LAST_ENDS = "speed only: the other branch finds the same ends by listing every frame"
+
+EQUIVALENT = (
+    Equivalent("mass/score_mass", "ScoreMass.sample", None, None, GUESS),
+    Equivalent("mass/ranges", "Overlay.sample", None, None, GUESS),
+    Equivalent("mass/points", "PointOverlay.sample", None, None, GUESS),
+    Equivalent("mass/points", "PointOverlay.sample.time_of", None, None, GUESS),
+    Equivalent("mass/points", "_Signed", None, None, GUESS),
+    Equivalent("mass/points", "_Signed.__getitem__", None, None, GUESS),
+    Equivalent("measures/crossing", "_bracket", None, None, GUESS),
+    Equivalent("measures/crossing", None, "SAMPLE = ", None, GUESS),
+    Equivalent("*", None, "ROWS_PER_BLOCK = ", None, "speed only: the size of a block"),
+    Equivalent("measures/histogram", None, "ROWS_COUNTED = ", None, "speed only: how many scores are counted at once"),
+    Equivalent(
+        "measures/histogram", "Bins.add", "self._rows >= ROWS", "self._rows > ROWS", "speed only: as ROWS_COUNTED"
+    ),
+    Equivalent(
+        "measures/histogram",
+        "Bins.__init__",
+        "self._rows = self._amount = 0",
+        None,
+        "speed only: one row more to wait for; and without keys there is nothing to count for an amount",
+    ),
+    Equivalent("measures/histogram", "Bins.__init__", "self._held = 0", None, ROOM),
+    Equivalent(
+        "measures/histogram",
+        "Bins._count",
+        "self._rows = ([], 0)",
+        "self._rows = ([], 1)",
+        "speed only: as ROWS_COUNTED",
+    ),
+    Equivalent("measures/histogram", "first_reached", "sums[0].size", "sums[1].size", "both columns are equally long"),
+    Equivalent("measures/histogram", "Bins._make_room", ">= 2 ** 62", "> 2 ** 62", ROOM),
+    Equivalent("measures/histogram", "Bins._make_room", ">= 2 ** 62", ">= 2 ** 63", ROOM),
+    Equivalent("measures/histogram", "Bins._make_room", "self._held = 1 << CARRIED_BITS", "2 << CARRIED_BITS", ROOM),
+    Equivalent("measures/histogram", "Bins.add_sums", "sums.max(initial=0)", "sums.max(initial=1)", ROOM),
+    Equivalent("measures/histogram", "Bins.filled", "< 2 ** 62", "<= 2 ** 62", ROOM),
+    Equivalent("measures/histogram", "Bins.filled", "< 2 ** 62", "< 2 ** 63", ROOM),
+    Equivalent(
+        "measures/histogram",
+        "Histogram._lower_following",
+        "score < self",
+        "score <= self",
+        "the lower of two equal scores",
+    ),
+    Equivalent(
+        "measures/histogram", "Bins.add", "< 2 ** 53", "<= 2 ** 53", "doubles hold all integers up to 2**53 itself"
+    ),
+    Equivalent("measures/histogram", "Bins.add", "bins.size > BINS // 16", "bins.size >= ", COUNTED),
+    Equivalent("measures/histogram", "Bins.add", "bins.size > BINS // 16", "bins.size > BINS * 16", COUNTED),
+    Equivalent("measures/histogram", "Bins.add", "bins.size > BINS // 16", "bins.size > BINS // 17", COUNTED),
+    Equivalent("*", None, "copy=False", "copy=True", "speed only: a copy of the same values"),
+    Equivalent("*", None, "strict=True", "strict=False", "a guard: both sides are equally long by construction"),
+    Equivalent(
+        "mass/ranges", "lay_over", "prepend=0", "prepend=1", "the first count is overwritten in the next line but one"
+    ),
+    Equivalent("mass/ranges", "lay_over", "cuts = rest > 0", "cuts = rest >= 0", "a rest of 0 hands over nothing"),
+    Equivalent(
+        "mass/ranges", "undecided_time", "covered() < ", "covered() <= ", "speed only: covered utterances miss nothing"
+    ),
+    Equivalent("measures/crossing", "_from_guess", "gathered > max(", "gathered >= max(", GIVE_UP),
+    Equivalent("measures/crossing", "_from_guess", "gathered > max(", "gathered > min(", GIVE_UP),
+    Equivalent("measures/crossing", "_from_guess", "rows // 4", "rows // 5", GIVE_UP),
+    Equivalent("measures/crossing", "_from_guess", "4 * SAMPLE", "4 // SAMPLE", GIVE_UP),
+    Equivalent("measures/crossing", "_from_guess", "4 * SAMPLE", "5 * SAMPLE", GIVE_UP),
+    Equivalent("measures/crossing", "_from_guess", "rows = gathered = 0", None, GIVE_UP),
+    Equivalent("measures/crossing", "_from_guess", "rows, gathered = (rows + ", "(rows - ", GIVE_UP),
+    Equivalent(
+        "measures/crossing", "_from_guess", "inside[-1][0].size", "inside[-1][1].size", "all columns are equally long"
+    ),
+    Equivalent(
+        "measures/crossing",
+        "_from_guess",
+        "whole.check()",
+        "dropped",
+        "without a class the guess fails, and crossing() checks",
+    ),
+    Equivalent(
+        "measures/crossing",
+        "_step_inside",
+        "if place + 1 < distinct.size",
+        "if place + 2 < distinct.size",
+        "speed only: _next_score finds the same score in one more pass",
+    ),
+    Equivalent("measures/crossing", "_step_inside", "< 2 ** 62", "<= 2 ** 62", ROOM),
+    Equivalent("measures/crossing", "_step_inside", "< 2 ** 62", "< 2 ** 63", ROOM),
+    Equivalent("measures/crossing", "sum_ties", "< 2 ** 62", "<= 2 ** 62", ROOM),
+    Equivalent("measures/crossing", "sum_ties", "< 2 ** 62", "< 2 ** 63", ROOM),
+    Equivalent(
+        "measures/curve", "ErrorCurve", "field(repr=False)", None, "unneeded: the class has a __repr__ of its own"
+    ),
+    Equivalent("measures/curve", "_corners", "rises_x, rises_y", "x[1:] >= x[:-1]", CORNERS),
+    Equivalent("measures/curve", "_corners", "rises_x, rises_y", "x[1:] > x[:1]", CORNERS),
+    Equivalent("measures/curve", "_corners", "rises_x, rises_y", "y[1:] >= y[:-1]", CORNERS),
+    Equivalent("measures/curve", "_corners", "rises_x, rises_y", "y[1:] > y[:1]", CORNERS),
+    Equivalent("measures/curve", "_corners", "keep[1:-1]", "~rises_x[1:] & (~rises_y[:-1]", CORNERS),
+    Equivalent("measures/curve", "_corners", "keep[1:-1]", "~(rises_x[:-1] & ~rises_x[1:] |", BENEATH),
+    Equivalent("measures/curve", "_corners", "keep[1:-1]", "~(~rises_x[:1] & ~rises_x[1:] |", BENEATH),
+    Equivalent("measures/curve", "_corners", "keep[1:-1]", "~rises_y[:-1] & rises_y[1:])", BENEATH),
+    Equivalent(
+        "measures/curve",
+        "_turns_down",
+        "first >= second",
+        "first > second",
+        "points on an edge of the hull do not move it",
+    ),
+    Equivalent("measures/curve", "error_curve_of", "errors = ", "sums.errors(0, 1)[0]", ONE_SIDED),
+    Equivalent("measures/curve", "error_curve_of", "errors = ", "sums.errors(1, 0)[1]", ONE_SIDED),
+    Equivalent(
+        "measures/curve",
+        "rates_of",
+        "whole < 2 ** 53",
+        "whole <= 2 ** 53",
+        "doubles hold all integers up to 2**53 itself",
+    ),
+    Equivalent("measures/eer", "_bucketed", "match[1] is None", "match[2] is None", "both groups are missing, or none"),
+    Equivalent(
+        "mass/points",
+        "PointOverlay.labelled_points",
+        "rows = np.maximum(",
+        "rows = np.minimum(",
+        "speed only: the size of a block",
+    ),
+    Equivalent(
+        "mass/points",
+        "point_scores",
+        "frames.hops == frames.hops[0]",
+        "frames.hops != frames.hops[0]",
+        "speed only: the slow way finds the same rows",
+    ),
+    Equivalent("mass/points", None, "FEW_STEPS = ", None, "speed only: both ways find the lowest score"),
+    Equivalent("mass/points", "_no_values", "np.float16(0)", "np.float16(1)", "nobody looks at the values of a grid"),
+    Equivalent(
+        "mass/resample", "resample", "rows = np.maximum(", "rows = np.minimum(", "speed only: the size of a block"
+    ),
+    Equivalent("mass/points", "_lowest", "for step in range(1", "+ 2)", "speed only: one more look at the last row"),
+    Equivalent("data/rules", "RuleArguments", "total=False", "total=True", "for type checkers alone"),
+    Equivalent(
+        "mass/points",
+        "_rounded_labels",
+        "prepend=0",
+        "prepend=1",
+        "the first count is overwritten in the next line but one",
+    ),
+    Equivalent(
+        "mass/points", "_lowest", "max(initial=0)", "max(initial=1)", "speed only: one more look at the last row"
+    ),
+    Equivalent("mass/points", "_lowest", "steps > FEW_STEPS", "steps >= FEW_STEPS", "speed only: as FEW_STEPS"),
+    Equivalent("mass/points", "_lowest", "np.append(values, values[-1:])", "values[1:])", ONE_MORE),
+    Equivalent("mass/points", "_lowest", "np.append(values, values[-1:])", "values[-2:])", ONE_MORE),
+    Equivalent("mass/points", "_lowest", "(last - first)", "(last + first)", "speed only: more looks at the last row"),
+    Equivalent("mass/resample", "resample", "empty = np.zeros(0", None, "only the extents of this labelling are used"),
+    Equivalent(
+        "mass/resample", "resample", "labelling = Labelling(", None, "only the extents of this labelling are used"
+    ),
+    Equivalent(
+        "mass/resample",
+        "resample",
+        "uncovered='unanswered'",
+        "uncovered='error'",
+        "unneeded: score runs depend on this rule only where it is 'hold'",
+    ),
+    Equivalent(
+        "mass/resample",
+        "_last_ends",
+        "np.maximum(last, 0)",
+        "np.maximum(last, 1)",
+        "scores that end at 0 or before do not reach into the first nanosecond either",
+    ),
+    Equivalent(
+        "mass/resample", "_last_ends", "if scores.hops is not None and", "if scores.hops is None and", LAST_ENDS
+    ),
+    Equivalent(
+        "mass/resample", "_last_ends", "scores.origins is not None and", "scores.origins is None and", LAST_ENDS
+    ),
+    Equivalent(
+        "mass/score_mass",
+        "ScoreMass.reweight",
+        ">= NS_PER_BLOCK",
+        "> NS_PER_BLOCK",
+        "combine_weights() refuses this weight as well",
+    ),
+)
