@@ -1,6 +1,8 @@
 """Progress: silent in a library, short in a log, one line on a terminal, and never on stdout."""
 
+import contextlib
 import io
+import os
 import re
 import subprocess
 import sys
@@ -202,6 +204,21 @@ def test_counted_files_are_read_the_same(tmp_path, quick):
             assert ss.read_scores(tmp_path / name, **told).values.tolist() == [0.5, -0.5]
 
 
+def on_a_terminal(command):
+    """What a command prints, and what a terminal gets from its stderr."""
+    pty = pytest.importorskip("pty", reason="there are no such terminals here")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
+        os.close(theirs)
+        drawn = b""
+        with contextlib.suppress(OSError):  # the terminal is closed
+            while piece := os.read(ours, 4096):
+                drawn += piece
+        printed = process.stdout.read()
+    os.close(ours)
+    return printed, Terminal(drawn.decode())
+
+
 def test_quiet_and_stdout_of_the_command(tmp_path):
     script = (
         "import sys; from spoofspan.base import progress; progress.SILENT = 0.0; progress.FIRST_LINE = 0.0;"
@@ -216,3 +233,10 @@ def test_quiet_and_stdout_of_the_command(tmp_path):
     assert "reading unit0.02.score" in loud.stderr
     assert quiet.stderr == ""
     assert loud.stdout == quiet.stdout
+    printed, terminal = on_a_terminal(command)
+    assert printed == quiet.stdout
+    assert any(line.startswith("reading unit0.02.score") for line in lines_on(terminal))
+    assert screen_of(terminal) == ""  # wiped before the results
+    printed, terminal = on_a_terminal([*command, "--quiet"])
+    assert printed == quiet.stdout
+    assert terminal.getvalue() == ""

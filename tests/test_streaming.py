@@ -244,6 +244,8 @@ def test_utterances_on_one_side_only(missing, corpus, tmp_path):
         with pytest.raises(ss.DataError, match="but no " + missing):
             ss.evaluate_shards(shards, ["range-eer"])
         streamed = ss.evaluate_shards(shards, ["range-eer"], partial=True)
+        twice = ss.evaluate_shards(shards, ["range-eer", "range-eer"], partial=True)
+    assert twice.to_dict() == streamed.to_dict()
     whole = ss.evaluate(few_references, few_scores, ["range-eer"], partial=True)
     assert streamed.to_dict() == whole.to_dict()
 

@@ -185,7 +185,7 @@ class Corpus(ABC):
         on_undefined: OnUndefined | None = None,
     ) -> Evaluation:
         """Take measures; one without a value is an error, or is left out if ``on_undefined`` is there to be told."""
-        wanted = parse_measures(measures)
+        wanted = list(dict.fromkeys(parse_measures(measures)))  # one that is asked for twice is measured once
         if options.makes_proposals and not any(measure.basis == EVENT for measure in wanted):
             raise UsageError(
                 "smoothing, min_duration and merge_gap are for event measures, and there is none: event-ap@iou=0.5"

@@ -1,0 +1,89 @@
+"""One corpus to evaluate: in memory, in shards, of utterance scores; the same questions, and refusals that say why."""
+
+import numpy as np
+import pytest
+
+import spoofspan as ss
+from spoofspan.evaluation.corpus import CorpusInMemory, EvaluationOptions
+from spoofspan.evaluation.utterances import UtteranceCorpus
+from spoofspan.formats.tables import parquet
+
+OPTIONS = EvaluationOptions()
+
+
+def never(*arguments):
+    raise AssertionError(arguments)
+
+
+@pytest.fixture
+def in_memory(demo):
+    return CorpusInMemory(*demo)
+
+
+@pytest.fixture
+def in_shards(demo, tmp_path):
+    for name, pieces in (("r", parquet.write_references(demo[0])), ("s", parquet.write_scores(demo[1]))):
+        (tmp_path / f"{name}.parquet").write_bytes(b"".join(pieces))
+    with ss.sharded(tmp_path / "r.parquet", tmp_path / "s.parquet", shards=3) as corpus:
+        yield corpus
+
+
+@pytest.fixture
+def of_utterances(demo):
+    utterances = demo[0].utterances
+    return UtteranceCorpus(demo[0], ss.UtteranceScores(utterances, -np.arange(len(utterances)) / 7, higher="bonafide"))
+
+
+def test_every_corpus_has_the_same_numbers(in_memory, in_shards):
+    measures = ["range-eer", "point-eer@40ms", "utterance-eer", "range-f1"]
+    assert in_memory.evaluate(measures, OPTIONS).to_dict() == in_shards.evaluate(measures, OPTIONS).to_dict()
+    defaults = [one.evaluate_defaults(OPTIONS, never) for one in (in_memory, in_shards)]
+    assert list(defaults[0].measurements) == ["range-eer", "point-eer@20ms", "utterance-eer"]
+    assert defaults[0].to_dict() == defaults[1].to_dict()
+
+
+def test_every_corpus_has_the_same_errors_by_utterance(in_memory, in_shards):
+    evaluation = in_memory.evaluate(["point-eer@20ms"], OPTIONS)  # no threshold of ranges: that of the range EER
+    points = [one.range_operating_point(evaluation, OPTIONS, None) for one in (in_memory, in_shards)]
+    assert points[0] == points[1] == in_memory.evaluate(["range-eer"], OPTIONS)["range-eer"].point
+    assert in_shards.range_operating_point(evaluation, OPTIONS, 0.25).threshold == 0.25
+    whole, streamed = (one.errors_by_utterance(points[0], OPTIONS, own_eer=True) for one in (in_memory, in_shards))
+    assert whole.sorted().utterances == streamed.utterances
+    np.testing.assert_array_equal(whole.sorted().false_negative, streamed.false_negative)
+    np.testing.assert_array_equal(whole.sorted().eers.values, streamed.eers.values)
+
+
+def test_a_breakdown_reads_a_column_only_where_it_needs_one(in_memory):
+    assert in_memory.break_down("length", "range-eer", OPTIONS, never).by == "length"
+    column = {utterance: utterance[:3] for utterance in in_memory.references.utterances}
+    found = in_memory.break_down("speaker", "range-eer", OPTIONS, {"speaker": column}.__getitem__)
+    assert {group.name for group in found.groups} == set(column.values())
+
+
+def test_only_the_first_default_measure_must_have_a_value():
+    ranges = {"u1": [(0.0, 0.04, "bonafide"), (0.04, 0.08, "spoof")]}
+    frames = {"u1": [0.9, 0.8, 0.1, 0.2]}
+    references = ss.References.from_ranges(ranges)
+    corpus = CorpusInMemory(references, ss.Scores.from_frames(frames, hop=0.02, higher="bonafide"))
+    left_out = []
+    found = corpus.evaluate_defaults(OPTIONS, lambda measure, error: left_out.append(str(measure)))
+    assert list(found.measurements) == ["range-eer", "point-eer@20ms"]
+    assert left_out == ["utterance-eer"]  # of one utterance
+    one_class = CorpusInMemory(ss.References.from_ranges({"u1": [(0.0, 0.08, "spoof")]}, {"u1": 0.08}), corpus.scores)
+    with pytest.raises(ss.UndefinedMeasureError):
+        one_class.evaluate_defaults(OPTIONS, never)
+
+
+def test_what_a_corpus_cannot_do_is_refused(in_shards, of_utterances):
+    assert list(of_utterances.evaluate_defaults(OPTIONS, never).measurements) == ["utterance-eer"]
+    for ask, said in (
+        (lambda: in_shards.break_down("kind", "range-eer", OPTIONS, never), "--by needs the corpus in memory"),
+        (lambda: of_utterances.break_down("kind", "range-eer", OPTIONS, never), "--by kind needs scores in time"),
+        (lambda: of_utterances.higher, "--per-utterance needs scores in time"),
+        (lambda: of_utterances.evaluate(["range-eer"], OPTIONS), "range-eer needs scores in time"),
+        (lambda: in_shards.evaluate(["range-eer"], EvaluationOptions(smoothing=3)), "for event measures"),
+        (lambda: in_shards.evaluate(["range-eer"], EvaluationOptions(resampling=ss.Resampling())), "in memory"),
+        (lambda: in_shards.evaluate(["event-ap@iou=0.5"], OPTIONS), "corpus in memory"),
+    ):
+        with pytest.raises(ss.UsageError, match=said):
+            ask()
