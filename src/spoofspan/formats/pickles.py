@@ -1,14 +1,15 @@
 """Pickles, read without running them.
 
-A pickle can run any code, so none is ever given to :mod:`pickle` or to ``numpy.load(allow_pickle=True)``. A child
-process reads it with a machine that knows numpy arrays, lists, tuples, dicts, text and numbers, and nothing else
-(:mod:`spoofspan.formats.pickle_machine`), and hands the values back as JSON and raw bytes::
+A pickle can run any code, so none is given to the module pickle as it is, nor to ``numpy.load(allow_pickle=True)``. A
+child process reads it with Python's own unpickler, restricted to numpy arrays, lists, tuples, dicts, text and numbers
+(:mod:`spoofspan.formats.unpickler`), and hands the values back as JSON and raw bytes::
 
     file -> unpacked here -> child: standard library only, no site packages, its own limits -> JSON, bytes -> arrays
 
-The child may use ``MEMORY`` bytes, open no file and start no process (POSIX: resource limits; on systems without them,
-such as Windows, only the limits that the machine keeps by itself: steps, nesting, bytes held), and has ``SECONDS`` of
-time, not counting the wait for the file.
+The child may use ``MEMORY`` bytes, open no file and start no process, and has ``SECONDS`` of time, not counting the
+wait for the file. Where the system has no such limits (Windows), the time limit remains, and the bounds that the
+unpickler keeps by itself on the bytes it holds. What it answers is bounded by the size of the file. It ends with this
+process, as its input does.
 """
 
 from __future__ import annotations

@@ -43,15 +43,16 @@ from contextlib import suppress
 from itertools import islice
 from typing import IO, Any
 
-MOST_NESTED = 32
-MOST_DIMENSIONS = 8
-MOST_LINE = 1 << 26  # bytes of one line of protocol 0
+MOST_NESTED, MOST_DIMENSIONS = 32, 8
 STEP = 64
 FACTOR, ALLOWANCE = 16, 16 << 20
-VALUE, ARRAY = 64, 512  # bytes of a value and of an array for the one who reads them, besides their content
+VALUE, ARRAY = 64, 512  # bytes of a value and of an array for the one who reads them, besides their content:
+CONTENT: dict[type, Callable[[Any], int]] = {int: int.bit_length, str: lambda text: 8 * len(text), bytes: len}
 LONG = 256  # characters of a string that is not kept for later items of a list
 
-# Opcodes, as the methods of Python's unpickler are called.
+PythonUnpickler: Any = pickle._Unpickler  # with attributes that are not documented
+PYTHON = {code: load.__name__.removeprefix("load_") for code, load in PythonUnpickler.dispatch.items()}
+# Opcodes, by the names of the methods above.
 ADMITTED = (
     "proto frame stop mark none true false int long binint binint1 binint2 long1 long4 float binfloat unicode "
     "short_binunicode binunicode binunicode8 short_binbytes binbytes binbytes8 bytearray8 empty_tuple tuple1 tuple2 "
@@ -64,9 +65,13 @@ FORGOTTEN = object()
 class RefusedError(Exception):
     """The pickle asks for something that is no numpy array."""
 
+    word = "refused"
+
 
 class UnfitError(Exception):
     """The pickle may be honest, but does not hold what is expected."""
+
+    word = "unfit"
 
 
 class Dtype:
@@ -89,7 +94,8 @@ class Array:
         """Take the content; its size must be what dtype and shape say."""
         if type(dtype) is not Dtype or not dtype.order:
             raise RefusedError("it fills a numpy array without a dtype")
-        if type(shape) is not tuple or len(shape) > MOST_DIMENSIONS or not all(map(is_length, shape)):
+        is_shape = type(shape) is tuple and len(shape) <= MOST_DIMENSIONS
+        if not is_shape or not all(type(length) is int and 0 <= length < 1 << 48 for length in shape):
             raise RefusedError("it fills a numpy array with something that is no shape")
         kind = list if dtype.kind == "O" else bytes
         if type(data) is not kind:
@@ -101,11 +107,6 @@ class Array:
         return self
 
 
-def is_length(value: Any) -> bool:
-    """Whether a value can be one number of a shape."""
-    return type(value) is int and 0 <= value < 1 << 48
-
-
 def kind_of(value: Any) -> str:
     """What a value is, for a message."""
     names = {Array: "a numpy array", Dtype: "a numpy dtype", object: "a part of an item before", type(None): "None"}
@@ -115,7 +116,7 @@ def kind_of(value: Any) -> str:
 def short(value: str) -> str:
     """A text as the file has it, safe to print."""
     shown = ascii(value)[1:-1]
-    return shown if len(shown) <= 100 else shown[:100] + "..."
+    return shown if len(shown) <= 200 else shown[:200] + "..."
 
 
 # --- what the names stand for; a TypeError or a ValueError means a call that numpy does not make
@@ -129,16 +130,15 @@ def ndarray() -> None:
 def dtype(name: Any, align: Any, copy: Any) -> Dtype:
     """``numpy.dtype('U32', False, True)``."""
     if not re.fullmatch(r"b1|[iu][1248]|f[248]|[SU][1-9][0-9]{0,6}|O[48]?", name):
-        raise RefusedError(f"it has the dtype {short(name)}, not numbers, text or objects")
+        raise RefusedError(f"it has the dtype {name}, not numbers, text or objects")
     return Dtype(name)
 
 
 def build_dtype(dtype: Dtype, state: Any) -> None:
     """``(3, '<', None, None, None, 128, 4, 8)``: version, order, no subarray, names, fields; size, alignment, flags."""
     version, order, subarray, names, fields, size, alignment, flags = state
-    if dtype.order or version != 3 or type(size) is not int or type(alignment) is not int:
-        raise ValueError
-    if flags not in {"O": (63,), "U": (0, 8)}.get(dtype.kind, (0,)):
+    usual = {"O": (63,), "U": (0, 8)}.get(dtype.kind, (0,))
+    if dtype.order or version != 3 or type(size) is not int or type(alignment) is not int or flags not in usual:
         raise ValueError
     if subarray is not None or names is not None or fields is not None:
         raise RefusedError("it has a dtype with fields or subarrays")
@@ -174,10 +174,9 @@ def scalar(dtype: Any, data: Any) -> Any:
         return data.decode("utf-32-be" if dtype.order == ">" else "utf-32-le").rstrip("\0")
     if dtype.kind == "S":
         return data.rstrip(b"\0")
-    letter = {"f2": "e", "f4": "f", "f8": "d", "b1": "?"}.get(dtype.name)
-    if letter is not None:
-        return struct.unpack(dtype.order.replace("|", "<") + letter, data)[0]
-    return int.from_bytes(data, "big" if dtype.order == ">" else "little", signed=dtype.kind == "i")
+    if dtype.kind in "iu":
+        return int.from_bytes(data, "big" if dtype.order == ">" else "little", signed=dtype.kind == "i")
+    return struct.unpack(dtype.order.replace("|", "<") + "?efd"[dtype.size.bit_length() - 1], data)[0]  # 1 to 8 bytes
 
 
 def _frombuffer(data: Any, dtype: Any, shape: Any, order: Any, axes: None = None) -> Array:
@@ -194,15 +193,9 @@ def encode(text: Any, codec: Any) -> bytes:
     return text.encode("latin-1")
 
 
-NAMES: dict[tuple[str, str], Callable[..., Any]] = {
-    ("numpy", "ndarray"): ndarray,
-    ("numpy", "dtype"): dtype,
-    ("_codecs", "encode"): encode,
-}
-for core in ("numpy.core", "numpy._core"):
-    NAMES[f"{core}.multiarray", "_reconstruct"] = _reconstruct
-    NAMES[f"{core}.multiarray", "scalar"] = scalar
-    NAMES[f"{core}.numeric", "_frombuffer"] = _frombuffer
+ARRAYS = {_reconstruct: "multiarray", scalar: "multiarray", _frombuffer: "numeric"}
+NAMES = {(f"numpy.{core}.{module}", f.__name__): f for core in ("core", "_core") for f, module in ARRAYS.items()}
+NAMES |= {("numpy", "ndarray"): ndarray, ("numpy", "dtype"): dtype, ("_codecs", "encode"): encode}
 
 
 # --- reading
@@ -224,58 +217,51 @@ class Stream:
 
     def readline(self) -> bytes:
         """A line with its end."""
-        line = self._file.readline(MOST_LINE)
-        return self._counted(line, len(line) if line.endswith(b"\n") else MOST_LINE + 1)
+        line = self._file.readline(self._memory // 2)
+        return self._counted(line, len(line) if line.endswith(b"\n") else -1)
 
     def _counted(self, data: bytes, count: int) -> bytes:
         if len(data) != count:
             raise EOFError
         self.count += count
+        self.hold(count)
+        return data
+
+    def hold(self, count: int) -> None:
+        """Count bytes that stay in memory."""
         self.held += count
         if self.held > self._memory:
             raise MemoryError
-        return data
 
 
 class Opcodes(dict[int, Callable[[Any], None]]):
     """What the opcodes do; counts the steps, and refuses those that are not admitted by name."""
 
     def __init__(self, check: Callable[[], None]) -> None:
-        names = {code: load.__name__ for code, load in pickle._Unpickler.dispatch.items()}
-        super().__init__(
-            (code, getattr(Unpickler, name)) for code, name in names.items() if name[5:] in ADMITTED.split()
-        )
-        self._names, self._check = names, check
-        self.steps = 0
+        admitted = {code: name for code, name in PYTHON.items() if name in ADMITTED.split()}
+        super().__init__((code, getattr(Unpickler, f"load_{name}")) for code, name in admitted.items())
+        self._check, self.steps = check, 0
 
     def __getitem__(self, code: int) -> Callable[[Any], None]:
         self.steps += 1
         if not self.steps & 0xFFF:
             self._check()
         load = self.get(code)
-        if load is not None:
-            return load
-        if code in self._names:
-            raise RefusedError(f"it has the opcode {self._names[code][5:].upper()}, which numpy arrays do without")
-        raise pickle.UnpicklingError(f"byte {code:#04x} is no opcode")
+        if load is None and code in PYTHON:
+            raise RefusedError(f"it has the opcode {PYTHON[code].upper()}, which numpy arrays do without")
+        if load is None:
+            raise pickle.UnpicklingError(f"byte {code:#04x} is no opcode")
+        return load
 
 
-class Unpickler(pickle._Unpickler):
+class Unpickler(PythonUnpickler):  # type: ignore[misc]
     """Reads one pickle and writes its values; ``streams`` if a list is expected."""
-
-    append: Callable[[Any], None]
-    memo: dict[int, Any]
-    metastack: list[list[Any]]
-    pop_mark: Callable[[], list[Any]]
-    read: Callable[[int], bytes]
-    readline: Callable[[], bytes]
-    stack: list[Any]
 
     def __init__(self, file: IO[bytes], out: IO[bytes], memory: int, streams: bool = False) -> None:
         self._stream = Stream(file, memory)
         super().__init__(self._stream)
         self._out, self._memory, self._streams = out, memory, streams
-        self._opcodes = self.dispatch = Opcodes(self._check_held)  # type: ignore[misc]
+        self._opcodes = self.dispatch = Opcodes(self._check_held)
         self._raw: list[bytes] = []  # to be written after the line
         self._spent = 0  # bytes of values written
         self._root: object = FORGOTTEN  # the list at the top, once its items are being written
@@ -297,25 +283,20 @@ class Unpickler(pickle._Unpickler):
         """Say why there is no value; what is held is given back first, so that there is memory for the words."""
         for held in (self.stack, self.metastack, self.memo, self._raw):
             held.clear()
-        if isinstance(error, (RefusedError, MemoryError)):
-            self._write_line("refused", str(error) or f"it needs more than {self._memory >> 20:,} MiB of memory")
-        elif isinstance(error, UnfitError):
-            self._write_line("unfit", str(error))
-        elif isinstance(error, EOFError):
-            self._write_line("broken", "it ends too early" if self._stream.count else "it is empty")
-        elif isinstance(error, IndexError):
-            self._write_line("broken", "it takes a value that is not there")
-        else:
-            self._write_line("broken", short(str(error)))
+        if isinstance(error, MemoryError):
+            error = RefusedError(f"it needs more than {self._memory >> 20:,} MiB of memory")
+        elif isinstance(error, (EOFError, IndexError)):
+            error = EOFError("it ends too early, or takes a value that is not there")
+        self._write_line(getattr(error, "word", "broken"), short(str(error)))
 
     # --- opcodes that differ from Python's
 
-    load_bytearray8 = pickle._Unpickler.load_binbytes8  # type: ignore[attr-defined]
+    load_bytearray8 = PythonUnpickler.load_binbytes8
 
-    def find_class(self, module: str, name: str) -> Callable[..., Any]:
+    def find_class(self, module: str, name: str) -> Any:
         """What a name stands for here."""
         if (module, name) not in NAMES:
-            raise RefusedError(f"it names {short(module)}.{short(name)}, which is not needed for numpy arrays")
+            raise RefusedError(f"it names {module}.{name}, which is not needed for numpy arrays")
         return NAMES[module, name]
 
     def load_float(self) -> None:
@@ -336,8 +317,7 @@ class Unpickler(pickle._Unpickler):
             raise RefusedError(f"it calls {kind_of(function)} in a way that numpy does not") from None
         self.append(result)
         if type(result) in (bytes, str):  # a copy
-            self._stream.held += len(result)
-            self._check_held()
+            self._stream.hold(len(result))
 
     def load_build(self) -> None:
         """Complete an array or a dtype."""
@@ -371,7 +351,7 @@ class Unpickler(pickle._Unpickler):
             if type(key) is not str:  # others are not even hashed
                 raise UnfitError(f"a dict has {kind_of(key)} for a key; keys must be text")
             if key in target:
-                raise UnfitError(f"{short(key)!r} occurs more than once; give each utterance one id")
+                raise UnfitError(f"{key!r} occurs more than once; give each utterance one id")
             target[key] = value
 
     def load_append(self) -> None:
@@ -416,8 +396,7 @@ class Unpickler(pickle._Unpickler):
 
     def _write_item(self, value: Any) -> None:
         self._write_line("item", self._node(value, 0))
-        for raw in self._raw:
-            self._out.write(raw)
+        self._out.writelines(self._raw)
         self._raw.clear()
 
     def _node(self, value: Any, depth: int) -> Any:
@@ -425,29 +404,27 @@ class Unpickler(pickle._Unpickler):
         if depth > MOST_NESTED or value is self._root:
             raise RefusedError(f"its values are nested more than {MOST_NESTED} deep")
         kind = type(value)
-        self._spent += VALUE + (8 * len(value) if kind is str else 0)
+        content = CONTENT[kind](value) if kind in CONTENT else 0
+        self._spent += content + (ARRAY if kind is Array else VALUE)
         if self._spent > FACTOR * self._stream.count + ALLOWANCE:
             raise RefusedError(f"it says the same over and over, in more than {FACTOR} times the bytes of the file")
         if value is None or kind in (bool, int, float, str):
             return value
         if kind is bytes:
-            return {"bytes": self._content(value)}
+            self._raw.append(value)
+            return {"bytes": len(value)}
         if kind in (list, tuple, dict):
-            items = [self._node(item, depth + 1) for item in (value.values() if kind is dict else value)]
-            return items if kind is list else {kind.__name__: [list(value), items] if kind is dict else items}
+            items = [self._node(item, depth + 1) for item in value]
+            if kind is dict:
+                items = [items, [self._node(item, depth + 1) for item in value.values()]]
+            return items if kind is list else {kind.__name__: items}
         if kind is not Array or value.dtype is None:
             raise RefusedError(f"it has {kind_of(value)} {'without content' if kind is Array else 'for a value'}")
         if value.dtype.kind == "O":
-            content = value.data[: math.prod(value.shape)]  # the list may have grown since
-            items = [self._node(item, depth + 1) for item in content]
+            items = self._node(value.data[: math.prod(value.shape)], depth)  # the list may have grown since
             return {"objects": [value.shape, value.fortran, items]}
-        self._spent += ARRAY
-        return {"array": [value.dtype.order + value.dtype.name, value.shape, value.fortran, self._content(value.data)]}
-
-    def _content(self, data: bytes) -> int:
-        self._spent += len(data)
-        self._raw.append(data)
-        return len(data)
+        count = self._node(value.data, depth)["bytes"]
+        return {"array": [value.dtype.order + value.dtype.name, value.shape, value.fortran, count]}
 
 
 # --- the process
@@ -465,11 +442,8 @@ def limit_process(memory: int, seconds: int) -> None:
     for name, most in limits.items():
         with suppress(AttributeError, ValueError, OSError):  # not every system has all; macOS refuses some
             kind = getattr(resource, f"RLIMIT_{name}")
-            hard = resource.getrlimit(kind)[1]
-            last = most + (name == "CPU")  # a second more before the kill, so that the signal says what it was
-            if hard != resource.RLIM_INFINITY:
-                most, last = min(most, hard), min(last, hard)
-            resource.setrlimit(kind, (most, last))
+            # time: a second more before the kill, so that the signal says what it was
+            resource.setrlimit(kind, (most, most + (name == "CPU")))
 
 
 def main(memory: int, seconds: int, streams: bool) -> None:
@@ -478,11 +452,8 @@ def main(memory: int, seconds: int, streams: bool) -> None:
     unpickler = Unpickler(sys.stdin.buffer, sys.stdout.buffer, memory, streams)
     try:
         unpickler.run()
-    except BrokenPipeError:  # the parent has seen enough
-        return
     except Exception as error:  # Python's unpickler has many words for what is no pickle
         unpickler.report(error)
-    sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":
