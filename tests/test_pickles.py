@@ -4,7 +4,9 @@ import ast
 import contextlib
 import gzip
 import io
+import json
 import pickle
+import random
 import struct
 import subprocess
 import sys
@@ -16,15 +18,17 @@ from pathlib import Path
 
 import golden_cases
 import numpy as np
+import pickle_oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib import format as npy
+from pickle_oracle import canonical
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.formats import pickle_machine, pickles
+from spoofspan.formats import pickles, unpickler
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.arrays import partialspoof_scores, segment_labels
 from spoofspan.formats.format import ReadOptions
@@ -39,15 +43,20 @@ def source_of(data: bytes, name: str = "file.pkl") -> Source:
     return Source(name, lambda: io.BytesIO(data))
 
 
-def in_child(data: bytes, **limits):
-    return pickles.read_value(source_of(data), **limits)
+def in_child(data: bytes, memory: int = pickles.MEMORY, seconds: float = pickles.SECONDS):
+    source = source_of(data)
+    with source.open() as stream:
+        return pickles._value(source, stream, memory, seconds)
 
 
-def in_machine(data: bytes) -> bytes:
-    """Run the machine here; what it writes."""
+def here(data: bytes, memory: int = SMALL_MEMORY):
+    """The value that the unpickler reads in this process, without limits of the system."""
     out = io.BytesIO()
-    pickle_machine.Machine(io.BytesIO(data), pickle_machine.Writer(out), 1 << 28).run()
-    return out.getvalue()
+    unpickler.Unpickler(io.BytesIO(data), out, memory).run()
+    child = pickles._Child(source_of(data), io.BytesIO(), memory, 1.0, "value")
+    child._out, child._fed = io.BufferedReader(io.BytesIO(out.getvalue())), len(data)
+    (value,) = child.items()
+    return value
 
 
 def old_names(data: bytes) -> bytes:
@@ -84,7 +93,7 @@ def call(module: str, name: str, *arguments, protocol: int = 2) -> bytes:
 
 
 def dtype(name: str, order: str = "<", size: int = -1, fields=(None, None, None)) -> bytes:
-    state = (3, order, *fields, size, -1, 0)
+    state = (3, order, *fields, size, -1, 63 if name.startswith("O") else 0)
     return name_of("numpy", "dtype") + body((name, False, True), 2) + b"R" + body(state, 2) + b"b"
 
 
@@ -163,7 +172,7 @@ GADGETS = [
     ("codecs", "encode", ("x", "latin1")),
     ("torch", "load", ("marker",)),
     ("joblib", "load", ("marker",)),
-    ("spoofspan.formats.pickles", "read_value", ("marker",)),
+    ("spoofspan.formats.pickles", "read_dict", ("marker",)),
     ("__main__", "anything", ()),
     ("", "", ()),
 ]
@@ -190,8 +199,8 @@ def test_in_every_protocol_and_every_place(protocol, marker):
             start + filled((1,), dtype("O8", "|"), b"(" + inner + b"l") + b".",  # in an array of objects
             start + name_of(module, name, protocol) + b".",  # not even called
         ):
-            with pytest.raises(pickle_machine.RefusedError, match="it names"):
-                in_machine(data)
+            with pytest.raises(unpickler.RefusedError, match="it names"):
+                here(data)
 
 
 def test_the_marker_would_be_there_if_a_pickle_ran(tmp_path):
@@ -221,21 +230,31 @@ FROMBUFFER = name_of("numpy._core.numeric", "_frombuffer")
 ENCODE = name_of("_codecs", "encode")
 FLOATS, OBJECTS = dtype("f8"), dtype("O8", "|")
 
+WAY = "_reconstruct in a way"
 ABUSES = {
-    "8 GiB in _reconstruct": (RECONSTRUCT + NDARRAY + body((1 << 33,), 3) + b"C\x01b\x87R.", "shape that is not empty"),
-    "many dimensions in _reconstruct": (RECONSTRUCT + NDARRAY + body((0, 0), 3) + b"C\x01b\x87R.", "not empty"),
-    "negative shape in _reconstruct": (RECONSTRUCT + NDARRAY + body((-1,), 3) + b"C\x01b\x87R.", "not empty"),
-    "list for a shape in _reconstruct": (RECONSTRUCT + NDARRAY + b"]C\x01b\x87R.", "not empty"),
-    "object type in _reconstruct": (RECONSTRUCT + NDARRAY + body((0,), 3) + b"C\x01O\x87R.", "type other than b'b'"),
-    "dtype for a type in _reconstruct": (RECONSTRUCT + NDARRAY + body((0,), 3) + FLOATS + b"\x87R.", "type other than"),
+    "8 GiB in _reconstruct": (RECONSTRUCT + NDARRAY + body((1 << 33,), 3) + b"C\x01b\x87R.", WAY),
+    "many dimensions in _reconstruct": (
+        RECONSTRUCT + NDARRAY + body((0, 0), 3) + b"C\x01b\x87R.",
+        WAY,
+    ),
+    "negative shape in _reconstruct": (
+        RECONSTRUCT + NDARRAY + body((-1,), 3) + b"C\x01b\x87R.",
+        WAY,
+    ),
+    "list for a shape in _reconstruct": (RECONSTRUCT + NDARRAY + b"]C\x01b\x87R.", WAY),
+    "object type in _reconstruct": (RECONSTRUCT + NDARRAY + body((0,), 3) + b"C\x01O\x87R.", WAY),
+    "dtype for a type in _reconstruct": (
+        RECONSTRUCT + NDARRAY + body((0,), 3) + FLOATS + b"\x87R.",
+        WAY,
+    ),
     "_reconstruct of a dtype": (
         RECONSTRUCT + name_of("numpy", "dtype") + body((0,), 3) + b"C\x01b\x87R.",
-        "not on numpy",
+        WAY,
     ),
-    "_reconstruct of None": (RECONSTRUCT + b"N" + body((0,), 3) + b"C\x01b\x87R.", "_reconstruct on None"),
-    "_reconstruct of nothing": (RECONSTRUCT + b")R.", "_reconstruct on nothing"),
-    "_reconstruct with a list of arguments": (RECONSTRUCT + b"]R.", "with list for arguments"),
-    "calling ndarray": (NDARRAY + body(((1 << 33,),), 3) + b"R.", "it calls numpy.ndarray"),
+    "_reconstruct of None": (RECONSTRUCT + b"N" + body((0,), 3) + b"C\x01b\x87R.", WAY),
+    "_reconstruct of nothing": (RECONSTRUCT + b")R.", WAY),
+    "_reconstruct with a list of arguments": (RECONSTRUCT + b"]R.", "calls _reconstruct with list for arguments"),
+    "calling ndarray": (NDARRAY + body(((1 << 33,),), 3) + b"R.", "it calls ndarray in a way"),
     "calling a number": (b"K\x01)R.", "it calls int"),
     "calling an array": (filled((0,), FLOATS, b"C\x00") + b")R.", "it calls a numpy array"),
     "dtype with a huge item": (dtype("U32", size=1 << 40) + b".", "dtype of 1,099,511,627,776 bytes"),
@@ -251,7 +270,7 @@ ABUSES = {
         + body(("f8", False, True), 3)
         + b"R"
         + body((4, "<", None, None, None, -1, -1, 0, {}), 3),
-        "metadata",
+        "a state that numpy",
     ),
     "dtype with a dict for a state": (
         name_of("numpy", "dtype") + body(("f8", 0, 1), 3) + b"R}b.",
@@ -259,9 +278,9 @@ ABUSES = {
     ),
     "dtype without a byte order": (dtype("f8", "|") + b".", "without a byte order"),
     "dtype with an odd byte order": (dtype("f8", "!") + b".", "without a byte order"),
-    "dtype changed": (FLOATS + body((3, "<", None, None, None, -1, -1, 0), 3) + b"b.", "changes a numpy dtype"),
-    "dtype of a dtype": (name_of("numpy", "dtype") + b"(" + FLOATS + b"\x89\x88tR.", "not text"),
-    "dtype with one argument": (name_of("numpy", "dtype") + body(("f8",), 3) + b"R.", "numpy.dtype in a way"),
+    "dtype changed": (FLOATS + body((3, "<", None, None, None, -1, -1, 0), 3) + b"b.", "a state that numpy"),
+    "dtype of a dtype": (name_of("numpy", "dtype") + b"(" + FLOATS + b"\x89\x88tR.", "dtype in a way"),
+    "dtype with one argument": (name_of("numpy", "dtype") + body(("f8",), 3) + b"R.", "dtype in a way"),
     "array of 8 GiB": (filled((1 << 30,), FLOATS, b"C\x00") + b".", "0 bytes or items, not 8,589,934,592"),
     "array whose size overflows": (filled((1 << 33, 1 << 31), FLOATS, b"C\x00") + b".", "bytes or items, not"),
     "array of beyond 64 bits": (filled((1 << 62,), FLOATS, b"C\x00") + b".", "no shape"),
@@ -273,25 +292,25 @@ ABUSES = {
         filled((1,), name_of("numpy", "dtype") + body(("f8", 0, 1), 3) + b"R", b"C\x08" + bytes(8)),
         "without a dtype",
     ),
-    "objects from bytes": (filled((1,), OBJECTS, b"C\x08" + bytes(8)) + b".", "no list"),
-    "objects from a nested pickle": (filled((), OBJECTS, body(pickle.dumps([1], 2), 3)) + b".", "no list"),
+    "objects from bytes": (filled((1,), OBJECTS, b"C\x08" + bytes(8)) + b".", "with bytes, not list"),
+    "objects from a nested pickle": (filled((), OBJECTS, body(pickle.dumps([1], 2), 3)) + b".", "with bytes, not list"),
     "objects, too many": (filled((1 << 30,), OBJECTS, b"(K\x01l") + b".", "1 bytes or items, not 1,073,741,824"),
     "objects with a name among them": (
         filled((1,), OBJECTS, b"(" + NDARRAY + b"l") + b".",
-        "numpy.ndarray for a value",
+        "ndarray for a value",
     ),
-    "numbers from a list": (filled((1,), FLOATS, b"(K\x01l") + b".", "not bytes but list"),
-    "array changed": (filled((0,), FLOATS, b"C\x00") + b"(K\x01)" + FLOATS + b"\x89C\x00tb.", "changes a numpy array"),
+    "numbers from a list": (filled((1,), FLOATS, b"(K\x01l") + b".", "with list, not bytes"),
+    "array changed": (filled((0,), FLOATS, b"C\x00") + b"(K\x01)" + FLOATS + b"\x89C\x00tb.", "a state that numpy"),
     "array with a dict for a state": (EMPTY_ARRAY + b"}b.", "a state that numpy"),
     "array with attributes": (EMPTY_ARRAY + b"N}" + text("__class__") + b"Ns\x86b.", "a state that numpy"),
     "array without content": (EMPTY_ARRAY + b".", "without content"),
-    "scalar of objects": (SCALAR + OBJECTS + b"C\x01x\x86R.", "scalar with an object dtype"),
-    "scalar of objects from a value": (SCALAR + OBJECTS + b"}\x86R.", "scalar with an object dtype"),
+    "scalar of objects": (SCALAR + OBJECTS + b"C\x01x\x86R.", "with bytes, not list"),
+    "scalar of objects from a value": (SCALAR + OBJECTS + b"}\x86R.", "scalar in a way"),
     "scalar of the wrong size": (SCALAR + FLOATS + b"C\x01x\x86R.", "1 bytes or items, not 8"),
-    "scalar of no dtype": (SCALAR + b"NC\x01x\x86R.", "scalar in a way"),
+    "scalar of no dtype": (SCALAR + b"NC\x01x\x86R.", "without a dtype"),
     "_frombuffer of objects": (
         FROMBUFFER + b"(C\x00" + OBJECTS + b")" + text("C") + b"tR.",
-        "_frombuffer with an object",
+        "with bytes, not list",
     ),
     "_frombuffer of 8 GiB": (
         FROMBUFFER + b"(C\x00" + FLOATS + body((1 << 30,), 3) + text("C") + b"tR.",
@@ -299,28 +318,27 @@ ABUSES = {
     ),
     "_frombuffer in an odd order": (
         FROMBUFFER + b"(C\x00" + FLOATS + body((0,), 3) + text("A") + b"tR.",
-        "neither C nor",
+        "_frombuffer in a way",
     ),
     "attributes of a function": (RECONSTRUCT + b"}" + text("__code__") + b"Nsb.", "sets attributes of _reconstruct"),
-    "attributes of ndarray": (NDARRAY + b"}" + text("__reduce__") + b"Nsb.", "sets attributes of numpy.ndarray"),
-    "attributes of numpy.dtype": (name_of("numpy", "dtype") + b"N}" + b"\x86b.", "sets attributes of numpy.dtype"),
+    "attributes of ndarray": (NDARRAY + b"}" + text("__reduce__") + b"Nsb.", "sets attributes of ndarray"),
+    "attributes of numpy.dtype": (name_of("numpy", "dtype") + b"N}" + b"\x86b.", "sets attributes of dtype"),
     "attributes of a list": (b"]}b.", "sets attributes of list"),
-    "attributes of a dict": (b"}}b.", "sets attributes of a dict"),
-    "items of a name": (NDARRAY + b"K\x01a.", "appends to numpy.ndarray"),
+    "attributes of a dict": (b"}}b.", "sets attributes of dict"),
+    "items of a name": (NDARRAY + b"K\x01a.", "appends to ndarray"),
     "items of an array": (filled((0,), FLOATS, b"C\x00") + b"K\x01a.", "appends to a numpy array"),
     "entries of an array": (filled((0,), FLOATS, b"C\x00") + b"K\x01K\x01s.", "sets items of a numpy array"),
     "entries of a list": (b"]K\x00K\x01s.", "sets items of list"),
-    "a name for a value": (NDARRAY + b".", "numpy.ndarray for a value"),
+    "a name for a value": (NDARRAY + b".", "ndarray for a value"),
     "a dtype for a value": (FLOATS + b".", "a numpy dtype for a value"),
-    "rot13": (ENCODE + body(("uryyb", "rot13"), 3) + b"R.", "codec rot13"),
-    "utf-8": (ENCODE + body(("x", "utf-8"), 3) + b"R.", "codec utf-8"),
-    "latin-1 by another name": (ENCODE + body(("x", "latin-1"), 3) + b"R.", "codec latin-1"),
-    "zlib": (ENCODE + body(("x", "zlib"), 3) + b"R.", "codec zlib"),
-    "a codec with an error handler": (ENCODE + body(("x", "latin1", "strict"), 3) + b"R.", "_codecs.encode without"),
-    "a codec that is no text": (ENCODE + body(("x", 7), 3) + b"R.", "a codec is not text"),
-    "encoding of bytes": (ENCODE + body((b"x", "latin1"), 3) + b"R.", "not text"),
-    "encoding beyond latin1": (ENCODE + body(("\u20ac", "latin1"), 3) + b"R.", "not latin1"),
-    "a name made of numbers": (b"K\x01K\x02\x93.", "is not text but int"),
+    "rot13": (ENCODE + body(("uryyb", "rot13"), 3) + b"R.", "encode in a way"),
+    "utf-8": (ENCODE + body(("x", "utf-8"), 3) + b"R.", "encode in a way"),
+    "latin-1 by another name": (ENCODE + body(("x", "latin-1"), 3) + b"R.", "encode in a way"),
+    "zlib": (ENCODE + body(("x", "zlib"), 3) + b"R.", "encode in a way"),
+    "a codec with an error handler": (ENCODE + body(("x", "latin1", "strict"), 3) + b"R.", "encode in a way"),
+    "a codec that is no text": (ENCODE + body(("x", 7), 3) + b"R.", "encode in a way"),
+    "encoding of bytes": (ENCODE + body((b"x", "latin1"), 3) + b"R.", "encode in a way"),
+    "encoding beyond latin1": (ENCODE + body(("\u20ac", "latin1"), 3) + b"R.", "encode in a way"),
     "persistent id in text": (b"Pmarker\n.", "PERSID"),
     "persistent id": (b"K\x01Q.", "BINPERSID"),
     "extension code 1": (b"\x82\x01.", "EXT1"),
@@ -340,11 +358,10 @@ ABUSES = {
     "POP": (b"K\x01K\x020.", "POP"),
     "POP_MARK": (b"K\x01(1.", "POP_MARK"),
     "DUP": (b"K\x012\x86.", "DUP"),
-    "a whole number of 2 GiB": (b"\x8b\xff\xff\xff\x7f.", "whole number of 2,147,483,647 bytes"),
-    "a whole number of negative size": (b"\x8b\xff\xff\xff\xff.", "whole number of -1 bytes"),
+    "a whole number of 2 GiB": (b"\x8b\xff\xff\xff\x7f.", "a string of 2,147,483,647 bytes"),
     "a string of an exabyte": (b"\x8e" + struct.pack("<Q", 1 << 60) + b".", "string of 1,152,921,504,606,846,976"),
-    "a text of an exabyte": (b"\x8d" + struct.pack("<Q", 1 << 60) + b".", "more than 1,073,741,824"),
-    "a buffer of an exabyte": (b"\x96" + struct.pack("<Q", 1 << 60) + b".", "more than 1,073,741,824"),
+    "a text of an exabyte": (b"\x8d" + struct.pack("<Q", 1 << 60) + b".", "more than 67,108,864"),
+    "a buffer of an exabyte": (b"\x96" + struct.pack("<Q", 1 << 60) + b".", "more than 67,108,864"),
     "a list that contains itself": (b"]q\x00h\x00a.", "nested more than 32 deep"),
     "a list that contains itself in a tuple": (b"]q\x00(h\x00ta.", "nested more than 32 deep"),
     "a list in a tuple that contains itself": (b"]q\x00h\x00a\x85.", "nested more than 32 deep"),
@@ -362,23 +379,24 @@ def test_what_is_admitted_cannot_be_abused(case, marker):
     if not data.endswith(b"."):
         data += b"b." if "metadata" in case else b"."
     for whole in (b"\x80\x03" + data, b"\x80\x05" + data, data):
-        with pytest.raises(pickle_machine.RefusedError) as error:
-            in_machine(whole)
-        assert why in str(error.value)
+        with pytest.raises(unpickler.RefusedError) as error:
+            here(whole)
+        assert why in unpickler.short(str(error.value))
     with pytest.raises(DataError) as refused:
         in_child(b"\x80\x03" + data, memory=SMALL_MEMORY)
-    assert f"this pickle is refused: {error.value}; only numbers" in str(refused.value)
+    assert f"this pickle is refused: {unpickler.short(str(error.value))}; only numbers" in str(refused.value)
 
 
-def test_one_long_string_used_twice_is_refused_and_a_shared_array_is_not():
-    long = b"B\x88\x13\x00\x00" + bytes(5000)
-    first = filled((5000,), dtype("S1", "|"), long + b"q\xff")
-    second = filled((5000,), dtype("S1", "|"), b"h\xff")
-    with pytest.raises(DataError, match="one long string twice"):
-        in_child(b"\x80\x03(" + first + second + b"l.")
-    shared = np.arange(3.0)
-    one, other = in_child(pickle.dumps([shared, shared], 3))
-    assert one.tolist() == other.tolist() == [0.0, 1.0, 2.0]
+def test_a_shared_array_is_read_unless_it_was_let_go():
+    shared = np.arange(3000.0)
+    items = pickles.read_list(source_of(pickle.dumps((shared, shared))))
+    for one, other in (in_child(pickle.dumps([shared, shared], 3)), items):
+        assert one.tolist() == other.tolist() == shared.tolist()
+    array = filled((5000,), dtype("S1", "|"), b"B\x88\x13\x00\x00" + bytes(5000) + b"q\xfe") + b"q\xff"
+    again = filled((5000,), dtype("S1", "|"), b"h\xfe")
+    for later in (b"h\xff", again, b"h\xff\x85"):
+        with pytest.raises(DataError, match="a part of an item before"):
+            list(pickles.read_list(source_of(b"\x80\x03](" + array + b"e(" + later + b"e.")))
 
 
 def laughs(levels: int) -> bytes:
@@ -389,6 +407,7 @@ def laughs(levels: int) -> bytes:
     return data + b"t."
 
 
+NO_NUMBERS = filled((0,), FLOATS, b"C\x00")
 NESTED_OBJECTS = EMPTY_ARRAY + b"(K\x01" + body((1,), 3) + OBJECTS + b"\x89("
 BOMBS = {
     "nested lists": (b"\x80\x03" + b"]" * 100_000 + b"a" * 99_999 + b".", "nested more than 32 deep"),
@@ -397,14 +416,34 @@ BOMBS = {
         b"\x80\x03" + (b"}" + text("u")) * 100_000 + b"N" + b"s" * 100_000 + b".",
         "nested more than 32 deep",
     ),
-    "nested marks": (b"\x80\x03" + b"(" * 100_000 + b"t" * 100_000 + b".", "nested more than 1,000 deep"),
+    "nested marks": (b"\x80\x03" + b"(" * 100_000 + b"t" * 100_000 + b".", "nested more than 32 deep"),
     "nested objects": (b"\x80\x03" + NESTED_OBJECTS * 400 + b"N" + b"ltb" * 400 + b".", "nested more than 32 deep"),
-    "nested objects and marks": (b"\x80\x03" + NESTED_OBJECTS * 9000 + b"N" + b"ltb" * 9000 + b".", "1,000 deep"),
+    "nested objects and marks": (b"\x80\x03" + NESTED_OBJECTS * 9000 + b"N" + b"ltb" * 9000 + b".", "32 deep"),
     "laughs": (laughs(12), "over and over"),
     "more laughs": (laughs(31), "over and over"),
     "the same array over and over": (
         b"\x80\x03]" + filled((500,), FLOATS, body(bytes(4000), 3)) + b"q\x01a(" + b"h\x01" * 60_000 + b"e.",
         "over and over",
+    ),
+    "empty arrays over and over": (  # 1 MB that once took 2 GB of the parent
+        b"\x80\x03](" + NO_NUMBERS + b"q\x01" + b"h\x01" * 3 + b"tq\x02a" + b"h\x02a" * 350_000 + b".",
+        "over and over, in more than 16 times",
+    ),
+    "one text over and over": (
+        b"\x80\x03]" + text("x" * 60_000) + b"q\x01a(" + b"h\x01" * 500_000 + b"e.",
+        "over and over, in more than 16 times",
+    ),
+    "the keys of a dict over and over": (
+        b"\x80\x03](}"
+        + b"".join(text(f"{i:01000}") + b"Ns" for i in range(200))
+        + b"q\x01"
+        + b"h\x01" * 100_000
+        + b"e.",
+        "over and over, in more than 16 times",
+    ),
+    "a large number over and over": (
+        b"\x80\x03](\x8b\xe8\x03\x00\x00" + b"\x01" * 1000 + b"q\x01" + b"h\x01" * 500_000 + b"e.",
+        "over and over, in more than 16 times",
     ),
     "a far place in the memo": (b"\x80\x03K\x01" + b"r\xff\xff\xff\xff" * 1000 + b"\x85.", None),
 }
@@ -460,10 +499,21 @@ def test_a_list_of_arrays_may_be_larger_than_the_memory_of_the_child():
     assert count == 300
 
 
-def test_too_many_steps(monkeypatch):
-    monkeypatch.setattr(pickle_machine, "MOST_STEPS", 1000)
-    with pytest.raises(pickle_machine.RefusedError, match="more than 1,000 steps"):
-        in_machine(b"\x80\x03" + b"N" * 2000)
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        b"]" * 50_000,
+        b"}" * 50_000,
+        b"(" * 50_000,
+        b"N\x94" * 25_000,
+        b"B\x00\x00\x01\x00" + bytes(1 << 16),
+        ENCODE + b"q\x00" + text("x" * 50_000) + b"q\x01" + text("latin1") + b"q\x02" + b"h\x00h\x01h\x02\x86R" * 50,
+    ],
+    ids=["lists", "dicts", "marks", "memo", "bytes", "copies"],
+)
+def test_the_bytes_held_are_bounded_also_where_the_system_sets_no_limit(bomb):
+    with pytest.raises((MemoryError, unpickler.RefusedError)):
+        here(b"\x80\x03" + bomb * 40 + b".", memory=2 << 20)
 
 
 def test_a_reader_that_takes_too_long_is_ended():
@@ -478,7 +528,7 @@ def test_a_reader_that_takes_too_long_is_ended():
 
     began = time.monotonic()
     with pytest.raises(DataError, match=r"takes more than 1 s"):
-        pickles.read_value(Source("endless.pkl", lambda: io.BufferedReader(Endless(), 9 << 17)), seconds=1)
+        list(pickles.read_list(Source("endless.pkl", lambda: io.BufferedReader(Endless(), 9 << 17)), seconds=1))
     assert time.monotonic() - began < 60
 
 
@@ -488,33 +538,61 @@ def test_a_child_that_dies_is_an_error(tmp_path, monkeypatch):
         in_child(pickle.dumps(1))
 
 
-def test_records_that_are_none_are_an_error(tmp_path, monkeypatch):
-    machine = tmp_path / "pickle_machine.py"
+def test_an_answer_that_is_none_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(pickles, "__file__", str(tmp_path / "pickles.py"))
     for output in (
-        b'{"is":"array","dtype":"|O8","shape":[1],"fortran":false,"bytes":8}\n12345678',
-        b'{"is":"array","dtype":"<f8","shape":[3],"fortran":false,"bytes":8}\n12345678',
-        b'{"is":"array","dtype":"<f8","shape":[1],"fortran":false,"bytes":99999999999}\n12345678',
-        b'{"is":"array","dtype":"<f8","shape":"x","fortran":false,"bytes":8}\n12345678',
-        b'{"is":"objects","shape":[3],"fortran":false}\n{"is":"end"}\n',
-        b'{"is":"dict"}\n{"is":"value","value":"x"}\n{"is":"end"}\n',
-        b'{"is":"text","bytes":1}\n\xff',
-        b'{"is":"value"}\n',
-        b'{"is":"refused"}\n',
-        b'{"is":["list"]}\n',
-        b'{"is":"value","value":1}\n{"is":"value","value":1}\n',
-        b'{"is":"list"}\n' * 50,
+        b'["item",{"array":["|O8",[1],false,8]}]\n12345678',
+        b'["item",{"array":["<f8",[3],false,8]}]\n12345678',
+        b'["item",{"array":["<f8",[1],false,99999999999]}]\n12345678',
+        b'["item",{"array":["<f8",[1],false,9999999]}]\n12345678',
+        b'["item",{"array":["<f8",[1],false,-1]}]\n12345678',
+        b'["item",{"array":["<f8","x",false,8]}]\n12345678',
+        b'["item",{"array":[]}]\n',
+        b'["item",{"objects":[[3],false,[]]}]\n',
+        b'["item",{"dict":[["x"],[]]}]\n',
+        b'["item",{"what":[]}]\n',
+        b'["item",{}]\n',
+        b'["item"]\n',
+        b'["refused",1]\n',
+        b'["item",1]\n["item",1]\n',
+        b'["item",1]\n',
         b"",
         b"[]\n",
         b"{}\n",
-        b'{"is":"list"}\n',
-        b'{"is":"what"}\n',
         b"x" * 3000,
         b"[" * 100_000 + b"\n",
     ):
-        machine.write_text(f"import sys\nsys.stdout.buffer.write({output!r})\n")
+        (tmp_path / "unpickler.py").write_text(f"import sys\nsys.stdout.buffer.write({output!r})\n")
         with pytest.raises(DataError, match="this pickle is refused"):
             in_child(pickle.dumps(1))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks /proc for processes")
+def test_the_child_ends_with_its_parent():
+    parent = """
+import io, os, time
+from spoofspan.formats import pickles
+from spoofspan.formats.sources import Source
+class Slow(io.RawIOBase):
+    def readable(self): return True
+    def readinto(self, buffer): time.sleep(0.1); buffer[:1] = b"N"; return 1
+child = pickles._Child(Source("slow", lambda: None), io.BufferedReader(Slow(), 1), 1 << 28, 600, "value")
+child.__enter__()
+print(child._process.pid, flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
+        stat = Path(f"/proc/{int(process.stdout.readline())}/stat")
+        assert stat.exists()
+        process.kill()
+    deadline = time.monotonic() + 30
+    while stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+NO_PICKLE = (unpickler.RefusedError, unpickler.UnfitError, pickle.UnpicklingError, EOFError, MemoryError)
+NO_PICKLE += (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, struct.error)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -522,42 +600,47 @@ def test_every_truncation_is_an_error(protocol):
     data = pickle.dumps(
         [np.array([["u1", "0.5"]]), {"u1": np.arange(3)}, (1.5, None, True, "text", -5, 1 << 40)], protocol
     )
-    in_machine(data)
+    here(data)
     for end in range(len(data)):
-        with pytest.raises((pickle_machine.BrokenError, pickle_machine.RefusedError)):
-            in_machine(data[:end])
+        with pytest.raises(NO_PICKLE):
+            here(data[:end])
 
 
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "empty"),
+        (b"", "ends too early"),
         (b"\x80", "ends too early"),
         (b"\x80\x02", "ends too early"),
-        (b"\x80\x06N.", "protocol 6 is unknown"),
-        (b"\x80\x01N.", "protocol 1 is unknown"),
-        (b"\x80\x02\x80\x02N.", "begins twice"),
-        (b"\x80\x02.", "does not end with one value"),
+        (b"\x80\x06N.", "unsupported pickle protocol: 6"),
+        (b"\x80\x02.", "not there"),
         (b"\x80\x02NN.", "does not end with one value"),
         (b"\x80\x02(N.", "does not end with one value"),
         (b"\x80\x02N.N", "bytes after its end"),
         (b"\x80\x02N." + pickle.dumps(1), "bytes after its end"),
         (b"\x80\x02N.\n", "bytes after its end"),
-        (b"utterance,score\n", "not text|opcode|begin|number|not there|ends too early"),
-        (b"\xff\xfe", "does not begin like one"),
+        (b"\x80\x04\x95\x03\x00\x00\x00\x00\x00\x00\x00N.N", "bytes after its end"),
+        (b"\x80\x04\x95\x03\x00\x00\x00\x00\x00\x00\x00N.", "ends too early"),
+        (b"\x80\x04\x95\x02\x00\x00\x00\x00\x00\x00\x00J\x00\x00\x00\x00.", "exhausted before end of frame"),
+        (b"utterance,score\n", "opcode|not there|ends too early"),
+        (b"\xff\xfe", "byte 0xff is no opcode"),
         (b"\x80\x02\xff.", "byte 0xff is no opcode"),
-        (b"\x80\x02h\x05.", "recalls a value"),
+        (b"\x80\x02h\x05.", "Memo value not found"),
         (b"\x80\x02a.", "not there"),
         (b"\x80\x02t.", "not there"),
         (b"\x80\x02q\x00.", "not there"),
         (b"\x80\x02\x86.", "not there"),
-        (b"\x80\x02}(Nu.", "without a value"),
-        (b"\x80\x02X\x01\x00\x00\x00\xff.", "text that cannot be read"),
-        (b"\x80\x02V\\ud800\n.", "text that cannot be read"),
-        (b"\x80\x02cnumpy\n\xff\n.", "text that cannot be read"),
-        (b"Ixyz\n.", "whole number cannot be read"),
-        (b"L" + b"9" * 200 + b"L\n.", "whole number cannot be read"),
-        (b"F1,5\n.", "number cannot be read"),
+        (b"\x80\x02}(Nu.", "longer than argument 2|shorter than argument 1"),
+        (b"\x80\x02K\x01K\x02\x93.", "STACK_GLOBAL requires str"),
+        (b"\x8b\xff\xff\xff\xff.", "negative byte count"),
+        (b"\x80\x02X\x01\x00\x00\x00\xff.", "codec can.t decode"),
+        (b"\x80\x02V\\ud800\n.", "surrogates not allowed"),
+        (b"\x80\x02X\x03\x00\x00\x00\xed\xa0\x80.", "surrogates not allowed"),
+        (b"\x80\x02cnumpy\n\xff\n.", "codec can.t decode"),
+        (b"Ixyz\n.", "invalid literal"),
+        (b"L" + b"9" * 5000 + b"L\n.", "4300 digits"),
+        (b"F1,5\n.", "could not convert"),
+        (b"F1_5\n.", "could not convert"),
         (b"I1", "ends too early"),
         (b"X\xff\xff\x00\x00abc", "ends too early"),
         (b"B\xff\xff\xff\x00abc", "ends too early"),
@@ -578,50 +661,97 @@ def test_packed_files_that_end_too_early(tmp_path):
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
-        pickles.read_value(Source("x.pkl", lambda: (tmp_path / "x.pkl").open("rb")))
+        list(pickles.read_list(Source("x.pkl", lambda: (tmp_path / "x.pkl").open("rb"))))
 
 
-@given(st.data())
-@settings(max_examples=300, deadline=None)
-def test_changed_bytes_never_do_more_than_fail(data):
-    protocol = data.draw(st.integers(0, 5))
-    good = bytearray(
-        old_names(pickle.dumps([np.array([["u1", "0.5"]]), {"u1": np.arange(3)}, np.float32(1), (1, "a")], protocol))
-    )
-    for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(st.integers(0, len(good) - 1))
-        match data.draw(st.integers(0, 2)):
-            case 0:
-                good[place] = data.draw(st.integers(0, 255))
-            case 1:
-                del good[place : place + data.draw(st.integers(1, 8))]
-            case _:
-                good[place:place] = data.draw(st.binary(max_size=8))
-    with contextlib.suppress(pickle_machine.RefusedError, pickle_machine.BrokenError, MemoryError):
-        in_machine(bytes(good))
+def python_reads(files: list[bytes]) -> list:
+    """What Python and numpy make of pickles: None for those that they refuse, "crash" where they crash."""
+    answers: list = []
+    while len(answers) < len(files):
+        sent = b"".join(struct.pack("<I", len(data)) + data for data in files[len(answers) :])
+        command = [sys.executable, "-W", "ignore", pickle_oracle.__file__]
+        found = subprocess.run(command, input=sent, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        answers += map(json.loads, found.stdout.splitlines())
+        answers += ["crash"] * (found.returncode != 0)
+    return answers
+
+
+def mutants(data: bytes, count: int, seed: int) -> list[bytes]:
+    """Copies with one to three bytes changed, removed or added, most of them outside the content of arrays."""
+    draw = random.Random(seed)
+    found = []
+    for _ in range(count):
+        changed = bytearray(data)
+        for _ in range(draw.choice((1, 1, 1, 2, 3))):
+            place = draw.randrange(min(len(changed), draw.choice((400, 4000, 1 << 30))))
+            match draw.randrange(4):
+                case 0:
+                    changed[place] = draw.randrange(256)
+                case 1:
+                    changed[place] ^= 1 << draw.randrange(8)
+                case 2:
+                    del changed[place]
+                case _:
+                    changed.insert(place, draw.randrange(256))
+        found.append(bytes(changed))
+    return found
+
+
+def test_what_python_refuses_is_refused_and_what_both_read_is_the_same():
+    sample = [np.array([["u1", "0.5"]]), {"u1": np.arange(3), np.str_("u2"): np.zeros((2, 2), ">f4", "F")}]
+    sample += [np.float32(1.5), (1, -70000, 2.5, "a", None, True, 1 << 40), b"bytes", np.array([{"a": 1}, "b"], object)]
+    seeds = [pickle.dumps(sample, protocol) for protocol in PROTOCOLS]
+    seeds += [pickle.dumps({"u1": np.arange(9000.0), "u2": np.arange(30_000.0)}, protocol) for protocol in (4, 5)]
+    golden = (golden_cases.FOLDER / "coarse" / "dev_score_ali_64_20230101.pkl.gz").read_bytes()
+    files = [gzip.decompress(golden), *seeds]
+    files += [mutant for i, seed in enumerate(seeds) for mutant in mutants(seed, 400, i)]
+    files += mutants(files[0], 300, 99)
+    both = 0
+    for data, python in zip(files, python_reads(files), strict=True):
+        try:
+            ours = json.loads(json.dumps(canonical(here(data))))
+        except NO_PICKLE:
+            continue
+        assert python is not None, data[:2000]
+        assert python in ("memory", "crash", ours), data[:2000]
+        both += 1
+    assert both > len(seeds) + 100
+
+
+def test_a_missing_byte_in_a_frame_is_noticed():
+    values = {"u1": np.arange(500, dtype=np.uint8), "u2": np.arange(500, dtype=np.uint8)}
+    for protocol in (4, 5):
+        data = pickle.dumps(values, protocol)
+        place = data.index(bytes(range(100, 200)))
+        for damaged in (data[:place] + data[place + 1 :], data[:place] + b"x" + data[place:]):
+            with pytest.raises(pickle.UnpicklingError):
+                pickle.loads(damaged)
+            with pytest.raises(DataError, match=r"truncated or damaged|refused"):
+                pickles.read_dict(source_of(damaged))
 
 
 @given(st.binary(max_size=200), st.integers(2, 5))
 @settings(max_examples=300, deadline=None)
 def test_random_bytes_never_do_more_than_fail(data, protocol):
-    with contextlib.suppress(pickle_machine.RefusedError, pickle_machine.BrokenError, MemoryError):
-        in_machine(bytes([0x80, protocol]) + data)
+    with contextlib.suppress(*NO_PICKLE):
+        here(bytes([0x80, protocol]) + data)
 
 
-def test_the_machine_knows_no_way_to_call_import_or_set():
-    """Its source has no eval, exec, getattr on data, import by name or unpickling; a list to be read by people too."""
-    tree = ast.parse(Path(pickle_machine.__file__).read_text())
+def test_the_unpickler_knows_no_way_to_call_or_import_by_name():
+    """Its source has no eval, exec or import by name, and nothing else unpickles; a list to be read by people too."""
+    tree = ast.parse(Path(unpickler.__file__).read_text())
     imports = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imports |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert imports == {"__future__", "codecs", "json", "re", "struct", "sys", "collections.abc", "typing", "resource"}
+    assert imports <= set(sys.stdlib_module_names) | {"collections.abc"}
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not called & {"eval", "exec", "compile", "setattr", "__import__", "vars", "globals", "open"}
-    sources_ = [Path(module.__file__).read_text() for module in (pickles, arrays, segment_labels, partialspoof_scores)]
-    for text_ in sources_:
+    admitted = {f"load_{name}" for name in unpickler.ADMITTED.split()}
+    assert admitted <= {load.__name__ for load in pickle._Unpickler.dispatch.values()}
+    for module in (pickles, arrays, segment_labels, partialspoof_scores):
+        text_ = Path(module.__file__).read_text()
         assert "pickle.load" not in text_
         assert "Unpickler" not in text_
-        tree = ast.parse(text_)
-        for node in ast.walk(tree):
+        for node in ast.walk(ast.parse(text_)):
             if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
                 assert isinstance(node.value, ast.Constant)
                 assert node.value.value is False
@@ -656,7 +786,7 @@ def test_plain_values_come_back_as_they_are(protocol):
     assert in_child(pickle.dumps(honest, protocol)) == honest
     for value in HONEST:
         if value not in (b"",):
-            in_machine(pickle.dumps(value, protocol))
+            here(pickle.dumps(value, protocol))
 
 
 ARRAYS = [

@@ -1,18 +1,20 @@
 """Pickles, read without running them.
 
-A pickle can run any code, so none is ever given to :mod:`pickle` or to ``numpy.load(allow_pickle=True)``. A child
-process reads it with a machine that knows numpy arrays, lists, tuples, dicts, text and numbers, and nothing else
-(:mod:`spoofspan.formats.pickle_machine`), and hands the values back as JSON and raw bytes::
+A pickle can run any code, so none is given to the module pickle as it is, nor to ``numpy.load(allow_pickle=True)``. A
+child process reads it with Python's own unpickler, restricted to numpy arrays, lists, tuples, dicts, text and numbers
+(:mod:`spoofspan.formats.unpickler`), and hands the values back as JSON and raw bytes::
 
     file -> unpacked here -> child: standard library only, no site packages, its own limits -> JSON, bytes -> arrays
 
-The child may use ``MEMORY`` bytes, open no file and start no process (POSIX: resource limits; on systems without them,
-such as Windows, only the limits that the machine keeps by itself: steps, nesting, bytes held), and has ``SECONDS`` of
-time, not counting the wait for the file.
+The child may use ``MEMORY`` bytes, open no file and start no process, and has ``SECONDS`` of time, not counting the
+wait for the file. Where the system has no such limits (Windows), the time limit remains, and the bounds that the
+unpickler keeps by itself on the bytes it holds. What it answers is bounded by the size of the file. It ends with this
+process, as its input does.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -25,19 +27,18 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
 from spoofspan.base.errors import DataError, SpoofspanError
-from spoofspan.formats.pickle_machine import MOST_DIMENSIONS, MOST_NESTED
 from spoofspan.formats.sources import Source
+from spoofspan.formats.unpickler import ALLOWANCE, FACTOR
 
 MEMORY = 2 << 30  # bytes
 SECONDS = 600
-MOST_LINE = 1 << 20
 CHUNK = 1 << 20
 NPY = b"\x93NUMPY"
 # What the child inherits: only what a Python needs to start.
@@ -50,17 +51,7 @@ Array = npt.NDArray[Any]
 def read_list(source: Source, *, memory: int = MEMORY, seconds: float = SECONDS) -> Iterator[Any]:
     """Yield the items of a pickled list one by one; what came is not to be trusted before the last one came."""
     with _stream(source) as stream, _Child(source, stream, memory, seconds, "list") as child:
-        opening = child.record()
-        if opening["is"] not in ("list", "tuple"):
-            raise DataError(f"{source.name}: the pickle holds {_noun(opening)}, not a list")
-        yield from child.items(0)
-        child.finish()
-
-
-def read_value(source: Source, *, memory: int = MEMORY, seconds: float = SECONDS) -> Any:
-    """Read a pickled value: None, bool, int, float, str, bytes, list, tuple, dict (keys are str) or numpy array."""
-    with _stream(source) as stream:
-        return _value_of(source, stream, memory, seconds)
+        yield from child.items()
 
 
 def read_dict(source: Source, *, memory: int = MEMORY, seconds: float = SECONDS) -> dict[str, Any]:
@@ -70,24 +61,26 @@ def read_dict(source: Source, *, memory: int = MEMORY, seconds: float = SECONDS)
             value = _npy_objects(source, stream, memory, seconds)
             value = value.item() if value.ndim == 0 else value
         else:
-            value = _value_of(source, stream, memory, seconds)
+            value = _value(source, stream, memory, seconds)
     if not isinstance(value, dict):
         raise DataError(f"{source.name}: the file holds {_noun(value)}, not a dict")
     return value
 
 
-def _value_of(source: Source, stream: IO[bytes], memory: int, seconds: float) -> Any:
-    with _Child(source, stream, memory, seconds) as child:
-        value = child.value(child.record(), 0)
-        child.finish()
-    return value
+def _value(source: Source, stream: IO[bytes], memory: int, seconds: float) -> Any:
+    """The pickled value: None, bool, int, float, str, bytes, list, tuple, dict with text for keys, or numpy array."""
+    with _Child(source, stream, memory, seconds, "value") as child:
+        values = list(child.items())
+        if len(values) != 1:
+            raise child.silence()
+    return values[0]
 
 
 def _npy_objects(source: Source, stream: IO[bytes], memory: int, seconds: float) -> Array:
     shape, dtype = npy_header(source.name, stream)
     if dtype.kind != "O":
         raise DataError(f"{source.name}: the file holds an array of {dtype}, not a dict")
-    value = _value_of(source, stream, memory, seconds)
+    value = _value(source, stream, memory, seconds)
     if not (isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.shape == shape):
         raise DataError(f"{source.name}: the file is damaged: its header does not fit its content; get it again")
     return value
@@ -129,28 +122,30 @@ def portable(pickled: bytes) -> bytes:
 
 
 class _Child:
-    """The reading process and its stream of records."""
+    """The process that reads, and what it answers."""
 
-    def __init__(self, source: Source, stream: IO[bytes], memory: int, seconds: float, expected: str = "value") -> None:
+    def __init__(self, source: Source, stream: IO[bytes], memory: int, seconds: float, expected: str) -> None:
         self._source, self._stream = source, stream
         self._memory, self._seconds, self._expected = memory, seconds, expected
         self._feed_error: Exception | None = None
         self._waited = 0.0  # seconds spent on the file itself
+        self._fed = self._taken = 0  # bytes
         self._late = False
         self._over = threading.Event()
 
     def __enter__(self) -> _Child:
         import subprocess  # only here: it is slow to load
 
-        machine = Path(__file__).with_name("pickle_machine.py")
+        program = Path(__file__).with_name("unpickler.py")
         cpu = math.ceil(self._seconds)
         self._process = subprocess.Popen(  # noqa: S603 - fixed arguments, no shell
-            [sys.executable, "-I", "-S", "-B", str(machine), str(self._memory), str(cpu), self._expected],
+            [sys.executable, "-I", "-S", "-B", str(program), str(self._memory), str(cpu), self._expected],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
         )
+        self._in, self._out = cast(IO[bytes], self._process.stdin), cast(io.BufferedReader, self._process.stdout)
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._feed, self._watch)]
         for thread in self._threads:
             thread.start()
@@ -164,32 +159,22 @@ class _Child:
         self._out.close()
         self._process.wait()
 
-    @property
-    def _out(self) -> IO[bytes]:
-        assert self._process.stdout is not None  # noqa: S101 - it was opened as a pipe
-        return self._process.stdout
-
     def _feed(self) -> None:
         """Give the child the file."""
-        pipe = self._process.stdin
-        assert pipe is not None  # noqa: S101 - it was opened as a pipe
-        while True:
-            began = time.monotonic()
-            try:
-                chunk = self._stream.read(CHUNK)
-            except Exception as error:  # told in the main thread, by record()
-                self._feed_error = error
-                break
-            self._waited += time.monotonic() - began
-            if not chunk:
-                break
-            try:
+        with suppress(OSError), self._in as pipe:  # the child ended, and says why
+            while True:
+                began = time.monotonic()
+                try:
+                    chunk = self._stream.read(CHUNK)
+                except Exception as error:  # told in the main thread, by items()
+                    self._feed_error = error
+                    return
+                self._waited += time.monotonic() - began
+                if not chunk:
+                    return
+                self._fed += len(chunk)
                 pipe.write(chunk)
                 pipe.flush()
-            except OSError:  # the child ended, and says why
-                break
-        with suppress(OSError):
-            pipe.close()
 
     def _watch(self) -> None:
         """End a child that takes too long."""
@@ -200,30 +185,67 @@ class _Child:
                 self._process.kill()
                 return
 
-    def record(self) -> dict[str, Any]:
-        """The next record; the child's last words become an error."""
-        line = self._out.readline(MOST_LINE)
-        try:
-            record = json.loads(line)
-            what = record["is"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise self._silence() from None
-        if what in ("refused", "broken") and self._feed_error is not None:
-            raise self._silence()
-        why = record.get("why")
-        if what == "refused":
-            raise DataError(f"{self._source.name}: this pickle is refused: {why}; {REMEDY}")
-        if what == "broken":
-            raise DataError(f"{self._source.name}: the pickle is truncated or damaged: {why}; get it again")
-        return dict(record)
+    def items(self) -> Iterator[Any]:
+        """The values that come; the child's last words become an error."""
+        name = self._source.name
+        while True:
+            try:
+                what, content = json.loads(self._out.readline(self._room()), object_hook=self._object)
+            except DataError:
+                raise
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+                raise self.silence() from None
+            if self._feed_error is not None:
+                raise self.silence()
+            if what == "item":
+                yield content
+            elif what == "end":
+                return
+            elif what == "unfit":
+                raise DataError(f"{name}: {content}")
+            elif what == "broken":
+                raise DataError(f"{name}: the pickle is truncated or damaged: {content}; get it again")
+            else:
+                raise DataError(f"{name}: this pickle is refused: {content}; {REMEDY}")
 
-    def finish(self) -> None:
-        """Check that the child came to the end."""
-        if self.record()["is"] != "done" or self._feed_error is not None:
-            raise self._silence()
+    def _room(self) -> int:
+        """How many bytes may still come: not many times more than the file has."""
+        return max(FACTOR * self._fed + ALLOWANCE - self._taken, 0)
 
-    def _silence(self) -> Exception:
-        """Why there is no (whole) record."""
+    def _raw(self, count: int) -> bytearray:
+        """The bytes that follow a line."""
+        if not 0 <= count <= self._room():
+            raise ValueError
+        data = bytearray(count)
+        if self._out.readinto(data) != count:
+            raise ValueError
+        self._taken += count
+        return data
+
+    def _object(self, node: dict[str, Any]) -> Any:
+        """What JSON has no word for."""
+        ((kind, content),) = node.items()
+        if kind == "tuple":
+            return tuple(content)
+        if kind == "dict":
+            return dict(zip(*content, strict=True))
+        if kind == "bytes":
+            return bytes(self._raw(content))
+        *dtype_and_shape, fortran, rest = content
+        if kind == "objects":
+            flat: Array = np.fromiter(rest, object, len(rest))
+        elif re.fullmatch(r"[<>|](b1|[iu][1248]|f[248]|[SU][1-9][0-9]{0,6})", dtype_and_shape[0]):
+            dtype = np.dtype(dtype_and_shape[0])
+            flat = np.frombuffer(self._raw(rest), dtype)
+            if dtype.kind == "U":
+                check_text(self._source.name, flat)
+            flat = flat.astype(dtype.newbyteorder("="), copy=False)
+        else:
+            raise ValueError
+        return flat.reshape(dtype_and_shape[-1], order="F" if fortran else "C")
+
+    def silence(self) -> Exception:
+        """Why there is no (whole) answer."""
         name, error = self._source.name, self._feed_error
         if error is not None:
             return error if isinstance(error, SpoofspanError) else self._source.broken(error)
@@ -235,83 +257,6 @@ class _Child:
             f"{name}: this pickle is refused: the process that reads it ended with code {self._process.returncode} "
             f"(memory: {self._memory >> 20:,} MiB); {REMEDY}"
         )
-
-    def items(self, depth: int) -> Iterator[Any]:
-        """The values up to the end of a container."""
-        while (record := self.record())["is"] != "end":
-            yield self.value(record, depth + 1)
-
-    def value(self, record: dict[str, Any], depth: int) -> Any:
-        """The value that begins with this record; records that make no sense are refused like any other pickle."""
-        try:
-            return self._value(record, depth)
-        except DataError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-            raise self._silence() from None
-
-    def _value(self, record: dict[str, Any], depth: int) -> Any:
-        if depth > MOST_NESTED + 1:
-            raise self._silence()
-        what = record["is"]
-        if what == "value":
-            return record["value"]
-        if what == "list":
-            return list(self.items(depth))
-        if what == "tuple":
-            return tuple(self.items(depth))
-        if what == "dict":
-            return self._dict(list(self.items(depth)))
-        if what == "bytes":
-            return bytes(self._raw(record["bytes"]))
-        if what == "text":
-            return self._raw(record["bytes"]).decode()
-        if what == "objects":
-            return self._objects(record, list(self.items(depth)))
-        if what in ("array", "scalar"):
-            array = self._array(record)
-            return array.item() if what == "scalar" else array
-        raise self._silence()
-
-    def _raw(self, count: int) -> bytearray:
-        """So many bytes; no more memory is taken than bytes came."""
-        data = bytearray()
-        while len(data) < count:
-            piece = self._out.read(min(count - len(data), 16 * CHUNK))
-            if not piece:
-                raise self._silence()
-            data += piece
-        return data
-
-    def _dict(self, flat: list[Any]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for key, value in zip(flat[::2], flat[1::2], strict=True):
-            if not isinstance(key, str):
-                raise DataError(f"{self._source.name}: a dict has {_noun(key)} for a key; keys must be text")
-            if key in result:
-                raise DataError(f"{self._source.name}: {key!r} occurs more than once; give each utterance one id")
-            result[key] = value
-        return result
-
-    def _objects(self, record: dict[str, Any], items: list[Any]) -> Array:
-        array = np.empty(len(items), object)
-        for i, item in enumerate(items):
-            array[i] = item
-        return array.reshape(_shape(record), order="F" if record["fortran"] else "C")
-
-    def _array(self, record: dict[str, Any]) -> Array:
-        if not re.fullmatch(r"[<>|](b1|[iu][1248]|f[248]|[SU][1-9][0-9]{0,6})", record["dtype"]):
-            raise self._silence()
-        dtype = np.dtype(record["dtype"])
-        flat: Array = np.frombuffer(self._raw(record["bytes"]), dtype)
-        if dtype.kind == "U":
-            check_text(self._source.name, flat)
-        native = flat.astype(dtype.newbyteorder("="), copy=False)
-        return native.reshape(_shape(record), order="F" if record["fortran"] else "C")
-
-
-def _shape(record: dict[str, Any]) -> tuple[int, ...]:
-    return tuple(int(length) for length in record["shape"][:MOST_DIMENSIONS])
 
 
 def check_text(name: str, flat: Array) -> None:
@@ -332,12 +277,7 @@ def _stream(source: Source) -> Iterator[IO[bytes]]:
 
 
 def _noun(value: Any) -> str:
-    """What a value or a record is, in words."""
-    if isinstance(value, dict) and "is" in value:
-        what = value["is"]
-        if what == "objects":
-            return "an array of objects"
-        return _noun(value["value"]) if what == "value" else f"{'an' if what == 'array' else 'a'} {what}"
+    """What a value is, in words."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} with {value.ndim} dimensions"
     return "nothing" if value is None else f"a value of type {type(value).__name__}"

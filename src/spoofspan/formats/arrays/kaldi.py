@@ -19,7 +19,9 @@ A scp's paths are looked up in its own folder. Commands (``gunzip -c ... |``) ar
 from __future__ import annotations
 
 import json
+import math
 import re
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -108,7 +110,12 @@ def _read(archives: Sequence[tuple[Source, Iterator[_Record]]], options: ReadOpt
             place_of[record.utterance] = record.place
             width = record.matrix.shape[1] if record.matrix.ndim == 2 else 0
             if record.matrix.size and not chosen_here and (choice is None or width == choice.width):
-                choice, chosen_here = _same_polarity(choice, _choose(width, names, options, source.name)), True
+                before, choice, chosen_here = choice, _choose(width, names, options, source.name), True
+                if before is not None and before.higher != choice.higher:
+                    raise UsageError(
+                        f"{choice.what}: high values mean {choice.higher}, in the archive before they mean "
+                        f"{before.higher}; name the class with column= (--column)"
+                    )
             if record.matrix.size and choice is not None and width != choice.width:
                 problems.add(f"{place} has {_width(width)}, others have {_width(choice.width)}")
                 continue
@@ -145,15 +152,6 @@ class _Choice:
 
 def _width(columns: int) -> str:
     return f"{columns} column{'s' * (columns != 1)}" if columns else "a vector"
-
-
-def _same_polarity(before: _Choice | None, choice: _Choice) -> _Choice:
-    if before is not None and before.higher != choice.higher:
-        raise UsageError(
-            f"{choice.what}: high values mean {choice.higher}, in the archive before they mean {before.higher}; name "
-            "the class with column= (--column)"
-        )
-    return choice
 
 
 def _choose(width: int, names: Mapping[str, int] | None, options: ReadOptions, source: str) -> _Choice:
@@ -245,14 +243,15 @@ def _binary_matrix(data: Bytes, position: int, place: str) -> tuple[Matrix, int]
     if len(token) == 3 and token not in TYPES:
         raise DataError(f"{place}: {token!r} is no matrix or vector of float32 or float64; convert it")
     number_type, dimensions = TYPES.get(token, ("<f4", 1))
-    header = bytes(data[position + 5 : position + 5 + 5 * dimensions])
-    position += 5 + len(header)
-    if len(token) < 3 or len(header) < 5 * dimensions:
+    layout = struct.Struct("<" + "bi" * dimensions)  # each number of the shape after a byte that says how long it is
+    if len(token) < 3 or len(data) < position + 5 + layout.size:
         raise DataError(f"{place}: the archive is truncated; get it again")
-    if any(header[i] != 4 for i in range(0, len(header), 5)):
+    header = layout.unpack_from(data, position + 5)
+    position += 5 + layout.size
+    if set(header[::2]) != {4}:
         raise DataError(f"{place}: the size of the matrix is damaged; get the archive again")
-    shape = [int.from_bytes(header[i + 1 : i + 5], "little", signed=True) for i in range(0, len(header), 5)]
-    count = shape[0] * (shape[1] if dimensions == 2 else 1)
+    shape = header[1::2]
+    count = math.prod(shape)
     size = count * np.dtype(number_type).itemsize
     if min(shape) < 0 or size > len(data) - position:
         raise DataError(
@@ -304,21 +303,11 @@ def _pointed_to(source: Source) -> Iterator[_Record]:
         if len(fields) != 2:
             problems.add(f"{place}: not '<utterance> <ark>:<byte>': {line.strip()[:60]!r}")
             continue
-        utterance, target = fields[0], fields[1].strip()
-        place = f"{place}: utterance {utterance!r}"
-        if "|" in target:
-            problems.add(f"{place}: commands are not run ({target[:60]!r}); unpack the archive")
-            continue
-        if target.endswith("]"):
-            problems.add(f"{place}: parts of matrices are not read ({target[:60]!r}); write them out")
-            continue
-        name, _, offset = target.rpartition(":") if re.search(r":\d{1,18}$", target, re.ASCII) else (target, "", "0")
         try:
-            matrix = _matrix_at(_find(source, name, place), int(offset), utterance, archives, place)
+            matrix = _matrix_at(source, fields[1].strip(), fields[0], archives, f"{place}: utterance {fields[0]!r}")
+            found.append(_Record(place, fields[0], matrix))
         except DataError as error:
             problems.add(str(error))
-            continue
-        found.append(_Record(f"{source.name}:{number}", utterance, matrix))
     problems.raise_if_any("correct the file")
     return iter(found)
 
@@ -333,7 +322,14 @@ def _find(source: Source, name: str, place: str) -> Path:
     raise DataError(f"{place}: there is no {name[:80]!r}, seen from the folder {str(folder)!r}")
 
 
-def _matrix_at(path: Path, offset: int, utterance: str, archives: dict[Path, memoryview], place: str) -> Matrix:
+def _matrix_at(source: Source, target: str, utterance: str, archives: dict[Path, memoryview], place: str) -> Matrix:
+    """The matrix that a line of an scp file points to."""
+    if "|" in target:
+        raise DataError(f"{place}: commands are not run ({target[:60]!r}); unpack the archive")
+    if target.endswith("]"):
+        raise DataError(f"{place}: parts of matrices are not read ({target[:60]!r}); write them out")
+    name, _, number = target.rpartition(":") if re.search(r":\d{1,18}$", target, re.ASCII) else (target, "", "0")
+    path, offset = _find(source, name, place), int(number)
     if path not in archives:
         try:
             archives[path] = memoryview(np.memmap(path, np.uint8, "r"))  # type: ignore[arg-type]

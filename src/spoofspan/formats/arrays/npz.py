@@ -14,7 +14,8 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -84,14 +85,16 @@ class Seen:
 # --- scores
 
 
-def scores_from_arrays(found: Iterable[tuple[Source, Mapping[str, Any]]], options: ReadOptions) -> Scores:
-    """Build scores from dicts of arrays, checking each."""
+def read_scores(
+    arrays_of: Callable[[Source], Mapping[str, Any]], sources: Sequence[Source], options: ReadOptions
+) -> Scores:
+    """Read scores from files that each hold a dict of arrays, checking every array."""
     if options.hop is None or options.higher is None:
         raise UsageError("arrays of scores do not say it all; give hop= (--hop) and higher= (--higher)")
     problems = Problems()
     seen, frames = Seen(problems), dict[str, Array]()
-    for source, arrays in found:
-        for utterance, array in arrays.items():
+    for source in sources:
+        for utterance, array in arrays_of(source).items():
             place = f"{source.name}: utterance {utterance!r}"
             why = _not_scores(array)
             if why is not None:
@@ -317,16 +320,6 @@ def recognises_npy_object(head: bytes) -> bool:
     return head.startswith(NPY) and b"'descr':'|O'" in header and b"'shape':()" in header
 
 
-def read_scores_npz(sources: Sequence[Source], options: ReadOptions) -> Scores:
-    """Read npz files of scores."""
-    return scores_from_arrays(((source, read_npz(source)) for source in sources), options)
-
-
-def read_scores_dict(sources: Sequence[Source], options: ReadOptions) -> Scores:
-    """Read pickled dicts of scores, without running them."""
-    return scores_from_arrays(((source, read_dict(source)) for source in sources), options)
-
-
 def read_labels_npz(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read npz files of labels."""
     if options.hop is None:
@@ -350,7 +343,7 @@ def write_labels_npz(references: References, resolution: float = 0.01) -> Iterat
 SCORES_NPZ = Format(
     "npz",
     "npz: <utterance> -> 1-D array of scores, one per frame from 0",
-    read_scores_npz,
+    partial(read_scores, read_npz),
     recognises_npz,
     write_scores_npz,
     (".npz",),
@@ -359,7 +352,7 @@ SCORES_NPZ = Format(
 SCORES_DICT = Format(
     "npy-dict",
     "npy or pickle: dict <utterance> -> 1-D array of scores, one per frame from 0",
-    read_scores_dict,
+    partial(read_scores, read_dict),
     recognises_dict,
     None,
     (".npy", ".pkl", ".pickle"),

@@ -58,8 +58,12 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
         hop = stated_resolution(source, options, FILE_NAME, PER_SECOND)
         for number, item in enumerate(read_list(source)):
             place = f"{source.name}: item {number}"
-            utterance = _utterance(item, place, problems)
-            if utterance is None or not seen.is_new(utterance, source):
+            wrong = _wrong(item)
+            if wrong is not None:
+                problems.add(place + wrong)
+                continue
+            utterance = str(item[0, 0])
+            if not seen.is_new(utterance, source):
                 continue
             index = COLUMNS[item.shape[1]].get(column)
             if index is None:
@@ -80,32 +84,20 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
     )
 
 
-def _utterance(item: Any, place: str, problems: Problems) -> str | None:
-    """The utterance of an item whose layout is right."""
+def _wrong(item: Any) -> str | None:
+    """What is wrong with the layout of an item, if anything."""
     if not isinstance(item, np.ndarray):
-        problems.add(f"{place}: a value of type {type(item).__name__}, not an array")
-        return None
+        return f": a value of type {type(item).__name__}, not an array"
     if item.ndim != 2 or item.shape[1] not in COLUMNS or not item.shape[0]:
-        problems.add(f"{place}: an array of shape {item.shape}, not of rows with 4, 3 or 2 columns")
-        return None
+        return f": an array of shape {item.shape}, not of rows with 4, 3 or 2 columns"
     if item.dtype.kind != "U":
-        problems.add(f"{place}: an array of {item.dtype}, not of text: there is no utterance id in it")
-        return None
+        return f": an array of {item.dtype}, not of text: there is no utterance id in it"
     utterance = str(item[0, 0])
-    other = np.flatnonzero(item[:, 0] != item[0, 0])
     if item.shape[1] == 2 and is_number(utterance):
-        problems.add(
-            f"{place}: two columns of scores without an utterance id (some scripts keep the ids in a file apart)"
-        )
-        return None
-    if other.size:
-        row = int(other[0])
-        problems.add(f"{place}, row {row}: utterance {str(item[row, 0])!r} among the rows of {utterance!r}")
-        return None
-    if not utterance:
-        problems.add(f"{place}: the utterance id is empty")
-        return None
-    return utterance
+        return ": two columns of scores without an utterance id (some scripts keep the ids in a file apart)"
+    for row in np.flatnonzero(item[:, 0] != item[0, 0])[:1].tolist():
+        return f", row {row}: utterance {str(item[row, 0])!r} among the rows of {utterance!r}"
+    return None if utterance else ": the utterance id is empty"
 
 
 def _numbers(item: npt.NDArray[np.str_], index: int, place: str, problems: Problems) -> Float64:
