@@ -3,6 +3,7 @@
 Input: pickles, each after its length. Output: a line of JSON for each, null for those that Python refuses.
 """
 
+import contextlib
 import io
 import json
 import pickle
@@ -60,12 +61,10 @@ def answer(data):
 
 def main():
     """Answer until the input ends."""
-    try:
+    with contextlib.suppress(ImportError, ValueError, OSError):  # not on every system
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    except ImportError:
-        pass
     while size := sys.stdin.buffer.read(4):
         print(json.dumps(answer(sys.stdin.buffer.read(*struct.unpack("<I", size)))), flush=True)
 
