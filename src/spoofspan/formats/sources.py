@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.formats import arrow as pa
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 HEAD_BYTES = 1 << 16
@@ -45,8 +46,6 @@ class Source:
             unpacked.myfileobj = cast(io.FileIO, buffered)  # or else closing would leave the file open
             return cast(IO[bytes], unpacked)
         if start.startswith(ZSTD):
-            import pyarrow as pa
-
             return cast(IO[bytes], io.BufferedReader(pa.CompressedInputStream(buffered, "zstd")))
         return buffered
 
@@ -150,10 +149,8 @@ def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Source]:
 
 
 def _open_address(address: str) -> IO[bytes]:
-    from pyarrow import fs
-
     try:
-        filesystem, path = fs.FileSystem.from_uri(address)
+        filesystem, path = pa.fs.FileSystem.from_uri(address)
     except (ValueError, OSError) as error:
         raise UsageError(f"{address}: cannot be opened ({error})") from None
     return cast(IO[bytes], io.BufferedReader(filesystem.open_input_stream(path)))

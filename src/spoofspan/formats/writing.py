@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from spoofspan.base.errors import UsageError
+from spoofspan.formats import arrow as pa
 
 
 def write_atomically(path: str | Path, chunks: Iterable[bytes], force: bool = False) -> None:
@@ -84,8 +85,6 @@ def _packed(stream: IO[bytes], suffix: str) -> Iterator[Any]:
         with gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6, mtime=0) as packed:
             yield cast(IO[bytes], packed)
     elif suffix == ".zst":
-        import pyarrow as pa
-
         with pa.CompressedOutputStream(pa.PythonFile(_KeptOpen(stream), mode="w"), "zstd") as packed:
             yield packed
     else:

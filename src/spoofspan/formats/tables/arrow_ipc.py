@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, random_access
 from spoofspan.formats.tables.schema import Schema
@@ -18,8 +19,6 @@ BYTES_PER_PIECE = 1 << 22
 
 def _recognises(head: bytes, schema: Schema) -> bool:
     """Whether this is Arrow with columns that fit, or with a schema too long to tell."""
-    import pyarrow as pa
-
     if not head.startswith((FILE, STREAM)):
         return False
     try:
@@ -30,8 +29,6 @@ def _recognises(head: bytes, schema: Schema) -> bool:
 
 
 def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
-    import pyarrow as pa
-
     is_file, first = source.head.startswith(FILE), 0
     with damage_told(source.broken):
         opened = random_access(source)
@@ -49,8 +46,6 @@ def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
 
 
 def _write(table: Any) -> Iterator[bytes]:
-    import pyarrow as pa
-
     # one batch, so that a reader needs no copy to have the scores in one piece
     return in_pieces(table, max(1, table.num_rows), lambda sink: pa.ipc.new_file(sink, table.schema))
 

@@ -14,6 +14,7 @@ from typing import Any
 from spoofspan.base.errors import DataError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import Format, ReadOptions, T
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
@@ -84,8 +85,6 @@ class Container:
 
 def joined(pieces: Iterable[Part]) -> Part:
     """All pieces of a file as one part."""
-    import pyarrow as pa
-
     parts = [replace(piece, rows=None) for piece in pieces]
     if len(parts) == 1:
         return parts[0]
@@ -98,8 +97,6 @@ def joined(pieces: Iterable[Part]) -> Part:
 @contextmanager
 def damage_told(broken: Callable[[Exception], DataError]) -> Iterator[None]:
     """Turn what Arrow says of bytes that it cannot read into an error that names the file, as ``broken`` makes it."""
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -111,8 +108,6 @@ def random_access(source: Source, *, mapped: bool = True) -> Any:
 
     Mapped pages are not copied, but count as memory in use.
     """
-    import pyarrow as pa
-
     with source.open() as stream:
         raw = getattr(stream, "raw", None)
         if isinstance(raw, io.FileIO) and isinstance(raw.name, str) and source.head:

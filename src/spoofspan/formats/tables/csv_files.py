@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import DataError, Problems
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import text_of
 from spoofspan.formats.line_blocks import BOM, MOST_BYTES_PER_LINE, line_blocks, native_buffer, refuse_empty
 from spoofspan.formats.sources import Source
@@ -56,13 +57,10 @@ def _recognises(delimiter: str, head: bytes, schema: Schema) -> bool:
 
 def _parts(delimiter: str, source: Source, wanted: Sequence[str], whole: bool) -> Iterator[Part]:
     """Read blocks of rows; the slow search for what is wrong begins only when something is."""
-    import pyarrow as pa
-    import pyarrow.csv as pa_csv
-
     refuse_empty(source)
     names = _header(source.head, delimiter)
     chosen = [name for name in names if name in wanted]
-    conversion = pa_csv.ConvertOptions(
+    conversion = pa.csv.ConvertOptions(
         column_types={name: _arrow_type(name) for name in chosen},
         include_columns=list(dict.fromkeys(chosen)),
         null_values=[""],
@@ -75,10 +73,10 @@ def _parts(delimiter: str, source: Source, wanted: Sequence[str], whole: bool) -
                 raise DataError(f"{source.name}: not a text file (it has a NUL byte)")
             if not number:
                 _check_header(source, names, chosen, delimiter)
-            table = pa_csv.read_csv(
+            table = pa.csv.read_csv(
                 pa.BufferReader(block),
-                read_options=pa_csv.ReadOptions(column_names=names if number else None, use_threads=whole),
-                parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=_count(block, '"') > 0),
+                read_options=pa.csv.ReadOptions(column_names=names if number else None, use_threads=whole),
+                parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=_count(block, '"') > 0),
                 convert_options=conversion,
             )
             lines = _count(block, "\n") + (block[-1:] != b"\n") - (not number)
@@ -129,8 +127,6 @@ def _check_header(source: Source, names: list[str], chosen: list[str], delimiter
 
 
 def _arrow_type(name: str) -> Any:
-    import pyarrow as pa
-
     if name in TEXTS:
         return pa.dictionary(pa.int32(), pa.string())
     return pa.int64() if name == "frame" else pa.float64()
@@ -174,17 +170,15 @@ def _explain(source: Source, names: list[str], chosen: list[str], delimiter: str
 
 
 def _write(delimiter: str, table: Any) -> Iterator[bytes]:
-    import pyarrow.csv as pa_csv
-
     # pyarrow quotes all text or none; none where nothing needs it
     needs = re.compile(f'["\r\n{delimiter}]')
     texts = {text for name in table.column_names if name in TEXTS for text in table.column(name).unique().to_pylist()}
     quoting = "needed" if any(text is not None and needs.search(text) for text in texts) else "none"
-    options = pa_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
+    options = pa.csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
     yield (delimiter.join(table.column_names) + "\n").encode()
     schema = plain_texts(table.slice(0, 0)).schema
     yield from in_pieces(
-        table, ROWS_PER_PIECE, lambda sink: pa_csv.CSVWriter(sink, schema, write_options=options), plain_texts
+        table, ROWS_PER_PIECE, lambda sink: pa.csv.CSVWriter(sink, schema, write_options=options), plain_texts
     )
 
 

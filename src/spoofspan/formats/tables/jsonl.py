@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import DataError, Problems
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import BOM, line_blocks, refuse_empty
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.containers import Container
@@ -73,8 +74,6 @@ def _parts(source: Source, wanted: Sequence[str], whole: bool) -> Iterator[Part]
 
 
 def _arrow_type(name: str, data: bytes) -> Any:
-    import pyarrow as pa
-
     if name in TEXTS:
         return pa.string()
     if name == "frame":
@@ -87,17 +86,14 @@ def _arrow_type(name: str, data: bytes) -> Any:
 
 def _fast(block: Any, data: bytes, types: dict[str, Any]) -> Any:
     """Read with pyarrow; None if it cannot."""
-    import pyarrow as pa
-    import pyarrow.json as pa_json
-
     # a null where an object belongs crashes pyarrow (apache/arrow#47409)
     if b"null" in data and data.count(b"null") > sum(1 for _ in NULL_VALUE.finditer(data)):
         return None
     try:
-        table = pa_json.read_json(
+        table = pa.json.read_json(
             pa.BufferReader(block),
-            read_options=pa_json.ReadOptions(block_size=BLOCK_BYTES),
-            parse_options=pa_json.ParseOptions(
+            read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES),
+            parse_options=pa.json.ParseOptions(
                 explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
             ),
         )
@@ -118,8 +114,6 @@ def _first_object(data: bytes) -> dict[str, Any]:
 
 def _line_by_line(name: str, data: bytes, types: dict[str, Any]) -> Any:
     """Read with Python's json, naming the line of every problem."""
-    import pyarrow as pa
-
     columns: dict[str, list[Any]] = {name: [] for name in types}
     problems = Problems()
     for number, raw in enumerate(data.split(b"\n"), 1):

@@ -14,6 +14,7 @@ from spoofspan.base.columns import Flags, first_rows, offsets_of, utterance_of_r
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Higher, Scores, Values
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.schema import REFERENCES, SCORES
 from spoofspan.formats.tables.score_facts import frame_times, polarity
@@ -52,8 +53,6 @@ def scores_from_parts(parts: Sequence[Part], options: ReadOptions) -> Scores:
 
 
 def _read_part(part: Part, options: ReadOptions) -> _PartScores:
-    import pyarrow as pa
-
     columns = PartColumns(part, (*SCORES.columns, options.column) if options.column else SCORES.columns)
     column = _value_column(columns, options)
     kind = part.table.column(column).type
@@ -84,8 +83,6 @@ def _value_column(columns: PartColumns, options: ReadOptions) -> str:
 
 def _read_wide(columns: PartColumns, column: str, options: ReadOptions) -> _PartScores:
     """One row per utterance, with a list of scores."""
-    import pyarrow.compute as pc
-
     groups = group(columns.utterances)
     rows = np.arange(columns.part.table.num_rows)
     if len(groups.ids) < rows.size:
@@ -95,7 +92,7 @@ def _read_wide(columns: PartColumns, column: str, options: ReadOptions) -> _Part
     if lists.null_count:
         columns.note(np.flatnonzero(flat_array(lists.is_null())), lambda row: f"{column} is missing (null)")
         columns.stop_if_any("give a list of scores, empty if there are none")
-    counts = flat_array(pc.list_value_length(lists)).astype(np.int64)
+    counts = flat_array(pa.compute.list_value_length(lists)).astype(np.int64)
     offsets = offsets_of(counts)
 
     def places(positions: Int64) -> tuple[Int64, Iterable[str]]:
@@ -111,7 +108,6 @@ def _read_wide(columns: PartColumns, column: str, options: ReadOptions) -> _Part
 
 def _numbers(columns: PartColumns, column: str, array: Any, places: Places, allowed: Flags | None = None) -> Values:
     """Take scores as they are; ``allowed`` nulls become 0."""
-    import pyarrow as pa
 
     def note(wrong: Flags, what: str) -> None:
         rows, names = places(np.flatnonzero(wrong))
@@ -155,8 +151,6 @@ def _read_ranges(columns: PartColumns, column: str, options: ReadOptions) -> _Pa
 
 def _read_long_frames(columns: PartColumns, column: str, options: ReadOptions) -> _PartScores:
     """One row per frame; each utterance has the frames 0, 1, 2, ..., each once."""
-    import pyarrow as pa
-
     raw = columns.column("frame")
     if pa.types.is_null(raw.type):
         raw = raw.cast(pa.int64())

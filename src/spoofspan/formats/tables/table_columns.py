@@ -19,6 +19,7 @@ import numpy.typing as npt
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.base.times import SECOND, Int64, seconds_text
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.tables.schema import METADATA_KEY, METADATA_VERSION
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
 
@@ -110,8 +111,6 @@ class PartColumns:
 
     def _validate(self, names: list[str]) -> None:
         """Refuse damaged columns before anything trusts their offsets."""
-        import pyarrow as pa
-
         try:
             self.part.table.select(sorted(set(names))).validate(full=True)
         except pa.ArrowException as error:
@@ -160,8 +159,6 @@ class PartColumns:
 
     def texts(self, name: str, meaning: str, *, empty_is_missing: bool = False) -> Texts:
         """Take a column of text, plain or as a dictionary."""
-        import pyarrow as pa
-
         column = self.column(name)
         dictionary = pa.types.is_dictionary(column.type)
         kind = column.type.value_type if dictionary else column.type
@@ -176,8 +173,6 @@ class PartColumns:
 
     def times(self, name: str) -> Times:
         """Take a column of times: integers are ns, floats are seconds."""
-        import pyarrow as pa
-
         column = self.column(name)
         kind, missing = column.type, self.missing(name)
         integers, floats = pa.types.is_integer(kind), pa.types.is_floating(kind)
@@ -259,8 +254,6 @@ def flat(column: Any) -> npt.NDArray[Any]:
 
 def encoded_texts(column: Any, *, empty_is_missing: bool = False) -> Texts:
     """The texts of a dictionary column."""
-    import pyarrow as pa
-
     # one dictionary for all chunks; each may come with all ids of the corpus
     encoded = one_array(column.unify_dictionaries())
     found = encoded.dictionary.to_pylist()
@@ -274,8 +267,6 @@ def encoded_texts(column: Any, *, empty_is_missing: bool = False) -> Texts:
 
 def flat_array(array: Any) -> npt.NDArray[Any]:
     """An Arrow array as a numpy one."""
-    import pyarrow as pa
-
     if array.null_count == 0 and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         # without a copy; to_numpy would import pandas wherever it is installed, which takes half a second
         return np.from_dlpack(array)
@@ -284,8 +275,6 @@ def flat_array(array: Any) -> npt.NDArray[Any]:
 
 def one_array(column: Any) -> Any:
     """Join the chunks of a column; one chunk is taken as it is."""
-    import pyarrow as pa
-
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

@@ -9,10 +9,11 @@ import numpy as np
 
 from spoofspan.base.errors import Problems, UsageError
 from spoofspan.data.references import References
+from spoofspan.formats import arrow as pa
+from spoofspan.formats.line_blocks import plain_table
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.tables.table_columns import flat
 from spoofspan.formats.text.lines import lines_of, plain_number
-from spoofspan.formats.text.plain_tables import plain_table
 from spoofspan.formats.text.rows import time_text
 
 LINES_PER_PIECE = 1 << 17
@@ -41,8 +42,6 @@ def read_durations(where: Where | Mapping[str, float] | References) -> dict[str,
 
 def _quickly(source: Source) -> dict[str, float] | None:
     """Read all lines at once; None if anything at all is unusual."""
-    import pyarrow as pa
-
     table = plain_table(source.read(), (2,), {0: pa.string(), 1: pa.float64()})
     if table is None:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import native_buffer
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.protocol import read_protocol
@@ -50,16 +51,13 @@ class NoColumnError(UsageError):
 
 
 def _from_table(source: Source, column: str) -> Mapping[str, str]:
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
     try:
         content = pa.BufferReader(native_buffer([source.read()]))
         if source.head.startswith(b"PAR1"):
-            table = parquet.read_table(content)
+            table = pa.parquet.read_table(content)
         else:
             tabs = b"\t" in source.head.split(b"\n", 1)[0]
-            table = csv.read_csv(content, parse_options=csv.ParseOptions(delimiter="\t" if tabs else ","))
+            table = pa.csv.read_csv(content, parse_options=pa.csv.ParseOptions(delimiter="\t" if tabs else ","))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{source.name}: cannot be read as a table ({error}); correct the file") from None
     for name in ("utterance", column):

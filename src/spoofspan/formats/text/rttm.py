@@ -13,12 +13,13 @@ import numpy as np
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import LABELS, References
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import Format, ReadOptions, text_of
+from spoofspan.formats.line_blocks import plain_table
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import table_from_references
 from spoofspan.formats.tables.table_columns import Part, encoded_texts, flat
 from spoofspan.formats.text.lines import Line, lines_of
-from spoofspan.formats.text.plain_tables import plain_table
 from spoofspan.formats.text.rows import (
     SUSPICIOUS_RATIO,
     SUSPICIOUS_SECONDS,
@@ -52,8 +53,6 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
 
 def _quickly(source: Source, options: ReadOptions) -> References | None:
     """Read a file as a table; None if anything at all is unusual, and has to be looked at line by line."""
-    import pyarrow as pa
-
     word, number = pa.dictionary(pa.int32(), pa.string()), pa.float64()
     table = plain_table(source.read(), WIDTHS, {0: word, 1: word, 3: number, 4: number, 7: word})
     if table is None:
