@@ -15,13 +15,13 @@ from spoofspan import DataError, References, UsageError, read_references
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.rules import rules_for
 from spoofspan.formats.convert import convert
-from spoofspan.formats.datasets import avdeepfake1m, lavdf
+from spoofspan.formats.datasets import audiovisual
 from spoofspan.formats.format import ReadOptions, Registry
 from spoofspan.formats.sources import Source
 from spoofspan.formats.sources import sources as find_sources
 from spoofspan.formats.text import range_lists, rttm, utterance_files
 from spoofspan.formats.text.protocol import read_protocol
-from spoofspan.formats.text.uem import read_regions
+from spoofspan.formats.text.rttm import read_regions
 from spoofspan.mass.label_rules import label_references
 
 FORMATS = Registry(
@@ -31,8 +31,8 @@ FORMATS = Registry(
         utterance_files.VAD,
         range_lists.SEGMENT_LIST,
         range_lists.HAD,
-        lavdf.FORMAT,
-        avdeepfake1m.FORMAT,
+        audiovisual.LAVDF,
+        audiovisual.AVDEEPFAKE1M,
         utterance_files.AUDACITY,
     ],
 )
@@ -301,7 +301,7 @@ def test_an_utterance_in_two_files_is_an_error(name):
 
 
 def test_avdeepfake1m_needs_durations():
-    assert avdeepfake1m.FORMAT.needs == ("durations",)
+    assert audiovisual.AVDEEPFAKE1M.needs == ("durations",)
     with pytest.raises(UsageError, match="--durations"):
         read("avdeepfake1m", SAMPLES["avdeepfake1m"], ReadOptions())
     fewer = {utt: seconds for utt, seconds in DURATIONS.items() if utt != "id2/sound.mp4"}

@@ -11,10 +11,9 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays.kaldi import read_label2id
-from spoofspan.formats.byte_count import counted
 from spoofspan.formats.format import Format, ReadOptions, Registry, T
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
-from spoofspan.formats.sources import Source, Where, sources
+from spoofspan.formats.sources import Source, Where, counted, sources
 from spoofspan.formats.text.durations import read_durations
 
 

@@ -8,7 +8,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import kaldi, partialspoof_scores, segment_labels
 from spoofspan.formats.arrays import npz as arrays
-from spoofspan.formats.datasets import avdeepfake1m, lavdf, proposals
+from spoofspan.formats.datasets import audiovisual, proposals
 from spoofspan.formats.format import Registry
 from spoofspan.formats.tables.arrow_ipc import ARROW
 from spoofspan.formats.tables.csv_files import CSV, TSV
@@ -32,8 +32,8 @@ REFERENCE_FORMATS: Registry[References] = Registry(
         range_lists.HAD,
         utterance_files.VAD,
         utterance_files.AUDACITY,
-        lavdf.FORMAT,
-        avdeepfake1m.FORMAT,
+        audiovisual.LAVDF,
+        audiovisual.AVDEEPFAKE1M,
         segment_labels.FORMAT,
         arrays.LABELS_NPZ,
         *(container.references for container in CONTAINERS),

@@ -2,6 +2,7 @@
 
 A source is a file, standard input (``-``), or an object that pyarrow opens (``s3://``, ``gs://``, ...). gzip and zstd
 are recognised by their first bytes, not by their name. Text is UTF-8, with or without a byte order mark, LF or CRLF.
+The bytes that are read are counted for progress: one count for all sources of a corpus, whatever reads them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import io
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.progress import Advance, is_shown, progress
 from spoofspan.formats import arrow as pa
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -154,3 +157,59 @@ def _open_address(address: str) -> IO[bytes]:
     except (ValueError, OSError) as error:
         raise UsageError(f"{address}: cannot be opened ({error})") from None
     return cast(IO[bytes], io.BufferedReader(filesystem.open_input_stream(path)))
+
+
+# ---------------------------------------------------------------- progress
+
+
+@contextmanager
+def counted(found: Sequence[Source]) -> Iterator[Sequence[Source]]:
+    """The same sources; while they are read, progress shows how far that is."""
+    if not is_shown():
+        yield found
+        return
+    sizes = [_size(source) for source in found]
+    what = Path(found[0].name).name if len(found) == 1 else f"{len(found):,} files"
+    with progress(f"reading {what}", total=sum(sizes), unit="B") as advance:
+        yield [_counted(source, advance) if size else source for source, size in zip(found, sizes, strict=True)]
+
+
+def _size(source: Source) -> int:
+    """How many bytes a file has; 0 for what is no plain file."""
+    try:
+        return source.path.stat().st_size if source.path is not None and source.path.is_file() else 0
+    except OSError:  # opening it will say why
+        return 0
+
+
+def _counted(source: Source, advance: Advance) -> Source:
+    read = 0
+
+    def note(amount: int) -> None:
+        nonlocal read
+        read += amount
+        advance(amount)
+
+    def opener() -> IO[bytes]:
+        note(-read)  # some readers look twice
+        return cast(IO[bytes], io.BufferedReader(_CountedFile(str(source.path), note)))
+
+    return replace(source, opener=opener)
+
+
+class _CountedFile(io.FileIO):
+    """A file that says how much of it was read. It stays a FileIO, so that readers may still map it into memory."""
+
+    def __init__(self, name: str, note: Advance) -> None:
+        super().__init__(name, "rb")
+        self._note = note
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        self._note(count)
+        return count
+
+    def readall(self) -> bytes:
+        data = super().readall()
+        self._note(len(data))
+        return data

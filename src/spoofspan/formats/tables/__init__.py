@@ -25,5 +25,6 @@ here have them: key ``spoofspan``, JSON with ``version`` and ``hop``, ``start`` 
                                                                 └─ table_columns, table_groups: checks and messages
     and back by arrow_tables.
 
-Read first: ``schema`` (which columns there are), then ``containers`` (what a kind of file has to do).
+Read first: ``Schema`` in ``table_columns`` (which columns there are), then ``containers`` (what a kind of file has to
+do).
 """

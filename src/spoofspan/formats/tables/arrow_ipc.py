@@ -10,8 +10,7 @@ import numpy as np
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, random_access
-from spoofspan.formats.tables.schema import Schema
-from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.tables.table_columns import Part, Schema
 
 FILE, STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 BYTES_PER_PIECE = 1 << 22

@@ -14,7 +14,7 @@ from spoofspan.base.times import SECOND, Int64
 from spoofspan.data.references import LABELS, References
 from spoofspan.data.scores import Scores, Values
 from spoofspan.formats import arrow as pa
-from spoofspan.formats.tables.schema import with_metadata
+from spoofspan.formats.tables.table_columns import with_metadata
 
 
 def table_from_references(references: References, *, text: bool = False) -> Any:

@@ -25,8 +25,7 @@ from spoofspan.formats.line_blocks import BOM, MOST_BYTES_PER_LINE, line_blocks,
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import plain_texts
 from spoofspan.formats.tables.containers import Container, in_pieces
-from spoofspan.formats.tables.schema import REFERENCES, TEXTS, Schema, with_metadata
-from spoofspan.formats.tables.table_columns import Part, missing_columns
+from spoofspan.formats.tables.table_columns import REFERENCES, TEXTS, Part, Schema, missing_columns, with_metadata
 from spoofspan.formats.text.rows import TEXT_SNAP
 
 ROWS_PER_PIECE = 1 << 18

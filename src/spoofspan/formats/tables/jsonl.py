@@ -22,8 +22,7 @@ from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import BOM, line_blocks, refuse_empty
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.containers import Container
-from spoofspan.formats.tables.schema import SCORES, TEXTS, Schema, with_metadata
-from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.tables.table_columns import SCORES, TEXTS, Part, Schema, with_metadata
 from spoofspan.formats.text.rows import TEXT_SNAP
 
 BLOCK_BYTES = 1 << 24

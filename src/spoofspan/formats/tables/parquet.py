@@ -15,8 +15,7 @@ from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import plain_texts
 from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, joined, random_access
-from spoofspan.formats.tables.schema import REFERENCES, SCORES
-from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.tables.table_columns import REFERENCES, SCORES, Part
 
 VALUES_PER_GROUP = 1 << 20
 VALUES_PER_BATCH = 1 << 18

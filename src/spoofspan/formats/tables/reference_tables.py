@@ -13,8 +13,7 @@ from spoofspan.base.errors import DataError, Problems
 from spoofspan.base.times import Float64, Int64, duration_ns, seconds_text
 from spoofspan.data.references import NONSPEECH, References
 from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.tables.schema import REFERENCES, SCORES
-from spoofspan.formats.tables.table_columns import Part, PartColumns, Texts
+from spoofspan.formats.tables.table_columns import REFERENCES, SCORES, Part, PartColumns, Texts
 from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
 from spoofspan.formats.text.rows import label_and_kind
 

@@ -1,4 +1,4 @@
-"""Columns of an Arrow table as checked arrays: every problem keeps its row and its utterance.
+"""Which columns a table has, and these as checked arrays: every problem keeps its row and its utterance.
 
 In typed tables integer times are nanoseconds and float times are seconds; text is never taken for a number. A missing
 value is a null; a problem with it is found here or by whoever asked for the column, never passed on.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -20,10 +20,43 @@ from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.base.times import SECOND, Int64, seconds_text
 from spoofspan.formats import arrow as pa
-from spoofspan.formats.tables.schema import METADATA_KEY, METADATA_VERSION
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
 
+METADATA_KEY = b"spoofspan"
+METADATA_VERSION = 1
+TEXTS = ("utterance", "label", "kind", "higher")  # columns of words; all others are numbers
 TEXT_TYPES = ("string", "large_string", "string_view")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of one kind of content."""
+
+    columns: tuple[str, ...]
+    telling: frozenset[str]  # a table with one of these columns has this content
+    grammar: str
+
+    def fits(self, names: Collection[str]) -> bool:
+        """Whether a table with these columns may have this content: a column tells so, or none tells anything."""
+        return bool(self.telling & set(names)) or not (REFERENCES.telling | SCORES.telling) & set(names)
+
+
+REFERENCES = Schema(
+    ("utterance", "start", "end", "label", "kind", "duration"),
+    frozenset({"label"}),
+    "columns utterance, start, end, label[, kind, duration]",
+)
+SCORES = Schema(
+    ("utterance", "start", "end", "frame", "score", "scores", "hop", "origin", "window", "higher"),
+    frozenset({"score", "scores"}),
+    "columns utterance, start, end, score or utterance, frame, score or utterance, scores (a list)",
+)
+
+
+def with_metadata(table: Any, stated: dict[str, Any]) -> Any:
+    """The same Arrow table, stating this (and nothing else) about itself in the metadata of its schema."""
+    packed = {METADATA_KEY: json.dumps({"version": METADATA_VERSION, **stated}).encode()} if stated else None
+    return table.replace_schema_metadata(packed)
 
 
 @dataclass(frozen=True)
