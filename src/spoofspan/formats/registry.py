@@ -14,14 +14,7 @@ from spoofspan.formats.tables.arrow_ipc import ARROW
 from spoofspan.formats.tables.csv_files import CSV, TSV
 from spoofspan.formats.tables.jsonl import JSONL
 from spoofspan.formats.tables.parquet import PARQUET
-from spoofspan.formats.text import (
-    frame_lines,
-    hypotheses,
-    range_lists,
-    rttm,
-    utterance_files,
-    utterance_scores,
-)
+from spoofspan.formats.text import frame_lines, hypotheses, range_lists, rttm, utterance_files, utterance_scores
 
 CONTAINERS = (PARQUET, ARROW, CSV, TSV, JSONL)  # of tables
 REFERENCE_FORMATS: Registry[References] = Registry(

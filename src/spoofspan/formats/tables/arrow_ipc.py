@@ -50,10 +50,5 @@ def _write(table: Any) -> Iterator[bytes]:
 
 
 ARROW = Container(
-    "arrow",
-    "in an Arrow IPC file or stream",
-    (".arrow", ".feather", ".ipc", ".arrows"),
-    _recognises,
-    _parts,
-    _write,
+    "arrow", "in an Arrow IPC file or stream", (".arrow", ".feather", ".ipc", ".arrows"), _recognises, _parts, _write
 )

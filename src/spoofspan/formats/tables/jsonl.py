@@ -175,11 +175,5 @@ def _write(table: Any) -> Iterator[bytes]:
 
 
 JSONL = Container(
-    "jsonl",
-    "one JSON object a line; times in seconds",
-    (".jsonl", ".ndjson"),
-    _recognises,
-    _parts,
-    _write,
-    text=True,
+    "jsonl", "one JSON object a line; times in seconds", (".jsonl", ".ndjson"), _recognises, _parts, _write, text=True
 )

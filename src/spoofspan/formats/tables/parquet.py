@@ -117,11 +117,6 @@ def _write(table: Any) -> Iterator[bytes]:
 
 
 PARQUET = Container(
-    "parquet",
-    "in a Parquet file",
-    (".parquet", ".pq"),
-    lambda head, schema: head.startswith(b"PAR1"),
-    _parts,
-    _write,
+    "parquet", "in a Parquet file", (".parquet", ".pq"), lambda head, schema: head.startswith(b"PAR1"), _parts, _write
 )
 write_references, write_scores = PARQUET.write_references, PARQUET.write_scores
