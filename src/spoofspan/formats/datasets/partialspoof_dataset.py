@@ -155,7 +155,33 @@ def read_dataset(spec: str, *, source: str | None = None, snap: float | None = N
         If there is no such folder or no such source.
 
     """
-    return _read(spec, _Folder(*_parse(spec)), source, snap)
+    found = _Folder(*_parse(spec))
+    listed, protocol = found.one_of(LIST), found.one_of(PROTOCOL)
+    if listed is None and protocol is None:
+        others = [name for name in found.other_sets() if name != found.subset]
+        hint = f"; the sets there: {', '.join(others)}" if others else ""
+        raise DataError(
+            f"{spec}: neither the list nor the protocol of the set {found.subset!r} is there{hint}\n"
+            f"  list: {found.sought(LIST)}\n  protocol: {found.sought(PROTOCOL)}"
+        )
+    labels, durations = _choose_labels(found, source), found.one_of(DURATIONS)
+    segments = SEGMENT_FILE.search(labels.name)
+    if segments is None and durations is None:
+        raise DataError(f"{spec}: there is no reco2dur of the set {found.subset!r}; {found.sought(DURATIONS)}")
+    said = None if protocol is None else read_protocol(protocol)
+    utterances = _utterances(listed, protocol, said)
+    known = None if durations is None else read_durations(durations)
+    if known is not None:
+        without = [utt for utt in utterances if utt not in known]
+        _refuse("complete the durations", {f"has no duration in {durations}": without})
+    form = "rttm" if segments is None else {"npy": "segment-labels", "npz": "npz"}[segments[2]]
+    hop = None if segments is None else float(segments[1])
+    references = read_references(labels, durations=known, format=form, hop=hop, snap=snap)
+    references = _of_the_set(references, utterances, labels, listed or protocol)
+    _check_ranges(references, labels, said, must_have=segments is not None)
+    files = {"labels": labels, "durations": durations, "list": listed, "protocol": protocol}
+    there = {what: path for what, path in files.items() if path is not None}
+    return Dataset(spec, references, said, there, found.folder, found.subset)
 
 
 def _parse(spec: str) -> tuple[Path, str]:
@@ -199,13 +225,12 @@ SEGMENTS = _Part(
 )
 
 
+@dataclass(frozen=True)
 class _Folder:
     """The files of one set in a folder."""
 
-    def __init__(self, folder: Path, subset: str) -> None:
-        self.folder = folder
-        self.subset = subset
-        self._bases = [folder, folder / "database"]
+    folder: Path
+    subset: str
 
     @cached_property
     def _everything(self) -> list[Path]:
@@ -213,7 +238,7 @@ class _Folder:
 
     def all_of(self, part: _Part) -> list[Path]:
         """Files in the official place, or else those of that name anywhere."""
-        for base in self._bases:
+        for base in (self.folder, self.folder / "database"):
             for place in part.places:
                 found = sorted(base.glob(place.format(set=self.subset)))
                 if found:
@@ -299,35 +324,6 @@ def _segments(found: _Folder) -> dict[str, Path]:
 # ---------------------------------------------------------------- putting it together
 
 
-def _read(spec: str, found: _Folder, source: str | None, snap: float | None) -> Dataset:
-    listed, protocol = found.one_of(LIST), found.one_of(PROTOCOL)
-    if listed is None and protocol is None:
-        others = [name for name in found.other_sets() if name != found.subset]
-        hint = f"; the sets there: {', '.join(others)}" if others else ""
-        raise DataError(
-            f"{spec}: neither the list nor the protocol of the set {found.subset!r} is there{hint}\n"
-            f"  list: {found.sought(LIST)}\n  protocol: {found.sought(PROTOCOL)}"
-        )
-    labels, durations = _choose_labels(found, source), found.one_of(DURATIONS)
-    segments = SEGMENT_FILE.search(labels.name)
-    if segments is None and durations is None:
-        raise DataError(f"{spec}: there is no reco2dur of the set {found.subset!r}; {found.sought(DURATIONS)}")
-    said = None if protocol is None else read_protocol(protocol)
-    utterances = _utterances(listed, protocol, said)
-    known = None if durations is None else read_durations(durations)
-    if known is not None:
-        without = [utt for utt in utterances if utt not in known]
-        _refuse("complete the durations", {f"has no duration in {durations}": without})
-    form = "rttm" if segments is None else {"npy": "segment-labels", "npz": "npz"}[segments[2]]
-    hop = None if segments is None else float(segments[1])
-    references = read_references(labels, durations=known, format=form, hop=hop, snap=snap)
-    references = _of_the_set(references, utterances, labels, listed or protocol)
-    _check_ranges(references, labels, said, must_have=segments is not None)
-    files = {"labels": labels, "durations": durations, "list": listed, "protocol": protocol}
-    there = {what: path for what, path in files.items() if path is not None}
-    return Dataset(spec, references, said, there, found.folder, found.subset)
-
-
 def _utterances(listed: Path | None, protocol: Path | None, said: Protocol | None) -> list[str]:
     """The utterances of the set, in the order of the list."""
     if listed is None:
@@ -388,5 +384,5 @@ def _check_ranges(references: References, labels: Path, said: Protocol | None, *
             f"{', '.join(without[:3])}{', ...' if len(without) > 3 else ''}; "
             "the rule utterances=drop-bonafide-CON leaves such utterances out",
             SpoofspanWarning,
-            stacklevel=4,
+            stacklevel=3,
         )

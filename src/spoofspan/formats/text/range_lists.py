@@ -16,7 +16,7 @@ lists carry durations; in them, an utterance without ranges is bona fide and sta
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from spoofspan.base.errors import UsageError
@@ -83,20 +83,17 @@ class RangeList:
                 if durations[utterance] <= 0:
                     rows.problems.add(f"{where}: the duration must be positive, not {line.fields[1]}")
             items = line.fields[1].split("/") if self.joined else line.fields[3:]
-            spoof = self._note_items(rows, line.place, utterance, items)
-            if label is not None and spoof is not None and spoof != (self.labels[label] == "spoof"):
+            noted = [self._note_item(rows, line.place, utterance, item) for item in items]
+            spoof = "spoof" in noted
+            if label is not None and None not in noted and spoof != (self.labels[label] == "spoof"):
                 found = f"{'one' if spoof else 'none'} of its ranges is {self.spoof}"
                 rows.problems.add(
                     f"{where}: it is called {self.called[label]}, but {found}; correct the label or the ranges"
                 )
         return durations
 
-    def _note_items(self, rows: RangeRows, place: str, utterance: str, items: Iterable[str]) -> bool | None:
-        """Note the ranges of an utterance; returns whether one is spoof, None (and problems) if one cannot be read."""
-        labels = [self._note_item(rows, place, utterance, item) for item in items]
-        return None if None in labels else "spoof" in labels
-
     def _note_item(self, rows: RangeRows, place: str, utterance: str, item: str) -> str | None:
+        """Note a range; return whether it is bona fide or spoof, None (and a problem) if it cannot be read."""
         where = f"{place}: utterance {utterance!r}"
         match = RANGE.fullmatch(item)
         if match is None:
@@ -109,6 +106,12 @@ class RangeList:
         start, end = rows.seconds(where, match[1], "start"), rows.seconds(where, match[2], "end")
         rows.add(place, utterance, start, end, self.words[match[3]])
         return self.words[match[3]]
+
+    def read(self, sources: Sequence[Source], options: ReadOptions) -> References:
+        """Read files; durations in the options take precedence over those in a segment list."""
+        rows = RangeRows()
+        durations = self.note_ranges(rows, sources) | dict(options.durations or {})
+        return rows.build(durations or options.durations, options.snap, only_listed=True)
 
     def text(self, one: WrittenRange) -> str:
         """Write a range, times exactly."""
@@ -156,13 +159,6 @@ def recognises_had(head: bytes, *, label_optional: bool = False) -> bool:
     return mostly(head, fits)
 
 
-def read_had(sources: Sequence[Source], options: ReadOptions) -> References:
-    """Read HAD label files."""
-    rows = RangeRows()
-    HAD_LINES.note_ranges(rows, sources)
-    return rows.build(options.durations, options.snap, only_listed=True)
-
-
 def write_had(references: References) -> Iterator[bytes]:
     """Write a line per utterance; times exactly."""
     check_writable(references, "HAD", words=True, labels=(BONA_FIDE, SPOOF))
@@ -188,13 +184,6 @@ def recognises_segments(head: bytes) -> bool:
     return mostly(head, fits)
 
 
-def read_segments(sources: Sequence[Source], options: ReadOptions) -> References:
-    """Read segment lists; durations in the options take precedence over those in the file."""
-    rows = RangeRows()
-    durations = SEGMENT_LINES.note_ranges(rows, sources) | dict(options.durations or {})
-    return rows.build(durations, options.snap, only_listed=True)
-
-
 def write_segments(references: References) -> Iterator[bytes]:
     """Write a line per utterance; times exactly."""
     check_writable(references, SEGMENT_LINES.name, words=True, labels=(BONA_FIDE, SPOOF))
@@ -208,14 +197,14 @@ def write_segments(references: References) -> Iterator[bytes]:
 HAD = Format(
     "had",
     "<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* <0|1>: HAD (T genuine, F fake, 1 genuine)",
-    read_had,
+    HAD_LINES.read,
     recognises_had,
     write_had,
 )
 SEGMENT_LIST = Format(
     "segment-list",
     "<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*: LlamaPartialSpoof, partialspoof-metrics",
-    read_segments,
+    SEGMENT_LINES.read,
     recognises_segments,
     write_segments,
 )

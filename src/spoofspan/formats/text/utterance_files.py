@@ -117,9 +117,8 @@ def read(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> Ref
         utterance = _named_by_file(rows, source, layout.suffix)
         if utterance is None:
             continue
-        empty = f"utterance {utterance!r}: the file is empty"
-        if layout.may_be_empty:
-            empty += "; if it has no ranges, give its duration"
+        remedy = "; if it has no ranges, give its duration" if layout.may_be_empty else ""
+        empty = f"utterance {utterance!r}: the file is empty{remedy}"
         allowed = layout.may_be_empty and utterance in (options.durations or {})
         problems = None if allowed else rows.problems
         for line in lines_of([source], layout.separator, comment=layout.comment, problems=problems, empty=empty):
@@ -135,9 +134,7 @@ def read(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> Ref
 
 def _named_by_file(rows: RangeRows, source: Source, suffix: str) -> str | None:
     """Name the utterance of a file after the file; None (and a problem) if that is impossible."""
-    name = PurePath(source.name).name
-    for packed in (".gz", ".zst"):
-        name = name.removesuffix(packed)
+    name = PurePath(source.name).name.removesuffix(".gz").removesuffix(".zst")
     utterance = name.removesuffix(suffix)
     if utterance == name or not utterance:
         rows.problems.add(f"{source.name}: the file names the utterance, and must be called <utterance>{suffix}")
@@ -171,19 +168,16 @@ def write_files(layout: Layout, references: References) -> Iterator[tuple[str, b
         yield utterance + layout.suffix, "".join(f"{line}\n" for line in lines).encode()
 
 
-VAD = Format(
+def _format(layout: Layout, name: str, about: str) -> Format[References]:
+    reader, writer = partial(read, layout), partial(write, layout)
+    return Format(name, about, reader, partial(recognises, layout), writer, (layout.suffix,))
+
+
+VAD = _format(
+    VAD_LINES,
     "vad",
     "<start s> <end s> <0 spoof, 1 bona fide, 2 non-speech>, a file <utt>.vad per utterance: PartialSpoof",
-    partial(read, VAD_LINES),
-    partial(recognises, VAD_LINES),
-    partial(write, VAD_LINES),
-    (VAD_LINES.suffix,),
 )
-AUDACITY = Format(
-    "audacity",
-    "<start><TAB><end><TAB><label>, a file <utt>.txt per utterance: Audacity label tracks",
-    partial(read, TRACK_LINES),
-    partial(recognises, TRACK_LINES),
-    partial(write, TRACK_LINES),
-    (TRACK_LINES.suffix,),
+AUDACITY = _format(
+    TRACK_LINES, "audacity", "<start><TAB><end><TAB><label>, a file <utt>.txt per utterance: Audacity label tracks"
 )

@@ -102,14 +102,10 @@ def _read_fields(
 def recognises_utt_score(head: bytes) -> bool:
     """Whether the first lines have an id that no other has, and two numbers, not all whole ones (frames)."""
     lines = [line.split() for line in first_lines(head)]
-    fits = all(len(fields) == 3 and all(map(is_number, fields[1:])) for fields in lines)
-    return (
-        bool(lines)
-        and fits
-        and len({fields[0] for fields in lines}) == len(lines)
-        and not all(is_number(fields[0]) for fields in lines)
-        and not all(fields[1].isdecimal() for fields in lines)
-    )
+    if not lines or not all(len(fields) == 3 and all(map(is_number, fields[1:])) for fields in lines):
+        return False
+    ids, firsts, _ = zip(*lines, strict=True)
+    return len(set(ids)) == len(ids) and not all(map(is_number, ids)) and not all(map(str.isdecimal, firsts))
 
 
 def read_utt_score(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
@@ -196,8 +192,7 @@ def read_log(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
 
 
 def _in_polarity(scores: UtteranceScores, higher: Higher) -> list[float]:
-    values: list[float] = (scores.values if scores.higher == higher else -scores.values).tolist()
-    return values
+    return list(map(float, scores.values if scores.higher == higher else -scores.values))
 
 
 def _write(scores: UtteranceScores, higher: Higher, separator: str, name: str) -> Iterator[bytes]:
