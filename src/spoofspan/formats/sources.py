@@ -95,11 +95,14 @@ class Source:
                     if line.strip():
                         yield number, line
         except UnicodeDecodeError:
-            raise DataError(
-                f"{self.name}:{number}: not UTF-8 text; convert it (for example: iconv -f latin1 -t utf-8)"
-            ) from None
+            raise not_utf8(self.name, number) from None
         except (OSError, EOFError, zlib.error) as error:
             raise self.broken(error) from None
+
+
+def not_utf8(name: str, line: int) -> DataError:
+    """The error for text in another encoding."""
+    return DataError(f"{name}:{line}: not UTF-8 text; convert it (for example: iconv -f latin1 -t utf-8)")
 
 
 Where = str | Path | IO[bytes] | Source

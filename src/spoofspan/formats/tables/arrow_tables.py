@@ -20,18 +20,16 @@ from spoofspan.formats.tables.table_columns import with_metadata
 def table_from_references(references: References, *, text: bool = False) -> Any:
     """Make an Arrow table: one row per range; ``text``: times in seconds, for files without types."""
     rows = _Rows(references.offsets)
-    names = [*LABELS, None]
     columns: dict[str, Any] = {
         "utterance": rows.ids(references.utterances),
         "start": rows.times(references.starts, text),
         "end": rows.times(references.ends, text),
-        "label": pa.array(names, pa.string()).take(pa.array(rows.spread(references.labels, 3))),
+        "label": pa.array([*LABELS, None], pa.string()).take(pa.array(rows.spread(references.labels, 3))),
     }
     if references.kinds is not None:
         kinds = rows.spread(references.kinds, -1)
-        columns["kind"] = _strings([*references.kind_names, None]).take(
-            pa.array(np.where(kinds < 0, len(references.kind_names), kinds))
-        )
+        kinds = np.where(kinds < 0, len(references.kind_names), kinds)
+        columns["kind"] = _strings([*references.kind_names, None]).take(pa.array(kinds))
     if references.durations is not None:
         durations = references.durations[rows.utterance]
         columns["duration"] = pa.array(durations / SECOND if text else durations)
@@ -77,8 +75,8 @@ def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) 
             elif not uniform or one_each[0] != usual:
                 columns[name] = pa.array(one_each[rows.utterance])
     if text:
-        polarity = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows.utterance.size, np.int8)), [scores.higher])
-        columns["higher"] = polarity
+        first = pa.array(np.zeros(rows.utterance.size, np.int8))
+        columns["higher"] = pa.DictionaryArray.from_arrays(first, [scores.higher])
     return with_metadata(pa.table(columns), {} if text else metadata)
 
 
@@ -98,9 +96,8 @@ def _strings(texts: Sequence[str | None]) -> Any:
 
 
 def _lists(offsets: Int64, values: Values) -> Any:
-    if offsets[-1] < 2**31:
-        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(values))
-    return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(values))
+    kind, integer = (pa.ListArray, np.int32) if offsets[-1] < 2**31 else (pa.LargeListArray, np.int64)
+    return kind.from_arrays(pa.array(offsets.astype(integer)), pa.array(values))
 
 
 class _Rows:

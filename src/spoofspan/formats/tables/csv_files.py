@@ -22,7 +22,7 @@ from spoofspan.base.errors import DataError, Problems
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import text_of
 from spoofspan.formats.line_blocks import BOM, MOST_BYTES_PER_LINE, line_blocks, native_buffer, refuse_empty
-from spoofspan.formats.sources import Source
+from spoofspan.formats.sources import Source, not_utf8
 from spoofspan.formats.tables.arrow_tables import plain_texts
 from spoofspan.formats.tables.containers import Container, in_pieces
 from spoofspan.formats.tables.table_columns import REFERENCES, TEXTS, Part, Schema, missing_columns, with_metadata
@@ -37,13 +37,11 @@ INTEGER = re.compile(r"\s*[+-]?\d+\s*")
 
 def _header(head: bytes, delimiter: str) -> list[str]:
     """Read the names in the first line that is not blank; none if this is no text."""
-    for line in text_of(head).splitlines():
-        if line.strip():
-            try:
-                return next(csv.reader([line], delimiter=delimiter))
-            except (csv.Error, StopIteration):
-                return []
-    return []
+    first = next(filter(str.strip, text_of(head).splitlines()), "")
+    try:
+        return next(csv.reader([first], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 def _recognises(delimiter: str, head: bytes, schema: Schema) -> bool:
@@ -138,9 +136,7 @@ def _explain(source: Source, names: list[str], chosen: list[str], delimiter: str
         text = data.removeprefix(BOM).decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{source.name}:{line}: not UTF-8 text; convert it (for example: iconv -f latin1 -t utf-8)"
-        ) from None
+        raise not_utf8(source.name, line) from None
     problems = Problems()
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     numbers = [(names.index(name), name) for name in chosen if name not in TEXTS]
@@ -176,9 +172,8 @@ def _write(delimiter: str, table: Any) -> Iterator[bytes]:
     options = pa.csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
     yield (delimiter.join(table.column_names) + "\n").encode()
     schema = plain_texts(table.slice(0, 0)).schema
-    yield from in_pieces(
-        table, ROWS_PER_PIECE, lambda sink: pa.csv.CSVWriter(sink, schema, write_options=options), plain_texts
-    )
+    writer = partial(pa.csv.CSVWriter, schema=schema, write_options=options)
+    yield from in_pieces(table, ROWS_PER_PIECE, writer, plain_texts)
 
 
 def _container(name: str, delimiter: str, word: str) -> Container:

@@ -23,14 +23,18 @@ from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.table_columns import (
     REFERENCES,
     SCORES,
+    Grouped,
+    Groups,
     Part,
     PartColumns,
     flat,
     flat_array,
+    group,
+    joined_groups,
     missing_columns,
     one_array,
+    without,
 )
-from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
 
 # which rows positions among the scores belong to, and what the scores there are called
 Places = Callable[[Int64], tuple[Int64, Iterable[str]]]
@@ -54,11 +58,9 @@ def scores_from_parts(parts: Sequence[Part], options: ReadOptions) -> Scores:
         ):
             if mine != other:
                 raise DataError(f"{part.name} and {read[0].name} differ in {what}; read them apart")
-    higher, window = read[0].higher, read[0].window
+    stated: dict[str, Any] = {"higher": read[0].higher, "window": read[0].window}
     try:
-        return Scores.from_columns(
-            joined.ids, offsets_of(joined.counts), **joined.columns, higher=higher, window=window
-        )
+        return Scores.from_columns(joined.ids, offsets_of(joined.counts), **joined.columns, **stated)
     except DataError as error:
         raise DataError(f"{joined.name}: {error}") from None
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags
+from spoofspan.base.columns import Flags, offsets_of
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.base.times import SECOND, Int64, seconds_text
 from spoofspan.formats import arrow as pa
@@ -138,16 +138,12 @@ class PartColumns:
         self.require(("utterance",))
         if not part.table.num_rows:
             raise DataError(f"{part.name}: the table has no rows; there is nothing to measure")
-        self._validate([name for name in names if name in self.names])
+        try:  # refuse damaged columns before anything trusts their offsets
+            part.table.select(sorted(self.names.intersection(names))).validate(full=True)
+        except pa.ArrowException as error:
+            raise DataError(f"{part.name}: the table is damaged or not UTF-8 ({error}); write it again") from None
         self.utterances = Texts(np.full(part.table.num_rows, -1, np.int32), [])
         self.utterances = self._utterances()
-
-    def _validate(self, names: list[str]) -> None:
-        """Refuse damaged columns before anything trusts their offsets."""
-        try:
-            self.part.table.select(sorted(set(names))).validate(full=True)
-        except pa.ArrowException as error:
-            raise DataError(f"{self.part.name}: the table is damaged or not UTF-8 ({error}); write it again") from None
 
     def require(self, wanted: Iterable[str], hint: str = "") -> None:
         """Refuse a table without these columns, naming what was found."""
@@ -245,14 +241,12 @@ class PartColumns:
     def check_ranges(self, starts: Times, ends: Times) -> None:
         """Note ranges that no rule could make sense of."""
 
-        def text(times: Times, row: int) -> str:
-            return seconds_text(int(times.ns[row]))
+        def falls(row: int) -> str:
+            return f"the range ends before it starts ({seconds_text(starts.ns[row])} > {seconds_text(ends.ns[row])})"
 
-        self.note(np.flatnonzero(starts.ns < 0), lambda row: f"the range starts before 0 ({text(starts, row)})")
-        self.note(
-            np.flatnonzero(ends.ns < starts.ns),
-            lambda row: f"the range ends before it starts ({text(starts, row)} > {text(ends, row)})",
-        )
+        early = np.flatnonzero(starts.ns < 0)
+        self.note(early, lambda row: f"the range starts before 0 ({seconds_text(starts.ns[row])})")
+        self.note(np.flatnonzero(ends.ns < starts.ns), falls)
 
     def refuse_tiny_integers(self, ends: Times, name: str) -> None:
         """Integers are ns; where the longest is below a millisecond they are something else."""
@@ -317,3 +311,92 @@ def _doubtful(seconds: float) -> str:
     if not np.isfinite(seconds):
         return f"is not a time ({seconds})"
     return f"is over a day ({seconds} s); are these milliseconds, samples or nanoseconds?"
+
+
+# ---------------------------------------------------------------- rows into utterances
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The rows of a part by utterance: rows ``order[offsets[i]:offsets[i + 1]]`` belong to ``ids[i]``."""
+
+    ids: list[str]
+    offsets: Int64
+    order: Int64 | None  # None: as they stand
+
+    @property
+    def counts(self) -> Int64:
+        """How many rows each utterance has."""
+        return np.diff(self.offsets)
+
+    def rows(self, positions: Int64) -> Int64:
+        """The rows of the table that stand at positions of the sorted columns."""
+        return positions if self.order is None else self.order[positions]
+
+    def sort(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """A column with the rows of each utterance together; the column itself where they are already."""
+        return array if self.order is None else array[self.order]
+
+    def first(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The value in the first row of each utterance."""
+        return array[self.rows(self.offsets[:-1])]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """What was read from a part: utterances, their numbers of rows, and columns (of rows or of utterances)."""
+
+    name: str
+    ids: list[str]
+    counts: Int64
+    columns: dict[str, Any]
+
+
+def group(texts: Texts) -> Groups:
+    """Bring the rows of each utterance together, utterances and rows in the order in which they first occur."""
+    codes = texts.codes
+    heads = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+    stretch = codes[heads]
+    distinct, first = np.unique(stretch, return_index=True)
+    if distinct.size == stretch.size:
+        return Groups([texts.values[code] for code in stretch], np.append(heads, codes.size), None)
+    by_appearance = distinct[np.argsort(first)]
+    rank = np.empty(len(texts.values), np.int64)
+    rank[by_appearance] = np.arange(by_appearance.size)
+    ranks = rank[codes]
+    order = np.argsort(ranks, kind="stable").astype(np.int64, copy=False)
+    counts = np.bincount(ranks, minlength=by_appearance.size)
+    return Groups([texts.values[code] for code in by_appearance], offsets_of(counts), order)
+
+
+def without(columns: PartColumns, groups: Groups, bare: Flags | None, item: str) -> Groups:
+    """Leave out the rows that only say that an utterance has no ranges or scores."""
+    if bare is None or not bare.any():
+        return groups
+    sorted_bare = groups.sort(bare)
+    wrong = np.flatnonzero(sorted_bare & np.repeat(groups.counts > 1, groups.counts))
+    columns.note(groups.rows(wrong), lambda row: f"a row without a {item} among others")
+    columns.stop_if_any(f"fill in or drop the rows without a {item}")
+    kept_before = np.concatenate(([0], np.cumsum(~sorted_bare)))
+    return Groups(groups.ids, kept_before[groups.offsets], groups.rows(np.flatnonzero(~sorted_bare)))
+
+
+def joined_groups(read: Sequence[Grouped]) -> Grouped:
+    """All parts of a corpus as one; an utterance in two of them is a mistake."""
+    first = read[0]
+    if len(read) == 1:
+        return first
+    seen: dict[str, str] = {}
+    problems = Problems()
+    for part in read:
+        twice = [utt for utt in part.ids if utt in seen]
+        problems.extend((f"utterance {utt!r} is in {seen[utt]} and in {part.name}" for utt in twice), len(twice))
+        seen.update((utt, part.name) for utt in part.ids if utt not in seen)
+    problems.raise_if_any("keep each utterance in one file")
+    shared = [name for name in first.columns if all(name in part.columns for part in read)]
+    return Grouped(
+        f"{first.name} and {len(read) - 1} more",
+        list(seen),
+        np.concatenate([part.counts for part in read]),
+        {name: np.concatenate([part.columns[name] for part in read]) for name in shared},
+    )
