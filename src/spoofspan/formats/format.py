@@ -33,6 +33,27 @@ class ReadOptions:
     label2id: Mapping[str, int] | None = None  # which column of a matrix is which class
     fps: float | None = None  # frames per second of times that are frame numbers; None: they are seconds
 
+    def class_column(self, columns: Mapping[str, int]) -> tuple[int, Higher]:
+        """Choose between the columns of the two classes: the spoof column, unless ``column`` says otherwise."""
+        name = "spoof" if self.column is None else self.column
+        if name not in columns:
+            raise UsageError(f"no column {name!r}: {nearest_name(name, columns)}")
+        return columns[name], self.polarity("bonafide" if name == "bonafide" else "spoof", f"the column {name!r}")
+
+    def polarity(self, stated: Higher, what: str) -> Higher:
+        """Return what high values mean in a format, refusing a user's word against it."""
+        if self.higher not in (None, stated):
+            raise UsageError(
+                f"high values of {what} mean {stated}, not {self.higher}; leave higher= (--higher) out, or choose "
+                "another column= (--column) or format"
+            )
+        return stated
+
+    def refuse_column(self, name: str) -> None:
+        """Refuse the choice of a column in a format that has only one."""
+        if self.column is not None:
+            raise UsageError(f"the format {name} has one score a line; leave column= (--column) out")
+
 
 @dataclass(frozen=True)
 class Format(Generic[T]):

@@ -221,8 +221,7 @@ def choose_format(
     found = sources(where, chosen.suffixes if chosen is not None else ())
     if chosen is None:
         chosen = registry.recognise_one_of(found)
-    missing = [need for need in chosen.needs if getattr(options, need) is None]
-    if missing:
+    if missing := [need for need in chosen.needs if getattr(options, need) is None]:
         flags = " and ".join(f"{need}= (--{need})" for need in missing)
         raise UsageError(f"{found[0].name}: the format {chosen.name} does not say it all; give {flags}")
     for option in refusable:

@@ -133,8 +133,7 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
     if path.exists():
         return [_file(path)]
     if glob.has_magic(text):
-        found = sorted(Path(match) for match in glob.glob(str(path)) if Path(match).is_file())  # noqa: PTH207
-        if found:
+        if found := sorted(filter(Path.is_file, map(Path, glob.glob(str(path))))):  # noqa: PTH207
             return [_file(one) for one in found]
         raise UsageError(f"no file matches {text!r}")
     raise UsageError(f"there is no file or folder {text!r}")

@@ -38,7 +38,7 @@ from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.frame_lines import check_frames
-from spoofspan.formats.text.lines import first_lines, is_number, polarity, score_of
+from spoofspan.formats.text.lines import first_lines, is_number, score_of
 
 Matrix = npt.NDArray[Any]
 Bytes = bytes | memoryview
@@ -170,7 +170,7 @@ def _choose(width: int, names: Mapping[str, int] | None, options: ReadOptions, s
     classes: tuple[Higher, ...] = ("bonafide", "spoof")
     for stated in classes:
         if names.get(stated) == column:
-            return _Choice(width, column, polarity(stated, options, what), what)
+            return _Choice(width, column, options.polarity(stated, what), what)
     if options.higher is None:
         raise UsageError(f"{what}: what do high values mean? give higher= (--higher)")
     return _Choice(width, column, options.higher, what)

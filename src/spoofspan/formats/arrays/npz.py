@@ -185,10 +185,8 @@ def _label_codes(array: Any, place: str, problems: Problems) -> npt.NDArray[np.i
     bona_fide = np.asarray(array == one)
     bad = np.flatnonzero(~(bona_fide | (array == zero)))
     if bad.size:
-        problems.extend(
-            (f"{place}: label {row} is {array[row].item()!r}, neither 0 (spoof) nor 1 (bona fide)" for row in bad),
-            bad.size,
-        )
+        wrong = (f"label {row} is {array[row].item()!r}, neither 0 (spoof) nor 1 (bona fide)" for row in bad)
+        problems.extend((f"{place}: {one}" for one in wrong), bad.size)
         return None
     codes: npt.NDArray[np.int8] = np.where(bona_fide, np.int8(BONA_FIDE), np.int8(SPOOF))
     return codes
@@ -208,8 +206,7 @@ def label_arrays(references: References, resolution: float) -> Iterator[tuple[st
             odd = LABELS[label[~np.isin(label, (BONA_FIDE, SPOOF))][0]]
             raise UsageError(f"{place}: segment labels know bonafide and spoof, not {odd}; {remedy}")
         duration = None if references.durations is None else int(references.durations[i])
-        whole = start.size and start[0] == 0 and (start[1:] == end[:-1]).all() and duration in (None, int(end[-1]))
-        if not whole:
+        if not (start.size and start[0] == 0 and (start[1:] == end[:-1]).all() and duration in (None, int(end[-1]))):
             raise UsageError(f"{place}: its ranges leave gaps or overlap; {remedy}")
         first, last = edges_before(start, resolution), edges_before(end, resolution)
         on_grid = (grid_edges(first, resolution) == start).all() and (

@@ -63,8 +63,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
             utterance = str(item[0, 0])
             if not seen.is_new(utterance, source, problems):
                 continue
-            index = COLUMNS[item.shape[1]].get(column)
-            if index is None:
+            if (index := COLUMNS[item.shape[1]].get(column)) is None:
                 problems.add(f"{place}, utterance {utterance!r}: there is no {column}, only score1")
                 continue
             ids.append(utterance)

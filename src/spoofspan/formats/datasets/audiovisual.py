@@ -85,8 +85,7 @@ def _first_keys(head: bytes) -> set[str]:
     """Return the keys of the first object of a JSON list; none if the file does not begin with one."""
     # The head may end within a character, so that is ignored.
     text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "ignore")
-    opening = re.match(r"\s*\[\s*", text)
-    if opening is None:
+    if (opening := re.match(r"\s*\[\s*", text)) is None:
         return set()
     try:
         first, _ = json.JSONDecoder().raw_decode(text, opening.end())
@@ -196,8 +195,7 @@ def read_lavdf(sources: Sequence[Source], options: ReadOptions) -> References:
 
 
 def _note_periods(entry: Entry) -> None:
-    found = entry.periods("fake_periods")
-    if found is None:
+    if (found := entry.periods("fake_periods")) is None:
         return
     count = entry.values.get("n_fakes", len(found))
     if isinstance(count, bool) or count != len(found):

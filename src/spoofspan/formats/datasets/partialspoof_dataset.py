@@ -97,15 +97,13 @@ class Dataset:
         name = re.compile(rf"{re.escape(self.subset)}_score_ali_([0-9]+)(?:_.*)?\.pkl{PACKED}")
         found: dict[float, list[Path]] = {}
         for path in sorted(files_below(folder)):
-            match = name.fullmatch(path.name)
-            if match is not None and int(match[1]):
+            if (match := name.fullmatch(path.name)) is not None and int(match[1]):
                 found.setdefault(int(match[1]) / UNITS_PER_SECOND, []).append(path)
         return dict(sorted(found.items()))
 
     def scores_path(self, hop: float | None = None, where: str | Path | None = None) -> Path | None:
         """The one score file of a hop, in the database or in another folder; None if there is no score file at all."""
-        found = self.scores_by_resolution(where)
-        if not found:
+        if not (found := self.scores_by_resolution(where)):
             return None
         known = ", ".join(map(milliseconds, found))
         if hop is None and len(found) > 1:
@@ -122,8 +120,7 @@ class Dataset:
 
     def scores(self, hop: float | None = None, where: str | Path | None = None) -> Scores:
         """Read the scores of a hop (seconds), from the database or from another folder."""
-        path = self.scores_path(hop, where)
-        if path is None:
+        if (path := self.scores_path(hop, where)) is None:
             raise DataError(
                 f"there is no {self.subset}_score_ali_*.pkl in {self.folder if where is None else where}; "
                 "give the folder of the results"
@@ -240,8 +237,7 @@ class _Folder:
         """Files in the official place, or else those of that name anywhere."""
         for base in (self.folder, self.folder / "database"):
             for place in part.places:
-                found = sorted(base.glob(place.format(set=self.subset)))
-                if found:
+                if found := sorted(base.glob(place.format(set=self.subset))):
                     return found
         name = re.compile(f"(?:{part.name.format(set=re.escape(self.subset))}){PACKED}")
         return [
@@ -315,8 +311,7 @@ def _segments(found: _Folder) -> dict[str, Path]:
     """Files of segment labels by their name and resolution, ``segment_labels@20ms``, finest first."""
     resolutions: dict[float, Path] = {}
     for path in found.all_of(SEGMENTS):
-        match = SEGMENT_FILE.search(path.name)
-        if match is not None:
+        if (match := SEGMENT_FILE.search(path.name)) is not None:
             resolutions.setdefault(float(match[1]), path)
     return {f"{SEGMENT_LABELS}@{milliseconds(one)}": path for one, path in sorted(resolutions.items())}
 

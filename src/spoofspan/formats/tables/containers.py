@@ -22,6 +22,8 @@ from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.tables.table_columns import REFERENCES, SCORES, Part, Schema
 
+FromParts = Callable[[Sequence[Part], ReadOptions], T]
+
 
 @dataclass(frozen=True)
 class Container:
@@ -43,13 +45,12 @@ class Container:
     @property
     def references(self) -> Format[References]:
         """References in this container, for the registry."""
-        return self._format(REFERENCES, REFERENCES.grammar, references_from_parts, self.write_references)
+        return self._format(REFERENCES, references_from_parts, self.write_references)
 
     @property
     def scores(self) -> Format[Scores]:
         """Scores in this container, for the registry."""
-        grammar = SCORES.grammar if self.lists else SCORES.grammar.removesuffix(" or utterance, scores (a list)")
-        return self._format(SCORES, grammar, scores_from_parts, self.write_scores)
+        return self._format(SCORES, scores_from_parts, self.write_scores)
 
     def write_references(self, references: References) -> Iterator[bytes]:
         """Write one row per range."""
@@ -59,13 +60,9 @@ class Container:
         """Write frames as one list per utterance (where there are lists), ranges as one row each."""
         return self.write(table_from_scores(scores, long=scores.hops is None or not self.lists, text=self.text))
 
-    def _format(
-        self,
-        schema: Schema,
-        grammar: str,
-        from_parts: Callable[[Sequence[Part], ReadOptions], T],
-        write: Callable[[T], Iterator[bytes]],
-    ) -> Format[T]:
+    def _format(self, schema: Schema, from_parts: FromParts[T], write: Callable[[T], Iterator[bytes]]) -> Format[T]:
+        grammar = schema.grammar if self.lists else schema.grammar.removesuffix(" or utterance, scores (a list)")
+
         def columns(options: ReadOptions) -> Sequence[str]:
             return tuple(dict.fromkeys((*schema.columns, options.column or "utterance")))
 

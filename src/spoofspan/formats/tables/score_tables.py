@@ -75,8 +75,8 @@ def _read_part(part: Part, options: ReadOptions) -> _PartScores:
         return _read_ranges(columns, column, options)
     if "frame" in columns.names:
         return _read_long_frames(columns, column, options)
-    found = part.column_names
-    raise DataError(f"{part.name}: scores need a time: {missing_columns(['frame'], found)}; or give start and end")
+    why = missing_columns(["frame"], part.column_names)
+    raise DataError(f"{part.name}: scores need a time: {why}; or give start and end")
 
 
 def _value_column(columns: PartColumns, options: ReadOptions) -> str:
@@ -238,8 +238,7 @@ def _frame_times(columns: PartColumns, groups: Groups, options: ReadOptions) -> 
 
 
 def _number(name: str, metadata: dict[str, Any], key: str) -> float | None:
-    value = metadata.get(key)
-    if value is None:
+    if (value := metadata.get(key)) is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
         raise DataError(f"{name}: its metadata give {key} = {value!r}; write the file again")
@@ -252,8 +251,7 @@ def _one_per_utterance(columns: PartColumns, groups: Groups, name: str) -> Float
     """A column that repeats one time (s) in every row of an utterance."""
     if name not in columns.names:
         return None
-    missing = columns.missing(name)
-    if missing is not None:
+    if (missing := columns.missing(name)) is not None:
         if missing.all():
             return None
         columns.note(np.flatnonzero(missing), lambda row: f"{name} is missing (null or NaN)")

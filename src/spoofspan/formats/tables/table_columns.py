@@ -82,8 +82,7 @@ class Part:
 
     def metadata(self) -> dict[str, Any]:
         """What a table that spoofspan wrote says about itself; empty for other tables."""
-        packed = (self.table.schema.metadata or {}).get(METADATA_KEY)
-        if packed is None:
+        if (packed := (self.table.schema.metadata or {}).get(METADATA_KEY)) is None:
             return {}
         try:
             stated = json.loads(packed)
@@ -132,8 +131,8 @@ class PartColumns:
         self.problems = Problems()
         found = part.column_names
         for name in names:
-            if found.count(name) > 1:
-                raise DataError(f"{part.name}: {found.count(name)} columns are called {name!r}; keep one")
+            if (count := found.count(name)) > 1:
+                raise DataError(f"{part.name}: {count} columns are called {name!r}; keep one")
         self.names: set[str] = set(found)
         self.require(("utterance",))
         if not part.table.num_rows:
@@ -147,8 +146,7 @@ class PartColumns:
 
     def require(self, wanted: Iterable[str], hint: str = "") -> None:
         """Refuse a table without these columns, naming what was found."""
-        missing = [name for name in wanted if name not in self.names]
-        if missing:
+        if missing := [name for name in wanted if name not in self.names]:
             raise DataError(f"{self.part.name}: {missing_columns(missing, self.part.column_names)}{hint}")
 
     def _utterances(self) -> Texts:
@@ -268,9 +266,8 @@ def missing_columns(missing: Sequence[str], found: Sequence[str]) -> str:
     listing = ", ".join(repr(name) for name in found[:20]) + (", ..." if len(found) > 20 else "")
     text = f"no column {names} (found: {listing or 'none'})"
     for name in missing:
-        close = difflib.get_close_matches(name, found, n=1, cutoff=0.5)
-        if close:
-            text += f"; rename {close[0]!r} to {name!r}"
+        for close in difflib.get_close_matches(name, found, n=1, cutoff=0.5):
+            text += f"; rename {close!r} to {name!r}"
     return text
 
 

@@ -37,16 +37,7 @@ from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import table_from_scores
 from spoofspan.formats.tables.table_columns import Part
 from spoofspan.formats.text.frame_blocks import Frames, IrregularError, read_regular, regular_pieces
-from spoofspan.formats.text.lines import (
-    class_column,
-    first_lines,
-    is_header,
-    is_number,
-    lines_of,
-    refuse_column,
-    score_of,
-    wrong_width,
-)
+from spoofspan.formats.text.lines import first_lines, is_header, is_number, lines_of, score_of, wrong_width
 
 FRAME = re.compile(r"\d{1,15}", re.ASCII)
 HOP_IN_NAME = re.compile(r"unit(?P<s>\d+\.?\d*)\.score|_(?P<ms>\d+\.?\d*)ms\.\w+", re.ASCII)
@@ -65,9 +56,9 @@ class Layout:
     def choose(self, options: ReadOptions) -> tuple[int, Higher]:
         """Choose the column to read, and say what its high values mean."""
         if "score" not in self.columns:
-            return class_column(self.columns, options)
+            return options.class_column(self.columns)
         if options.column != "score":
-            refuse_column(options, self.name)
+            options.refuse_column(self.name)
         if options.higher is None:
             raise UsageError(f"the format {self.name} does not say what high scores mean; give higher= (--higher)")
         return self.columns["score"], options.higher
@@ -158,8 +149,7 @@ def stream(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> I
 def _hop(source: Source, options: ReadOptions) -> float:
     if options.hop is not None:
         return options.hop
-    named = hop_in_name(PurePath(source.name).name)
-    if named is None:
+    if (named := hop_in_name(PurePath(source.name).name)) is None:
         raise UsageError(f"{source.name}: neither the file nor its name says how long a frame is; give hop= (--hop)")
     return named
 

@@ -22,7 +22,7 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.scores import DECISIONS, Scores, score_times
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text import range_lists, rttm
+from spoofspan.formats.text import labelled_ranges, rttm
 from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows
 
 # Notes the ranges of files in rows; returns the durations that the files state, if they do.
@@ -160,15 +160,15 @@ FORMATS = (
     _format(
         "hypothesis-had",
         "<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* [<0|1>], as HAD's references (T genuine, F fake)",
-        partial(range_lists.HAD_LINES.note_ranges, label_optional=True),
-        partial(range_lists.recognises_had, label_optional=True),
-        range_lists.write_had,
+        partial(labelled_ranges.HAD_LINES.note_ranges, label_optional=True),
+        partial(labelled_ranges.recognises_had, label_optional=True),
+        labelled_ranges.write_had,
     ),
     _format(
         "hypothesis-segments",
         "<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*, as a segment list",
-        range_lists.SEGMENT_LINES.note_ranges,
-        range_lists.recognises_segments,
-        range_lists.write_segments,
+        labelled_ranges.SEGMENT_LINES.note_ranges,
+        labelled_ranges.recognises_segments,
+        labelled_ranges.write_segments,
     ),
 )

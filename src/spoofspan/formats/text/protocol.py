@@ -21,7 +21,7 @@ from spoofspan.data.protocol import Protocol
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import native_buffer
 from spoofspan.formats.sources import Source, Where, sources
-from spoofspan.formats.text.lines import columns_under_header, first_lines, lines_of
+from spoofspan.formats.text.lines import columns_of, first_lines, lines_of
 
 CLASSES = ("bonafide", "spoof")
 NAME, LABEL = "filename", "cm-label"
@@ -162,7 +162,7 @@ def _read_keys(source: Source) -> Mapping[str, str]:
     """``filename TAB cm-label`` under a header; further columns are allowed."""
     labels: dict[str, str] = {}
     problems = Problems()
-    for place, (utterance, label) in columns_under_header(source, (NAME, LABEL), problems):
+    for place, (utterance, label) in columns_of(source, (NAME, LABEL), problems):
         if label not in CLASSES:
             problems.add(f"{place}: {_wrong_label(utterance, label)}")
         elif utterance in labels:

@@ -183,8 +183,7 @@ def label_and_kind(label: str) -> tuple[int | None, str | None]:
     >>> label_and_kind("bonafide"), label_and_kind("A07"), label_and_kind("banana")
     ((0, None), (1, 'A07'), (None, None))
     """
-    code = LABEL_WORDS.get(label.lower())
-    if code is not None:
+    if (code := LABEL_WORDS.get(label.lower())) is not None:
         return code, None
     if len(label) > 1 and label[0].isalpha() and label[1:].isdigit():
         return SPOOF, label

@@ -27,18 +27,7 @@ from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.data.verification_scores import TRIALS, VerificationScores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
-from spoofspan.formats.text.lines import (
-    class_column,
-    columns_under_header,
-    first_lines,
-    is_header,
-    is_number,
-    lines_of,
-    polarity,
-    refuse_column,
-    score_of,
-    wrong_width,
-)
+from spoofspan.formats.text.lines import columns_of, first_lines, is_header, is_number, lines_of, score_of, wrong_width
 
 CLASSES = {"bonafide": 1, "spoof": 2}
 NAME, SCORE = "filename", "cm-score"
@@ -110,7 +99,7 @@ def recognises_utt_score(head: bytes) -> bool:
 
 def read_utt_score(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``<utt> <bona fide> <spoof>``."""
-    return _read_fields(found, None, 3, "<utt> <bona fide> <spoof>", *class_column(CLASSES, options))
+    return _read_fields(found, None, 3, "<utt> <bona fide> <spoof>", *options.class_column(CLASSES))
 
 
 def write_utt_score(scores: UtteranceScores) -> Iterator[bytes]:
@@ -133,11 +122,11 @@ def recognises_asvspoof5(head: bytes) -> bool:
 
 def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``filename TAB cm-score``; further columns are allowed."""
-    refuse_column(options, "asvspoof5")
-    higher = polarity("bonafide", options, "the column cm-score")
+    options.refuse_column("asvspoof5")
+    higher = options.polarity("bonafide", "the column cm-score")
     rows = UtteranceRows()
     for source in found:
-        for place, fields in columns_under_header(source, (NAME, SCORE), rows.problems):
+        for place, fields in columns_of(source, (NAME, SCORE), rows.problems):
             rows.add(place, *fields)
     return rows.build(found, higher)
 
@@ -159,8 +148,8 @@ def recognises_detection(head: bytes) -> bool:
 
 def read_detection(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``<file>;<score>``."""
-    refuse_column(options, "av-deepfake1m-detection")
-    higher = polarity("spoof", options, "av-deepfake1m-detection")
+    options.refuse_column("av-deepfake1m-detection")
+    higher = options.polarity("spoof", "av-deepfake1m-detection")
     return _read_fields(found, ";", 2, "<file>;<score>", 1, higher)
 
 
@@ -183,7 +172,7 @@ def read_log(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     name = "utterance" if options.column is None else options.column
     if name not in LOG_COLUMNS:
         raise UsageError(f"no column {name!r}: {nearest_name(name, LOG_COLUMNS)}")
-    higher = polarity("bonafide", options, "log-output")
+    higher = options.polarity("bonafide", "log-output")
     line = "utterance, label, six minima, score (decimals have a point, not a comma)"
     return _read_fields(found, ",", LOG_WIDTH - 1, line, LOG_COLUMNS[name], higher, LOG_MARK)
 
