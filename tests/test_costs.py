@@ -17,7 +17,7 @@ import spoofspan as ss
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.reading import read_utterance_scores
 from spoofspan.formats.text.protocol import read_protocol
-from spoofspan.formats.text.verification_scores import read_verification_scores
+from spoofspan.formats.text.utterance_scores import read_verification_scores
 from spoofspan.mass.utterances import utterance_mass
 from spoofspan.measures.costs import act_dcf, cllr, min_cllr, min_dcf, pool_adjacent_violators, reliability
 from spoofspan.measures.curve import error_curve_of

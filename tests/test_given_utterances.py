@@ -18,8 +18,7 @@ from test_exactness import build
 import spoofspan as ss
 from spoofspan.data.verification_scores import VerificationScores
 from spoofspan.evaluation.signature import verification_hash
-from spoofspan.formats.text.protocol import read_protocol
-from spoofspan.formats.text.utterance_labels import read_utterance_labels, recognises
+from spoofspan.formats.text.protocol import read_protocol, read_utterance_labels, recognises_utterance_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
@@ -350,8 +349,8 @@ def test_a_table_of_labels_is_as_good_as_a_protocol(tmp_path):
     found = [evaluated(one, "--utterance-scores", scores)["utterance-eer"] for one in (table, protocol, keys)]
     assert found[0] == found[1] == found[2]
     assert read_utterance_labels(table) == {"a": "bonafide", "b": "spoof"}
-    assert not recognises(b"utterance,start,end,label\na,0,1,spoof\n")
-    assert not recognises(b"")
+    assert not recognises_utterance_labels(b"utterance,start,end,label\na,0,1,spoof\n")
+    assert not recognises_utterance_labels(b"")
 
 
 def test_options_that_would_not_be_used_are_refused(tmp_path):

@@ -10,7 +10,7 @@ from test_streaming import run
 
 import spoofspan as ss
 from spoofspan.evaluation.breakdown import by_boundary, by_column, by_kind, by_length
-from spoofspan.formats.text.metadata import read_metadata
+from spoofspan.formats.text.protocol import read_metadata
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs/schema/evaluation.json").read_text(encoding="utf-8"))
 

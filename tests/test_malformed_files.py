@@ -26,7 +26,7 @@ from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCOR
 from spoofspan.formats.sources import sources
 from spoofspan.formats.text.durations import read_durations
 from spoofspan.formats.text.protocol import read_protocol
-from spoofspan.formats.text.uem import read_regions
+from spoofspan.formats.text.rttm import read_regions
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 

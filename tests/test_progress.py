@@ -12,8 +12,7 @@ import pytest
 
 import spoofspan as ss
 from spoofspan.base import progress
-from spoofspan.formats.byte_count import counted
-from spoofspan.formats.sources import sources
+from spoofspan.formats.sources import counted, sources
 
 
 class Terminal(io.StringIO):

@@ -15,25 +15,25 @@ from spoofspan import DataError, References, UsageError, read_references
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.rules import rules_for
 from spoofspan.formats.convert import convert
-from spoofspan.formats.datasets import avdeepfake1m, lavdf
+from spoofspan.formats.datasets import audiovisual
 from spoofspan.formats.format import ReadOptions, Registry
 from spoofspan.formats.sources import Source
 from spoofspan.formats.sources import sources as find_sources
-from spoofspan.formats.text import range_lists, rttm, utterance_files
+from spoofspan.formats.text import labelled_ranges, rttm
 from spoofspan.formats.text.protocol import read_protocol
-from spoofspan.formats.text.uem import read_regions
+from spoofspan.formats.text.rttm import read_regions
 from spoofspan.mass.label_rules import label_references
 
 FORMATS = Registry(
     "reference",
     [
         rttm.FORMAT,
-        utterance_files.VAD,
-        range_lists.SEGMENT_LIST,
-        range_lists.HAD,
-        lavdf.FORMAT,
-        avdeepfake1m.FORMAT,
-        utterance_files.AUDACITY,
+        labelled_ranges.VAD,
+        labelled_ranges.SEGMENT_LIST,
+        labelled_ranges.HAD,
+        audiovisual.LAVDF,
+        audiovisual.AVDEEPFAKE1M,
+        labelled_ranges.AUDACITY,
     ],
 )
 
@@ -285,12 +285,12 @@ def test_a_folder_holds_one_file_per_utterance(tmp_path):
     (tmp_path / "b.vad").write_text("0.0 1.0 1\n")
     (tmp_path / "a.vad.gz").write_bytes(gzip.compress(b"0.0 1.0 0\n"))
     (tmp_path / "notes.md").write_text("not a label")
-    references = utterance_files.VAD.read(find_sources(tmp_path, utterance_files.VAD.suffixes), ReadOptions())
+    references = labelled_ranges.VAD.read(find_sources(tmp_path, labelled_ranges.VAD.suffixes), ReadOptions())
     meant = {"a": [(0.0, 1.0, "spoof")], "b": [(0.0, 1.0, "bonafide")]}
     assert columns(references) == columns(References.from_ranges(meant))
     (tmp_path / "a.vad").write_text("0.0 1.0 1\n")
     with pytest.raises(DataError, match=r"a\.vad\.gz: utterance 'a' is listed a second time"):
-        utterance_files.VAD.read(find_sources(tmp_path, utterance_files.VAD.suffixes), ReadOptions())
+        labelled_ranges.VAD.read(find_sources(tmp_path, labelled_ranges.VAD.suffixes), ReadOptions())
 
 
 @pytest.mark.parametrize("name", ["segment-list", "had", "lavdf", "avdeepfake1m"])
@@ -301,7 +301,7 @@ def test_an_utterance_in_two_files_is_an_error(name):
 
 
 def test_avdeepfake1m_needs_durations():
-    assert avdeepfake1m.FORMAT.needs == ("durations",)
+    assert audiovisual.AVDEEPFAKE1M.needs == ("durations",)
     with pytest.raises(UsageError, match="--durations"):
         read("avdeepfake1m", SAMPLES["avdeepfake1m"], ReadOptions())
     fewer = {utt: seconds for utt, seconds in DURATIONS.items() if utt != "id2/sound.mp4"}
@@ -490,11 +490,11 @@ def test_what_is_written_reads_back_equal(name, data):
 
 def test_files_of_several_utterances():
     references = References.from_ranges({"a": [(0.0, 1.0, "spoof")], "b c": [(0.0, 0.0625, "bonafide")]})
-    assert list(utterance_files.write_files(utterance_files.VAD_LINES, references)) == [
+    assert list(labelled_ranges.VAD_LINES.write_files(references)) == [
         ("a.vad", b"0.000 1.000 0\n"),
         ("b c.vad", b"0.000 0.0625 1\n"),
     ]
-    assert list(utterance_files.write_files(utterance_files.TRACK_LINES, references)) == [
+    assert list(labelled_ranges.TRACK_LINES.write_files(references)) == [
         ("a.txt", b"0.000\t1.000\tspoof\n"),
         ("b c.txt", b"0.000\t0.0625\tbonafide\n"),
     ]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.utterances import evaluate_utterances
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
     from spoofspan.formats.reading import read_proposals, read_references, read_scores, read_utterance_scores
-    from spoofspan.formats.text.verification_scores import read_verification_scores
+    from spoofspan.formats.text.utterance_scores import read_verification_scores
     from spoofspan.mass.score_mass import ScoreMass
     from spoofspan.measures.curve import ErrorCurve
     from spoofspan.measures.eer import EqualErrorRate, equal_error_rate
@@ -73,7 +73,7 @@ _HOMES = {
     "evaluation.utterances": "evaluate_utterances",
     "formats.datasets.partialspoof_dataset": "Dataset read_dataset",
     "formats.reading": "read_proposals read_references read_scores read_utterance_scores",
-    "formats.text.verification_scores": "read_verification_scores",
+    "formats.text.utterance_scores": "read_verification_scores",
     "mass.score_mass": "ScoreMass",
     "measures.curve": "ErrorCurve",
     "measures.eer": "EqualErrorRate equal_error_rate",

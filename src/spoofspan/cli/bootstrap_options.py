@@ -52,7 +52,7 @@ class BootstrapOptions:
 
         ``replicates`` is their default number.
         """
-        from spoofspan.formats.text.metadata import read_clusters
+        from spoofspan.formats.text.protocol import read_clusters
         from spoofspan.uncertainty import Resampling
 
         told: dict[str, Any] = {name: getattr(self, name) for name in ("confidence", "seed", "workers")}

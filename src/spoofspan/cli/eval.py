@@ -196,7 +196,7 @@ def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention:
 
 def _column(metadata: str | None, name: str) -> Mapping[str, str]:
     """The value of every utterance in a column of --metadata."""
-    from spoofspan.formats.text.metadata import read_metadata
+    from spoofspan.formats.text.protocol import read_metadata
 
     if metadata is None:
         raise UsageError(f"--by {name}: give --metadata, a file that says the {name} of every utterance")

@@ -208,7 +208,7 @@ def looks_like(where: Where) -> set[str]:
     from spoofspan.base.errors import SpoofspanError
     from spoofspan.formats import registry as formats
     from spoofspan.formats.sources import sources
-    from spoofspan.formats.text import utterance_labels
+    from spoofspan.formats.text.protocol import recognises_utterance_labels
 
     if where == "-":
         return set()
@@ -223,7 +223,7 @@ def looks_like(where: Where) -> set[str]:
         "proposals": formats.PROPOSAL_FORMATS,
     }
     found = {kind for kind, one in registries.items() if any(each.recognises(head) for each in one.formats.values())}
-    return found | ({"utterance labels"} if utterance_labels.recognises(head) else set())
+    return found | ({"utterance labels"} if recognises_utterance_labels(head) else set())
 
 
 FLAGS = get_type_hints(Inputs, include_extras=True)

@@ -153,7 +153,7 @@ def given_rules(**flags: Any) -> dict[str, Any]:
         with suppress(ValueError):
             rules["label"] = float(rules["label"])
     if "regions" in rules:
-        from spoofspan.formats.text.uem import read_regions
+        from spoofspan.formats.text.rttm import read_regions
 
         rules["regions"] = read_regions(rules["regions"])
     return rules

@@ -53,7 +53,7 @@ def report(
 
       spoofspan report ref.rttm a.score --audio wav --embed --out report.html
     """
-    from spoofspan.formats.text.metadata import read_metadata
+    from spoofspan.formats.text.protocol import read_metadata
     from spoofspan.formats.writing import write_atomically
     from spoofspan.report.page import PageSettings, page_content, render_page
     from spoofspan.report.page.audio import addresses

@@ -76,7 +76,7 @@ class UtteranceInputs:
         """Read the scores of a speaker verification system, if they are given."""
         if self.asv_scores is None:
             return None
-        from spoofspan.formats.text.verification_scores import read_verification_scores
+        from spoofspan.formats.text.utterance_scores import read_verification_scores
 
         return read_verification_scores(self.asv_scores)
 
@@ -100,14 +100,14 @@ class UtteranceInputs:
     def read_truth(self, inputs: Inputs) -> References | Mapping[str, str]:
         """Read REFERENCES, which may be labels of whole utterances."""
         from spoofspan.formats.sources import sources
-        from spoofspan.formats.text import utterance_labels
+        from spoofspan.formats.text.protocol import read_utterance_labels
 
         if inputs.dataset is not None or inputs.references is None or inputs.reference_format is not None:
             return inputs.read_known()[0]
         found = sources(inputs.references)
         known = looks_like(found[0])
         if len(found) == 1 and "utterance labels" in known and "references" not in known:
-            return utterance_labels.read_utterance_labels(found[0])
+            return read_utterance_labels(found[0])
         return inputs.references_from(found[0] if inputs.references == "-" else inputs.references)
 
 

@@ -25,13 +25,8 @@ from spoofspan.formats.writing import write_atomically
 # What the end of a file name says about its format.
 BY_SUFFIX = {f".{name}": name for name in ("parquet", "arrow", "csv", "tsv", "jsonl", "npz")} | {".feather": "arrow"}
 REFERENCES_BY_SUFFIX = {**BY_SUFFIX, ".rttm": "rttm", ".npy": "segment-labels"}
-SCORES_BY_SUFFIX = {
-    **BY_SUFFIX,
-    ".rttm": "hypothesis-rttm",
-    ".pkl": "partialspoof-pickle",
-    ".ark": "kaldi-ark",
-    ".npy": "npy-dict",
-}
+SCORES_BY_SUFFIX = BY_SUFFIX | {".rttm": "hypothesis-rttm", ".pkl": "partialspoof-pickle"}
+SCORES_BY_SUFFIX |= {".ark": "kaldi-ark", ".npy": "npy-dict"}
 
 
 def convert(
@@ -99,8 +94,7 @@ def _kind(source: str, name: str | None) -> str:
     else:
         first = sources(source)[0]
         head = first.head
-        stated = kind_of(first) if head.startswith(b"PAR1") else None
-        if stated is not None:
+        if head.startswith(b"PAR1") and (stated := kind_of(first)) is not None:
             return stated
         in_references = any(one.recognises(head) for one in REFERENCE_FORMATS.formats.values())
         # decisions look like the references they would be; they are taken for such, and --kind scores says otherwise
@@ -123,8 +117,7 @@ def _resolution(target: str, hop: float | None) -> float:
 
 def _format(registry: Registry[T], by_suffix: Mapping[str, str], target: str, name: str | None) -> Format[T]:
     """The format that was named, or that the name of the file tells."""
-    stem = target.removesuffix(".gz").removesuffix(".zst")
-    chosen = name or by_suffix.get(PurePath(stem).suffix)
+    chosen = name or by_suffix.get(PurePath(target.removesuffix(".gz").removesuffix(".zst")).suffix)
     valid = ", ".join(registry.formats)
     if chosen is None:
         raise UsageError(f"{target}: the name does not tell the format; give --to: {valid}")

@@ -7,7 +7,7 @@ else (packing, folders, standard input, half-written files) is handled outside t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
@@ -33,6 +33,27 @@ class ReadOptions:
     label2id: Mapping[str, int] | None = None  # which column of a matrix is which class
     fps: float | None = None  # frames per second of times that are frame numbers; None: they are seconds
 
+    def class_column(self, columns: Mapping[str, int]) -> tuple[int, Higher]:
+        """Choose between the columns of the two classes: the spoof column, unless ``column`` says otherwise."""
+        name = "spoof" if self.column is None else self.column
+        if name not in columns:
+            raise UsageError(f"no column {name!r}: {nearest_name(name, columns)}")
+        return columns[name], self.polarity("bonafide" if name == "bonafide" else "spoof", f"the column {name!r}")
+
+    def polarity(self, stated: Higher, what: str) -> Higher:
+        """Return what high values mean in a format, refusing a user's word against it."""
+        if self.higher not in (None, stated):
+            raise UsageError(
+                f"high values of {what} mean {stated}, not {self.higher}; leave higher= (--higher) out, or choose "
+                "another column= (--column) or format"
+            )
+        return stated
+
+    def refuse_column(self, name: str) -> None:
+        """Refuse the choice of a column in a format that has only one."""
+        if self.column is not None:
+            raise UsageError(f"the format {name} has one score a line; leave column= (--column) out")
+
 
 @dataclass(frozen=True)
 class Format(Generic[T]):
@@ -44,8 +65,8 @@ class Format(Generic[T]):
     recognises: Callable[[bytes], bool]  # from the first 64 KiB, unpacked; True only if unambiguous
     write: Callable[[T], Iterable[bytes]] | None = None
     suffixes: tuple[str, ...] = ()  # which files of a folder belong to it
-    needs: tuple[str, ...] = field(default=())  # options without which it cannot be read
-    takes: tuple[str, ...] = field(default=())  # options that mean something to few formats, and are refused by others
+    needs: tuple[str, ...] = ()  # options without which it cannot be read
+    takes: tuple[str, ...] = ()  # options that mean something to few formats, and are refused by others
     # piece by piece, as tables of any rows in any order, for files larger than memory
     stream: Callable[[Sequence[Source], ReadOptions], Iterator[Part]] | None = None
 
@@ -84,10 +105,8 @@ class Registry(Generic[T]):
             for source in sources:
                 fits = self._fits(source)
                 if len(fits) == 1:
-                    raise DataError(
-                        f"{first.name}: no {self.kind} format is recognised, but {source.name} is {fits[0].name}; "
-                        f"{self._one_format(fits[0])}"
-                    ) from None
+                    other = f"{source.name} is {fits[0].name}; {self._one_format(fits[0])}"
+                    raise DataError(f"{first.name}: no {self.kind} format is recognised, but {other}") from None
             raise
 
     def refuse_mixture(self, chosen: Format[T], sources: Sequence[Source]) -> None:
@@ -96,19 +115,16 @@ class Registry(Generic[T]):
             fits = self._fits(source)
             if fits and chosen not in fits:
                 first = next(one for one in sources if one.head.strip())
-                raise DataError(
-                    f"{first.name} is {chosen.name}, but {source.name} is {fits[0].name}; {self._one_format(chosen)}"
-                )
+                other = f"{source.name} is {fits[0].name}; {self._one_format(chosen)}"
+                raise DataError(f"{first.name} is {chosen.name}, but {other}")
 
     def _fits(self, source: Source) -> list[Format[T]]:
         return [one for one in self.formats.values() if one.recognises(source.head)]
 
     def _one_format(self, chosen: Format[T]) -> str:
         named = f"format={chosen.name!r} (--{self.kind}-format {chosen.name})"
-        only = (
-            f", or take the {' and '.join(chosen.suffixes)} files of a folder with {named}" if chosen.suffixes else ""
-        )
-        return f"give files of one format{only}"
+        folder = f", or take the {' and '.join(chosen.suffixes)} files of a folder with {named}"
+        return f"give files of one format{folder if chosen.suffixes else ''}"
 
 
 def text_of(head: bytes) -> str:

@@ -58,7 +58,14 @@ def read_dict(source: Source, *, memory: int = MEMORY, seconds: float = SECONDS)
     """Read a dict with text for keys, pickled as it is or in the 0-dimensional object array of a ``.npy`` file."""
     with _stream(source) as stream:
         if source.head.startswith(NPY):
-            value = _npy_objects(source, stream, memory, seconds)
+            shape, dtype = npy_header(source.name, stream)
+            if dtype.kind != "O":
+                raise DataError(f"{source.name}: the file holds an array of {dtype}, not a dict")
+            value = _value(source, stream, memory, seconds)
+            if not (isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.shape == shape):
+                raise DataError(
+                    f"{source.name}: the file is damaged: its header does not fit its content; get it again"
+                )
             value = value.item() if value.ndim == 0 else value
         else:
             value = _value(source, stream, memory, seconds)
@@ -74,16 +81,6 @@ def _value(source: Source, stream: IO[bytes], memory: int, seconds: float) -> An
         if len(values) != 1:
             raise child.silence()
     return values[0]
-
-
-def _npy_objects(source: Source, stream: IO[bytes], memory: int, seconds: float) -> Array:
-    shape, dtype = npy_header(source.name, stream)
-    if dtype.kind != "O":
-        raise DataError(f"{source.name}: the file holds an array of {dtype}, not a dict")
-    value = _value(source, stream, memory, seconds)
-    if not (isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.shape == shape):
-        raise DataError(f"{source.name}: the file is damaged: its header does not fit its content; get it again")
-    return value
 
 
 def npy_header(name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:

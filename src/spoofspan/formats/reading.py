@@ -11,10 +11,9 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays.kaldi import read_label2id
-from spoofspan.formats.byte_count import counted
 from spoofspan.formats.format import Format, ReadOptions, Registry, T
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
-from spoofspan.formats.sources import Source, Where, sources
+from spoofspan.formats.sources import Source, Where, counted, sources
 from spoofspan.formats.text.durations import read_durations
 
 
@@ -222,8 +221,7 @@ def choose_format(
     found = sources(where, chosen.suffixes if chosen is not None else ())
     if chosen is None:
         chosen = registry.recognise_one_of(found)
-    missing = [need for need in chosen.needs if getattr(options, need) is None]
-    if missing:
+    if missing := [need for need in chosen.needs if getattr(options, need) is None]:
         flags = " and ".join(f"{need}= (--{need})" for need in missing)
         raise UsageError(f"{found[0].name}: the format {chosen.name} does not say it all; give {flags}")
     for option in refusable:

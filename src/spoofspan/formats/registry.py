@@ -8,32 +8,25 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import kaldi, partialspoof_scores, segment_labels
 from spoofspan.formats.arrays import npz as arrays
-from spoofspan.formats.datasets import avdeepfake1m, lavdf, proposals
+from spoofspan.formats.datasets import audiovisual, proposals
 from spoofspan.formats.format import Registry
 from spoofspan.formats.tables.arrow_ipc import ARROW
 from spoofspan.formats.tables.csv_files import CSV, TSV
 from spoofspan.formats.tables.jsonl import JSONL
 from spoofspan.formats.tables.parquet import PARQUET
-from spoofspan.formats.text import (
-    frame_lines,
-    hypotheses,
-    range_lists,
-    rttm,
-    utterance_files,
-    utterance_scores,
-)
+from spoofspan.formats.text import frame_lines, hypotheses, labelled_ranges, rttm, utterance_scores
 
 CONTAINERS = (PARQUET, ARROW, CSV, TSV, JSONL)  # of tables
 REFERENCE_FORMATS: Registry[References] = Registry(
     "reference",
     [
         rttm.FORMAT,
-        range_lists.SEGMENT_LIST,
-        range_lists.HAD,
-        utterance_files.VAD,
-        utterance_files.AUDACITY,
-        lavdf.FORMAT,
-        avdeepfake1m.FORMAT,
+        labelled_ranges.SEGMENT_LIST,
+        labelled_ranges.HAD,
+        labelled_ranges.VAD,
+        labelled_ranges.AUDACITY,
+        audiovisual.LAVDF,
+        audiovisual.AVDEEPFAKE1M,
         segment_labels.FORMAT,
         arrays.LABELS_NPZ,
         *(container.references for container in CONTAINERS),

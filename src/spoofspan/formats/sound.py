@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -52,18 +52,14 @@ class Sound:
             if native and start:
                 file.seek(start)
             wanted = None if stop is None else stop - start
-            pieces, length = [], 0
+            pieces: list[Samples] = []
             for piece in self._at_rate(file):
                 pieces.append(piece)
-                length += piece.size
-                if wanted is not None and length >= wanted + (0 if native else start):
+                if wanted is not None and sum(map(len, pieces)) >= wanted + (0 if native else start):
                     break
-        found = np.concatenate(pieces) if pieces else np.zeros(0, np.float32)
-        found = found if native else found[start:]
-        if wanted is None:
-            return found
+        found = np.concatenate([np.zeros(0, np.float32), *pieces])[0 if native else start :]
         # a resampler may be a sample off its forecast
-        return np.pad(found[:wanted], (0, max(wanted - found.size, 0)))
+        return found if wanted is None else np.pad(found[:wanted], (0, max(wanted - found.size, 0)))
 
     def blocks(self) -> Iterator[Samples]:
         """The samples at 16 kHz, some at a time; memory does not grow with the length."""
@@ -158,23 +154,9 @@ def sounds_in(folder: Path, channel: str | None = None) -> dict[str, Sound]:
 # ---------------------------------------------------------------- two ways to open a file
 
 
-class _File(Protocol):
-    """An open sound file, one way or the other."""
-
-    rate: int
-    channels: int
-    frames: int
-
-    def seek(self, sample: int) -> None:
-        """Go to a sample."""
-        ...
-
-    def blocks(self, dtype: str) -> Iterator[Any]:
-        """(samples, channels) at the rate of the file."""
-        ...
-
-
 class _SoundFile:
+    """A file of any kind, by soundfile; ``blocks`` are (samples, channels) at the rate of the file."""
+
     def __init__(self, file: Any, name: str) -> None:
         self._file, self._name = file, name
         self.rate, self.channels, self.frames = file.samplerate, file.channels, file.frames
@@ -211,6 +193,9 @@ class _WaveFile:
             values = np.frombuffer(data[: len(data) // whole * whole], {1: "u1", 2: "<i2", 4: "<i4"}[self.bytes])
             samples = values.reshape(-1, self.channels).astype(dtype) - (128 if self.bytes == 1 else 0)
             yield samples / samples.dtype.type(2 ** (8 * self.bytes - 1))
+
+
+_File = _SoundFile | _WaveFile
 
 
 def _soundfile(stream: BinaryIO, name: str) -> _File:

@@ -2,6 +2,7 @@
 
 A source is a file, standard input (``-``), or an object that pyarrow opens (``s3://``, ``gs://``, ...). gzip and zstd
 are recognised by their first bytes, not by their name. Text is UTF-8, with or without a byte order mark, LF or CRLF.
+The bytes that are read are counted for progress: one count for all sources of a corpus, whatever reads them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import io
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.progress import Advance, is_shown, progress
+from spoofspan.formats import arrow as pa
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 HEAD_BYTES = 1 << 16
@@ -45,8 +49,6 @@ class Source:
             unpacked.myfileobj = cast(io.FileIO, buffered)  # or else closing would leave the file open
             return cast(IO[bytes], unpacked)
         if start.startswith(ZSTD):
-            import pyarrow as pa
-
             return cast(IO[bytes], io.BufferedReader(pa.CompressedInputStream(buffered, "zstd")))
         return buffered
 
@@ -93,11 +95,14 @@ class Source:
                     if line.strip():
                         yield number, line
         except UnicodeDecodeError:
-            raise DataError(
-                f"{self.name}:{number}: not UTF-8 text; convert it (for example: iconv -f latin1 -t utf-8)"
-            ) from None
+            raise not_utf8(self.name, number) from None
         except (OSError, EOFError, zlib.error) as error:
             raise self.broken(error) from None
+
+
+def not_utf8(name: str, line: int) -> DataError:
+    """The error for text in another encoding."""
+    return DataError(f"{name}:{line}: not UTF-8 text; convert it (for example: iconv -f latin1 -t utf-8)")
 
 
 Where = str | Path | IO[bytes] | Source
@@ -128,8 +133,7 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
     if path.exists():
         return [_file(path)]
     if glob.has_magic(text):
-        found = sorted(Path(match) for match in glob.glob(str(path)) if Path(match).is_file())  # noqa: PTH207
-        if found:
+        if found := sorted(filter(Path.is_file, map(Path, glob.glob(str(path))))):  # noqa: PTH207
             return [_file(one) for one in found]
         raise UsageError(f"no file matches {text!r}")
     raise UsageError(f"there is no file or folder {text!r}")
@@ -150,10 +154,64 @@ def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Source]:
 
 
 def _open_address(address: str) -> IO[bytes]:
-    from pyarrow import fs
-
     try:
-        filesystem, path = fs.FileSystem.from_uri(address)
+        filesystem, path = pa.fs.FileSystem.from_uri(address)
     except (ValueError, OSError) as error:
         raise UsageError(f"{address}: cannot be opened ({error})") from None
     return cast(IO[bytes], io.BufferedReader(filesystem.open_input_stream(path)))
+
+
+# ---------------------------------------------------------------- progress
+
+
+@contextmanager
+def counted(found: Sequence[Source]) -> Iterator[Sequence[Source]]:
+    """The same sources; while they are read, progress shows how far that is."""
+    if not is_shown():
+        yield found
+        return
+    sizes = [_size(source) for source in found]
+    what = Path(found[0].name).name if len(found) == 1 else f"{len(found):,} files"
+    with progress(f"reading {what}", total=sum(sizes), unit="B") as advance:
+        yield [_counted(source, advance) if size else source for source, size in zip(found, sizes, strict=True)]
+
+
+def _size(source: Source) -> int:
+    """How many bytes a file has; 0 for what is no plain file."""
+    try:
+        return source.path.stat().st_size if source.path is not None and source.path.is_file() else 0
+    except OSError:  # opening it will say why
+        return 0
+
+
+def _counted(source: Source, advance: Advance) -> Source:
+    read = 0
+
+    def note(amount: int) -> None:
+        nonlocal read
+        read += amount
+        advance(amount)
+
+    def opener() -> IO[bytes]:
+        note(-read)  # some readers look twice
+        return cast(IO[bytes], io.BufferedReader(_CountedFile(str(source.path), note)))
+
+    return replace(source, opener=opener)
+
+
+class _CountedFile(io.FileIO):
+    """A file that says how much of it was read. It stays a FileIO, so that readers may still map it into memory."""
+
+    def __init__(self, name: str, note: Advance) -> None:
+        super().__init__(name, "rb")
+        self._note = note
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        self._note(count)
+        return count
+
+    def readall(self) -> bytes:
+        data = super().readall()
+        self._note(len(data))
+        return data

@@ -12,11 +12,12 @@ import secrets
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
 from spoofspan.base.errors import UsageError
+from spoofspan.formats import arrow as pa
 
 
 def write_atomically(path: str | Path, chunks: Iterable[bytes], force: bool = False) -> None:
@@ -84,8 +85,6 @@ def _packed(stream: IO[bytes], suffix: str) -> Iterator[Any]:
         with gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6, mtime=0) as packed:
             yield cast(IO[bytes], packed)
     elif suffix == ".zst":
-        import pyarrow as pa
-
         with pa.CompressedOutputStream(pa.PythonFile(_KeptOpen(stream), mode="w"), "zstd") as packed:
             yield packed
     else:
@@ -107,12 +106,8 @@ class _KeptOpen(io.RawIOBase):
 
 def _sync_folder(folder: Path) -> None:
     """Make the new name last through a power cut, where the system can."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:  # some network file systems cannot
-        pass
-    finally:
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        with suppress(OSError):  # some network file systems cannot
+            os.fsync(descriptor)
         os.close(descriptor)

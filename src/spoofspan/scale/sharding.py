@@ -32,11 +32,10 @@ from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.arrays.kaldi import read_label2id
-from spoofspan.formats.byte_count import counted
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.reading import choose_format
 from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
-from spoofspan.formats.sources import Source, Where
+from spoofspan.formats.sources import Source, Where, counted
 from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts

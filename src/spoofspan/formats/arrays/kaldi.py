@@ -22,9 +22,10 @@ import json
 import math
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,12 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
-from spoofspan.base.errors import PROBLEMS_SHOWN, DataError, Problems, UsageError, nearest_name
+from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.frame_lines import check_frames
-from spoofspan.formats.text.lines import first_lines, is_number, polarity, score_of
+from spoofspan.formats.text.lines import first_lines, is_number, score_of
 
 Matrix = npt.NDArray[Any]
 Bytes = bytes | memoryview
@@ -82,19 +83,11 @@ def recognises_scp(head: bytes) -> bool:
 # ---------------------------------------------------------------- reading
 
 
-def read_ark(found: Sequence[Source], options: ReadOptions) -> Scores:
-    """Read archives, binary or text."""
-    return _read([(source, _records(source)) for source in found], options)
-
-
-def read_scp(found: Sequence[Source], options: ReadOptions) -> Scores:
-    """Read what scp files point to."""
-    return _read([(source, _pointed_to(source)) for source in found], options)
-
-
-def _read(archives: Sequence[tuple[Source, Iterator[_Record]]], options: ReadOptions) -> Scores:
+def _read(records_of: Callable[[Source], Iterator[_Record]], found: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read archives, or what scp files point to."""
+    archives = [(source, records_of(source)) for source in found]
     if options.hop is None:
-        raise UsageError(f"{archives[0][0].name}: an archive does not say how long a frame is; give hop= (--hop)")
+        raise UsageError(f"{found[0].name}: an archive does not say how long a frame is; give hop= (--hop)")
     problems = Problems()
     place_of: dict[str, str] = {}
     columns: list[Matrix] = []
@@ -125,10 +118,10 @@ def _read(archives: Sequence[tuple[Source, Iterator[_Record]]], options: ReadOpt
             problems.extend((f"{place}: the score of frame {i} is NaN" for i in bad.tolist()), bad.size)
     problems.raise_if_any("correct the archive")
     if not place_of or choice is None:
-        raise DataError(f"{archives[0][0].name}: there is no score in the archive; it is empty")
+        raise DataError(f"{found[0].name}: there is no score in the archive; it is empty")
     if choice.width == 0 and len(columns) > 1 and all(column.size == 2 for column in columns):
         raise DataError(
-            f"{archives[0][0].name}: every vector has two values; that looks like the classes of whole utterances, not "
+            f"{found[0].name}: every vector has two values; that looks like the classes of whole utterances, not "
             "like frames; give the archive of frames"
         )
     return Scores.from_columns(
@@ -157,15 +150,13 @@ def _width(columns: int) -> str:
 def _choose(width: int, names: Mapping[str, int] | None, options: ReadOptions, source: str) -> _Choice:
     if names is not None and width > 1 and sorted(names.values()) != list(range(width)):
         raise DataError(f"{source}: label2id.json has {len(names)} labels for {_width(width)}; correct it")
-    names = names or {}
-    asked = options.column
+    names = names if names and width > 1 else {}
     if width < 2:
         column, what = 0, f"the scores of {source}"
-        if asked not in (None, "0"):
+        if options.column not in (None, "0"):
             raise UsageError(f"{source}: there is one score per frame; leave column= (--column) out")
-        names = {}
     else:
-        name = "spoof" if asked is None else asked
+        name = "spoof" if options.column is None else options.column
         if name in ("spoof", "bonafide") and name not in names:
             raise UsageError(
                 f"{source}: which of the {width} columns? nothing says which is {name}; put label2id.json next to it, "
@@ -176,10 +167,10 @@ def _choose(width: int, names: Mapping[str, int] | None, options: ReadOptions, s
         if name not in valid:
             raise UsageError(f"{source}: no column {name!r}: {nearest_name(name, valid)}")
         column = valid[name]
-    for label in ("bonafide", "spoof"):
-        if names.get(label) == column:
-            stated: Higher = "bonafide" if label == "bonafide" else "spoof"
-            return _Choice(width, column, polarity(stated, options, what), what)
+    classes: tuple[Higher, ...] = ("bonafide", "spoof")
+    for stated in classes:
+        if names.get(stated) == column:
+            return _Choice(width, column, options.polarity(stated, what), what)
     if options.higher is None:
         raise UsageError(f"{what}: what do high values mean? give higher= (--higher)")
     return _Choice(width, column, options.higher, what)
@@ -211,9 +202,7 @@ def read_label2id(where: Where | Mapping[str, int]) -> dict[str, int]:
 
 
 def _records(source: Source) -> Iterator[_Record]:
-    if BINARY in source.head or not source.head:
-        return _binary_records(source)
-    return _text_records(source)
+    return _binary_records(source) if BINARY in source.head or not source.head else _text_records(source)
 
 
 def _binary_records(source: Source) -> Iterator[_Record]:
@@ -283,7 +272,7 @@ def _text_records(source: Source) -> Iterator[_Record]:
                 problems.add(f"{where}: {len(row)} values, the frames before have {len(rows[0])}")
             else:
                 rows.append(row)
-        if problems.total >= PROBLEMS_SHOWN:
+        if problems.full:
             break
         if bracket:
             yield _Record(place, utterance, np.array(rows[0] if vector else rows, np.float64))
@@ -355,8 +344,7 @@ def write_ark(scores: Scores) -> Iterator[bytes]:
         if utterance.split() != [utterance]:
             raise DataError(f"utterance {utterance!r} cannot be written as kaldi-ark: its id has white space")
         values = scores.values[scores.offsets[i] : scores.offsets[i + 1]].astype(number_type)
-        shape = [values.size, 1 if values.size else 0]
-        sizes = b"".join(b"\4" + number.to_bytes(4, "little") for number in shape)
+        sizes = struct.pack("<bibi", 4, values.size, 4, 1 if values.size else 0)
         yield utterance.encode() + b" " + BINARY + token + sizes + values.tobytes()
 
 
@@ -364,7 +352,7 @@ FORMATS: tuple[Format[Scores], ...] = (
     Format(
         "kaldi-ark",
         "a matrix, frames x classes, or a vector per utterance, binary or text: Kaldi, WeDefense",
-        read_ark,
+        partial(_read, _records),
         recognises_ark,
         write_ark,
         (".ark",),
@@ -374,7 +362,7 @@ FORMATS: tuple[Format[Scores], ...] = (
     Format(
         "kaldi-scp",
         "<utt> <ark>:<byte>: Kaldi, WeDefense",
-        read_scp,
+        partial(_read, _pointed_to),
         recognises_scp,
         None,
         (".scp",),

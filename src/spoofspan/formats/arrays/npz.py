@@ -61,25 +61,17 @@ def stated_resolution(source: Source, options: ReadOptions, pattern: str, per_se
     return chosen
 
 
-class Seen:
+class Seen(dict[str, str]):
     """Utterances and the files they were found in."""
 
-    def __init__(self, problems: Problems) -> None:
-        self._problems = problems
-        self._where: dict[str, str] = {}
-
-    def __contains__(self, utterance: str) -> bool:
-        return utterance in self._where
-
-    def is_new(self, utterance: str, source: Source) -> bool:
+    def is_new(self, utterance: str, source: Source, problems: Problems) -> bool:
         """Note an utterance; a second one is a problem."""
-        if utterance not in self._where:
-            self._where[utterance] = source.name
-            return True
-        first = self._where[utterance]
-        also = "" if first == source.name else f" and in {first}"
-        self._problems.add(f"{source.name}: utterance {utterance!r} occurs more than once{also}")
-        return False
+        if utterance in self:
+            also = "" if self[utterance] == source.name else f" and in {self[utterance]}"
+            problems.add(f"{source.name}: utterance {utterance!r} occurs more than once{also}")
+            return False
+        self[utterance] = source.name
+        return True
 
 
 # --- scores
@@ -91,19 +83,16 @@ def read_scores(
     """Read scores from files that each hold a dict of arrays, checking every array."""
     if options.hop is None or options.higher is None:
         raise UsageError("arrays of scores do not say it all; give hop= (--hop) and higher= (--higher)")
-    problems = Problems()
-    seen, frames = Seen(problems), dict[str, Array]()
+    problems, seen, frames = Problems(), Seen(), dict[str, Array]()
     for source in sources:
         for utterance, array in arrays_of(source).items():
             place = f"{source.name}: utterance {utterance!r}"
-            why = _not_scores(array)
-            if why is not None:
+            if (why := _not_scores(array)) is not None:
                 problems.add(f"{place}: {why}")
-            elif seen.is_new(utterance, source):
+            elif seen.is_new(utterance, source, problems):
                 frames[utterance] = array
-                if array.dtype.kind == "f" and np.isnan(array).any():
-                    bad = np.flatnonzero(np.isnan(array))
-                    problems.extend((f"{place}: score {row} is NaN" for row in bad), bad.size)
+                bad = np.flatnonzero(np.isnan(array))
+                problems.extend((f"{place}: score {row} is NaN" for row in bad), bad.size)
     problems.raise_if_any("correct the file")
     if not frames:
         raise DataError("there are no scores in the file")
@@ -137,19 +126,14 @@ def references_from_arrays(
     found: Iterable[tuple[Source, float, Mapping[str, Any]]], options: ReadOptions
 ) -> References:
     """Build references from (source, resolution, labels): runs of equal labels become ranges."""
-    problems = Problems()
-    seen = Seen(problems)
-    ids: list[str] = []
-    counts: list[int] = []
-    starts: list[Int64] = []
-    ends: list[Int64] = []
-    labels: list[npt.NDArray[np.int8]] = []
+    problems, seen = Problems(), Seen()
+    runs: dict[str, tuple[Int64, npt.NDArray[np.int8]]] = {}  # the edges of its ranges, and their labels
     durations = None if options.durations is None else dict(options.durations)
     for source, resolution, arrays in found:
         for utterance, array in arrays.items():
             place = f"{source.name}: utterance {utterance!r}"
             codes = _label_codes(array, place, problems)
-            if codes is None or not seen.is_new(utterance, source):
+            if codes is None or not seen.is_new(utterance, source, problems):
                 continue
             end = None
             if durations is not None:
@@ -171,24 +155,19 @@ def references_from_arrays(
             edges = grid_edges(np.append(first, codes.size), resolution)
             if end is not None:
                 edges[-1] = end
-            ids.append(utterance)
-            counts.append(first.size)
-            starts.append(edges[:-1])
-            ends.append(edges[1:])
-            labels.append(codes[first])
+            runs[utterance] = edges, codes[first]
     problems.raise_if_any("correct the labels, the durations or the resolution")
-    unlabelled = [utterance for utterance in durations or () if utterance not in seen]
-    ids += unlabelled
-    counts += [0] * len(unlabelled)
+    ids = list(dict.fromkeys([*runs, *(durations or ())]))
     if not ids:
         raise DataError("there are no labels in the file")
+    edges_of, labels_of = [edges for edges, _ in runs.values()], [labels for _, labels in runs.values()]
     return References.from_columns(
         ids,
         None if durations is None else np.array([durations[utt] for utt in ids], np.float64),
-        offsets_of(counts),
-        np.concatenate([np.zeros(0, np.int64), *starts]),
-        np.concatenate([np.zeros(0, np.int64), *ends]),
-        labels=np.concatenate([np.zeros(0, np.int8), *labels]),
+        offsets_of([*map(len, labels_of), *[0] * (len(ids) - len(runs))]),
+        np.concatenate([np.zeros(0, np.int64), *(edges[:-1] for edges in edges_of)]),
+        np.concatenate([np.zeros(0, np.int64), *(edges[1:] for edges in edges_of)]),
+        labels=np.concatenate([np.zeros(0, np.int8), *labels_of]),
         snap=0.0 if options.snap is None else options.snap,
     )
 
@@ -206,10 +185,8 @@ def _label_codes(array: Any, place: str, problems: Problems) -> npt.NDArray[np.i
     bona_fide = np.asarray(array == one)
     bad = np.flatnonzero(~(bona_fide | (array == zero)))
     if bad.size:
-        problems.extend(
-            (f"{place}: label {row} is {array[row].item()!r}, neither 0 (spoof) nor 1 (bona fide)" for row in bad),
-            bad.size,
-        )
+        wrong = (f"label {row} is {array[row].item()!r}, neither 0 (spoof) nor 1 (bona fide)" for row in bad)
+        problems.extend((f"{place}: {one}" for one in wrong), bad.size)
         return None
     codes: npt.NDArray[np.int8] = np.where(bona_fide, np.int8(BONA_FIDE), np.int8(SPOOF))
     return codes
@@ -229,11 +206,9 @@ def label_arrays(references: References, resolution: float) -> Iterator[tuple[st
             odd = LABELS[label[~np.isin(label, (BONA_FIDE, SPOOF))][0]]
             raise UsageError(f"{place}: segment labels know bonafide and spoof, not {odd}; {remedy}")
         duration = None if references.durations is None else int(references.durations[i])
-        whole = start.size and start[0] == 0 and (start[1:] == end[:-1]).all() and duration in (None, int(end[-1]))
-        if not whole:
+        if not (start.size and start[0] == 0 and (start[1:] == end[:-1]).all() and duration in (None, int(end[-1]))):
             raise UsageError(f"{place}: its ranges leave gaps or overlap; {remedy}")
-        first = edges_before(start, resolution)
-        last = edges_before(end, resolution)
+        first, last = edges_before(start, resolution), edges_before(end, resolution)
         on_grid = (grid_edges(first, resolution) == start).all() and (
             duration is not None or grid_edges(last[-1:], resolution)[0] == end[-1]
         )

@@ -49,8 +49,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
     higher = options.higher
     if higher is None and column == "score0":
         raise UsageError("what high values of score0 mean is not fixed; give higher= (--higher)")
-    problems = Problems()
-    seen = Seen(problems)
+    problems, seen = Problems(), Seen()
     ids: list[str] = []
     hops: list[float] = []
     values: list[Float64] = []
@@ -58,15 +57,13 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
         hop = stated_resolution(source, options, FILE_NAME, PER_SECOND)
         for number, item in enumerate(read_list(source)):
             place = f"{source.name}: item {number}"
-            wrong = _wrong(item)
-            if wrong is not None:
+            if (wrong := _wrong(item)) is not None:
                 problems.add(place + wrong)
                 continue
             utterance = str(item[0, 0])
-            if not seen.is_new(utterance, source):
+            if not seen.is_new(utterance, source, problems):
                 continue
-            index = COLUMNS[item.shape[1]].get(column)
-            if index is None:
+            if (index := COLUMNS[item.shape[1]].get(column)) is None:
                 problems.add(f"{place}, utterance {utterance!r}: there is no {column}, only score1")
                 continue
             ids.append(utterance)
@@ -127,16 +124,13 @@ def write(scores: Scores) -> Iterator[bytes]:
             raise UsageError(f"utterance {utterance!r} has no scores; the format partialspoof-pickle cannot name it")
         score1 = sign * values.astype(np.float64)
         array = np.empty((values.size, 3), f"<U{max(WIDTH, len(utterance))}")
-        array[:, 0], array[:, 1], array[:, 2] = utterance, _texts(-score1), _texts(score1)
+        array[:, 0] = utterance
+        array[:, 1:] = [(repr(-score), repr(score)) for score in score1.tolist()]
         # Each array is a pickle of its own, without its beginning and end: nothing refers across, memory stays small.
         yield (b"(" if number % BATCH == 0 else b"") + portable(pickle.dumps(array, protocol=2)[2:-1])
         if number % BATCH == BATCH - 1 or number == len(scores) - 1:
             yield b"e"
     yield b"."
-
-
-def _texts(values: Float64) -> list[str]:
-    return [repr(value) for value in values.tolist()]
 
 
 FORMAT = Format(

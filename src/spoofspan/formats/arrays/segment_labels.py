@@ -28,8 +28,7 @@ RESOLUTION = 0.01  # seconds; the finest of the official files
 def read(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read label arrays; with durations, the last segment ends there, and the number of labels is checked."""
     return references_from_arrays(
-        ((source, stated_resolution(source, options, FILE_NAME, 1), read_dict(source)) for source in sources),
-        options,
+        ((source, stated_resolution(source, options, FILE_NAME, 1), read_dict(source)) for source in sources), options
     )
 
 

@@ -1,6 +1,6 @@
 """Databases as they are published: their folders, their metadata, and the names of systems' score files.
 
-Read first: ``partialspoof_dataset.py``, a database by its folder. ``json_entries.py`` walks the metadata that
-``lavdf.py`` and ``avdeepfake1m.py`` describe; ``proposals.py`` reads what systems propose for these; ``systems.py``
-finds the score files of several systems. May import ``base``, ``data`` and the rest of ``formats``.
+Read first: ``partialspoof_dataset.py``, a database by its folder. ``audiovisual.py`` has the metadata of
+LAV-DF and AV-Deepfake1M; ``proposals.py`` reads what systems propose for these; ``systems.py`` finds the score files of
+several systems. May import ``base``, ``data`` and the rest of ``formats``.
 """

@@ -97,15 +97,13 @@ class Dataset:
         name = re.compile(rf"{re.escape(self.subset)}_score_ali_([0-9]+)(?:_.*)?\.pkl{PACKED}")
         found: dict[float, list[Path]] = {}
         for path in sorted(files_below(folder)):
-            match = name.fullmatch(path.name)
-            if match is not None and int(match[1]):
+            if (match := name.fullmatch(path.name)) is not None and int(match[1]):
                 found.setdefault(int(match[1]) / UNITS_PER_SECOND, []).append(path)
         return dict(sorted(found.items()))
 
     def scores_path(self, hop: float | None = None, where: str | Path | None = None) -> Path | None:
         """The one score file of a hop, in the database or in another folder; None if there is no score file at all."""
-        found = self.scores_by_resolution(where)
-        if not found:
+        if not (found := self.scores_by_resolution(where)):
             return None
         known = ", ".join(map(milliseconds, found))
         if hop is None and len(found) > 1:
@@ -122,8 +120,7 @@ class Dataset:
 
     def scores(self, hop: float | None = None, where: str | Path | None = None) -> Scores:
         """Read the scores of a hop (seconds), from the database or from another folder."""
-        path = self.scores_path(hop, where)
-        if path is None:
+        if (path := self.scores_path(hop, where)) is None:
             raise DataError(
                 f"there is no {self.subset}_score_ali_*.pkl in {self.folder if where is None else where}; "
                 "give the folder of the results"
@@ -155,7 +152,33 @@ def read_dataset(spec: str, *, source: str | None = None, snap: float | None = N
         If there is no such folder or no such source.
 
     """
-    return _read(spec, _Folder(*_parse(spec)), source, snap)
+    found = _Folder(*_parse(spec))
+    listed, protocol = found.one_of(LIST), found.one_of(PROTOCOL)
+    if listed is None and protocol is None:
+        others = [name for name in found.other_sets() if name != found.subset]
+        hint = f"; the sets there: {', '.join(others)}" if others else ""
+        raise DataError(
+            f"{spec}: neither the list nor the protocol of the set {found.subset!r} is there{hint}\n"
+            f"  list: {found.sought(LIST)}\n  protocol: {found.sought(PROTOCOL)}"
+        )
+    labels, durations = _choose_labels(found, source), found.one_of(DURATIONS)
+    segments = SEGMENT_FILE.search(labels.name)
+    if segments is None and durations is None:
+        raise DataError(f"{spec}: there is no reco2dur of the set {found.subset!r}; {found.sought(DURATIONS)}")
+    said = None if protocol is None else read_protocol(protocol)
+    utterances = _utterances(listed, protocol, said)
+    known = None if durations is None else read_durations(durations)
+    if known is not None:
+        without = [utt for utt in utterances if utt not in known]
+        _refuse("complete the durations", {f"has no duration in {durations}": without})
+    form = "rttm" if segments is None else {"npy": "segment-labels", "npz": "npz"}[segments[2]]
+    hop = None if segments is None else float(segments[1])
+    references = read_references(labels, durations=known, format=form, hop=hop, snap=snap)
+    references = _of_the_set(references, utterances, labels, listed or protocol)
+    _check_ranges(references, labels, said, must_have=segments is not None)
+    files = {"labels": labels, "durations": durations, "list": listed, "protocol": protocol}
+    there = {what: path for what, path in files.items() if path is not None}
+    return Dataset(spec, references, said, there, found.folder, found.subset)
 
 
 def _parse(spec: str) -> tuple[Path, str]:
@@ -199,13 +222,12 @@ SEGMENTS = _Part(
 )
 
 
+@dataclass(frozen=True)
 class _Folder:
     """The files of one set in a folder."""
 
-    def __init__(self, folder: Path, subset: str) -> None:
-        self.folder = folder
-        self.subset = subset
-        self._bases = [folder, folder / "database"]
+    folder: Path
+    subset: str
 
     @cached_property
     def _everything(self) -> list[Path]:
@@ -213,10 +235,9 @@ class _Folder:
 
     def all_of(self, part: _Part) -> list[Path]:
         """Files in the official place, or else those of that name anywhere."""
-        for base in self._bases:
+        for base in (self.folder, self.folder / "database"):
             for place in part.places:
-                found = sorted(base.glob(place.format(set=self.subset)))
-                if found:
+                if found := sorted(base.glob(place.format(set=self.subset))):
                     return found
         name = re.compile(f"(?:{part.name.format(set=re.escape(self.subset))}){PACKED}")
         return [
@@ -290,42 +311,12 @@ def _segments(found: _Folder) -> dict[str, Path]:
     """Files of segment labels by their name and resolution, ``segment_labels@20ms``, finest first."""
     resolutions: dict[float, Path] = {}
     for path in found.all_of(SEGMENTS):
-        match = SEGMENT_FILE.search(path.name)
-        if match is not None:
+        if (match := SEGMENT_FILE.search(path.name)) is not None:
             resolutions.setdefault(float(match[1]), path)
     return {f"{SEGMENT_LABELS}@{milliseconds(one)}": path for one, path in sorted(resolutions.items())}
 
 
 # ---------------------------------------------------------------- putting it together
-
-
-def _read(spec: str, found: _Folder, source: str | None, snap: float | None) -> Dataset:
-    listed, protocol = found.one_of(LIST), found.one_of(PROTOCOL)
-    if listed is None and protocol is None:
-        others = [name for name in found.other_sets() if name != found.subset]
-        hint = f"; the sets there: {', '.join(others)}" if others else ""
-        raise DataError(
-            f"{spec}: neither the list nor the protocol of the set {found.subset!r} is there{hint}\n"
-            f"  list: {found.sought(LIST)}\n  protocol: {found.sought(PROTOCOL)}"
-        )
-    labels, durations = _choose_labels(found, source), found.one_of(DURATIONS)
-    segments = SEGMENT_FILE.search(labels.name)
-    if segments is None and durations is None:
-        raise DataError(f"{spec}: there is no reco2dur of the set {found.subset!r}; {found.sought(DURATIONS)}")
-    said = None if protocol is None else read_protocol(protocol)
-    utterances = _utterances(listed, protocol, said)
-    known = None if durations is None else read_durations(durations)
-    if known is not None:
-        without = [utt for utt in utterances if utt not in known]
-        _refuse("complete the durations", {f"has no duration in {durations}": without})
-    form = "rttm" if segments is None else {"npy": "segment-labels", "npz": "npz"}[segments[2]]
-    hop = None if segments is None else float(segments[1])
-    references = read_references(labels, durations=known, format=form, hop=hop, snap=snap)
-    references = _of_the_set(references, utterances, labels, listed or protocol)
-    _check_ranges(references, labels, said, must_have=segments is not None)
-    files = {"labels": labels, "durations": durations, "list": listed, "protocol": protocol}
-    there = {what: path for what, path in files.items() if path is not None}
-    return Dataset(spec, references, said, there, found.folder, found.subset)
 
 
 def _utterances(listed: Path | None, protocol: Path | None, said: Protocol | None) -> list[str]:
@@ -388,5 +379,5 @@ def _check_ranges(references: References, labels: Path, said: Protocol | None, *
             f"{', '.join(without[:3])}{', ...' if len(without) > 3 else ''}; "
             "the rule utterances=drop-bonafide-CON leaves such utterances out",
             SpoofspanWarning,
-            stacklevel=4,
+            stacklevel=3,
         )

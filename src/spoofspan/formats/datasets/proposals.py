@@ -63,7 +63,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
     return Proposals(tuple(file_of), offsets_of(counts), columns[:, 0].copy(), starts, ends)
 
 
-def _pairs(source: Source) -> list[tuple[str, Any]]:
+def _pairs(source: Source) -> _Object:
     """Read the JSON object as pairs, so that a name that is there twice is seen."""
     data = source.read()
     if not data.strip():
@@ -82,14 +82,13 @@ def _pairs(source: Source) -> list[tuple[str, Any]]:
         raise DataError(f"{source.name}: lists in lists without end; expected {SHAPE}") from None
     if not isinstance(found, _Object):
         raise DataError(f"{source.name}: the JSON is no object; expected {SHAPE}")
-    return found.pairs
+    return found
 
 
-class _Object:
+class _Object(tuple[tuple[str, Any], ...]):
     """A JSON object as its pairs."""
 
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        self.pairs = pairs
+    __slots__ = ()
 
 
 def _proposal(item: Any, fps: float, place: str, problems: Problems) -> tuple[float, float, float] | None:

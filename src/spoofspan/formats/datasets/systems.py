@@ -125,8 +125,7 @@ def resolution_in_name(name: str) -> float | None:
     >>> resolution_in_name("unit0.02.score"), resolution_in_name("eval_score_ali_16_2023.pkl"), resolution_in_name("a")
     (0.02, 0.16, None)
     """
-    match = re.search(SCORE_ALI, name)
-    if match is not None:
+    if (match := re.search(SCORE_ALI, name)) is not None:
         return int(match[1]) / SCORE_ALI_PER_SECOND or None
     return hop_in_name(name) or None
 
@@ -213,7 +212,6 @@ def seeds_below(folder: Path, found: Mapping[float, Sequence[Path]]) -> list[Sys
     for resolution, paths in found.items():
         folders = [path.parent.relative_to(folder).as_posix() for path in paths]
         for path, parent in zip(paths, folders, strict=True):
-            alone = len(paths) == 1
-            seed = "" if alone else parent if folders.count(parent) == 1 else f"{parent}/{path.name}"
+            seed = "" if len(paths) == 1 else parent if folders.count(parent) == 1 else f"{parent}/{path.name}"
             files.append(SystemFile(str(path), resolution, seed=seed))
     return files

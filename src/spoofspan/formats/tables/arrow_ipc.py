@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, random_access
-from spoofspan.formats.tables.schema import Schema
-from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.tables.table_columns import Part, Schema
 
 FILE, STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 BYTES_PER_PIECE = 1 << 22
@@ -18,8 +18,6 @@ BYTES_PER_PIECE = 1 << 22
 
 def _recognises(head: bytes, schema: Schema) -> bool:
     """Whether this is Arrow with columns that fit, or with a schema too long to tell."""
-    import pyarrow as pa
-
     if not head.startswith((FILE, STREAM)):
         return False
     try:
@@ -30,8 +28,6 @@ def _recognises(head: bytes, schema: Schema) -> bool:
 
 
 def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
-    import pyarrow as pa
-
     is_file, first = source.head.startswith(FILE), 0
     with damage_told(source.broken):
         opened = random_access(source)
@@ -49,17 +45,10 @@ def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
 
 
 def _write(table: Any) -> Iterator[bytes]:
-    import pyarrow as pa
-
     # one batch, so that a reader needs no copy to have the scores in one piece
     return in_pieces(table, max(1, table.num_rows), lambda sink: pa.ipc.new_file(sink, table.schema))
 
 
 ARROW = Container(
-    "arrow",
-    "in an Arrow IPC file or stream",
-    (".arrow", ".feather", ".ipc", ".arrows"),
-    _recognises,
-    _parts,
-    _write,
+    "arrow", "in an Arrow IPC file or stream", (".arrow", ".feather", ".ipc", ".arrows"), _recognises, _parts, _write
 )

@@ -13,26 +13,23 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import SECOND, Int64
 from spoofspan.data.references import LABELS, References
 from spoofspan.data.scores import Scores, Values
-from spoofspan.formats.tables.schema import with_metadata
+from spoofspan.formats import arrow as pa
+from spoofspan.formats.tables.table_columns import with_metadata
 
 
 def table_from_references(references: References, *, text: bool = False) -> Any:
     """Make an Arrow table: one row per range; ``text``: times in seconds, for files without types."""
-    import pyarrow as pa
-
     rows = _Rows(references.offsets)
-    names = [*LABELS, None]
     columns: dict[str, Any] = {
         "utterance": rows.ids(references.utterances),
         "start": rows.times(references.starts, text),
         "end": rows.times(references.ends, text),
-        "label": pa.array(names, pa.string()).take(pa.array(rows.spread(references.labels, 3))),
+        "label": pa.array([*LABELS, None], pa.string()).take(pa.array(rows.spread(references.labels, 3))),
     }
     if references.kinds is not None:
         kinds = rows.spread(references.kinds, -1)
-        columns["kind"] = _strings([*references.kind_names, None]).take(
-            pa.array(np.where(kinds < 0, len(references.kind_names), kinds))
-        )
+        kinds = np.where(kinds < 0, len(references.kind_names), kinds)
+        columns["kind"] = _strings([*references.kind_names, None]).take(pa.array(kinds))
     if references.durations is not None:
         durations = references.durations[rows.utterance]
         columns["duration"] = pa.array(durations / SECOND if text else durations)
@@ -45,8 +42,6 @@ def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) 
     ``text`` is for files without types and metadata: times in seconds, scores as float64 (so that their decimals are
     exact), hop and polarity as columns.
     """
-    import pyarrow as pa
-
     if scores.decisions:
         raise UsageError(
             "a table cannot say that its scores are hard decisions, and an EER could come of it; write hypothesis-rttm"
@@ -80,15 +75,13 @@ def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) 
             elif not uniform or one_each[0] != usual:
                 columns[name] = pa.array(one_each[rows.utterance])
     if text:
-        polarity = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows.utterance.size, np.int8)), [scores.higher])
-        columns["higher"] = polarity
+        first = pa.array(np.zeros(rows.utterance.size, np.int8))
+        columns["higher"] = pa.DictionaryArray.from_arrays(first, [scores.higher])
     return with_metadata(pa.table(columns), {} if text else metadata)
 
 
 def plain_texts(table: Any) -> Any:
     """The same table, text as such instead of as a dictionary."""
-    import pyarrow as pa
-
     for at, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             table = table.set_column(at, field.name, table.column(at).cast(pa.string()))
@@ -96,8 +89,6 @@ def plain_texts(table: Any) -> Any:
 
 
 def _strings(texts: Sequence[str | None]) -> Any:
-    import pyarrow as pa
-
     try:
         return pa.array(texts, pa.string())
     except UnicodeEncodeError as error:
@@ -105,11 +96,8 @@ def _strings(texts: Sequence[str | None]) -> Any:
 
 
 def _lists(offsets: Int64, values: Values) -> Any:
-    import pyarrow as pa
-
-    if offsets[-1] < 2**31:
-        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(values))
-    return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(values))
+    kind, integer = (pa.ListArray, np.int32) if offsets[-1] < 2**31 else (pa.LargeListArray, np.int64)
+    return kind.from_arrays(pa.array(offsets.astype(integer)), pa.array(values))
 
 
 class _Rows:
@@ -122,8 +110,6 @@ class _Rows:
         self.empty: Flags | None = np.repeat(counts == 0, shown) if (counts == 0).any() else None
 
     def ids(self, utterances: Sequence[str]) -> Any:
-        import pyarrow as pa
-
         return pa.DictionaryArray.from_arrays(pa.array(self.utterance.astype(np.int32)), _strings(utterances))
 
     def spread(self, values: npt.NDArray[Any], filler: int) -> npt.NDArray[Any]:
@@ -134,8 +120,6 @@ class _Rows:
         return spread
 
     def numbers(self, values: npt.NDArray[Any]) -> Any:
-        import pyarrow as pa
-
         return pa.array(self.spread(values, 0), mask=self.empty)
 
     def times(self, ns: Int64, text: bool) -> Any:

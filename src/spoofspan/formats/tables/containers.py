@@ -14,13 +14,15 @@ from typing import Any
 from spoofspan.base.errors import DataError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import Format, ReadOptions, T
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
-from spoofspan.formats.tables.schema import REFERENCES, SCORES, Schema
 from spoofspan.formats.tables.score_tables import scores_from_parts
-from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.tables.table_columns import REFERENCES, SCORES, Part, Schema
+
+FromParts = Callable[[Sequence[Part], ReadOptions], T]
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,12 @@ class Container:
     @property
     def references(self) -> Format[References]:
         """References in this container, for the registry."""
-        return self._format(REFERENCES, REFERENCES.grammar, references_from_parts, self.write_references)
+        return self._format(REFERENCES, references_from_parts, self.write_references)
 
     @property
     def scores(self) -> Format[Scores]:
         """Scores in this container, for the registry."""
-        grammar = SCORES.grammar if self.lists else SCORES.grammar.removesuffix(" or utterance, scores (a list)")
-        return self._format(SCORES, grammar, scores_from_parts, self.write_scores)
+        return self._format(SCORES, scores_from_parts, self.write_scores)
 
     def write_references(self, references: References) -> Iterator[bytes]:
         """Write one row per range."""
@@ -59,13 +60,9 @@ class Container:
         """Write frames as one list per utterance (where there are lists), ranges as one row each."""
         return self.write(table_from_scores(scores, long=scores.hops is None or not self.lists, text=self.text))
 
-    def _format(
-        self,
-        schema: Schema,
-        grammar: str,
-        from_parts: Callable[[Sequence[Part], ReadOptions], T],
-        write: Callable[[T], Iterator[bytes]],
-    ) -> Format[T]:
+    def _format(self, schema: Schema, from_parts: FromParts[T], write: Callable[[T], Iterator[bytes]]) -> Format[T]:
+        grammar = schema.grammar if self.lists else schema.grammar.removesuffix(" or utterance, scores (a list)")
+
         def columns(options: ReadOptions) -> Sequence[str]:
             return tuple(dict.fromkeys((*schema.columns, options.column or "utterance")))
 
@@ -84,8 +81,6 @@ class Container:
 
 def joined(pieces: Iterable[Part]) -> Part:
     """All pieces of a file as one part."""
-    import pyarrow as pa
-
     parts = [replace(piece, rows=None) for piece in pieces]
     if len(parts) == 1:
         return parts[0]
@@ -98,8 +93,6 @@ def joined(pieces: Iterable[Part]) -> Part:
 @contextmanager
 def damage_told(broken: Callable[[Exception], DataError]) -> Iterator[None]:
     """Turn what Arrow says of bytes that it cannot read into an error that names the file, as ``broken`` makes it."""
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -111,8 +104,6 @@ def random_access(source: Source, *, mapped: bool = True) -> Any:
 
     Mapped pages are not copied, but count as memory in use.
     """
-    import pyarrow as pa
-
     with source.open() as stream:
         raw = getattr(stream, "raw", None)
         if isinstance(raw, io.FileIO) and isinstance(raw.name, str) and source.head:

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import DataError, Problems
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import text_of
 from spoofspan.formats.line_blocks import BOM, MOST_BYTES_PER_LINE, line_blocks, native_buffer, refuse_empty
-from spoofspan.formats.sources import Source
+from spoofspan.formats.sources import Source, not_utf8
 from spoofspan.formats.tables.arrow_tables import plain_texts
 from spoofspan.formats.tables.containers import Container, in_pieces
-from spoofspan.formats.tables.schema import REFERENCES, TEXTS, Schema, with_metadata
-from spoofspan.formats.tables.table_columns import Part, missing_columns
+from spoofspan.formats.tables.table_columns import REFERENCES, TEXTS, Part, Schema, missing_columns, with_metadata
 from spoofspan.formats.text.rows import TEXT_SNAP
 
 ROWS_PER_PIECE = 1 << 18
@@ -37,13 +37,11 @@ INTEGER = re.compile(r"\s*[+-]?\d+\s*")
 
 def _header(head: bytes, delimiter: str) -> list[str]:
     """Read the names in the first line that is not blank; none if this is no text."""
-    for line in text_of(head).splitlines():
-        if line.strip():
-            try:
-                return next(csv.reader([line], delimiter=delimiter))
-            except (csv.Error, StopIteration):
-                return []
-    return []
+    first = next(filter(str.strip, text_of(head).splitlines()), "")
+    try:
+        return next(csv.reader([first], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 def _recognises(delimiter: str, head: bytes, schema: Schema) -> bool:
@@ -56,13 +54,10 @@ def _recognises(delimiter: str, head: bytes, schema: Schema) -> bool:
 
 def _parts(delimiter: str, source: Source, wanted: Sequence[str], whole: bool) -> Iterator[Part]:
     """Read blocks of rows; the slow search for what is wrong begins only when something is."""
-    import pyarrow as pa
-    import pyarrow.csv as pa_csv
-
     refuse_empty(source)
     names = _header(source.head, delimiter)
     chosen = [name for name in names if name in wanted]
-    conversion = pa_csv.ConvertOptions(
+    conversion = pa.csv.ConvertOptions(
         column_types={name: _arrow_type(name) for name in chosen},
         include_columns=list(dict.fromkeys(chosen)),
         null_values=[""],
@@ -75,10 +70,10 @@ def _parts(delimiter: str, source: Source, wanted: Sequence[str], whole: bool) -
                 raise DataError(f"{source.name}: not a text file (it has a NUL byte)")
             if not number:
                 _check_header(source, names, chosen, delimiter)
-            table = pa_csv.read_csv(
+            table = pa.csv.read_csv(
                 pa.BufferReader(block),
-                read_options=pa_csv.ReadOptions(column_names=names if number else None, use_threads=whole),
-                parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=_count(block, '"') > 0),
+                read_options=pa.csv.ReadOptions(column_names=names if number else None, use_threads=whole),
+                parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=_count(block, '"') > 0),
                 convert_options=conversion,
             )
             lines = _count(block, "\n") + (block[-1:] != b"\n") - (not number)
@@ -129,8 +124,6 @@ def _check_header(source: Source, names: list[str], chosen: list[str], delimiter
 
 
 def _arrow_type(name: str) -> Any:
-    import pyarrow as pa
-
     if name in TEXTS:
         return pa.dictionary(pa.int32(), pa.string())
     return pa.int64() if name == "frame" else pa.float64()
@@ -143,9 +136,7 @@ def _explain(source: Source, names: list[str], chosen: list[str], delimiter: str
         text = data.removeprefix(BOM).decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{source.name}:{line}: not UTF-8 text; convert it (for example: iconv -f latin1 -t utf-8)"
-        ) from None
+        raise not_utf8(source.name, line) from None
     problems = Problems()
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     numbers = [(names.index(name), name) for name in chosen if name not in TEXTS]
@@ -174,18 +165,15 @@ def _explain(source: Source, names: list[str], chosen: list[str], delimiter: str
 
 
 def _write(delimiter: str, table: Any) -> Iterator[bytes]:
-    import pyarrow.csv as pa_csv
-
     # pyarrow quotes all text or none; none where nothing needs it
     needs = re.compile(f'["\r\n{delimiter}]')
     texts = {text for name in table.column_names if name in TEXTS for text in table.column(name).unique().to_pylist()}
     quoting = "needed" if any(text is not None and needs.search(text) for text in texts) else "none"
-    options = pa_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
+    options = pa.csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
     yield (delimiter.join(table.column_names) + "\n").encode()
     schema = plain_texts(table.slice(0, 0)).schema
-    yield from in_pieces(
-        table, ROWS_PER_PIECE, lambda sink: pa_csv.CSVWriter(sink, schema, write_options=options), plain_texts
-    )
+    writer = partial(pa.csv.CSVWriter, schema=schema, write_options=options)
+    yield from in_pieces(table, ROWS_PER_PIECE, writer, plain_texts)
 
 
 def _container(name: str, delimiter: str, word: str) -> Container:

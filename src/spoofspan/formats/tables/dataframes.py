@@ -11,6 +11,7 @@ from typing import Any
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
@@ -52,8 +53,6 @@ def to_arrow(corpus: References | Scores, *, long: bool = True) -> Any:
 
 def to_pandas(corpus: References | Scores, *, long: bool = True) -> Any:
     """Make a pandas data frame; it does not say what high scores mean nor their hop, so keep both."""
-    import pyarrow as pa
-
     try:
         import pandas
     except ModuleNotFoundError:
@@ -75,8 +74,6 @@ def to_polars(corpus: References | Scores, *, long: bool = True) -> Any:
 
 def arrow_table(obj: Any) -> Any:
     """Take anything tabular as a pyarrow table, without a copy where the interface allows."""
-    import pyarrow as pa
-
     try:
         if type(obj).__module__.startswith("polars.") and hasattr(obj, "to_arrow"):
             obj = obj.to_arrow()  # its stream has string views, which pyarrow 15 cannot cast

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import DataError, Problems
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import BOM, line_blocks, refuse_empty
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.containers import Container
-from spoofspan.formats.tables.schema import SCORES, TEXTS, Schema, with_metadata
-from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.tables.table_columns import SCORES, TEXTS, Part, Schema, with_metadata
 from spoofspan.formats.text.rows import TEXT_SNAP
 
 BLOCK_BYTES = 1 << 24
@@ -73,8 +73,6 @@ def _parts(source: Source, wanted: Sequence[str], whole: bool) -> Iterator[Part]
 
 
 def _arrow_type(name: str, data: bytes) -> Any:
-    import pyarrow as pa
-
     if name in TEXTS:
         return pa.string()
     if name == "frame":
@@ -87,17 +85,14 @@ def _arrow_type(name: str, data: bytes) -> Any:
 
 def _fast(block: Any, data: bytes, types: dict[str, Any]) -> Any:
     """Read with pyarrow; None if it cannot."""
-    import pyarrow as pa
-    import pyarrow.json as pa_json
-
     # a null where an object belongs crashes pyarrow (apache/arrow#47409)
     if b"null" in data and data.count(b"null") > sum(1 for _ in NULL_VALUE.finditer(data)):
         return None
     try:
-        table = pa_json.read_json(
+        table = pa.json.read_json(
             pa.BufferReader(block),
-            read_options=pa_json.ReadOptions(block_size=BLOCK_BYTES),
-            parse_options=pa_json.ParseOptions(
+            read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES),
+            parse_options=pa.json.ParseOptions(
                 explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
             ),
         )
@@ -118,8 +113,6 @@ def _first_object(data: bytes) -> dict[str, Any]:
 
 def _line_by_line(name: str, data: bytes, types: dict[str, Any]) -> Any:
     """Read with Python's json, naming the line of every problem."""
-    import pyarrow as pa
-
     columns: dict[str, list[Any]] = {name: [] for name in types}
     problems = Problems()
     for number, raw in enumerate(data.split(b"\n"), 1):
@@ -182,11 +175,5 @@ def _write(table: Any) -> Iterator[bytes]:
 
 
 JSONL = Container(
-    "jsonl",
-    "one JSON object a line; times in seconds",
-    (".jsonl", ".ndjson"),
-    _recognises,
-    _parts,
-    _write,
-    text=True,
+    "jsonl", "one JSON object a line; times in seconds", (".jsonl", ".ndjson"), _recognises, _parts, _write, text=True
 )

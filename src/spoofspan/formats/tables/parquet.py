@@ -11,29 +11,26 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import DataError
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import plain_texts
 from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, joined, random_access
-from spoofspan.formats.tables.schema import REFERENCES, SCORES
-from spoofspan.formats.tables.table_columns import Part
+from spoofspan.formats.tables.table_columns import REFERENCES, SCORES, Part
 
 VALUES_PER_GROUP = 1 << 20
 VALUES_PER_BATCH = 1 << 18
 
 
 def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     first = 0
     with damage_told(source.broken), random_access(source, mapped=whole) as opened:
-        file = pq.ParquetFile(opened, page_checksum_verification=True)
+        file = pa.parquet.ParquetFile(opened, page_checksum_verification=True)
         schema = file.schema_arrow
         chosen = [name for name in schema.names if name in names]
         if whole:
             texts = [one.name for one in schema if one.name == "utterance" and pa.types.is_string(one.type)]
             how = {"metadata": file.metadata, "read_dictionary": texts, "page_checksum_verification": True}
-            yield Part(pq.ParquetFile(opened, **how).read(chosen), source.name, all_columns=schema.names)
+            yield Part(pa.parquet.ParquetFile(opened, **how).read(chosen), source.name, all_columns=schema.names)
             return
         for batch in file.iter_batches(_rows_per_batch(file.metadata), columns=chosen, use_threads=False):
             yield _part(file, source.name, pa.Table.from_batches([batch]), first)
@@ -60,10 +57,8 @@ class RowGroups:
 
 def row_groups(path: Path, name: str, most: int) -> list[RowGroups]:
     """All row groups of a file, in pieces of about ``most`` bytes."""
-    import pyarrow.parquet as pq
-
     with damage_told(partial(_unreadable, name)):
-        metadata = pq.read_metadata(path)
+        metadata = pa.parquet.read_metadata(path)
     if not metadata.num_rows:
         raise DataError(f"{name}: the table has no rows; there is nothing to measure")
     pieces: list[RowGroups] = []
@@ -81,11 +76,8 @@ def row_groups(path: Path, name: str, most: int) -> list[RowGroups]:
 
 def read_groups(piece: RowGroups, names: Sequence[str]) -> Part:
     """Read the columns of these names of some row groups."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     with damage_told(partial(_unreadable, piece.name)), pa.OSFile(piece.path, "rb") as opened:
-        file = pq.ParquetFile(opened, page_checksum_verification=True)
+        file = pa.parquet.ParquetFile(opened, page_checksum_verification=True)
         chosen = [name for name in file.schema_arrow.names if name in names]
         table = file.read_row_groups(list(piece.groups), columns=chosen, use_threads=False)
         return _part(file, piece.name, table, piece.first_row)
@@ -110,8 +102,6 @@ def kind_of(source: Source) -> str | None:
 
 
 def _write(table: Any) -> Iterator[bytes]:
-    import pyarrow.parquet as pq
-
     # a dictionary of all ids would be written into every row group
     schema = plain_texts(table.slice(0, 0)).schema
     names = [name for name in ("utterance", "label", "kind") if name in table.column_names]
@@ -119,17 +109,14 @@ def _write(table: Any) -> Iterator[bytes]:
     values = len(table.column("scores").combine_chunks().flatten()) if lists else table.num_rows
 
     def writer(sink: Any) -> Any:
-        return pq.ParquetWriter(sink, schema, compression="zstd", use_dictionary=names, write_page_checksum=True)
+        return pa.parquet.ParquetWriter(
+            sink, schema, compression="zstd", use_dictionary=names, write_page_checksum=True
+        )
 
     return in_pieces(table, max(1, VALUES_PER_GROUP * table.num_rows // max(1, values)), writer, plain_texts)
 
 
 PARQUET = Container(
-    "parquet",
-    "in a Parquet file",
-    (".parquet", ".pq"),
-    lambda head, schema: head.startswith(b"PAR1"),
-    _parts,
-    _write,
+    "parquet", "in a Parquet file", (".parquet", ".pq"), lambda head, schema: head.startswith(b"PAR1"), _parts, _write
 )
 write_references, write_scores = PARQUET.write_references, PARQUET.write_scores

@@ -9,13 +9,22 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of, utterance_of_rows
-from spoofspan.base.errors import DataError, Problems
+from spoofspan.base.errors import DataError, Problems, refuse
 from spoofspan.base.times import Float64, Int64, duration_ns, seconds_text
 from spoofspan.data.references import NONSPEECH, References
 from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.tables.schema import REFERENCES, SCORES
-from spoofspan.formats.tables.table_columns import Part, PartColumns, Texts
-from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
+from spoofspan.formats.tables.table_columns import (
+    REFERENCES,
+    SCORES,
+    Grouped,
+    Groups,
+    Part,
+    PartColumns,
+    Texts,
+    group,
+    joined_groups,
+    without,
+)
 from spoofspan.formats.text.rows import label_and_kind
 
 UNKNOWN_LABEL = "unknown label {!r} (bonafide, spoof, nonspeech, or an attack such as A07)"
@@ -102,26 +111,23 @@ def _part_durations(columns: PartColumns, groups: Groups) -> Int64:
         return durations
     times = columns.times("duration")
     given = np.ones(times.ns.size, np.bool_) if times.missing is None else ~times.missing
-    columns.note(
-        np.flatnonzero(given & (times.ns <= 0)),
-        lambda row: f"the duration is not positive ({seconds_text(int(times.ns[row]))})",
-    )
+    wrong = np.flatnonzero(given & (times.ns <= 0))
+    columns.note(wrong, lambda row: f"the duration is not positive ({seconds_text(times.ns[row])})")
     owner = utterance_of_rows(groups.offsets)
     sorted_ns = groups.sort(np.where(given, times.ns, 0))
     np.maximum.at(durations, owner, sorted_ns)
-    columns.note(
-        groups.rows(np.flatnonzero((sorted_ns != durations[owner]) & groups.sort(given))),
-        lambda row: f"the utterance has two durations, {seconds_text(int(times.ns[row]))} here and a longer one",
-    )
+    shorter = groups.rows(np.flatnonzero((sorted_ns != durations[owner]) & groups.sort(given)))
+    text = "the utterance has two durations, {} here and a longer one"
+    columns.note(shorter, lambda row: text.format(seconds_text(times.ns[row])))
     return durations
 
 
 def _durations(ids: Sequence[str], stated: Int64, options: ReadOptions, snap: int) -> dict[str, int] | None:
     """Every utterance's duration from the options and the tables, which must agree."""
-    known = dict(zip(ids, stated.tolist(), strict=True))
-    problems = Problems()
     if options.durations is None and not stated.any():
         return None
+    known = dict(zip(ids, stated.tolist(), strict=True))
+    problems = Problems()
     for utt, seconds in (options.durations or {}).items():
         ns, other = duration_ns(seconds, f"duration of {utt!r}"), known.get(utt, 0)
         if other and abs(other - ns) > snap:
@@ -129,6 +135,5 @@ def _durations(ids: Sequence[str], stated: Int64, options: ReadOptions, snap: in
         known[utt] = ns
     problems.raise_if_any("give one duration for each utterance")
     without = [utt for utt, ns in known.items() if not ns]
-    problems.extend((f"utterance {utt!r} has no duration" for utt in without), len(without))
-    problems.raise_if_any("complete the durations")
+    refuse(without, lambda utt: f"utterance {utt!r} has no duration", "complete the durations")
     return known

@@ -1,24 +1,40 @@
-"""Scores from tables, long (a row per range or frame) or wide (a list per utterance)."""
+"""Scores from tables, long (a row per range or frame) or wide (a list per utterance).
+
+Hop, origin, window and polarity come from the caller, from a column, or from the metadata; whoever says it twice must
+say the same.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import Flags, first_rows, offsets_of, utterance_of_rows, within_utterances
 from spoofspan.base.errors import DataError, UsageError
-from spoofspan.base.times import Int64
+from spoofspan.base.times import SECOND, Float64, Int64
 from spoofspan.data.scores import Higher, Scores, Values
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.tables.schema import REFERENCES, SCORES
-from spoofspan.formats.tables.score_facts import frame_times, polarity
-from spoofspan.formats.tables.table_columns import Part, PartColumns, flat, flat_array, missing_columns, one_array
-from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
+from spoofspan.formats.tables.table_columns import (
+    REFERENCES,
+    SCORES,
+    Grouped,
+    Groups,
+    Part,
+    PartColumns,
+    flat,
+    flat_array,
+    group,
+    joined_groups,
+    missing_columns,
+    one_array,
+    without,
+)
 
 # which rows positions among the scores belong to, and what the scores there are called
 Places = Callable[[Int64], tuple[Int64, Iterable[str]]]
@@ -42,18 +58,14 @@ def scores_from_parts(parts: Sequence[Part], options: ReadOptions) -> Scores:
         ):
             if mine != other:
                 raise DataError(f"{part.name} and {read[0].name} differ in {what}; read them apart")
-    higher, window = read[0].higher, read[0].window
+    stated: dict[str, Any] = {"higher": read[0].higher, "window": read[0].window}
     try:
-        return Scores.from_columns(
-            joined.ids, offsets_of(joined.counts), **joined.columns, higher=higher, window=window
-        )
+        return Scores.from_columns(joined.ids, offsets_of(joined.counts), **joined.columns, **stated)
     except DataError as error:
         raise DataError(f"{joined.name}: {error}") from None
 
 
 def _read_part(part: Part, options: ReadOptions) -> _PartScores:
-    import pyarrow as pa
-
     columns = PartColumns(part, (*SCORES.columns, options.column) if options.column else SCORES.columns)
     column = _value_column(columns, options)
     kind = part.table.column(column).type
@@ -63,8 +75,8 @@ def _read_part(part: Part, options: ReadOptions) -> _PartScores:
         return _read_ranges(columns, column, options)
     if "frame" in columns.names:
         return _read_long_frames(columns, column, options)
-    found = part.column_names
-    raise DataError(f"{part.name}: scores need a time: {missing_columns(['frame'], found)}; or give start and end")
+    why = missing_columns(["frame"], part.column_names)
+    raise DataError(f"{part.name}: scores need a time: {why}; or give start and end")
 
 
 def _value_column(columns: PartColumns, options: ReadOptions) -> str:
@@ -84,8 +96,6 @@ def _value_column(columns: PartColumns, options: ReadOptions) -> str:
 
 def _read_wide(columns: PartColumns, column: str, options: ReadOptions) -> _PartScores:
     """One row per utterance, with a list of scores."""
-    import pyarrow.compute as pc
-
     groups = group(columns.utterances)
     rows = np.arange(columns.part.table.num_rows)
     if len(groups.ids) < rows.size:
@@ -95,7 +105,7 @@ def _read_wide(columns: PartColumns, column: str, options: ReadOptions) -> _Part
     if lists.null_count:
         columns.note(np.flatnonzero(flat_array(lists.is_null())), lambda row: f"{column} is missing (null)")
         columns.stop_if_any("give a list of scores, empty if there are none")
-    counts = flat_array(pc.list_value_length(lists)).astype(np.int64)
+    counts = flat_array(pa.compute.list_value_length(lists)).astype(np.int64)
     offsets = offsets_of(counts)
 
     def places(positions: Int64) -> tuple[Int64, Iterable[str]]:
@@ -103,15 +113,14 @@ def _read_wide(columns: PartColumns, column: str, options: ReadOptions) -> _Part
         return owners, (f"score {item}" for item in positions - offsets[owners])
 
     values = _numbers(columns, column, lists.flatten(), places)
-    times, window = frame_times(columns, groups, options)
+    times, window = _frame_times(columns, groups, options)
     columns.stop_if_any()
-    higher = polarity(columns, options)
+    higher = _polarity(columns, options)
     return _PartScores(columns.part.name, groups.ids, counts, {"values": values, **times}, higher, window)
 
 
 def _numbers(columns: PartColumns, column: str, array: Any, places: Places, allowed: Flags | None = None) -> Values:
     """Take scores as they are; ``allowed`` nulls become 0."""
-    import pyarrow as pa
 
     def note(wrong: Flags, what: str) -> None:
         rows, names = places(np.flatnonzero(wrong))
@@ -150,13 +159,11 @@ def _read_ranges(columns: PartColumns, column: str, options: ReadOptions) -> _Pa
     by_row = {"values": _long_values(columns, column, bare), "starts": starts.ns, "ends": ends.ns}
     groups = without(columns, group(columns.utterances), bare, "score")
     read = {name: groups.sort(array) for name, array in by_row.items()}
-    return _PartScores(columns.part.name, groups.ids, groups.counts, read, polarity(columns, options))
+    return _PartScores(columns.part.name, groups.ids, groups.counts, read, _polarity(columns, options))
 
 
 def _read_long_frames(columns: PartColumns, column: str, options: ReadOptions) -> _PartScores:
     """One row per frame; each utterance has the frames 0, 1, 2, ..., each once."""
-    import pyarrow as pa
-
     raw = columns.column("frame")
     if pa.types.is_null(raw.type):
         raw = raw.cast(pa.int64())
@@ -168,10 +175,10 @@ def _read_long_frames(columns: PartColumns, column: str, options: ReadOptions) -
     values = _long_values(columns, column, bare)
     all_rows = group(columns.utterances)
     groups = _in_frame_order(columns, without(columns, all_rows, bare, "score"), frames)
-    times, window = frame_times(columns, all_rows, options)
+    times, window = _frame_times(columns, all_rows, options)
     columns.stop_if_any()
     read = {"values": groups.sort(values), **times}
-    return _PartScores(columns.part.name, groups.ids, groups.counts, read, polarity(columns, options), window)
+    return _PartScores(columns.part.name, groups.ids, groups.counts, read, _polarity(columns, options), window)
 
 
 def _in_frame_order(columns: PartColumns, groups: Groups, frames: npt.NDArray[Any]) -> Groups:
@@ -202,3 +209,95 @@ def _in_frame_order(columns: PartColumns, groups: Groups, frames: npt.NDArray[An
     columns.note_texts(groups.rows(after), texts)
     columns.stop_if_any("give every utterance the frames 0, 1, 2, ..., each once")
     return groups
+
+
+# ---------------------------------------------------------------- hop, origin, window and polarity
+
+
+def _frame_times(columns: PartColumns, groups: Groups, options: ReadOptions) -> tuple[dict[str, Float64], float | None]:
+    """Hop and start (of frame 0) of each utterance, and the window of all, in seconds."""
+    name, metadata = columns.part.name, columns.part.metadata()
+    hops, stated = _one_per_utterance(columns, groups, "hop"), _number(name, metadata, "hop")
+    if hops is not None and stated is not None and (hops != stated).any():
+        raise DataError(f"{name}: its column and its metadata give different hops; write the file again")
+    if hops is None:
+        known = options.hop if stated is None else stated
+        if known is None:
+            raise UsageError(f"{name}: nothing says how far its frames are apart; give hop= (--hop) in seconds")
+        hops = np.full(len(groups.ids), float(known))
+    if options.hop is not None and bool((np.abs(hops - options.hop) * SECOND > 0.5).any()):
+        raise UsageError(f"{name}: it says that its hop is {hops.max():g} s, hop={options.hop:g} contradicts it")
+    origins = _one_per_utterance(columns, groups, "origin")
+    if origins is None:
+        origins = np.full(len(groups.ids), _number(name, metadata, "start") or 0.0)
+    windows = _one_per_utterance(columns, groups, "window")
+    if windows is not None and np.unique(windows).size > 1:
+        raise DataError(f"{name}: it has several windows; all scores of a system have one")
+    window = _number(name, metadata, "window") if windows is None else float(windows[0])
+    return {"hop": hops, "start": origins}, window
+
+
+def _number(name: str, metadata: dict[str, Any], key: str) -> float | None:
+    if (value := metadata.get(key)) is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
+        raise DataError(f"{name}: its metadata give {key} = {value!r}; write the file again")
+    if key != "start" and value <= 0:
+        raise DataError(f"{name}: its metadata give {key} = {value!r}, which must be positive")
+    return float(value)
+
+
+def _one_per_utterance(columns: PartColumns, groups: Groups, name: str) -> Float64 | None:
+    """A column that repeats one time (s) in every row of an utterance."""
+    if name not in columns.names:
+        return None
+    if (missing := columns.missing(name)) is not None:
+        if missing.all():
+            return None
+        columns.note(np.flatnonzero(missing), lambda row: f"{name} is missing (null or NaN)")
+        columns.stop_if_any(f"give the {name} in every row or in none")
+    times = columns.times(name)
+    columns.stop_if_any()
+    seconds = times.ns / SECOND if times.were_integers else _exact_seconds(flat(columns.column(name)))
+    if name != "origin":
+        columns.note(np.flatnonzero(seconds <= 0), lambda row: f"{name} must be positive, not {seconds[row]:g}")
+        columns.stop_if_any()
+    firsts = groups.first(seconds)
+    differ = np.flatnonzero(groups.sort(seconds) != np.repeat(firsts, groups.counts))
+    columns.note(groups.rows(differ), lambda row: f"the utterance has more than one {name}")
+    columns.stop_if_any(f"give each utterance one {name}")
+    return firsts
+
+
+def _exact_seconds(values: Any) -> Float64:
+    """Times as they were meant: 0.02 as float32 would put frame 5,000 two microseconds early."""
+    if values.dtype == np.float64:
+        return cast(Float64, values)
+    distinct, index = np.unique(values, return_inverse=True)
+    return np.array([float(str(value)) for value in distinct])[index]
+
+
+def _polarity(columns: PartColumns, options: ReadOptions) -> Higher:
+    """What high scores mean, as the table or the caller says it."""
+    name = columns.part.name
+    said: list[Any] = [columns.part.metadata().get("higher")]
+    if "higher" in columns.names:
+        texts = columns.texts("higher", "it says 'bonafide' or 'spoof'", empty_is_missing=True)
+        if texts.values and texts.missing is not None:
+            columns.note(np.flatnonzero(texts.missing), lambda row: "higher is missing")
+            columns.stop_if_any("say in every row what high scores mean, or in none")
+        said += texts.values
+    said = [word for word in said if word is not None]
+    for word in said:
+        if word not in ("bonafide", "spoof"):
+            raise DataError(f"{name}: it says that high scores mean {word!r}; that must be 'bonafide' or 'spoof'")
+    if len(set(said)) > 1:
+        raise DataError(f"{name}: it says both that high scores mean bona fide and that they mean spoof")
+    if options.higher is not None and options.higher not in (said or [options.higher]):
+        raise UsageError(
+            f"{name}: it says that high scores mean {said[0]}, higher={options.higher!r} contradicts it; leave "
+            "higher= out, or correct the file"
+        )
+    if options.higher is None and not said:
+        raise UsageError(f"{name}: nothing says what high scores mean; give higher='bonafide' or 'spoof' (--higher)")
+    return cast(Higher, options.higher or said[0])

@@ -1,4 +1,4 @@
-"""Columns of an Arrow table as checked arrays: every problem keeps its row and its utterance.
+"""Which columns a table has, and these as checked arrays: every problem keeps its row and its utterance.
 
 In typed tables integer times are nanoseconds and float times are seconds; text is never taken for a number. A missing
 value is a null; a problem with it is found here or by whoever asked for the column, never passed on.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -16,13 +16,47 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags
+from spoofspan.base.columns import Flags, offsets_of
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.base.times import SECOND, Int64, seconds_text
-from spoofspan.formats.tables.schema import METADATA_KEY, METADATA_VERSION
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
 
+METADATA_KEY = b"spoofspan"
+METADATA_VERSION = 1
+TEXTS = ("utterance", "label", "kind", "higher")  # columns of words; all others are numbers
 TEXT_TYPES = ("string", "large_string", "string_view")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of one kind of content."""
+
+    columns: tuple[str, ...]
+    telling: frozenset[str]  # a table with one of these columns has this content
+    grammar: str
+
+    def fits(self, names: Collection[str]) -> bool:
+        """Whether a table with these columns may have this content: a column tells so, or none tells anything."""
+        return bool(self.telling & set(names)) or not (REFERENCES.telling | SCORES.telling) & set(names)
+
+
+REFERENCES = Schema(
+    ("utterance", "start", "end", "label", "kind", "duration"),
+    frozenset({"label"}),
+    "columns utterance, start, end, label[, kind, duration]",
+)
+SCORES = Schema(
+    ("utterance", "start", "end", "frame", "score", "scores", "hop", "origin", "window", "higher"),
+    frozenset({"score", "scores"}),
+    "columns utterance, start, end, score or utterance, frame, score or utterance, scores (a list)",
+)
+
+
+def with_metadata(table: Any, stated: dict[str, Any]) -> Any:
+    """The same Arrow table, stating this (and nothing else) about itself in the metadata of its schema."""
+    packed = {METADATA_KEY: json.dumps({"version": METADATA_VERSION, **stated}).encode()} if stated else None
+    return table.replace_schema_metadata(packed)
 
 
 @dataclass(frozen=True)
@@ -48,8 +82,7 @@ class Part:
 
     def metadata(self) -> dict[str, Any]:
         """What a table that spoofspan wrote says about itself; empty for other tables."""
-        packed = (self.table.schema.metadata or {}).get(METADATA_KEY)
-        if packed is None:
+        if (packed := (self.table.schema.metadata or {}).get(METADATA_KEY)) is None:
             return {}
         try:
             stated = json.loads(packed)
@@ -98,29 +131,22 @@ class PartColumns:
         self.problems = Problems()
         found = part.column_names
         for name in names:
-            if found.count(name) > 1:
-                raise DataError(f"{part.name}: {found.count(name)} columns are called {name!r}; keep one")
+            if (count := found.count(name)) > 1:
+                raise DataError(f"{part.name}: {count} columns are called {name!r}; keep one")
         self.names: set[str] = set(found)
         self.require(("utterance",))
         if not part.table.num_rows:
             raise DataError(f"{part.name}: the table has no rows; there is nothing to measure")
-        self._validate([name for name in names if name in self.names])
+        try:  # refuse damaged columns before anything trusts their offsets
+            part.table.select(sorted(self.names.intersection(names))).validate(full=True)
+        except pa.ArrowException as error:
+            raise DataError(f"{part.name}: the table is damaged or not UTF-8 ({error}); write it again") from None
         self.utterances = Texts(np.full(part.table.num_rows, -1, np.int32), [])
         self.utterances = self._utterances()
 
-    def _validate(self, names: list[str]) -> None:
-        """Refuse damaged columns before anything trusts their offsets."""
-        import pyarrow as pa
-
-        try:
-            self.part.table.select(sorted(set(names))).validate(full=True)
-        except pa.ArrowException as error:
-            raise DataError(f"{self.part.name}: the table is damaged or not UTF-8 ({error}); write it again") from None
-
     def require(self, wanted: Iterable[str], hint: str = "") -> None:
         """Refuse a table without these columns, naming what was found."""
-        missing = [name for name in wanted if name not in self.names]
-        if missing:
+        if missing := [name for name in wanted if name not in self.names]:
             raise DataError(f"{self.part.name}: {missing_columns(missing, self.part.column_names)}{hint}")
 
     def _utterances(self) -> Texts:
@@ -160,8 +186,6 @@ class PartColumns:
 
     def texts(self, name: str, meaning: str, *, empty_is_missing: bool = False) -> Texts:
         """Take a column of text, plain or as a dictionary."""
-        import pyarrow as pa
-
         column = self.column(name)
         dictionary = pa.types.is_dictionary(column.type)
         kind = column.type.value_type if dictionary else column.type
@@ -176,8 +200,6 @@ class PartColumns:
 
     def times(self, name: str) -> Times:
         """Take a column of times: integers are ns, floats are seconds."""
-        import pyarrow as pa
-
         column = self.column(name)
         kind, missing = column.type, self.missing(name)
         integers, floats = pa.types.is_integer(kind), pa.types.is_floating(kind)
@@ -217,14 +239,12 @@ class PartColumns:
     def check_ranges(self, starts: Times, ends: Times) -> None:
         """Note ranges that no rule could make sense of."""
 
-        def text(times: Times, row: int) -> str:
-            return seconds_text(int(times.ns[row]))
+        def falls(row: int) -> str:
+            return f"the range ends before it starts ({seconds_text(starts.ns[row])} > {seconds_text(ends.ns[row])})"
 
-        self.note(np.flatnonzero(starts.ns < 0), lambda row: f"the range starts before 0 ({text(starts, row)})")
-        self.note(
-            np.flatnonzero(ends.ns < starts.ns),
-            lambda row: f"the range ends before it starts ({text(starts, row)} > {text(ends, row)})",
-        )
+        early = np.flatnonzero(starts.ns < 0)
+        self.note(early, lambda row: f"the range starts before 0 ({seconds_text(starts.ns[row])})")
+        self.note(np.flatnonzero(ends.ns < starts.ns), falls)
 
     def refuse_tiny_integers(self, ends: Times, name: str) -> None:
         """Integers are ns; where the longest is below a millisecond they are something else."""
@@ -246,9 +266,8 @@ def missing_columns(missing: Sequence[str], found: Sequence[str]) -> str:
     listing = ", ".join(repr(name) for name in found[:20]) + (", ..." if len(found) > 20 else "")
     text = f"no column {names} (found: {listing or 'none'})"
     for name in missing:
-        close = difflib.get_close_matches(name, found, n=1, cutoff=0.5)
-        if close:
-            text += f"; rename {close[0]!r} to {name!r}"
+        for close in difflib.get_close_matches(name, found, n=1, cutoff=0.5):
+            text += f"; rename {close!r} to {name!r}"
     return text
 
 
@@ -259,8 +278,6 @@ def flat(column: Any) -> npt.NDArray[Any]:
 
 def encoded_texts(column: Any, *, empty_is_missing: bool = False) -> Texts:
     """The texts of a dictionary column."""
-    import pyarrow as pa
-
     # one dictionary for all chunks; each may come with all ids of the corpus
     encoded = one_array(column.unify_dictionaries())
     found = encoded.dictionary.to_pylist()
@@ -274,8 +291,6 @@ def encoded_texts(column: Any, *, empty_is_missing: bool = False) -> Texts:
 
 def flat_array(array: Any) -> npt.NDArray[Any]:
     """An Arrow array as a numpy one."""
-    import pyarrow as pa
-
     if array.null_count == 0 and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         # without a copy; to_numpy would import pandas wherever it is installed, which takes half a second
         return np.from_dlpack(array)
@@ -284,8 +299,6 @@ def flat_array(array: Any) -> npt.NDArray[Any]:
 
 def one_array(column: Any) -> Any:
     """Join the chunks of a column; one chunk is taken as it is."""
-    import pyarrow as pa
-
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
@@ -295,3 +308,92 @@ def _doubtful(seconds: float) -> str:
     if not np.isfinite(seconds):
         return f"is not a time ({seconds})"
     return f"is over a day ({seconds} s); are these milliseconds, samples or nanoseconds?"
+
+
+# ---------------------------------------------------------------- rows into utterances
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The rows of a part by utterance: rows ``order[offsets[i]:offsets[i + 1]]`` belong to ``ids[i]``."""
+
+    ids: list[str]
+    offsets: Int64
+    order: Int64 | None  # None: as they stand
+
+    @property
+    def counts(self) -> Int64:
+        """How many rows each utterance has."""
+        return np.diff(self.offsets)
+
+    def rows(self, positions: Int64) -> Int64:
+        """The rows of the table that stand at positions of the sorted columns."""
+        return positions if self.order is None else self.order[positions]
+
+    def sort(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """A column with the rows of each utterance together; the column itself where they are already."""
+        return array if self.order is None else array[self.order]
+
+    def first(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The value in the first row of each utterance."""
+        return array[self.rows(self.offsets[:-1])]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """What was read from a part: utterances, their numbers of rows, and columns (of rows or of utterances)."""
+
+    name: str
+    ids: list[str]
+    counts: Int64
+    columns: dict[str, Any]
+
+
+def group(texts: Texts) -> Groups:
+    """Bring the rows of each utterance together, utterances and rows in the order in which they first occur."""
+    codes = texts.codes
+    heads = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+    stretch = codes[heads]
+    distinct, first = np.unique(stretch, return_index=True)
+    if distinct.size == stretch.size:
+        return Groups([texts.values[code] for code in stretch], np.append(heads, codes.size), None)
+    by_appearance = distinct[np.argsort(first)]
+    rank = np.empty(len(texts.values), np.int64)
+    rank[by_appearance] = np.arange(by_appearance.size)
+    ranks = rank[codes]
+    order = np.argsort(ranks, kind="stable").astype(np.int64, copy=False)
+    counts = np.bincount(ranks, minlength=by_appearance.size)
+    return Groups([texts.values[code] for code in by_appearance], offsets_of(counts), order)
+
+
+def without(columns: PartColumns, groups: Groups, bare: Flags | None, item: str) -> Groups:
+    """Leave out the rows that only say that an utterance has no ranges or scores."""
+    if bare is None or not bare.any():
+        return groups
+    sorted_bare = groups.sort(bare)
+    wrong = np.flatnonzero(sorted_bare & np.repeat(groups.counts > 1, groups.counts))
+    columns.note(groups.rows(wrong), lambda row: f"a row without a {item} among others")
+    columns.stop_if_any(f"fill in or drop the rows without a {item}")
+    kept_before = np.concatenate(([0], np.cumsum(~sorted_bare)))
+    return Groups(groups.ids, kept_before[groups.offsets], groups.rows(np.flatnonzero(~sorted_bare)))
+
+
+def joined_groups(read: Sequence[Grouped]) -> Grouped:
+    """All parts of a corpus as one; an utterance in two of them is a mistake."""
+    first = read[0]
+    if len(read) == 1:
+        return first
+    seen: dict[str, str] = {}
+    problems = Problems()
+    for part in read:
+        twice = [utt for utt in part.ids if utt in seen]
+        problems.extend((f"utterance {utt!r} is in {seen[utt]} and in {part.name}" for utt in twice), len(twice))
+        seen.update((utt, part.name) for utt in part.ids if utt not in seen)
+    problems.raise_if_any("keep each utterance in one file")
+    shared = [name for name in first.columns if all(name in part.columns for part in read)]
+    return Grouped(
+        f"{first.name} and {len(read) - 1} more",
+        list(seen),
+        np.concatenate([part.counts for part in read]),
+        {name: np.concatenate([part.columns[name] for part in read]) for name in shared},
+    )

@@ -9,10 +9,11 @@ import numpy as np
 
 from spoofspan.base.errors import Problems, UsageError
 from spoofspan.data.references import References
+from spoofspan.formats import arrow as pa
+from spoofspan.formats.line_blocks import plain_table
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.tables.table_columns import flat
 from spoofspan.formats.text.lines import lines_of, plain_number
-from spoofspan.formats.text.plain_tables import plain_table
 from spoofspan.formats.text.rows import time_text
 
 LINES_PER_PIECE = 1 << 17
@@ -27,22 +28,20 @@ def read_durations(where: Where | Mapping[str, float] | References) -> dict[str,
         if where.durations is None:
             return {}
         return {utt: ns / 1e9 for utt, ns in zip(where.utterances, where.durations.tolist(), strict=True)}
-    found: dict[str, float] = {}
-    problems = Problems()
-    found_sources = sources(where)
-    if len(found_sources) == 1 and (plain := _quickly(found_sources[0])) is not None:
+    found = sources(where)
+    if len(found) == 1 and (plain := _quickly(found[0])) is not None:
         return plain
-    for place, utterance, seconds in _lines(found_sources, problems):
-        if found.setdefault(utterance, seconds) != seconds:
+    known: dict[str, float] = {}
+    problems = Problems()
+    for place, utterance, seconds in _lines(found, problems):
+        if known.setdefault(utterance, seconds) != seconds:
             problems.add(f"{place}: utterance {utterance!r} has two durations")
     problems.raise_if_any(REMEDY)
-    return found
+    return known
 
 
 def _quickly(source: Source) -> dict[str, float] | None:
     """Read all lines at once; None if anything at all is unusual."""
-    import pyarrow as pa
-
     table = plain_table(source.read(), (2,), {0: pa.string(), 1: pa.float64()})
     if table is None:
         return None
@@ -72,7 +71,7 @@ def _lines(found: Sequence[Source], problems: Problems) -> Iterator[tuple[str, s
         seconds = plain_number(line.fields[1]) if len(line.fields) == 2 else None
         if seconds is None:
             problems.add(f"{line.place}: not '<utterance> <seconds>': {line.text.strip()[:60]!r}")
-        elif 0 < seconds < float("inf"):
+        elif 0 < seconds < np.inf:
             yield line.place, line.fields[0], seconds
         else:
             problems.add(f"{line.place}: utterance {line.fields[0]!r}: no duration: {line.fields[1]}")

@@ -14,6 +14,7 @@ import numpy as np
 
 from spoofspan.base.columns import offsets_of, utterance_of_rows
 from spoofspan.base.times import Float64, Int64
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import T
 from spoofspan.formats.line_blocks import line_blocks
 from spoofspan.formats.sources import Source
@@ -127,20 +128,17 @@ class _Block(Frames):
 
 
 def _blocks(source: Source, separator: str, width: int, column: int) -> Iterator[_Block]:
-    import pyarrow as pa
-    from pyarrow import compute, csv
-
     # Fields that are not asked for are split but not converted. Runs of equal ids cost less than a dictionary of them,
     # and ids are decoded run by run.
     types = {"0": pa.binary(), "1": pa.int32(), str(column): pa.float64()}
-    parsing = csv.ParseOptions(delimiter=separator, quote_char=False)
-    conversion = csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[])
+    parsing = pa.csv.ParseOptions(delimiter=separator, quote_char=False)
+    conversion = pa.csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[])
     names = [str(i) for i in range(width)]
     try:
         for lines in _read_ahead(line_blocks(source, BLOCK_BYTES)):
-            reading = csv.ReadOptions(use_threads=False, block_size=lines.size, column_names=names)
-            for block in csv.read_csv(pa.BufferReader(lines), reading, parsing, conversion).to_batches():
-                runs = compute.run_end_encode(block.column(0), run_end_type=pa.int32())
+            reading = pa.csv.ReadOptions(use_threads=False, block_size=lines.size, column_names=names)
+            for block in pa.csv.read_csv(pa.BufferReader(lines), reading, parsing, conversion).to_batches():
+                runs = pa.compute.run_end_encode(block.column(0), run_end_type=pa.int32())
                 ids = [utterance.decode() for utterance in runs.values.to_pylist()]
                 counts = np.diff(flat_array(runs.run_ends), prepend=0).tolist()
                 yield _Block(ids, counts, flat_array(block.column(2)), flat_array(block.column(1)))

@@ -37,16 +37,7 @@ from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import table_from_scores
 from spoofspan.formats.tables.table_columns import Part
 from spoofspan.formats.text.frame_blocks import Frames, IrregularError, read_regular, regular_pieces
-from spoofspan.formats.text.lines import (
-    class_column,
-    first_lines,
-    is_header,
-    is_number,
-    lines_of,
-    refuse_column,
-    score_of,
-    wrong_width,
-)
+from spoofspan.formats.text.lines import first_lines, is_header, is_number, lines_of, score_of, wrong_width
 
 FRAME = re.compile(r"\d{1,15}", re.ASCII)
 HOP_IN_NAME = re.compile(r"unit(?P<s>\d+\.?\d*)\.score|_(?P<ms>\d+\.?\d*)ms\.\w+", re.ASCII)
@@ -65,9 +56,9 @@ class Layout:
     def choose(self, options: ReadOptions) -> tuple[int, Higher]:
         """Choose the column to read, and say what its high values mean."""
         if "score" not in self.columns:
-            return class_column(self.columns, options)
+            return options.class_column(self.columns)
         if options.column != "score":
-            refuse_column(options, self.name)
+            options.refuse_column(self.name)
         if options.higher is None:
             raise UsageError(f"the format {self.name} does not say what high scores mean; give higher= (--higher)")
         return self.columns["score"], options.higher
@@ -158,8 +149,7 @@ def stream(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> I
 def _hop(source: Source, options: ReadOptions) -> float:
     if options.hop is not None:
         return options.hop
-    named = hop_in_name(PurePath(source.name).name)
-    if named is None:
+    if (named := hop_in_name(PurePath(source.name).name)) is None:
         raise UsageError(f"{source.name}: neither the file nor its name says how long a frame is; give hop= (--hop)")
     return named
 
@@ -171,9 +161,7 @@ def hop_in_name(name: str) -> float | None:
     (0.02, 0.02, None)
     """
     match = HOP_IN_NAME.search(name)
-    if match is None:
-        return None
-    return float(match["s"]) if match["s"] else float(match["ms"]) / 1000
+    return None if match is None else float(match["s"]) if match["s"] else float(match["ms"]) / 1000
 
 
 def _line_by_line(source: Source, layout: Layout, column: int, *, keep: bool = True) -> Frames:
@@ -183,24 +171,20 @@ def _line_by_line(source: Source, layout: Layout, column: int, *, keep: bool = T
     for place, number, line, words in lines_of([source]):
         fields = [field.strip() for field in line.rstrip().split("\t")] if "\t" in line else words
         if len(fields) not in layout.widths:
-            problems.add(wrong_width(place, fields, layout.line))
-            frames.spoil(fields[0])
+            frames.spoil(fields[0], wrong_width(place, fields, layout.line))
         elif not fields[0]:
             problems.add(f"{place}: the utterance is missing: {layout.line}")
         elif not FRAME.fullmatch(fields[1]):
             header = frames.empty and is_header(fields[1:])
             what = "this looks like a header; remove it" if header else "frames are 0, 1, 2, ..."
-            problems.add(f"{place}: utterance {fields[0]!r}: no frame number: {fields[1][:40]!r}; {what}")
-            frames.spoil(fields[0])
+            wrong = f"{place}: utterance {fields[0]!r}: no frame number: {fields[1][:40]!r}; {what}"
+            frames.spoil(fields[0], wrong)
         else:
             where = f"{place}: utterance {fields[0]!r}, frame {fields[1]}"
             frames.add(number, fields[0], int(fields[1]), score_of(fields[column], where, problems))
         if problems.full:
-            break
-    else:
-        return frames.result()
-    problems.raise_if_any("reading stopped here; correct the file, or state another format")
-    raise AssertionError("unreachable")
+            problems.raise_if_any("reading stopped here; correct the file, or state another format")
+    return frames.result()
 
 
 class _CheckedFrames:
@@ -220,8 +204,9 @@ class _CheckedFrames:
     def empty(self) -> bool:
         return not self._line_of and not self.problems.total
 
-    def spoil(self, utterance: str) -> None:
-        """Note that a line of this utterance is lost, so that its frames are not called missing as well."""
+    def spoil(self, utterance: str, problem: str) -> None:
+        """Note why a line of this utterance is lost; its frames are then not called missing as well."""
+        self.problems.add(problem)
         self._spoiled.add(utterance)
 
     def add(self, line: int, utterance: str, frame: int, score: float) -> None:
@@ -229,11 +214,11 @@ class _CheckedFrames:
             self._close()
             first = self._line_of.setdefault(utterance, line)
             if first != line:
-                self.problems.add(
+                self.spoil(
+                    utterance,
                     f"{self._name}:{line}: utterance {utterance!r} began on line {first}, and others came in between; "
-                    "keep the lines of an utterance together"
+                    "keep the lines of an utterance together",
                 )
-                self.spoil(utterance)
             self._utterance = utterance
         self._rows.append((frame, line, score))
 

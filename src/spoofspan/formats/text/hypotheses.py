@@ -22,7 +22,7 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.scores import DECISIONS, Scores, score_times
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text import range_lists, rttm
+from spoofspan.formats.text import labelled_ranges, rttm
 from spoofspan.formats.text.rows import TEXT_SNAP, RangeRows
 
 # Notes the ranges of files in rows; returns the durations that the files state, if they do.
@@ -63,20 +63,19 @@ class DecisionRows(RangeRows):
             )
         found: dict[str, list[_Decision]] = {utterance: [] for utterance in self._of}
         ids = list(found)
-        for i, start, end, label, place in zip(
-            self._utterance, self._start, self._end, self._label, self._place, strict=True
-        ):
+        columns = (self._utterance, self._start, self._end, self._label, self._place)
+        for i, start, end, label, place in zip(*columns, strict=True):
             called = "spoof" if label == SPOOF else "bonafide"
             found[ids[i]].append(_Decision(round(start * SECOND), round(end * SECOND), called, place))
         snap = duration_ns(TEXT_SNAP if options.snap is None else options.snap, "snap")
-        joined = {utterance: self._joined(utterance, ranges, snap) for utterance, ranges in found.items()}
+        joined = {
+            utterance: [
+                (one.start / SECOND, one.end / SECOND, one.label) for one in self._joined(utterance, ranges, snap)
+            ]
+            for utterance, ranges in found.items()
+        }
         self.problems.raise_if_any("decide every instant once")
-        return Scores.from_decisions(
-            {
-                utterance: [(one.start / SECOND, one.end / SECOND, one.label) for one in ranges]
-                for utterance, ranges in joined.items()
-            }
-        )
+        return Scores.from_decisions(joined)
 
     def _joined(self, utterance: str, ranges: list[_Decision], snap: int) -> list[_Decision]:
         """Put ranges in order, unite those that overlap, and join edges that were rounded."""
@@ -110,8 +109,7 @@ def _read(note_ranges: NoteRanges, sources: Sequence[Source], options: ReadOptio
         if getattr(options, name) is not None:
             raise UsageError(f"{sources[0].name}: hard decisions have no {name}; leave {name}= (--{name}) out")
     rows = DecisionRows()
-    durations = note_ranges(rows, sources) or options.durations
-    return rows.decide(options, durations, sources[0].name)
+    return rows.decide(options, note_ranges(rows, sources) or options.durations, sources[0].name)
 
 
 # ---------------------------------------------------------------- writing
@@ -142,15 +140,12 @@ def _format(
     suffixes: tuple[str, ...] = (),
 ) -> Format[Scores]:
     """A format of decisions, which are written as the references that they would be."""
-    return Format(
-        name,
-        f"hard decisions: {about}",
-        partial(_read, note_ranges),
-        recognises,
-        lambda scores: write(_as_references(scores, name)),
-        suffixes,
-        takes=("snap", "durations"),
-    )
+    takes, reader = ("snap", "durations"), partial(_read, note_ranges)
+
+    def writer(scores: Scores) -> Iterator[bytes]:
+        return write(_as_references(scores, name))
+
+    return Format(name, f"hard decisions: {about}", reader, recognises, writer, suffixes, takes=takes)
 
 
 FORMATS = (
@@ -165,15 +160,15 @@ FORMATS = (
     _format(
         "hypothesis-had",
         "<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* [<0|1>], as HAD's references (T genuine, F fake)",
-        partial(range_lists.HAD_LINES.note_ranges, label_optional=True),
-        partial(range_lists.recognises_had, label_optional=True),
-        range_lists.write_had,
+        partial(labelled_ranges.HAD_LINES.note_ranges, label_optional=True),
+        partial(labelled_ranges.recognises_had, label_optional=True),
+        labelled_ranges.write_had,
     ),
     _format(
         "hypothesis-segments",
         "<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*, as a segment list",
-        range_lists.SEGMENT_LINES.note_ranges,
-        range_lists.recognises_segments,
-        range_lists.write_segments,
+        labelled_ranges.SEGMENT_LINES.note_ranges,
+        labelled_ranges.recognises_segments,
+        labelled_ranges.write_segments,
     ),
 )

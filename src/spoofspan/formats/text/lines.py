@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from spoofspan.base.errors import Problems, UsageError, nearest_name
-from spoofspan.data.scores import Higher
-from spoofspan.formats.format import ReadOptions, text_of
+from spoofspan.base.errors import Problems
+from spoofspan.formats.format import text_of
 from spoofspan.formats.sources import Source
 
 # float() alone would also take 1_000 and digits of other scripts
@@ -59,7 +58,7 @@ def lines_of(
             problems.add(f"{source.name}: {empty}")
 
 
-def columns_under_header(source: Source, names: Sequence[str], problems: Problems) -> Iterator[tuple[str, list[str]]]:
+def columns_of(source: Source, names: Sequence[str], problems: Problems) -> Iterator[tuple[str, list[str]]]:
     """Yield the place and the named columns of every line of a table with a header and tabs; others are allowed."""
     header: list[str] = []
     for line in lines_of([source], "\t"):
@@ -133,34 +132,6 @@ def wrong_width(place: str, fields: Sequence[str], expected: str) -> str:
     """Say that a line has too few or too many fields."""
     number = f"{len(fields)} field{'s' * (len(fields) != 1)}"
     return f"{place}: utterance {fields[0].strip()[:40]!r}: {number} instead of {expected}"
-
-
-# ---------------------------------------------------------------- columns of scores
-
-
-def class_column(columns: Mapping[str, int], options: ReadOptions) -> tuple[int, Higher]:
-    """Choose between the columns of the two classes: the spoof column, unless ``options.column`` says otherwise."""
-    name = "spoof" if options.column is None else options.column
-    if name not in columns:
-        raise UsageError(f"no column {name!r}: {nearest_name(name, columns)}")
-    higher: Higher = "bonafide" if name == "bonafide" else "spoof"
-    return columns[name], polarity(higher, options, f"the column {name!r}")
-
-
-def polarity(stated: Higher, options: ReadOptions, what: str) -> Higher:
-    """Return what high values mean in this format, refusing a user's word against it."""
-    if options.higher not in (None, stated):
-        raise UsageError(
-            f"high values of {what} mean {stated}, not {options.higher}; leave higher= (--higher) out, or choose "
-            "another column= (--column) or format"
-        )
-    return stated
-
-
-def refuse_column(options: ReadOptions, name: str) -> None:
-    """Refuse the choice of a column in a format that has only one."""
-    if options.column is not None:
-        raise UsageError(f"the format {name} has one score a line; leave column= (--column) out")
 
 
 # ---------------------------------------------------------------- recognising

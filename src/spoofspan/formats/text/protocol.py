@@ -1,17 +1,32 @@
-"""ASVspoof and PartialSpoof protocols: ``<spk> <utt> - <attack or - or CON> <spoof or bonafide>``.
+"""What is known of whole utterances: protocols, keys, and tables of metadata.
 
-Labels of whole utterances, their attacks and speakers: what breakdowns are made of. Not ranges. The third field (an
+========  ==============================================================  ==========================================
+file      line                                                            whose
+========  ==============================================================  ==========================================
+protocol  ``<spk> <utt> - <attack or - or CON> <spoof or bonafide>``      ASVspoof, PartialSpoof
+keys      ``filename TAB cm-label`` under a header, and other columns     ASVspoof 5
+table     a column ``utterance`` and others, CSV, TSV or Parquet          any
+========  ==============================================================  ==========================================
+
+Labels, attacks and speakers: what breakdowns and clusters are made of. Not ranges. The third field of a protocol (an
 environment in the physical access protocols) is skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from spoofspan.base.errors import DataError, Problems
+from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name, refuse
 from spoofspan.data.protocol import Protocol
-from spoofspan.formats.sources import Where, sources
-from spoofspan.formats.text.lines import lines_of
+from spoofspan.formats import arrow as pa
+from spoofspan.formats.line_blocks import native_buffer
+from spoofspan.formats.sources import Source, Where, sources
+from spoofspan.formats.text.lines import columns_of, first_lines, lines_of
+
+CLASSES = ("bonafide", "spoof")
+NAME, LABEL = "filename", "cm-label"
+SPEAKER = "speaker"
+PROTOCOL_COLUMNS = (SPEAKER, "attack", "label")
 
 
 def read_protocol(where: Where | Sequence[Where]) -> Protocol:
@@ -28,8 +43,8 @@ def read_protocol(where: Where | Sequence[Where]) -> Protocol:
             continue
         speaker, utterance, _, attack, label = line.fields
         place = f"{line.place}: utterance {utterance!r}"
-        if label not in ("bonafide", "spoof"):
-            problems.add(f"{place}: the label must be bonafide or spoof, not {label!r}{line.hint}")
+        if label not in CLASSES:
+            problems.add(f"{line.place}: {_wrong_label(utterance, label)}{line.hint}")
         elif label == "bonafide" and attack != "-":
             problems.add(f"{place}: it is called bonafide, but has the attack {attack!r}")
         elif utterance in rows:
@@ -41,3 +56,120 @@ def read_protocol(where: Where | Sequence[Where]) -> Protocol:
         raise DataError(f"{found[0].name}: there is no utterance in the protocol; it is empty")
     speakers, attacks, labels = zip(*rows.values(), strict=True)
     return Protocol(tuple(rows), speakers, attacks, labels)
+
+
+# ---------------------------------------------------------------- metadata
+
+
+def read_metadata(where: Where, column: str) -> Mapping[str, str]:
+    """Read one column: utterance -> value. Tables have a header; a protocol has speaker, attack and label."""
+    found = sources(where)
+    if len(found) != 1:
+        raise UsageError(f"{where}: metadata are one file, not {len(found)}")
+    source = found[0]
+    if source.head.startswith(b"PAR1") or b"utterance" in source.head.split(b"\n", 1)[0]:
+        return _from_table(source, column)
+    if column not in PROTOCOL_COLUMNS:
+        raise UsageError(f"{source.name}: no column {column!r} in a protocol: {nearest_name(column, PROTOCOL_COLUMNS)}")
+    protocol = read_protocol(source)
+    values = getattr(protocol, column)
+    return {utt: value or "-" for utt, value in zip(protocol.utterance, values, strict=True)}
+
+
+def read_clusters(where: Where | None, column: str | None) -> tuple[str, Mapping[str, str]] | None:
+    """What a bootstrap draws, with its name; None: utterances.
+
+    Without a ``column`` that is speakers, if the metadata know them.
+    """
+    if column == "utterance" or (column is None and where is None):
+        return None
+    if where is None:
+        raise UsageError(f"the {column} of every utterance is not known; give metadata (--metadata FILE)")
+    try:
+        return column or SPEAKER, read_metadata(where, column or SPEAKER)
+    except NoColumnError:
+        if column is not None:
+            raise
+        return None
+
+
+class NoColumnError(UsageError):
+    """Metadata without the column asked for."""
+
+
+def _from_table(source: Source, column: str) -> Mapping[str, str]:
+    try:
+        content = pa.BufferReader(native_buffer([source.read()]))
+        if source.head.startswith(b"PAR1"):
+            table = pa.parquet.read_table(content)
+        else:
+            tabs = b"\t" in source.head.split(b"\n", 1)[0]
+            table = pa.csv.read_csv(content, parse_options=pa.csv.ParseOptions(delimiter="\t" if tabs else ","))
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{source.name}: cannot be read as a table ({error}); correct the file") from None
+    for name in ("utterance", column):
+        if name not in table.column_names:
+            raise NoColumnError(f"{source.name}: no column {name!r}: {nearest_name(name, table.column_names)}")
+    ids, values = table.column("utterance").to_pylist(), table.column(column).to_pylist()
+    known: dict[str, str] = {}
+    for row, (utterance, value) in enumerate(zip(ids, values, strict=True), 1):
+        if utterance is None or value is None:
+            raise DataError(f"{source.name}, row {row}: {'utterance' if utterance is None else column} is missing")
+        if known.setdefault(str(utterance), str(value)) != str(value):
+            raise DataError(f"{source.name}, row {row}: utterance {utterance!r} has two values of {column}; keep one")
+    return known
+
+
+# ---------------------------------------------------------------- labels of whole utterances
+
+
+def recognises_utterance_labels(head: bytes) -> bool:
+    """Whether these are labels of whole utterances, and not ranges."""
+    lines = first_lines(head)
+    if not lines:
+        return False
+    names = _names(lines[0])
+    if {NAME, LABEL} <= names:
+        return True
+    if {"utterance", "label"} <= names:
+        return not {"start", "end"} & names
+    return all(len(fields) == 5 and fields[4] in CLASSES for fields in map(str.split, lines))
+
+
+def read_utterance_labels(where: Where) -> Mapping[str, str]:
+    """Read the label, ``bonafide`` or ``spoof``, of each utterance."""
+    source = sources(where)[0]
+    lines = first_lines(source.head)
+    if lines and {NAME, LABEL} <= _names(lines[0]):
+        return _read_keys(source)
+    labels = read_metadata(source, "label")
+    wrong = [utterance for utterance, label in labels.items() if label not in CLASSES]
+    refuse(wrong, lambda utt: f"{source.name}: {_wrong_label(utt, labels[utt])}", "correct the file")
+    if not labels:
+        raise DataError(f"{source.name}: there is no utterance in the file")
+    return labels
+
+
+def _wrong_label(utterance: str, label: str) -> str:
+    return f"utterance {utterance!r}: the label must be bonafide or spoof, not {label!r}"
+
+
+def _names(line: str) -> set[str]:
+    return {name.strip() for name in line.replace("\t", ",").split(",")}
+
+
+def _read_keys(source: Source) -> Mapping[str, str]:
+    """``filename TAB cm-label`` under a header; further columns are allowed."""
+    labels: dict[str, str] = {}
+    problems = Problems()
+    for place, (utterance, label) in columns_of(source, (NAME, LABEL), problems):
+        if label not in CLASSES:
+            problems.add(f"{place}: {_wrong_label(utterance, label)}")
+        elif utterance in labels:
+            problems.add(f"{place}: utterance {utterance!r} is listed a second time; keep one of the two")
+        else:
+            labels[utterance] = label
+    problems.raise_if_any("correct the keys")
+    if not labels:
+        raise DataError(f"{source.name}: there is no utterance in the file; it has a header only")
+    return labels

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
-from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.errors import DataError, Problems, UsageError, refuse
 from spoofspan.base.times import SECOND, Float64, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
 from spoofspan.formats.text.lines import plain_number
@@ -116,15 +116,13 @@ class RangeRows:
             raise DataError("there is no reference in the file; it is empty or has comments only")
         ids = list(self._of)
         missing = [utt for utt in ids if durations is not None and utt not in durations]
-        self.problems.extend((f"{self._files()}utterance {utt!r} has no duration" for utt in missing), len(missing))
-        self.problems.raise_if_any("complete the durations")
+        refuse(missing, lambda utt: f"{self._files()}utterance {utt!r} has no duration", "complete the durations")
         if check_units:
             self._refuse_other_units(ids, durations)
         starts, ends = np.array(self._start, np.float64), np.array(self._end, np.float64)
         try:
-            return references_of(
-                ids, durations, np.array(self._utterance, np.int64), starts, ends, self._label, self._kind, snap
-            )
+            owners = np.array(self._utterance, np.int64)
+            return references_of(ids, durations, owners, starts, ends, self._label, self._kind, snap)
         except DataError as error:
             raise DataError(f"{self._files()}{error}") from None
 
@@ -141,13 +139,13 @@ class RangeRows:
             return
         known = np.array([durations[utt] for utt in ids], np.float64)[np.array(self._utterance, np.int64)]
         suspicious = np.flatnonzero((np.array(self._end) > SUSPICIOUS_RATIO * known) & (known > 0))
-        for row in suspicious.tolist():
-            place, i, end = self._place[row], self._utterance[row], self._end[row]
-            self.problems.add(
-                f"{place}: utterance {ids[i]!r}: a range ends at {end:g} s, the utterance at {durations[ids[i]]:g} "
-                "s; are these milliseconds or samples?"
-            )
-        self.problems.raise_if_any("write seconds")
+
+        def describe(row: int) -> str:
+            end = f"a range ends at {self._end[row]:g} s, the utterance at {known[row]:g} s"
+            owner = f"{self._place[row]}: utterance {ids[self._utterance[row]]!r}"
+            return f"{owner}: {end}; are these milliseconds or samples?"
+
+        refuse(suspicious.tolist(), describe, "write seconds")
 
     def _files(self) -> str:
         """Name the file, for problems that are found when there are no lines any more."""
@@ -185,8 +183,7 @@ def label_and_kind(label: str) -> tuple[int | None, str | None]:
     >>> label_and_kind("bonafide"), label_and_kind("A07"), label_and_kind("banana")
     ((0, None), (1, 'A07'), (None, None))
     """
-    code = LABEL_WORDS.get(label.lower())
-    if code is not None:
+    if (code := LABEL_WORDS.get(label.lower())) is not None:
         return code, None
     if len(label) > 1 and label[0].isalpha() and label[1:].isdigit():
         return SPOOF, label

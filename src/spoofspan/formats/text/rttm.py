@@ -1,4 +1,10 @@
-"""RTTM: ``SPEAKER <utt> <chan> <start s> <dur s> <NA> <NA> <label> <NA> [<NA>]``; comments start with ``;;``.
+"""NIST's two formats: RTTM, the ranges, and UEM, the regions that count; comments start with ``;;``.
+
+====  =========================================================================================================
+RTTM  ``SPEAKER <utt> <chan> <start s> <dur s> <NA> <NA> <label> <NA> [<NA>]``
+UEM   ``<utt> <chan> <start> <end>``, or (PartialSpoof) ``<utt> <start> <end>``: not references, but what the rule
+      ``regions`` takes
+====  =========================================================================================================
 
 PartialSpoof prints times with three decimals, start and duration rounded apart; hence the snap of 2 ms. A label that
 is no word for a class is an attack (``A07``): spoof, of that kind.
@@ -6,6 +12,7 @@ is no word for a class is an attack (``A07``): spoof, of that kind.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
@@ -13,12 +20,13 @@ import numpy as np
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import LABELS, References
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import Format, ReadOptions, text_of
-from spoofspan.formats.sources import Source
+from spoofspan.formats.line_blocks import plain_table
+from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.tables.arrow_tables import table_from_references
 from spoofspan.formats.tables.table_columns import Part, encoded_texts, flat
 from spoofspan.formats.text.lines import Line, lines_of
-from spoofspan.formats.text.plain_tables import plain_table
 from spoofspan.formats.text.rows import (
     SUSPICIOUS_RATIO,
     SUSPICIOUS_SECONDS,
@@ -41,19 +49,17 @@ def recognises(head: bytes) -> bool:
     return bool(lines) and lines[0][0] == "SPEAKER" and len(lines[0]) in WIDTHS
 
 
-def read(sources: Sequence[Source], options: ReadOptions) -> References:
+def read(found: Sequence[Source], options: ReadOptions) -> References:
     """Read RTTM files."""
-    if len(sources) == 1 and (plain := _quickly(sources[0], options)) is not None:
+    if len(found) == 1 and (plain := _quickly(found[0], options)) is not None:
         return plain
     rows = RangeRows()
-    note_ranges(rows, sources)
+    note_ranges(rows, found)
     return rows.build(options.durations, options.snap)
 
 
 def _quickly(source: Source, options: ReadOptions) -> References | None:
     """Read a file as a table; None if anything at all is unusual, and has to be looked at line by line."""
-    import pyarrow as pa
-
     word, number = pa.dictionary(pa.int32(), pa.string()), pa.float64()
     table = plain_table(source.read(), WIDTHS, {0: word, 1: word, 3: number, 4: number, 7: word})
     if table is None:
@@ -82,9 +88,9 @@ def _quickly(source: Source, options: ReadOptions) -> References | None:
         return None
 
 
-def stream(sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
+def stream(found: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
     """Read RTTM files piece by piece."""
-    for source in sources:
+    for source in found:
         lines = lines_of([source], comment=COMMENT)
         for first in lines:
             rows = RangeRows()
@@ -93,9 +99,9 @@ def stream(sources: Sequence[Source], options: ReadOptions) -> Iterator[Part]:
             yield Part(table_from_references(references), source.name)
 
 
-def note_ranges(rows: RangeRows, sources: Sequence[Source]) -> None:
+def note_ranges(rows: RangeRows, found: Sequence[Source]) -> None:
     """Note the range of every line."""
-    _note_lines(rows, lines_of(sources, comment=COMMENT))
+    _note_lines(rows, lines_of(found, comment=COMMENT))
 
 
 def _note_lines(rows: RangeRows, lines: Iterable[Line]) -> None:
@@ -137,3 +143,40 @@ FORMAT = Format(
     (".rttm",),
     stream=stream,
 )
+
+
+# ---------------------------------------------------------------- UEM
+
+
+def read_regions(where: Where | Sequence[Where]) -> dict[str, list[tuple[float, float]]]:
+    """Read the regions of each utterance, in seconds."""
+    rows = RangeRows()
+    regions: dict[str, list[tuple[float, float]]] = {}
+    channels: dict[str, str] = {}
+    found = sources(where, (".uem",))
+    for line in lines_of(found, comment=COMMENT):
+        fields, utterance = line.fields, line.fields[0]
+        place = f"{line.place}: utterance {utterance!r}"
+        if len(fields) not in (3, 4) or line.hint:
+            rows.problems.add(
+                f"{place}: UEM is '<utt> <chan> <start> <end>' or '<utt> <start> <end>', "
+                f"not {line.text.strip()[:60]!r}{line.hint}"
+            )
+            continue
+        channel = fields[1] if len(fields) == 4 else ""
+        if channels.setdefault(utterance, channel) != channel:
+            rows.problems.add(f"{place}: a second channel ({channel!r}); keep one channel of each utterance")
+            continue
+        start, end = rows.seconds(place, fields[-2], "start"), rows.seconds(place, fields[-1], "end")
+        if math.isnan(start) or math.isnan(end):
+            continue
+        if start < 0:
+            rows.problems.add(f"{place}: the region starts before 0 ({start})")
+        elif end <= start:
+            rows.problems.add(f"{place}: the region ends before it starts, or is empty ({start} to {end})")
+        else:
+            regions.setdefault(utterance, []).append((start, end))
+    rows.problems.raise_if_any("correct the file of regions")
+    if not regions:
+        raise DataError(f"{found[0].name}: there is no region in the file; it is empty or has comments only")
+    return regions

@@ -1,4 +1,4 @@
-"""One utterance a line.
+"""One utterance a line; and the trials of speaker verification that go with them.
 
 =======================  ========================================  =====================================  ===========
 format                   line                                      whose                                  high scores
@@ -24,20 +24,10 @@ import numpy as np
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher
 from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.data.verification_scores import TRIALS, VerificationScores
 from spoofspan.formats.format import Format, ReadOptions
-from spoofspan.formats.sources import Source
-from spoofspan.formats.text.lines import (
-    class_column,
-    columns_under_header,
-    first_lines,
-    is_header,
-    is_number,
-    lines_of,
-    polarity,
-    refuse_column,
-    score_of,
-    wrong_width,
-)
+from spoofspan.formats.sources import Source, Where, sources
+from spoofspan.formats.text.lines import columns_of, first_lines, is_header, is_number, lines_of, score_of, wrong_width
 
 CLASSES = {"bonafide": 1, "spoof": 2}
 NAME, SCORE = "filename", "cm-score"
@@ -65,21 +55,21 @@ class UtteranceRows:
             return
         self._scores[utterance] = score_of(text, f"{place}: utterance {utterance!r}", self.problems)
 
-    def build(self, sources: Sequence[Source], higher: Higher) -> UtteranceScores:
+    def build(self, found: Sequence[Source], higher: Higher) -> UtteranceScores:
         """Make UtteranceScores."""
         self.problems.raise_if_any("correct the file, or state another format")
         if not self._scores:
-            names = ", ".join(source.name for source in sources)
+            names = ", ".join(source.name for source in found)
             raise DataError(f"{names}: there is no score in the file; it is empty or of another format")
         return UtteranceScores(tuple(self._scores), np.array(list(self._scores.values())), higher)
 
 
 def _read_fields(
-    sources: Sequence[Source], separator: str | None, width: int, line: str, column: int, higher: Higher, mark: str = ""
+    found: Sequence[Source], separator: str | None, width: int, line: str, column: int, higher: Higher, mark: str = ""
 ) -> UtteranceScores:
     """Read files of lines with so many fields, the utterance first; with a ``mark``, only lines that begin with it."""
     rows = UtteranceRows()
-    for source in sources:
+    for source in found:
         for one in lines_of([source], separator):
             if not one.text.startswith(mark):
                 continue
@@ -92,7 +82,7 @@ def _read_fields(
                 rows.add(one.place, fields[0], fields[column])
             if rows.problems.full:
                 break
-    return rows.build(sources, higher)
+    return rows.build(found, higher)
 
 
 # ---------------------------------------------------------------- partialspoof-metrics
@@ -101,19 +91,15 @@ def _read_fields(
 def recognises_utt_score(head: bytes) -> bool:
     """Whether the first lines have an id that no other has, and two numbers, not all whole ones (frames)."""
     lines = [line.split() for line in first_lines(head)]
-    fits = all(len(fields) == 3 and all(map(is_number, fields[1:])) for fields in lines)
-    return (
-        bool(lines)
-        and fits
-        and len({fields[0] for fields in lines}) == len(lines)
-        and not all(is_number(fields[0]) for fields in lines)
-        and not all(fields[1].isdecimal() for fields in lines)
-    )
+    if not lines or not all(len(fields) == 3 and all(map(is_number, fields[1:])) for fields in lines):
+        return False
+    ids, firsts, _ = zip(*lines, strict=True)
+    return len(set(ids)) == len(ids) and not all(map(is_number, ids)) and not all(map(str.isdecimal, firsts))
 
 
-def read_utt_score(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
+def read_utt_score(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``<utt> <bona fide> <spoof>``."""
-    return _read_fields(sources, None, 3, "<utt> <bona fide> <spoof>", *class_column(CLASSES, options))
+    return _read_fields(found, None, 3, "<utt> <bona fide> <spoof>", *options.class_column(CLASSES))
 
 
 def write_utt_score(scores: UtteranceScores) -> Iterator[bytes]:
@@ -134,15 +120,15 @@ def recognises_asvspoof5(head: bytes) -> bool:
     return bool(names) and {NAME, SCORE} <= {name.strip() for name in names[0].split("\t")}
 
 
-def read_asvspoof5(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
+def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``filename TAB cm-score``; further columns are allowed."""
-    refuse_column(options, "asvspoof5")
-    higher = polarity("bonafide", options, "the column cm-score")
+    options.refuse_column("asvspoof5")
+    higher = options.polarity("bonafide", "the column cm-score")
     rows = UtteranceRows()
-    for source in sources:
-        for place, fields in columns_under_header(source, (NAME, SCORE), rows.problems):
+    for source in found:
+        for place, fields in columns_of(source, (NAME, SCORE), rows.problems):
             rows.add(place, *fields)
-    return rows.build(sources, higher)
+    return rows.build(found, higher)
 
 
 def write_asvspoof5(scores: UtteranceScores) -> Iterator[bytes]:
@@ -160,11 +146,11 @@ def recognises_detection(head: bytes) -> bool:
     return bool(lines) and all(len(fields) == 2 and fields[0] and is_number(fields[1].strip()) for fields in lines)
 
 
-def read_detection(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
+def read_detection(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read ``<file>;<score>``."""
-    refuse_column(options, "av-deepfake1m-detection")
-    higher = polarity("spoof", options, "av-deepfake1m-detection")
-    return _read_fields(sources, ";", 2, "<file>;<score>", 1, higher)
+    options.refuse_column("av-deepfake1m-detection")
+    higher = options.polarity("spoof", "av-deepfake1m-detection")
+    return _read_fields(found, ";", 2, "<file>;<score>", 1, higher)
 
 
 def write_detection(scores: UtteranceScores) -> Iterator[bytes]:
@@ -181,22 +167,21 @@ def recognises_log(head: bytes) -> bool:
     return bool(lines) and all(len(fields) == LOG_WIDTH for fields in lines)
 
 
-def read_log(sources: Sequence[Source], options: ReadOptions) -> UtteranceScores:
+def read_log(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
     """Read the utterance scores of a log."""
     name = "utterance" if options.column is None else options.column
     if name not in LOG_COLUMNS:
         raise UsageError(f"no column {name!r}: {nearest_name(name, LOG_COLUMNS)}")
-    higher = polarity("bonafide", options, "log-output")
+    higher = options.polarity("bonafide", "log-output")
     line = "utterance, label, six minima, score (decimals have a point, not a comma)"
-    return _read_fields(sources, ",", LOG_WIDTH - 1, line, LOG_COLUMNS[name], higher, LOG_MARK)
+    return _read_fields(found, ",", LOG_WIDTH - 1, line, LOG_COLUMNS[name], higher, LOG_MARK)
 
 
 # ---------------------------------------------------------------- writing
 
 
 def _in_polarity(scores: UtteranceScores, higher: Higher) -> list[float]:
-    values: list[float] = (scores.values if scores.higher == higher else -scores.values).tolist()
-    return values
+    return list(map(float, scores.values if scores.higher == higher else -scores.values))
 
 
 def _write(scores: UtteranceScores, higher: Higher, separator: str, name: str) -> Iterator[bytes]:
@@ -204,6 +189,46 @@ def _write(scores: UtteranceScores, higher: Higher, separator: str, name: str) -
         if separator in utterance or len(utterance.splitlines()) > 1 or utterance.strip() != utterance:
             raise DataError(f"utterance {utterance!r} cannot be written as {name}: its id would not read back")
         yield f"{utterance}{separator}{value!r}\n".encode()
+
+
+# ---------------------------------------------------------------- speaker verification
+
+
+def read_verification_scores(where: Where | Sequence[Where]) -> VerificationScores:
+    r"""Read ``<label> <target | nontarget | spoof> <score>`` of ASVspoof.
+
+    A trial is a spoof if either field says so: in ASVspoof's files the second one does, in others (``spoof
+    nontarget``) the first.
+
+    Parameters
+    ----------
+    where
+        A file, a folder, a glob, an address, ``-`` for standard input, an open binary file, or several of these.
+
+    Returns
+    -------
+    VerificationScores
+
+    Examples
+    --------
+    >>> import io
+    >>> found = read_verification_scores(io.BytesIO(b"a target 2.5\nb nontarget -1\nA07 spoof 0.5\n"))
+    >>> found.target.tolist(), found.spoof.tolist()
+    ([2.5], [0.5])
+
+    """
+    trials: dict[str, list[float]] = {name: [] for name in TRIALS}
+    problems = Problems()
+    for line in lines_of(sources(where)):
+        if len(line.fields) != 3 or line.fields[1] not in TRIALS:
+            expected = "'<label> <target, nontarget or spoof> <score>'"
+            problems.add(f"{line.place}: expected {expected}, found {line.text[:80]!r}")
+            continue
+        label, trial, score = line.fields
+        kind = "spoof" if "spoof" in (label, trial) else trial
+        trials[kind].append(score_of(score, line.place, problems))
+    problems.raise_if_any("correct the file of verification scores")
+    return VerificationScores(*(np.array(trials[name]) for name in TRIALS))
 
 
 FORMATS: tuple[Format[UtteranceScores], ...] = (

@@ -1,4 +1,4 @@
-"""All ranges of an utterance in one line, each ``<start>-<end>-<label>``: HAD and segment lists.
+"""Labelled ranges as text: all ranges of an utterance in one line, or a file per utterance.
 
 =============  =====================================================================  ==================================
 format         line                                                                   whose
@@ -6,35 +6,45 @@ format         line                                                             
 had            ``<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* <0|1>``, T genuine, F fake      HAD (half-truth audio detection)
 segment-list   ``<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*``   LlamaPartialSpoof,
                                                                                       partialspoof-metrics
+vad            ``<start s> <end s> <0 spoof, 1 bona fide, 2 non-speech>``             PartialSpoof, ``<utt>.vad``
+audacity       ``<start s> TAB <end s> TAB <label>``, words or attacks as in RTTM     Audacity tracks, ``<utt>.txt``
 =============  =====================================================================  ==================================
 
-A ``-`` also is a sign of a number or of its exponent: ``1e-05-0.5-spoof`` is a range from 0.00001 s to 0.5 s. Both
-formats also call the whole utterance spoof (HAD: 0) or not (1): spoof if and only if one of its ranges is. Only segment
-lists carry durations; in them, an utterance without ranges is bona fide and stays without.
+A ``-`` also is a sign of a number or of its exponent: ``1e-05-0.5-spoof`` is a range from 0.00001 s to 0.5 s. HAD and
+segment lists also call the whole utterance spoof (HAD: 0) or not (1): spoof if and only if one of its ranges is. Only
+segment lists carry durations; in them, an utterance without ranges is bona fide and stays without.
+
+The utterance of a track is the file name without its ending (and .gz or .zst), so a corpus is a folder. In Audacity's,
+lines that begin with a backslash hold the frequencies of a spectral selection and are skipped, and an empty track is an
+utterance without ranges, if a duration is given for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from spoofspan.base.errors import UsageError
-from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
+from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.lines import is_finite, lines_of, mostly
+from spoofspan.formats.text.lines import Line, is_finite, lines_of, mostly
 from spoofspan.formats.text.rows import (
     RangeRows,
     WrittenRange,
     check_ranges_tell_durations,
+    check_utf8,
     check_writable,
+    label_and_kind,
     time_text,
     written_ranges,
 )
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 CLASSES = {"bonafide": "bonafide", "spoof": "spoof"}
+DIGIT_OF = {SPOOF: "0", BONA_FIDE: "1", NONSPEECH: "2"}
 RANGE = re.compile(rf"({_NUMBER})-({_NUMBER})-(.*)")
 
 
@@ -83,20 +93,17 @@ class RangeList:
                 if durations[utterance] <= 0:
                     rows.problems.add(f"{where}: the duration must be positive, not {line.fields[1]}")
             items = line.fields[1].split("/") if self.joined else line.fields[3:]
-            spoof = self._note_items(rows, line.place, utterance, items)
-            if label is not None and spoof is not None and spoof != (self.labels[label] == "spoof"):
+            noted = [self._note_item(rows, line.place, utterance, item) for item in items]
+            spoof = "spoof" in noted
+            if label is not None and None not in noted and spoof != (self.labels[label] == "spoof"):
                 found = f"{'one' if spoof else 'none'} of its ranges is {self.spoof}"
                 rows.problems.add(
                     f"{where}: it is called {self.called[label]}, but {found}; correct the label or the ranges"
                 )
         return durations
 
-    def _note_items(self, rows: RangeRows, place: str, utterance: str, items: Iterable[str]) -> bool | None:
-        """Note the ranges of an utterance; returns whether one is spoof, None (and problems) if one cannot be read."""
-        labels = [self._note_item(rows, place, utterance, item) for item in items]
-        return None if None in labels else "spoof" in labels
-
     def _note_item(self, rows: RangeRows, place: str, utterance: str, item: str) -> str | None:
+        """Note a range; return whether it is bona fide or spoof, None (and a problem) if it cannot be read."""
         where = f"{place}: utterance {utterance!r}"
         match = RANGE.fullmatch(item)
         if match is None:
@@ -109,6 +116,12 @@ class RangeList:
         start, end = rows.seconds(where, match[1], "start"), rows.seconds(where, match[2], "end")
         rows.add(place, utterance, start, end, self.words[match[3]])
         return self.words[match[3]]
+
+    def read(self, sources: Sequence[Source], options: ReadOptions) -> References:
+        """Read files; durations in the options take precedence over those in a segment list."""
+        rows = RangeRows()
+        durations = self.note_ranges(rows, sources) | dict(options.durations or {})
+        return rows.build(durations or options.durations, options.snap, only_listed=True)
 
     def text(self, one: WrittenRange) -> str:
         """Write a range, times exactly."""
@@ -156,13 +169,6 @@ def recognises_had(head: bytes, *, label_optional: bool = False) -> bool:
     return mostly(head, fits)
 
 
-def read_had(sources: Sequence[Source], options: ReadOptions) -> References:
-    """Read HAD label files."""
-    rows = RangeRows()
-    HAD_LINES.note_ranges(rows, sources)
-    return rows.build(options.durations, options.snap, only_listed=True)
-
-
 def write_had(references: References) -> Iterator[bytes]:
     """Write a line per utterance; times exactly."""
     check_writable(references, "HAD", words=True, labels=(BONA_FIDE, SPOOF))
@@ -188,13 +194,6 @@ def recognises_segments(head: bytes) -> bool:
     return mostly(head, fits)
 
 
-def read_segments(sources: Sequence[Source], options: ReadOptions) -> References:
-    """Read segment lists; durations in the options take precedence over those in the file."""
-    rows = RangeRows()
-    durations = SEGMENT_LINES.note_ranges(rows, sources) | dict(options.durations or {})
-    return rows.build(durations, options.snap, only_listed=True)
-
-
 def write_segments(references: References) -> Iterator[bytes]:
     """Write a line per utterance; times exactly."""
     check_writable(references, SEGMENT_LINES.name, words=True, labels=(BONA_FIDE, SPOOF))
@@ -208,14 +207,154 @@ def write_segments(references: References) -> Iterator[bytes]:
 HAD = Format(
     "had",
     "<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* <0|1>: HAD (T genuine, F fake, 1 genuine)",
-    read_had,
+    HAD_LINES.read,
     recognises_had,
     write_had,
 )
 SEGMENT_LIST = Format(
     "segment-list",
     "<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*: LlamaPartialSpoof, partialspoof-metrics",
-    read_segments,
+    SEGMENT_LINES.read,
     recognises_segments,
     write_segments,
+)
+
+
+# ---------------------------------------------------------------- tracks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Track:
+    """A file per utterance, which the file is named after, of lines ``<start s> <end s> <label>``."""
+
+    name: str  # what messages call a file
+    suffix: str
+    separator: str | None
+    width: str  # how many fields a line has
+    digits: Mapping[str, str]  # the labels; without these, they are words for a class or attacks
+    label: Callable[[WrittenRange], str]
+    comment: str | None = None
+    may_be_empty: bool = False  # if there is a duration
+
+    def problem(self, line: Line) -> str | None:
+        """What is wrong with a line, apart from its times."""
+        if len(line.fields) != 3:
+            return f"{self.width}, this line has {len(line.fields)}{line.hint}"
+        label = line.fields[2]
+        if self.digits and label not in self.digits:
+            return f"unknown label {label!r} (0 spoof, 1 bona fide, 2 non-speech){line.hint}"
+        if not label:
+            return "the label is empty; write bonafide, spoof, nonspeech, or an attack such as A07"
+        return f"there are no times in this line{line.hint}" if line.hint else None
+
+    def recognises(self, head: bytes) -> bool:
+        """Whether most of the first lines are two times, in order, and a label."""
+
+        def fits(line: str) -> bool:
+            if self.comment is not None and line.startswith(self.comment):
+                return True
+            fields = line.split(self.separator)
+            return (
+                len(fields) == 3
+                and is_finite(fields[0])
+                and is_finite(fields[1])
+                and (fields[2] in self.digits if self.digits else label_and_kind(fields[2].strip())[0] is not None)
+                and 0 <= float(fields[0]) <= float(fields[1])
+            )
+
+        return mostly(head, fits)
+
+    def read(self, sources: Sequence[Source], options: ReadOptions) -> References:
+        """Read files, each of one utterance."""
+        rows = RangeRows()
+        for source in sources:
+            name = PurePath(source.name).name.removesuffix(".gz").removesuffix(".zst")
+            utterance = name.removesuffix(self.suffix)
+            if utterance == name or not utterance:
+                called = f"<utterance>{self.suffix}"
+                rows.problems.add(f"{source.name}: the file names the utterance, and must be called {called}")
+                continue
+            if not rows.name_once(source.name, utterance):
+                continue
+            remedy = "; if it has no ranges, give its duration" if self.may_be_empty else ""
+            empty = f"utterance {utterance!r}: the file is empty{remedy}"
+            allowed = self.may_be_empty and utterance in (options.durations or {})
+            problems = None if allowed else rows.problems
+            for line in lines_of([source], self.separator, comment=self.comment, problems=problems, empty=empty):
+                where = f"{line.place}: utterance {utterance!r}"
+                if (problem := self.problem(line)) is not None:
+                    rows.problems.add(f"{where}: {problem}")
+                    continue
+                start, end, label = line.fields
+                times = rows.seconds(where, start, "start"), rows.seconds(where, end, "end")
+                rows.add(line.place, utterance, *times, self.digits.get(label, label))
+        return rows.build(options.durations, options.snap)
+
+    def write(self, references: References) -> Iterator[bytes]:
+        """Write the lines of the one utterance; :meth:`write_files` has the files of several."""
+        if len(references) != 1:
+            raise UsageError(f"{self.name} holds one utterance, not {len(references)}; write a folder of them")
+        yield from (content for _, content in self.write_files(references))
+
+    def write_files(self, references: References) -> Iterator[tuple[str, bytes]]:
+        """Yield the name and the content of every utterance's file; times exactly."""
+        check_writable(references, self.name, kinds=not self.digits)
+        for utterance in references.utterances:
+            check_utf8(utterance, self.name)
+            if utterance.startswith(".") or any(bad in utterance for bad in "/\\\0"):
+                raise UsageError(
+                    f"{self.name} is named by its utterance, and {utterance!r} is no file name; write another format"
+                )
+        check_ranges_tell_durations(references, self.name)
+        gap = self.separator or " "
+        files = {
+            utterance: [gap.join((time_text(one.start), time_text(one.end), self.label(one))) for one in ranges]
+            for utterance, ranges in written_ranges(references)
+        }
+        for utterance, lines in files.items():
+            yield utterance + self.suffix, "".join(f"{line}\n" for line in lines).encode()
+
+
+def _word(one: WrittenRange) -> str:
+    label = LABELS[one.label]
+    if one.kind is None:
+        return label
+    if one.label != SPOOF or label_and_kind(one.kind) != (SPOOF, one.kind):
+        raise UsageError(f"a label track cannot hold {label} of kind {one.kind!r}; kinds are attacks such as A07")
+    return one.kind
+
+
+VAD_LINES = Track(
+    name="a .vad file",
+    suffix=".vad",
+    separator=None,
+    width="'<start> <end> <0|1|2>' has 3 fields",
+    digits={"0": "spoof", "1": "bonafide", "2": "nonspeech"},
+    label=lambda one: DIGIT_OF[one.label],
+)
+TRACK_LINES = Track(
+    name="a label track",
+    suffix=".txt",
+    separator="\t",
+    width="'<start><TAB><end><TAB><label>' has 3 fields between tabs",
+    digits={},
+    label=_word,
+    comment="\\",  # frequencies of a spectral selection
+    may_be_empty=True,
+)
+VAD = Format(
+    "vad",
+    "<start s> <end s> <0 spoof, 1 bona fide, 2 non-speech>, a file <utt>.vad per utterance: PartialSpoof",
+    VAD_LINES.read,
+    VAD_LINES.recognises,
+    VAD_LINES.write,
+    (VAD_LINES.suffix,),
+)
+AUDACITY = Format(
+    "audacity",
+    "<start><TAB><end><TAB><label>, a file <utt>.txt per utterance: Audacity label tracks",
+    TRACK_LINES.read,
+    TRACK_LINES.recognises,
+    TRACK_LINES.write,
+    (TRACK_LINES.suffix,),
 )

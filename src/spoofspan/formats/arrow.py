@@ -1,0 +1,17 @@
+"""pyarrow and its modules, imported when a name of theirs is first used, as importing takes longer than many a reading.
+
+>>> from spoofspan.formats import arrow as pa
+>>> pa.array([1, 2]).type, pa.compute.sum(pa.array([1, 2])).as_py()
+(DataType(int64), 3)
+"""
+
+from importlib import import_module
+from typing import Any
+
+MODULES = ("compute", "csv", "fs", "json", "parquet")
+
+
+def __getattr__(name: str) -> Any:
+    value = import_module(f"pyarrow.{name}") if name in MODULES else getattr(import_module("pyarrow"), name)
+    globals()[name] = value  # found without asking from now on
+    return value
