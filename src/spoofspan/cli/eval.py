@@ -137,7 +137,8 @@ def eval_(
 
       spoofspan eval metadata.json proposals.json -m event-ap@iou=0.5
     """
-    from spoofspan.evaluation.corpus import CorpusInMemory, EvaluationOptions
+    from spoofspan.evaluation.corpus import CorpusInMemory
+    from spoofspan.evaluation.plan import EvaluationOptions
     from spoofspan.evaluation.threshold_file import read_eer_threshold
     from spoofspan.evaluation.utterances import UtteranceCorpus
     from spoofspan.report.results import render

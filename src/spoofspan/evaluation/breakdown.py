@@ -21,10 +21,10 @@ from spoofspan.base.columns import positions, utterance_of_rows
 from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import SPOOF, References
-from spoofspan.data.rules import Regions
+from spoofspan.data.rules import Regions, RuleArguments
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.corpus import EvaluationOptions
 from spoofspan.evaluation.measurement import Measurement
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
@@ -35,8 +35,6 @@ from spoofspan.measures.per_utterance import UtteranceErrors, errors_of_overlay
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from spoofspan.data.rules import RuleArguments
 
 LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds
 DISTANCES = (0.02, 0.04, 0.08, 0.16)  # seconds

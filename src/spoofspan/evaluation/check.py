@@ -10,15 +10,13 @@ import numpy as np
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.base.times import exact_sum, milliseconds
 from spoofspan.data.references import LABELS, References
-from spoofspan.data.rules import Rules, Touched, rules_for
+from spoofspan.data.rules import RuleArguments, Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.ranges import overlay_with
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from spoofspan.data.rules import RuleArguments
 
 
 @dataclass(frozen=True)

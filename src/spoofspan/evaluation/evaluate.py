@@ -17,11 +17,18 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
-from spoofspan.data.rules import rules_for
+from spoofspan.data.rules import RuleArguments, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, EvaluationOptions, measure_scores
+from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scores
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
-from spoofspan.evaluation.plan import OnUndefined, ScoresAre, Undefined, point_rules, spelled_rules
+from spoofspan.evaluation.plan import (
+    EvaluationOptions,
+    OnUndefined,
+    ScoresAre,
+    Undefined,
+    point_rules,
+    spelled_rules,
+)
 from spoofspan.evaluation.signature import Inputs, sign
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.points import Grid, check_resolution, point_mass_with
@@ -36,7 +43,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.proposals import Proposals
-    from spoofspan.data.rules import RuleArguments
     from spoofspan.data.utterance_scores import UtteranceScores
     from spoofspan.data.verification_scores import VerificationScores
     from spoofspan.uncertainty.clusters import Resampling

@@ -18,11 +18,11 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.hashing import labels_hash, utterances_hash
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.data.rules import Rules, Touched
+from spoofspan.data.rules import RuleArguments, Rules, Touched
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.corpus import Corpus, Evaluation, EvaluationOptions, MeasureOne, with_interval
+from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, with_interval
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
 from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, utterance_scores_hash
 from spoofspan.mass.points import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances
@@ -33,9 +33,7 @@ from spoofspan.measures.measure import Measure
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.data.rules import RuleArguments
     from spoofspan.data.verification_scores import VerificationScores
-    from spoofspan.evaluation.corpus import Evaluation
     from spoofspan.uncertainty.clusters import Resampling
 
 Truth = References | Mapping[str, str] | Protocol

@@ -56,7 +56,6 @@ class UtteranceData(Protocol):
 
     def take(self: Side, chosen: Int64) -> Side:
         """Keep chosen utterances, in that order."""
-        ...
 
 
 Side = TypeVar("Side", bound=UtteranceData)

@@ -49,28 +49,22 @@ class MassPart(Protocol):
     @property
     def utterances(self) -> tuple[str, ...]:
         """Its utterances."""
-        ...
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of its scores."""
-        ...
 
     def blocks(self) -> Iterator[MassBlock]:
         """Compute it piece by piece."""
-        ...
 
     def sample(self, size: int) -> Columns:
         """About ``size`` of its rows, spread over the corpus; the two columns may be approximate."""
-        ...
 
     def take(self, chosen: Int64) -> MassPart:
         """Keep chosen utterances."""
-        ...
 
     def weigh(self, weights: Int64) -> MassPart:
         """Count each utterance ``weights`` times."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

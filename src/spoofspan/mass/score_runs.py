@@ -39,7 +39,6 @@ class RunBlocks(Protocol):
 
     def block(self, first: int, last: int) -> RunBlock:
         """Return the runs of utterances first to last - 1."""
-        ...
 
 
 def bona_fide_polarity(values: Values, higher: Higher) -> Values:

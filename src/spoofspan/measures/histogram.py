@@ -329,7 +329,6 @@ class RemotePart(Protocol):
 
     def counted(self, histogram: Histogram) -> Histogram:
         """Fill an empty histogram."""
-        ...
 
 
 def fill(histogram: Histogram, mass: ScoreMass) -> Histogram:

@@ -12,7 +12,7 @@ from spoofspan.base.columns import Flags, blocks, sum_by_utterance
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.data.rules import Rules, rules_for
+from spoofspan.data.rules import RuleArguments, Rules, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.mass.mass_block import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock
 from spoofspan.mass.ranges import Overlay, overlay_block
@@ -22,8 +22,6 @@ from spoofspan.measures.own_eer import Amounts, OwnEers, check_own_rule, count_b
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from spoofspan.data.rules import RuleArguments
 
 
 def _nothing() -> Int64:
@@ -231,21 +229,11 @@ def errors_by_utterance(
     return errors_of_overlay(overlay, float(threshold or 0.0), everything, own_rule)
 
 
-def errors_with(references: References, scores: Scores, point: OperatingPoint, rules: Rules) -> UtteranceErrors:
-    """The errors of each utterance at an operating point, under given rules."""
-    return errors_at_threshold(references, scores, point.threshold, point.everything, rules)
-
-
-def errors_at_threshold(
-    references: References,
-    scores: Scores,
-    threshold: float,
-    everything: bool,
-    chosen: Rules,
-    own_rule: str | None = None,
+def errors_with(
+    references: References, scores: Scores, point: OperatingPoint, rules: Rules, own_rule: str | None = None
 ) -> UtteranceErrors:
-    """The errors of each utterance at a threshold, under given rules; ``own_rule`` asks for own EERs."""
-    return errors_of_overlay(Overlay.of(references, scores, chosen), threshold, everything, own_rule)
+    """The errors of each utterance at an operating point, under given rules; ``own_rule`` asks for own EERs."""
+    return errors_of_overlay(Overlay.of(references, scores, rules), point.threshold, point.everything, own_rule)
 
 
 def errors_of_overlay(

@@ -2,7 +2,7 @@
 
 A bootstrap draws clusters (speakers, or utterances) with replacement and measures each draw exactly. Read
 ``intervals.py`` first (:func:`bootstrap`), then ``clusters.py`` (what is drawn) and ``replicates.py`` (how a draw is
-measured; EERs have a fast way of their own in ``eer_replicates.py`` and ``near_crossing.py``). ``comparison.py``
+measured; EERs have a fast way of their own in ``eer_replicates.py``). ``comparison.py``
 compares systems, ``seeds.py`` several trainings of one.
 
 Imports evaluation, which is of the same layer, and the rooms below: base, data, mass, measures.

@@ -33,6 +33,7 @@ from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import stream
 from spoofspan.uncertainty.intervals import Interval, draw_systems
 from spoofspan.uncertainty.measured_system import (
+    BootstrapArguments,
     SignedSystems,
     measured_systems,
     signers_of,
@@ -42,8 +43,6 @@ from spoofspan.uncertainty.replicates import SummedReplicates
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from spoofspan.uncertainty.measured_system import BootstrapArguments
 
 # Two differences that are equal in exact arithmetic may be this far apart in doubles, relative to the values.
 ROUNDING = 1e-12
@@ -202,12 +201,12 @@ def compare(
     (True, True)
 
     """
-    how, settings = split_arguments(arguments)
+    how, options = split_arguments(arguments)
     if len(systems) < 2:
         raise UsageError("compare at least two systems; for one, bootstrap gives an interval")
     parsed = Measure.parse(measure)
     fixed = _fixed_thresholds(parsed, systems, thresholds)
-    measured = measured_systems(references, systems, parsed, settings, fixed)
+    measured = measured_systems(references, systems, parsed, options, fixed)
     engines, draws = draw_systems(measured, how)
     values = dict(zip(engines, draws.values, strict=True))
     # only BCa leaves out clusters
@@ -244,7 +243,7 @@ def _fixed_thresholds(
     measure: Measure, systems: Mapping[str, Scores], thresholds: Mapping[str, float] | None
 ) -> dict[str, float]:
     """The threshold of each system for a measure at one; empty for threshold-free measures."""
-    if measure.kind.group != "threshold" or measure.given is not None:
+    if not measure.at_threshold:
         if thresholds is not None:
             raise UsageError(f"{measure} is not taken at a threshold; leave thresholds= out")
         return {}

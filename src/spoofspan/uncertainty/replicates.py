@@ -32,15 +32,12 @@ class Replicates(Protocol):
     @property
     def units(self) -> int:
         """How many units get a weight."""
-        ...
 
     def values(self, weights: Int64) -> Float64:
         """The value of each replicate (a row of weights, one per unit); NaN where it has none."""
-        ...
 
     def values_without_each(self) -> Float64:
         """The value without each of the units, as a jackknife needs them."""
-        ...
 
 
 def all_but_one(units: int) -> Iterator[Int64]:

@@ -24,6 +24,7 @@ from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import stream
 from spoofspan.uncertainty.intervals import Interval, draw_systems
 from spoofspan.uncertainty.measured_system import (
+    BootstrapArguments,
     SignedSystems,
     measured_systems,
     signers_of,
@@ -32,8 +33,6 @@ from spoofspan.uncertainty.measured_system import (
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from spoofspan.uncertainty.measured_system import BootstrapArguments
 
 FEWEST_FOR_JOINT = 5
 # Seeds are drawn from streams of their own, behind those of the clusters.
@@ -142,13 +141,13 @@ def seed_variation(
     (True, None)
 
     """
-    how, settings = split_arguments(arguments)
+    how, options = split_arguments(arguments)
     if how.method != "percentile":
         raise UsageError("the mean over seeds has percentile intervals only; leave method= out")
     if len(seeds) < 2:
         raise UsageError("give the scores of at least two seeds; for one, bootstrap gives an interval")
     thresholds = {} if threshold is None else dict.fromkeys(seeds, threshold)
-    measured = measured_systems(references, seeds, Measure.parse(measure), settings, thresholds)
+    measured = measured_systems(references, seeds, Measure.parse(measure), options, thresholds)
     _, draws = draw_systems(measured, how)
     values = np.array([system.value for system in measured.values()])
     mean = float(values.mean())
