@@ -30,7 +30,6 @@ SAME_NAME = {
     "sound": "recordings: read from files, played on the page",
     "utterance_scores": "the data, and the files it is read from",
     "utterances": "one decision per utterance: its mass, its evaluation",
-    "verification_scores": "the data, and the files it is read from",
 }
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 NOT_CODE = ("COMMENT", "NL", "NEWLINE", "INDENT", "DEDENT", "ENDMARKER")

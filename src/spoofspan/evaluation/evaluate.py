@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.proposals import Proposals
-    from spoofspan.data.utterance_scores import UtteranceScores
-    from spoofspan.data.verification_scores import VerificationScores
+    from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
     from spoofspan.uncertainty.clusters import Resampling
 
 

@@ -19,7 +19,7 @@ from spoofspan.base.times import LONGEST, milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.data.verification_scores import VerificationScores
+from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
 from spoofspan.mass.points import check_resolution, point_mass_with

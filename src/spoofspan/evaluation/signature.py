@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,8 @@ from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.data.scores import Scores, score_times
+from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, VerificationScores
 from spoofspan.mass.label_rules import merge_overlaps
-
-if TYPE_CHECKING:
-    from spoofspan.data.utterance_scores import UtteranceScores
-    from spoofspan.data.verification_scores import VerificationScores
 
 Rows = npt.NDArray[np.intp] | slice
 _ROWS = 1 << 18
@@ -151,7 +148,7 @@ def utterance_scores_hash(scores: UtteranceScores) -> str:
 def verification_hash(scores: VerificationScores) -> str:
     """Hash the scores of a verification system, by kind of trial and in any order."""
     hashed = ContentHash("verification scores 1")
-    for kind in ("target", "nontarget", "spoof"):
+    for kind in TRIALS:
         hashed.add(kind, (np.sort(getattr(scores, kind)) + 0.0).astype("<f8"))
     return hashed.digest()
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
 from spoofspan.base.errors import UsageError
 from spoofspan.base.hashing import labels_hash, utterances_hash
 from spoofspan.data.protocol import Protocol
@@ -27,13 +25,13 @@ from spoofspan.evaluation.signature import Signature, references_hash, sign_hash
 from spoofspan.mass.points import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.mass.utterances import UtterancePart, utterance_mass
+from spoofspan.mass.utterances import mass_of_classes, utterance_mass
 from spoofspan.measures.measure import Measure
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.data.verification_scores import VerificationScores
+    from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.uncertainty.clusters import Resampling
 
 Truth = References | Mapping[str, str] | Protocol
@@ -128,13 +126,8 @@ def _mass_of_references(
         raise UsageError("label='rounded' needs points of a resolution; utterances have label='any', or a fraction")
     touched: list[Touched] = []
     labelling, scores = drop_empty(*label_utterances(references, scores, rules, touched), touched)
-    part = UtterancePart(
-        scores.utterances,
-        scores.values if scores.higher == "bonafide" else -scores.values,
-        classes_of(labelling.time_of(BONA_FIDE), labelling.time_of(SPOOF), rules),
-        np.ones(len(scores), np.int64),
-    )
-    return ScoreMass((part,), scores.higher, "utterances", "error", f"utterance scores, {rules.label}"), tuple(touched)
+    classes = classes_of(labelling.time_of(BONA_FIDE), labelling.time_of(SPOOF), rules)
+    return mass_of_classes(scores, classes, f"utterance scores, {rules.label}"), tuple(touched)
 
 
 def evaluate_utterances(

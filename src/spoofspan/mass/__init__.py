@@ -6,7 +6,7 @@
                                            ├─ranges or points─▶ ScoreMass, in blocks (mass_block)
     Scores ─────score_rules───▶ ScoreRuns ─┘
 
-``utterances.py`` makes a mass of scores of whole utterances, ``resample.py`` brings scores to another resolution.
+``utterances.py`` makes a mass of scores of whole utterances.
 
 Imports :mod:`spoofspan.base` and :mod:`spoofspan.data`.
 """

@@ -48,7 +48,7 @@ from spoofspan.mass.mass_block import (
 )
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_rules import prepare_scores
-from spoofspan.mass.score_runs import RunBlock, RunBlocks, ScoreRuns, bona_fide_polarity
+from spoofspan.mass.score_runs import RunBlocks, ScoreRuns, bona_fide_polarity
 
 
 class UtteranceData(Protocol):
@@ -200,7 +200,7 @@ class RangePart(TimedPart):
         return bona_fide_polarity(scores, self.runs.higher), (label == BONA_FIDE) * weight, (label == SPOOF) * weight
 
 
-def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) -> tuple[RunBlock, MassBlock]:
+def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) -> tuple[ScoreRuns, MassBlock]:
     """Return the score runs of utterances first to last - 1, and the time of both classes under each."""
     block = runs.block(first, last)
     here, offsets = block_rows(labelling.offsets, first, last)
@@ -223,7 +223,7 @@ def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) 
     # Parts of runs: each edge hands the rest of the run it lies in from the label before to the label after.
     edge = np.flatnonzero(within_utterances(offsets, (labels[1:] != labels[:-1]) & (before[:-1] > 0)))
     position = before[edge] - 1
-    rest = block.ends(utterance[edge], position) - edges[edge]
+    rest = block.run_ends(utterance[edge], position) - edges[edge]
     cuts = rest > 0
     edge, rest = edge[cuts], rest[cuts]
     row = block.offsets[utterance[edge]] + position[cuts]

@@ -142,26 +142,24 @@ class ScoreMass:
         scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*pieces, strict=True))
         return scores.astype(self.dtype, copy=False), bona_fide, spoof
 
-    def _column(self, name: str) -> Any:
+    def _column(self, name: str) -> npt.NDArray[Any]:
         return np.concatenate([getattr(block, name)[block.counted] for block in self.blocks()])
 
     @property
     def scores(self) -> Values:
         """The scores with counted time, in corpus order and as given (held whole; :meth:`blocks` is not)."""
-        scores: Values = self._column("scores")
+        scores = self._column("scores")
         return scores if self.higher == "bonafide" else -scores
 
     @property
     def bona_fide(self) -> Int64:
         """The bona fide time under each of :attr:`scores`."""
-        column: Int64 = self._column("bona_fide")
-        return column
+        return self._column("bona_fide")
 
     @property
     def spoof(self) -> Int64:
         """The spoofed time under each of :attr:`scores`."""
-        column: Int64 = self._column("spoof")
-        return column
+        return self._column("spoof")
 
     def select(self, utterances: Sequence[str]) -> ScoreMass:
         """Keep only these utterances."""

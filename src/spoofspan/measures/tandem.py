@@ -31,8 +31,7 @@ import numpy as np
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64
-from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.data.verification_scores import VerificationScores
+from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
 from spoofspan.mass.utterances import utterance_mass
 from spoofspan.measures.confusion import ValueAtPoint, as_fraction, best_point
 from spoofspan.measures.costs import cost_formula

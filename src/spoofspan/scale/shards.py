@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.rules import RuleArguments
-    from spoofspan.data.verification_scores import VerificationScores
+    from spoofspan.data.utterance_scores import VerificationScores
 
 # References or scores are None where a shard has utterances on one side only.
 Shard = tuple[References | None, Scores | None]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from spoofspan.base.errors import Problems
-from spoofspan.data.verification_scores import TRIALS, VerificationScores
+from spoofspan.data.utterance_scores import TRIALS, VerificationScores
 from spoofspan.formats.sources import Where, sources
 from spoofspan.formats.text.lines import lines_of, score_of
 
