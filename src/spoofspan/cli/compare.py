@@ -104,7 +104,7 @@ def compare(
 
 def _thresholds(typed: list[str], files: list[str], measure: str) -> dict[str, float]:
     """The threshold of each system."""
-    from spoofspan.evaluation.threshold_file import read_eer_threshold
+    from spoofspan.evaluation.corpus import read_eer_threshold
 
     found: dict[str, float] = {}
     for flag, words in (("--threshold", typed), ("--threshold-from", files)):

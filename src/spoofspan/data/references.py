@@ -292,9 +292,7 @@ def _label_codes(is_spoof: npt.ArrayLike | None, labels: npt.ArrayLike | None) -
     return codes.astype(np.int8, copy=False)
 
 
-def _kind_codes(
-    kinds: Sequence[str | None] | None,
-) -> tuple[npt.NDArray[np.int32] | None, tuple[str, ...]]:
+def _kind_codes(kinds: Sequence[str | None] | None) -> tuple[npt.NDArray[np.int32] | None, tuple[str, ...]]:
     if kinds is None:
         return None, ()
     names = tuple(sorted({str(kind) for kind in kinds if kind is not None}))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import positions, utterance_of_rows
+from spoofspan.base.columns import first_rows, positions, utterance_of_rows
 from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import SPOOF, References
@@ -57,16 +57,8 @@ class Group:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
-        return {
-            "name": self.name,
-            "utterances": self.utterances,
-            "bona_fide_seconds": self.bona_fide_seconds,
-            "spoof_seconds": self.spoof_seconds,
-            "error_seconds": self.error_seconds,
-            "share_of_error": self.share_of_error,
-            "value": None if self.measurement is None else self.measurement.value,
-            "reason": self.reason,
-        }
+        plain = {name: value for name, value in vars(self).items() if name not in ("measurement", "reason")}
+        return {**plain, "value": None if self.measurement is None else self.measurement.value, "reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -302,16 +294,11 @@ def _by_ranges(
         laid, signer = whole.without(is_spoof & ~kept)
         found = whole.try_on(laid, signer)
         missed = 0 if found[0] is None else int(whole.errors_of(laid).false_negative.sum())
-        utterances = int(np.count_nonzero(np.add.reduceat(is_spoof & kept, _heads(references)) > 0))
+        utterances = int(np.count_nonzero(np.add.reduceat(is_spoof & kept, first_rows(references.offsets)) > 0))
         times = whole.bona_fide, int(references.range_durations[is_spoof & kept].sum())
         groups.append(_group(name, utterances, times, (missed, missed_of_all), found))
     about = "errors are missed spoof: false alarms belong to no range"
     return Breakdown(by, measure, whole.point.threshold, tuple(groups), about)
-
-
-def _heads(references: References) -> Int64:
-    filled = references.offsets[1:] > references.offsets[:-1]
-    return references.offsets[:-1][filled]
 
 
 def _regions_without(references: References, left_out: Any, given: Regions | None) -> Regions:

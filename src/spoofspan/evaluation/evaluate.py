@@ -21,14 +21,7 @@ from spoofspan.data.rules import RuleArguments, rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scores
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
-from spoofspan.evaluation.plan import (
-    EvaluationOptions,
-    OnUndefined,
-    ScoresAre,
-    Undefined,
-    point_rules,
-    spelled_rules,
-)
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules
 from spoofspan.evaluation.signature import Inputs, sign
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.points import Grid, check_resolution, point_mass_with
@@ -282,8 +275,8 @@ def bisection_eer(
     (0.25, True)
     """
     scores.refuse_decisions("an EER")
-    chosen, _ = rules_for("range", convention, rules)
-    rates = RangeRates(references, scores, chosen)
+    plan = EvaluationOptions(convention, rules=rules).plan(Measure("range-eer"), scores.hop)
+    rates = RangeRates(references, scores, plan.rules)
     result = bisect(rates, precision, quantiles)
     best = result.best
     value = (best.false_positive_rate + best.false_negative_rate) / 2
@@ -301,15 +294,8 @@ def bisection_eer(
     if not result.bracketed:
         notes.append("FPR - FNR has the same sign at the lowest and at the highest score, so nothing was bracketed")
     measure = f"bisection-eer({quantiles},{precision:g})"
-    signer = partial(
-        sign,
-        measure,
-        "bisection",
-        spelled_rules("range", chosen, references.snap),
-        Inputs(references, scores),
-        rates.utterances,
-        chosen.regions,
-    )
+    signed_rules, inputs = plan.spelled_rules(references.snap), Inputs(references, scores)
+    signer = partial(sign, measure, "bisection", signed_rules, inputs, rates.utterances, plan.rules.regions)
     return BisectionMeasurement(
         measure=measure,
         value=value,
@@ -317,7 +303,7 @@ def bisection_eer(
         neighbours=(None, None),
         eer_rule="bisection",
         convention=convention,
-        rules=chosen,
+        rules=plan.rules,
         touched={entry.rule: entry for entry in rates.touched},
         utterances=len(rates.utterances),
         exact_value=Fraction(value),

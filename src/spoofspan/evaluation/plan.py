@@ -26,12 +26,12 @@ from spoofspan.mass.points import check_resolution, point_mass_with
 from spoofspan.mass.ranges import overlay_with
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import at_constraint, macro_at, value_at
+from spoofspan.measures.costs import verification_errors
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.eer import check_eer_rule, equal_error_rate
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 from spoofspan.measures.per_utterance import UtteranceErrors
-from spoofspan.measures.tandem import verification_errors
 
 if TYPE_CHECKING:
     from spoofspan.uncertainty.clusters import Resampling

@@ -219,22 +219,10 @@ def sign(
 
 
 def sign_hashes(
-    measure: str,
-    eer_rule: str,
-    spelled_rules: dict[str, str],
-    hashes: tuple[str, str, str],
-    regions: Regions | None,
+    measure: str, eer_rule: str, spelled_rules: dict[str, str], hashes: tuple[str, str, str], regions: Regions | None
 ) -> Signature:
     """Generate the signature, given the hashes of the references, of the utterances used and of the scores."""
-    rules = dict(spelled_rules)
-    if regions is not None:
-        rules["regions"] = regions_hash(regions)
-    fields = [
-        measure,
-        eer_rule,
-        *(f"{name}:{value}" for name, value in rules.items()),
-        f"rules:{RULES_VERSION}",
-        f"references:{hashes[0]}",
-        f"utterances:{hashes[1]}",
-    ]
+    rules = spelled_rules if regions is None else {**spelled_rules, "regions": regions_hash(regions)}
+    fields = [measure, eer_rule, *(f"{name}:{value}" for name, value in rules.items())]
+    fields += [f"rules:{RULES_VERSION}", f"references:{hashes[0]}", f"utterances:{hashes[1]}"]
     return Signature("|".join(fields), f"scores:{hashes[2]}")

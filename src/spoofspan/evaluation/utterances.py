@@ -94,8 +94,12 @@ class UtteranceCorpus(Corpus):
 
     def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
         """Plan measures of utterances; others are refused."""
-        if not isinstance(self.truth, References):
-            _refuse_rules_of_time(options.rules)
+        unused = [rule for rule in options.rules if rule != "partial"]
+        if unused and not isinstance(self.truth, References):
+            raise UsageError(
+                f"the rule {unused[0]!r} is about time, and labels of whole utterances have none; leave it out, or "
+                "give references"
+            )
         plans = {}
         for measure in measures:
             if measure.basis != "utterance":
@@ -170,18 +174,6 @@ def evaluate_utterances(
     0.0
     """
     options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv_scores, resampling, rules=rules)
-    return UtteranceCorpus(_without_protocol(truth), scores).evaluate(measures, options, on_undefined)
-
-
-def _without_protocol(truth: Truth) -> References | Mapping[str, str]:
-    return dict(zip(truth.utterance, truth.label, strict=True)) if isinstance(truth, Protocol) else truth
-
-
-def _refuse_rules_of_time(rules: Mapping[str, Any]) -> None:
-    """Labels of whole utterances have no time that a rule could decide on."""
-    unused = [rule for rule in rules if rule != "partial"]
-    if unused:
-        raise UsageError(
-            f"the rule {unused[0]!r} is about time, and labels of whole utterances have none; leave it out, or give "
-            "references"
-        )
+    if isinstance(truth, Protocol):
+        truth = dict(zip(truth.utterance, truth.label, strict=True))
+    return UtteranceCorpus(truth, scores).evaluate(measures, options, on_undefined)

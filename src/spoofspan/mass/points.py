@@ -39,11 +39,10 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References, dura
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.data.scores import Scores, Values, score_times
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
-from spoofspan.mass.mass_block import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, UtteranceBlock
 from spoofspan.mass.ranges import Overlay, TimedPart, overlay_block
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, UtteranceBlock
 from spoofspan.mass.score_rules import prepare_scores
-from spoofspan.mass.score_runs import FrameRuns, RangeRuns, RunBlocks, ScoreRuns
+from spoofspan.mass.score_runs import FrameRuns, RangeRuns, RunBlocks, ScoreRuns, bona_fide_polarity
 
 
 def check_resolution(resolution: float) -> float:
@@ -176,8 +175,11 @@ class PointPart(TimedPart):
         classes = classes_of(time_of(BONA_FIDE), time_of(SPOOF), rules)
         block = replace(self.runs, higher="bonafide").block(0, len(self.utterances))
         first, last, scored = _rows_under(block, utterance, starts, ends)
-        sign = 1 if self.runs.higher == "bonafide" else -1
-        scores = _lowest(_Signed(block.values, sign), first, last)
+        # only the rows under these points are looked up and mirrored
+        begins = offsets_of(last + 1 - first)
+        rows = np.arange(begins[-1]) + np.repeat(first - begins[:-1], np.diff(begins))
+        values = bona_fide_polarity(self.runs.values[rows], self.runs.higher)
+        scores = np.minimum.reduceat(values, begins[:-1])
         weight: Int64 = scored * (np.int64(1) if self.weights is None else self.weights[utterance])
         return scores, (classes == BONA_FIDE) * weight, (classes == SPOOF) * weight
 
@@ -201,18 +203,6 @@ def _classes_of_block(labelling: Labelling, grid: Grid, rules: Rules, first: int
     classes: Labels = laid.classes.copy()
     classes[mixed] = classes_of(bona_fide, spoof, rules)
     return classes
-
-
-@dataclass(frozen=True, eq=False)
-class _Signed:
-    """Values that are mirrored only where they are looked up."""
-
-    values: Values
-    sign: int
-
-    def __getitem__(self, rows: Int64) -> Values:
-        chosen = self.values[rows]
-        return chosen if self.sign == 1 else -chosen
 
 
 def classes_of(bona_fide: Int64, spoof: Int64, rules: Rules) -> Labels:
@@ -304,12 +294,12 @@ def _rows_under(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64) 
     return np.where(scored, base + first, 0), np.where(scored, base + last, 0), scored
 
 
-def _lowest(values: Values | _Signed, first: Int64, last: Int64) -> Values:
+def _lowest(values: Values, first: Int64, last: Int64) -> Values:
     """The lowest of values[first] to values[last], for many pairs at once."""
-    if isinstance(values, np.ndarray) and not values.size:
+    if not values.size:
         return np.zeros(first.size, values.dtype)
     steps = int((last - first).max(initial=0))
-    if steps > FEW_STEPS and isinstance(values, np.ndarray):
+    if steps > FEW_STEPS:
         # each pair of places is one stretch to reduce; the stretches between them are left out
         places = np.stack((first, last + 1), axis=1).ravel()
         return np.minimum.reduceat(np.append(values, values[-1:]), places)[::2]

@@ -38,15 +38,15 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
-from spoofspan.mass.mass_block import (
+from spoofspan.mass.score_mass import (
     NS_PER_BLOCK,
     ROWS_PER_BLOCK,
     Columns,
     MassBlock,
+    ScoreMass,
     UtteranceBlock,
     combine_weights,
 )
-from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import RunBlocks, ScoreRuns, bona_fide_polarity
 

@@ -17,8 +17,7 @@ from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.scores import Values
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.mass.mass_block import Columns, MassBlock, UtteranceBlock, combine_weights
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import Columns, MassBlock, ScoreMass, UtteranceBlock, combine_weights
 from spoofspan.mass.score_runs import bona_fide_polarity
 
 CLASSES = {"bonafide": BONA_FIDE, "spoof": SPOOF}

@@ -18,8 +18,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.numbers import is_number
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
-from spoofspan.mass.mass_block import Columns, MassBlock
-from spoofspan.mass.score_mass import MassPart, ScoreMass
+from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures.crossing import Crossing, crossing
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.operating_point import OperatingPoint

@@ -27,8 +27,7 @@ from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE
 from spoofspan.data.scores import Higher, Values
-from spoofspan.mass.mass_block import NS_PER_BLOCK, MassBlock
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import NS_PER_BLOCK, MassBlock, ScoreMass
 from spoofspan.measures.crossing import Crossing, crossing_at
 from spoofspan.measures.eer import EqualErrorRate, eer_at
 from spoofspan.measures.histogram import BITS_PER_PASS, Amounts, BinIndex, Bins, Histogram, fill, score_of_bits
@@ -423,12 +422,5 @@ def _facts(source: EerState | ScoreMass) -> dict[str, Any]:
 
 def amounts_block(scores: Values, bona_fide: Int64, spoof: Int64) -> MassBlock:
     """A block of a mass from its columns."""
-    mixed = np.flatnonzero(spoof)
-    return MassBlock(
-        scores,
-        np.full(scores.size, BONA_FIDE, np.int8),
-        bona_fide,
-        mixed,
-        np.zeros(mixed.size, np.int64),
-        spoof[mixed],
-    )
+    classes, mixed = np.full(scores.size, BONA_FIDE, np.int8), np.flatnonzero(spoof)
+    return MassBlock(scores, classes, bona_fide, mixed, np.zeros(mixed.size, np.int64), spoof[mixed])

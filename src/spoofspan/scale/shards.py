@@ -31,13 +31,11 @@ from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, sign_hashes
-from spoofspan.mass.mass_block import Columns, MassBlock
-from spoofspan.mass.score_mass import MassPart, ScoreMass
+from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
-from spoofspan.measures.own_eer import check_own_rule
-from spoofspan.measures.per_utterance import UtteranceErrors, errors_with
+from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_with
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

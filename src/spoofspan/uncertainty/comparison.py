@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from spoofspan.base.errors import UsageError
-from spoofspan.base.times import Float64, Int64
+from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.measures.measure import Measure
@@ -281,17 +281,14 @@ def randomisation_p_value(first: SummedReplicates, second: SummedReplicates, rou
     at_once = max(COINS_HELD // first.units, 1)
     reached = 0
     for start in range(0, rounds, at_once):
-        coins = _coins(seed, range(start, min(start + at_once, rounds)), first.units)
+        numbers = range(start, min(start + at_once, rounds))
+        coins = np.stack([stream(seed, number).integers(0, 2, first.units) for number in numbers])
         stay, go = 1 - coins, coins
         one = first.values_of(first.sums(stay) + second.sums(go))
         other = second.values_of(first.sums(go) + second.sums(stay))
         # a round in which the measure has no value counts against a difference
         reached += int(np.count_nonzero(~(np.abs(one - other) < least)))
     return (reached + 1) / (rounds + 1)
-
-
-def _coins(seed: int, rounds: range, clusters: int) -> Int64:
-    return np.stack([stream(seed, number).integers(0, 2, clusters) for number in rounds])
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -32,9 +32,8 @@ import numpy.typing as npt
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
-from spoofspan.mass.mass_block import NS_PER_BLOCK, Columns
 from spoofspan.mass.ranges import TimedPart
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import NS_PER_BLOCK, Columns, ScoreMass
 from spoofspan.measures.crossing import SAMPLE, crossing, mean_rate, rate_between, sum_ties
 from spoofspan.measures.eer import check_eer_rule, equal_error_rate
 from spoofspan.uncertainty.replicates import ExactColumns, add_sums, all_but_one, blocks_by_unit

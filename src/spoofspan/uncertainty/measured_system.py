@@ -111,7 +111,8 @@ def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
             f"no interval there; give a threshold, or measure {name.replace('-macro', '')}"
         )
     count = len(mass.utterances)
-    return ConfusionReplicates(mass, np.arange(count), count, plan.threshold, _value_at(plan)).values_of_each()
+    each = ConfusionReplicates(mass, np.arange(count), count, plan.threshold, _value_at(plan))
+    return each.values_of(each.columns)
 
 
 def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
@@ -123,11 +124,7 @@ def _value(plan: Plan, mass: ScoreMass) -> float:
 
 
 def measured_system(
-    references: References,
-    scores: Scores,
-    measure: Measure,
-    options: EvaluationOptions,
-    threshold: float | None = None,
+    references: References, scores: Scores, measure: Measure, options: EvaluationOptions, threshold: float | None = None
 ) -> MeasuredSystem:
     """Settle the rules, lay over and measure once."""
     if not measure.at_threshold:

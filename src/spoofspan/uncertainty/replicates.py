@@ -19,9 +19,8 @@ import numpy.typing as npt
 from spoofspan.base.columns import Flags, sum_by_utterance
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
-from spoofspan.mass.mass_block import UtteranceBlock
 from spoofspan.mass.ranges import TimedPart
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import ScoreMass, UtteranceBlock
 from spoofspan.mass.utterances import UtterancePart
 from spoofspan.measures.operating_point import OperatingPoint, Totals
 
@@ -66,10 +65,7 @@ def add_sums(sums: npt.NDArray[Any], unit: Int64, block: UtteranceBlock, called:
     A row for each unit: the bona fide and the spoofed amount under scores, those under none, and what of the former is
     called spoof.
     """
-    columns = (
-        (block.mass.bona_fide, block.undecided_bona_fide),
-        (block.mass.spoof, block.undecided_spoof),
-    )
+    columns = (block.mass.bona_fide, block.undecided_bona_fide), (block.mass.spoof, block.undecided_spoof)
     for column, (amounts, undecided) in enumerate(columns):
         np.add.at(sums[:, column], unit, sum_by_utterance(amounts, block.offsets))
         np.add.at(sums[:, 2 + column], unit, undecided)
@@ -155,10 +151,6 @@ class ConfusionReplicates(SummedReplicates):
             add_sums(columns, unit, block, block.mass.scores.astype(np.float64) < tau)
         super().__init__(columns)
         self._exact = ExactColumns(columns)
-
-    def values_of_each(self) -> Float64:
-        """The value of each unit alone; NaN where it has none."""
-        return self.values_of(self.columns)
 
     def sums(self, weights: Int64) -> npt.NDArray[Any]:
         """The confusion matrix of each replicate: a row to be given to :meth:`values_of`."""

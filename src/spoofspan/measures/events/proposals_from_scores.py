@@ -24,7 +24,7 @@ from spoofspan.base.times import Float64, Int64, duration_ns
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References, durations_of
 from spoofspan.data.scores import Scores, score_times
-from spoofspan.mass.mass_block import ROWS_PER_BLOCK
+from spoofspan.mass.score_mass import ROWS_PER_BLOCK
 from spoofspan.mass.score_runs import ScoreRuns
 from spoofspan.measures.events.spoof_ranges import Ranges, united
 

@@ -17,9 +17,9 @@ from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.mass.ranges import overlay_with
+from spoofspan.measures.curve import thin_curve
 from spoofspan.measures.measure import number_text
 from spoofspan.measures.per_utterance import errors_with
-from spoofspan.measures.thin_curve import thin_curve
 from spoofspan.report.page.timelines import choose, packed, timelines
 from spoofspan.report.results import finite
 from spoofspan.report.table import printable
