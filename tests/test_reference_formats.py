@@ -22,7 +22,7 @@ from spoofspan.formats.sources import sources as find_sources
 from spoofspan.formats.text import range_lists, rttm, utterance_files
 from spoofspan.formats.text.protocol import read_protocol
 from spoofspan.formats.text.uem import read_regions
-from spoofspan.mass.label_rules import label_references
+from spoofspan.mass.labelling import label_references
 
 FORMATS = Registry(
     "reference",

@@ -128,10 +128,7 @@ class Corpus(ABC):
         """The groups of the corpus by kind, length, boundary or a column, which is read if it is needed."""
 
     def evaluate(
-        self,
-        measures: Sequence[str | Measure],
-        options: EvaluationOptions,
-        on_undefined: OnUndefined | None = None,
+        self, measures: Sequence[str | Measure], options: EvaluationOptions, on_undefined: OnUndefined | None = None
     ) -> Evaluation:
         """Take measures; one without a value is an error, or is left out if ``on_undefined`` is there to be told."""
         wanted = list(dict.fromkeys(parse_measures(measures)))  # one that is asked for twice is measured once

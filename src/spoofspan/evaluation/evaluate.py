@@ -23,9 +23,9 @@ from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scor
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules
 from spoofspan.evaluation.signature import Inputs, sign
-from spoofspan.mass.label_rules import label_references
+from spoofspan.mass.labelling import label_references
 from spoofspan.mass.points import Grid, check_resolution, point_mass_with
-from spoofspan.mass.ranges import overlay_block, overlay_with
+from spoofspan.mass.ranges import Overlay, overlay_block
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
@@ -111,7 +111,7 @@ def _mass(
     references: References, scores: Scores, resolution: float | None, convention: str, rules: Mapping[str, Any]
 ) -> ScoreMass:
     if resolution is None:
-        return overlay_with(references, scores, rules_for("range", convention, rules)[0])[0]
+        return Overlay.of(references, scores, rules_for("range", convention, rules)[0]).mass()[0]
     chosen, _ = point_rules(scores.hop, check_resolution(resolution), convention, rules)
     return point_mass_with(references, scores, resolution, chosen)[0]
 

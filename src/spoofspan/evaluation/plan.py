@@ -23,7 +23,7 @@ from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
 from spoofspan.mass.points import check_resolution, point_mass_with
-from spoofspan.mass.ranges import overlay_with
+from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import at_constraint, macro_at, value_at
 from spoofspan.measures.costs import verification_errors
@@ -90,7 +90,7 @@ class Plan:
     def mass(self, references: References, scores: Scores) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """Lay references and scores over each other, and say what the rules touched."""
         if self.kind == "range":
-            return overlay_with(references, scores, self.rules)
+            return Overlay.of(references, scores, self.rules).mass()
         resolution = WHOLE_UTTERANCE if self.measure.resolution is None else self.measure.resolution
         return point_mass_with(references, scores, resolution, self.rules)
 

@@ -25,7 +25,7 @@ from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.data.scores import Scores, score_times
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, VerificationScores
-from spoofspan.mass.label_rules import merge_overlaps
+from spoofspan.mass.labelling import merge_overlaps
 
 Rows = npt.NDArray[np.intp] | slice
 _ROWS = 1 << 18
@@ -171,10 +171,7 @@ def _merged(offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any
     joined = within_utterances(offsets, (starts[1:] == ends[:-1]) & (content[1:] == content[:-1]))
     if not joined.any():
         return slice(None), slice(None)
-    return (
-        np.flatnonzero(np.concatenate(([True], ~joined))),
-        np.flatnonzero(np.concatenate((~joined, [True]))),
-    )
+    return np.flatnonzero(np.concatenate(([True], ~joined))), np.flatnonzero(np.concatenate((~joined, [True])))
 
 
 def _add_runs(hashed: ContentHash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> Rows:

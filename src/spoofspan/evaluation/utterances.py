@@ -168,6 +168,7 @@ def evaluate_utterances(
 
     Examples
     --------
+    >>> import numpy as np
     >>> scores = UtteranceScores(("u1", "u2", "u3"), np.array([0.9, -0.4, 0.2]), higher="bonafide")
     >>> labels = {"u1": "bonafide", "u2": "spoof", "u3": "spoof"}
     >>> evaluate_utterances(labels, scores)["utterance-eer"].value

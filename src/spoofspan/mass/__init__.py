@@ -2,7 +2,7 @@
 
 **Read** ``score_mass.py`` **first**: it is the idea of the whole package. The way to it::
 
-    References ──label_rules──▶ Labelling ─┐
+    References ──labelling────▶ Labelling ─┐
                                            ├─ranges or points─▶ ScoreMass, in blocks
     Scores ─────score_rules───▶ ScoreRuns ─┘
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,8 +36,7 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.mass.label_rules import label_references
-from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
+from spoofspan.mass.labelling import IGNORED, Labelling, label_references, overwrite
 from spoofspan.mass.score_mass import (
     NS_PER_BLOCK,
     ROWS_PER_BLOCK,
@@ -50,15 +49,7 @@ from spoofspan.mass.score_mass import (
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import RunBlocks, ScoreRuns, bona_fide_polarity
 
-
-class UtteranceData(Protocol):
-    """Something of each utterance: scores in time, score runs, or scores of whole utterances."""
-
-    def take(self: Side, chosen: Int64) -> Side:
-        """Keep chosen utterances, in that order."""
-
-
-Side = TypeVar("Side", bound=UtteranceData)
+Side = TypeVar("Side", ScoreRuns, UtteranceScores)
 Either = TypeVar("Either", Scores, UtteranceScores)
 Part = TypeVar("Part", bound="TimedPart")
 
@@ -297,8 +288,3 @@ class Overlay:
         part = RangePart(self.labelling, self.runs, *counted)
         basis = f"ranges, {self.rules.spelled('range')}"
         return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, basis), touched
-
-
-def overlay_with(references: References, scores: Scores, rules: Rules) -> tuple[ScoreMass, tuple[Touched, ...]]:
-    """Lay references and scores over each other under the given rules: the mass, and what the rules touched."""
-    return Overlay.of(references, scores, rules).mass()

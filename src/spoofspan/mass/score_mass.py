@@ -211,7 +211,8 @@ NS_PER_BLOCK = 2**62
 Columns = tuple[Values, Int64, Int64]
 
 
-def _no_rows() -> Int64:
+def no_rows() -> Int64:
+    """No amounts at all."""
     return np.zeros(0, np.int64)
 
 
@@ -226,9 +227,9 @@ class MassBlock:
     scores: Values
     classes: Labels  # BONA_FIDE, SPOOF, or another number for neither
     amounts: Int64 | int  # of each score, or of all
-    rows: Int64 = field(default_factory=_no_rows)  # the exceptions; a row may occur twice
-    more_bona_fide: Int64 = field(default_factory=_no_rows)
-    more_spoof: Int64 = field(default_factory=_no_rows)
+    rows: Int64 = field(default_factory=no_rows)  # the exceptions; a row may occur twice
+    more_bona_fide: Int64 = field(default_factory=no_rows)
+    more_spoof: Int64 = field(default_factory=no_rows)
     undecided_bona_fide: int = 0
     undecided_spoof: int = 0
 

@@ -143,10 +143,7 @@ def error_curve_of(mass: ScoreMass) -> ErrorCurve:
 def rates(sums: Totals, bona_fide: npt.NDArray[Any], spoof: npt.NDArray[Any]) -> tuple[Float64, Float64]:
     """FPR and FNR if these amounts are called spoof."""
     false_positive, false_negative = sums.errors(0, 0)
-    return (
-        rates_of(false_positive + bona_fide, sums.all_bona_fide),
-        rates_of(false_negative - spoof, sums.all_spoof),
-    )
+    return rates_of(false_positive + bona_fide, sums.all_bona_fide), rates_of(false_negative - spoof, sums.all_spoof)
 
 
 def rates_of(amounts: npt.NDArray[Any], whole: int) -> Float64:
@@ -193,11 +190,7 @@ class ThinCurve(OperatingPoints):
 
 
 def thin_curve(
-    mass: ScoreMass,
-    *,
-    tolerance: float = TOLERANCE,
-    include: Iterable[float] = (),
-    scale: Scale = _as_they_are,
+    mass: ScoreMass, *, tolerance: float = TOLERANCE, include: Iterable[float] = (), scale: Scale = _as_they_are
 ) -> ThinCurve:
     """Find such points; ``include`` has thresholds (on the scale of the scores) that must be among them.
 

@@ -32,17 +32,13 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores, Values
 from spoofspan.mass.ranges import Overlay, overlay_block
-from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock
+from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, no_rows
 from spoofspan.measures.crossing import mean_rate, rate_between
-from spoofspan.measures.eer import check_eer_rule, equal_error_rate
+from spoofspan.measures.eer import NEIGHBOUR_RULES, check_eer_rule, equal_error_rate
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-
-def _nothing() -> Int64:
-    return np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +82,8 @@ class UtteranceErrors:
     spoof: Int64
     false_positive: Int64
     false_negative: Int64
-    unanswered_bona_fide: Int64 = field(default_factory=_nothing)
-    unanswered_spoof: Int64 = field(default_factory=_nothing)
+    unanswered_bona_fide: Int64 = field(default_factory=no_rows)
+    unanswered_spoof: Int64 = field(default_factory=no_rows)
     eers: OwnEers | None = None
 
     def __post_init__(self) -> None:
@@ -308,7 +304,6 @@ def _sums(laid: MassBlock, flags: Flags, more: Int64, block: Any) -> Int64:
     return sums
 
 
-RULES = ("nearest", "interpolated")
 # A difference of two products takes six roundings: it is wrong by less than this share of their sum.
 RELATIVE_ERROR = 2.0**-50
 
@@ -341,16 +336,15 @@ class Amounts:
 
     def here(self, first: int, last: int) -> Amounts:
         """Those of some consecutive utterances."""
-        columns = (self.bona_fide, self.spoof, self.false_positive, self.false_negative)
-        return Amounts(*(column[first:last] for column in columns))
+        return Amounts(*(column[first:last] for column in vars(self).values()))
 
 
 def check_own_rule(eer_rule: str) -> str:
     """Refuse EER rules under which utterances have no EER of their own here."""
     rule = check_eer_rule(eer_rule)
-    if rule not in RULES:
+    if rule not in NEIGHBOUR_RULES:
         raise UsageError(
-            f"each utterance's own EER is taken by the rule {' or '.join(RULES)}, not {rule}; "
+            f"each utterance's own EER is taken by the rule {' or '.join(NEIGHBOUR_RULES)}, not {rule}; "
             "state one with eer_rule= (--eer-rule)"
         )
     return rule

@@ -35,14 +35,13 @@ from spoofspan.data.scores import Values
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import NS_PER_BLOCK, Columns, ScoreMass
 from spoofspan.measures.crossing import SAMPLE, crossing, mean_rate, rate_between, sum_ties
-from spoofspan.measures.eer import check_eer_rule, equal_error_rate
+from spoofspan.measures.eer import NEIGHBOUR_RULES, check_eer_rule, equal_error_rate
 from spoofspan.uncertainty.replicates import ExactColumns, add_sums, all_but_one, blocks_by_unit
 
 # The bracket holds the crossings of replicates up to so many standard deviations away.
 DEVIATIONS = 5.0
 # So many scores are all gathered: to look for a bracket would cost more.
 FEW_ROWS = 1 << 17
-FAST_RULES = ("nearest", "interpolated")
 MOST_GROUPS = 512
 # Columns of sums per unit that stand before those of the groups.
 TOTALS = 4
@@ -337,7 +336,7 @@ class EerReplicates:
             raise UsageError(f"{count} utterances need as many units, not {self._unit_of.shape}")
         self.units = int(self._unit_of.max(initial=-1)) + 1 if units is None else units
         self._gathered: Gathered | None = None
-        if self._rule in FAST_RULES and all(isinstance(part, TimedPart) for part in mass.parts):
+        if self._rule in NEIGHBOUR_RULES and all(isinstance(part, TimedPart) for part in mass.parts):
             self._gathered = gather_near_crossing(mass, self._unit_of, self.units, deviations, few_rows)
 
     def eers(self, weights: Int64) -> Eers:

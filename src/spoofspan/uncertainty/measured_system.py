@@ -150,21 +150,11 @@ def measured_systems(
         name: measured_system(references, scores, measure, options, thresholds.get(name))
         for name, scores in systems.items()
     }
-    _check_same_basis(measured, references)
-    return measured
-
-
-def _check_same_basis(systems: Mapping[str, MeasuredSystem], references: References) -> None:
-    """Refuse systems whose numbers may not be compared.
-
-    With the same references, the comparable parts of two signatures differ if and only if one of these does; nothing
-    has to be hashed.
-    """
-    names = list(systems)
-    first = systems[names[0]]
+    # with the same references, the comparable parts of two signatures differ if and only if one of these does; nothing
+    # has to be hashed
+    (first_name, first), *others = measured.items()
     used = set(first.mass.utterances)
-    for name in names[1:]:
-        other = systems[name]
+    for name, other in others:
         spelled = [
             {"measure": str(one.plan.measure), "value": one.plan.read_off, **one.plan.spelled_rules(references.snap)}
             for one in (first, other)
@@ -173,12 +163,13 @@ def _check_same_basis(systems: Mapping[str, MeasuredSystem], references: Referen
         if differ:
             key = differ[0]
             raise UsageError(
-                f"{names[0]!r} and {name!r} are measured under different rules ({key}: {spelled[0][key]} and "
+                f"{first_name!r} and {name!r} are measured under different rules ({key}: {spelled[0][key]} and "
                 f"{spelled[1].get(key)}), so their numbers cannot be compared; set {key} for all"
             )
         if used != set(other.mass.utterances):
             apart = sorted(used ^ set(other.mass.utterances))
             raise UsageError(
-                f"{names[0]!r} and {name!r} are measured on different utterances ({len(apart):,} are in one of them "
+                f"{first_name!r} and {name!r} are measured on different utterances ({len(apart):,} are in one of them "
                 f"only, as {apart[0]!r}); score the same utterances"
             )
+    return measured
