@@ -83,7 +83,7 @@ def size(setting: Setting) -> Iterator[Figure]:
 
 def accumulation(setting: Setting) -> Iterator[Figure]:
     """Blocks of scores and classes that are there already, into the bins."""
-    from spoofspan.mass.mass_block import MassBlock
+    from spoofspan.mass.score_mass import MassBlock
     from spoofspan.measures.histogram import Histogram
 
     rng = np.random.default_rng(0)

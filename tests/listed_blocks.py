@@ -9,8 +9,7 @@ import numpy as np
 
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.mass.labelling import IGNORED
-from spoofspan.mass.mass_block import MassBlock
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import MassBlock, ScoreMass
 from spoofspan.measures.histogram import Histogram, Step, fill, find_inside, next_score
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import spoofspan as ss
-from spoofspan.evaluation.corpus import CorpusInMemory, EvaluationOptions
+from spoofspan.evaluation.corpus import CorpusInMemory
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.utterances import UtteranceCorpus
 from spoofspan.formats.tables import parquet
 

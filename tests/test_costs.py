@@ -19,15 +19,20 @@ from spoofspan.formats.reading import read_utterance_scores
 from spoofspan.formats.text.protocol import read_protocol
 from spoofspan.formats.text.utterance_scores import read_verification_scores
 from spoofspan.mass.utterances import utterance_mass
-from spoofspan.measures.costs import act_dcf, cllr, min_cllr, min_dcf, pool_adjacent_violators, reliability
-from spoofspan.measures.curve import error_curve_of
-from spoofspan.measures.eer import equal_error_rate
-from spoofspan.measures.tandem import (
+from spoofspan.measures.costs import (
     TandemCosts,
     VerificationErrors,
+    act_dcf,
+    cllr,
+    min_cllr,
+    min_dcf,
     min_tdcf,
+    pool_adjacent_violators,
+    reliability,
     verification_errors,
 )
+from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.eer import equal_error_rate
 
 GOLDEN = Path(__file__).parent / "golden" / "utterance"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ from test_cli import evaluated, run
 from test_exactness import build
 
 import spoofspan as ss
-from spoofspan.data.verification_scores import VerificationScores
+from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.evaluation.signature import verification_hash
 from spoofspan.formats.text.protocol import read_protocol, read_utterance_labels, recognises_utterance_labels
 

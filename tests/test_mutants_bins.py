@@ -11,8 +11,7 @@ import pytest
 from listed_blocks import ListedPart, block_of, check_every_step, find_step
 
 import spoofspan as ss
-from spoofspan.mass.mass_block import MassBlock
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import MassBlock, ScoreMass
 from spoofspan.measures.histogram import BINS, BinIndex, Bins, Histogram, Step, fill, next_score
 
 

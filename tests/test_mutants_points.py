@@ -10,7 +10,6 @@ from small_corpora import MS, TWO, TWO_SCORES, content, frames_of, references_of
 
 import spoofspan as ss
 import spoofspan.mass.points
-import spoofspan.mass.resample
 from spoofspan.mass.points import Grid
 from spoofspan.measures.operating_point import totals
 
@@ -40,7 +39,7 @@ def test_a_block_of_points_counts_from_its_own_first():
     block = Grid.over(np.array([100, 50, 200, 100]) * MS, 1 / 30, "use").runs().block(1, 3)
     assert block.offsets.tolist() == [0, 2, 8]
     ends = [33333333, 50 * MS, 33333333, 66666667, 100 * MS, 133333333, 166666667, 200 * MS]
-    assert block.ends(np.repeat([0, 1], [2, 6]), np.array([0, 1, 0, 1, 2, 3, 4, 5])).tolist() == ends
+    assert block.run_ends(np.repeat([0, 1], [2, 6]), np.array([0, 1, 0, 1, 2, 3, 4, 5])).tolist() == ends
     assert block.values.size == 8
 
 
@@ -85,7 +84,7 @@ def test_points_of_years_lie_where_doubles_put_them():
     expected = np.rint((k + 1) * resolution * 1e9).astype(np.int64)
     assert (expected != (k + 1) * round(resolution * 1e9)).any()
     block = grid.runs().block(0, 3)
-    np.testing.assert_array_equal(block.ends(np.ones_like(k), k), expected)
+    np.testing.assert_array_equal(block.run_ends(np.ones_like(k), k), expected)
 
 
 def test_a_point_of_one_nanosecond_is_a_point():
@@ -251,7 +250,7 @@ def naive_resample(ranges, extent, resolution):
 @pytest.mark.parametrize("resolution", [0.01, 0.02, 0.03, 0.04, 0.1, 1 / 30, 0.0071])
 @pytest.mark.parametrize("kind", ["frames", "odd hops", "ranges", "start", "early start", "window", "two hops"])
 def test_resampled_scores_are_the_lowest_over_each_frame(monkeypatch, kind, resolution, block):
-    monkeypatch.setattr(spoofspan.mass.resample, "ROWS_PER_BLOCK", block)
+    monkeypatch.setattr(spoofspan.mass.points, "ROWS_PER_BLOCK", block)
     rng = np.random.default_rng(3)
     values = {"a": rng.normal(size=9), "b": np.zeros(0), "c": rng.normal(size=4), "d": rng.normal(size=11)}
     layout = {
@@ -311,7 +310,7 @@ def test_resampled_scores_are_the_lowest_over_each_frame(monkeypatch, kind, reso
 
 @pytest.mark.parametrize("block", [1, 1 << 17])
 def test_a_hole_is_refused_and_named(monkeypatch, block):
-    monkeypatch.setattr(spoofspan.mass.resample, "ROWS_PER_BLOCK", block)
+    monkeypatch.setattr(spoofspan.mass.points, "ROWS_PER_BLOCK", block)
     scores = ss.Scores.from_ranges(
         {"a": [(0.0, 0.1, 1.0)], "b": [(0.0, 0.03, 1.0), (0.06, 0.07, 2.0)], "c": [(0.0, 0.1, 1.0)]}, higher="bonafide"
     )

@@ -23,7 +23,7 @@ from test_exactness import build
 
 import spoofspan as ss
 import spoofspan.demo
-from spoofspan.evaluation.corpus import EvaluationOptions
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures import per_utterance as breakdown
 from spoofspan.measures.catalogue import KINDS
 from spoofspan.measures.confusion import formula_of

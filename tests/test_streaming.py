@@ -14,7 +14,7 @@ from test_exactness import build
 import spoofspan as ss
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.cli import main
-from spoofspan.evaluation.corpus import EvaluationOptions
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
 from spoofspan.formats.tables.arrow_tables import table_from_scores
 from spoofspan.formats.text import frame_blocks, frame_lines, rttm

@@ -10,8 +10,7 @@ from random_corpora import random_case
 from test_exactness import build
 
 import spoofspan as ss
-from spoofspan.measures.curve import error_curve_of
-from spoofspan.measures.thin_curve import thin_curve
+from spoofspan.measures.curve import error_curve_of, thin_curve
 
 
 def check(mass, thin, tolerance):

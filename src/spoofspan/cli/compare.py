@@ -72,7 +72,7 @@ def compare(
     from spoofspan.base.version import __version__
     from spoofspan.report.results import comparison_tables, finite, seeds_table
     from spoofspan.uncertainty.comparison import compare as compare_systems
-    from spoofspan.uncertainty.seeds import seed_variation
+    from spoofspan.uncertainty.comparison import seed_variation
 
     o.must_be_free(out, force=force)
     references, scores = systems.read_each(fewest=2)
@@ -104,7 +104,7 @@ def compare(
 
 def _thresholds(typed: list[str], files: list[str], measure: str) -> dict[str, float]:
     """The threshold of each system."""
-    from spoofspan.evaluation.threshold_file import read_eer_threshold
+    from spoofspan.evaluation.corpus import read_eer_threshold
 
     found: dict[str, float] = {}
     for flag, words in (("--threshold", typed), ("--threshold-from", files)):

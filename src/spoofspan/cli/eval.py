@@ -137,8 +137,8 @@ def eval_(
 
       spoofspan eval metadata.json proposals.json -m event-ap@iou=0.5
     """
-    from spoofspan.evaluation.corpus import CorpusInMemory, EvaluationOptions
-    from spoofspan.evaluation.threshold_file import read_eer_threshold
+    from spoofspan.evaluation.corpus import CorpusInMemory, read_eer_threshold
+    from spoofspan.evaluation.plan import EvaluationOptions
     from spoofspan.evaluation.utterances import UtteranceCorpus
     from spoofspan.report.results import render
 
@@ -187,7 +187,7 @@ def eval_(
 def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention: str) -> None:
     """Refuse before long work what would be refused after it."""
     from spoofspan.data.rules import rules_for
-    from spoofspan.measures.own_eer import check_own_rule
+    from spoofspan.measures.per_utterance import check_own_rule
 
     if per_utterance is None:
         raise UsageError("--own-eer goes with --per-utterance")

@@ -15,8 +15,7 @@ from spoofspan.cli.inputs import Inputs, looks_like
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
-    from spoofspan.data.utterance_scores import UtteranceScores
-    from spoofspan.data.verification_scores import VerificationScores
+    from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of, window_count
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules
-from spoofspan.mass.label_rules import label_references
+from spoofspan.mass.labelling import label_references
 from spoofspan.mass.points import Grid, point_classes
 
 Targets = npt.NDArray[np.int8]  # of windows

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spoofspan.base.columns import check_offsets, check_ranges, offsets_of, place_of, seconds_column, utterance_ids
-from spoofspan.base.errors import Problems, UsageError
+from spoofspan.base.columns import check_offsets, check_ranges, flat_rows, place_of, seconds_column, utterance_ids
+from spoofspan.base.errors import UsageError, refuse
 from spoofspan.base.times import Float64, Int64, times_ns
 
 
@@ -45,18 +45,15 @@ class Proposals:
         >>> Proposals.from_ranges({"u1": [(1.0, 2.0, 0.9), (0.0, 0.5, 0.2)], "u2": []})
         Proposals(2 utterances, 2 proposals)
         """
-        by_utterance = {utt: list(rows) for utt, rows in ranges.items()}
-        rows = [(utt, row) for utt, listed in by_utterance.items() for row in listed]
+        ids, offsets, rows = flat_rows(ranges)
         for utt, row in rows:
             if len(row) != 3:
                 raise UsageError(f"utterance {utt!r}: a proposal is (start, end, confidence), not {row!r}")
-        offsets = offsets_of([len(listed) for listed in by_utterance.values()])
-        ids = tuple(by_utterance)
         starts, ends = (
             times_ns(seconds_column(rows, i, name), name, lambda row: place_of(ids, offsets, row, "proposal"))
             for i, name in enumerate(("start", "end"))
         )
-        return cls(ids, offsets, seconds_column(rows, 2, "confidence"), starts, ends)
+        return cls(tuple(ids), offsets, seconds_column(rows, 2, "confidence"), starts, ends)
 
     def __post_init__(self) -> None:
         ids = utterance_ids(self.utterances)
@@ -71,10 +68,11 @@ class Proposals:
             return place_of(ids, self.offsets, row, "proposal")
 
         if self.confidences.size and np.isnan(self.confidences.min()):
-            bad = np.flatnonzero(np.isnan(self.confidences))
-            problems = Problems()
-            problems.extend((f"{place(int(row))}: the confidence is NaN" for row in bad), bad.size)
-            problems.raise_if_any("find out why the system gave no number there")
+            refuse(
+                np.flatnonzero(np.isnan(self.confidences)),
+                lambda row: f"{place(int(row))}: the confidence is NaN",
+                "find out why the system gave no number there",
+            )
         check_ranges(self.starts, self.ends, place)
 
     def __len__(self) -> int:

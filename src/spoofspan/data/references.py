@@ -201,7 +201,8 @@ class References:
         kind, kind_names = _kind_codes(kinds)
         check_ranges(start, end, place)
         raw = cls(ids, offset, start, end, label, duration, kind, kind_names, duration_ns(snap, "snap"))
-        tidy = raw._tidied()
+        rows, offsets, dropped = tidy_rows(offset, start, end)
+        tidy = raw if rows is None else replace(raw.with_rows(rows, offsets), dropped_empty=dropped)
         tidy._check_overlaps()
         both = bool((tidy.labels == BONA_FIDE).any() and (tidy.labels == SPOOF).any())
         return replace(tidy, names_both_classes=both)
@@ -242,11 +243,6 @@ class References:
             labels=self.labels[rows],
             kinds=None if self.kinds is None else self.kinds[rows],
         )
-
-    def _tidied(self) -> References:
-        """Sort the ranges of each utterance and drop the empty ones."""
-        rows, offsets, dropped = tidy_rows(self.offsets, self.starts, self.ends)
-        return self if rows is None else replace(self.with_rows(rows, offsets), dropped_empty=dropped)
 
     def _check_overlaps(self) -> None:
         """Different labels at the same time are an error, unless the edges only miss each other by ``snap``."""
@@ -296,9 +292,7 @@ def _label_codes(is_spoof: npt.ArrayLike | None, labels: npt.ArrayLike | None) -
     return codes.astype(np.int8, copy=False)
 
 
-def _kind_codes(
-    kinds: Sequence[str | None] | None,
-) -> tuple[npt.NDArray[np.int32] | None, tuple[str, ...]]:
+def _kind_codes(kinds: Sequence[str | None] | None) -> tuple[npt.NDArray[np.int32] | None, tuple[str, ...]]:
     if kinds is None:
         return None, ()
     names = tuple(sorted({str(kind) for kind in kinds if kind is not None}))

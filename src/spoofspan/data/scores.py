@@ -253,7 +253,9 @@ class Scores:
         if not first.size == last.size == numbers.size:
             raise UsageError(f"{first.size} starts and {last.size} ends for {numbers.size} scores; give one each")
         check_ranges(first, last, lambda row: place_of(ids, offset, row, "range"))
-        return cls(ids, offset, numbers, higher, starts=first, ends=last)._tidied()
+        raw = cls(ids, offset, numbers, higher, starts=first, ends=last)
+        rows, new_offsets, dropped = tidy_rows(offset, first, last)
+        return raw if rows is None else replace(raw.with_rows(rows, new_offsets), dropped_empty=dropped)
 
     def __len__(self) -> int:
         return len(self.utterances)
@@ -287,7 +289,7 @@ class Scores:
         >>> scores.resample(0.04).values.tolist(), scores.resample(0.01).values.tolist()
         ([0.2, 0.4], [0.9, 0.9, 0.2, 0.2, 0.4, 0.4])
         """
-        from spoofspan.mass.resample import resample
+        from spoofspan.mass.points import resample
 
         # the lowest of 0 and 1 is a decision again
         return replace(resample(self, resolution, durations), decisions=self.decisions)
@@ -323,11 +325,6 @@ class Scores:
             starts=None if self.starts is None else self.starts[rows],
             ends=None if self.ends is None else self.ends[rows],
         )
-
-    def _tidied(self) -> Scores:
-        """Sort the ranges of each utterance and drop the empty ones."""
-        rows, offsets, dropped = tidy_rows(self.offsets, cast(Int64, self.starts), cast(Int64, self.ends))
-        return self if rows is None else replace(self.with_rows(rows, offsets), dropped_empty=dropped)
 
     def _check_contradictions(self) -> None:
         """Refuse two decisions on the same time."""

@@ -1,4 +1,4 @@
-"""Utterance scores: what a system said of each utterance as a whole."""
+"""Scores without time: what a system said of each utterance as a whole, and a speaker verification system of trials."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from spoofspan.base.columns import utterance_ids
-from spoofspan.base.errors import Problems, UsageError
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, refuse
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher
+
+TRIALS = ("target", "nontarget", "spoof")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +45,11 @@ class UtteranceScores:
         object.__setattr__(self, "values", np.asarray(self.values, np.float64))
         if self.values.shape != (len(self.utterances),):
             raise UsageError(f"{len(self.utterances)} utterances need as many scores, not {self.values.shape}")
-        bad = np.flatnonzero(np.isnan(self.values))
-        problems = Problems()
-        problems.extend((f"the score of utterance {self.utterances[i]!r} is NaN" for i in bad), bad.size)
-        problems.raise_if_any("find out why the system gave no number there")
+        refuse(
+            np.flatnonzero(np.isnan(self.values)),
+            lambda i: f"the score of utterance {self.utterances[i]!r} is NaN",
+            "find out why the system gave no number there",
+        )
 
     def __len__(self) -> int:
         return len(self.utterances)
@@ -57,3 +60,21 @@ class UtteranceScores:
 
     def __repr__(self) -> str:
         return f"UtteranceScores({len(self):,} utterance{'s' * (len(self) != 1)}, higher = {self.higher})"
+
+
+@dataclass(frozen=True, eq=False)
+class VerificationScores:
+    """Scores of a speaker verification system (ASV), higher for targets, by kind of trial."""
+
+    target: Float64
+    nontarget: Float64
+    spoof: Float64
+
+    def __post_init__(self) -> None:
+        for name in TRIALS:
+            values = np.asarray(getattr(self, name), np.float64)
+            object.__setattr__(self, name, values)
+            if not values.size:
+                raise UndefinedMeasureError(f"there is no {name} trial, so the verification system has no error rates")
+            if np.isnan(values).any():
+                raise DataError(f"a score of a {name} trial is NaN; find out why the system gave no number there")

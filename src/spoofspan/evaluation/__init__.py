@@ -1,12 +1,11 @@
 """Names of measures in, signed results out.
 
 - ``evaluate.py``: the measuring functions of a corpus in memory; read it first.
-- ``corpus.py``: a corpus wherever it lies, and the loop over measures that all share; ``utterances.py``: the one of
-  scores of whole utterances (those in shards are in ``scale``).
+- ``corpus.py``: a corpus wherever it lies, the loop over measures that all share, and what comes out of it;
+  ``utterances.py``: the one of scores of whole utterances (those in shards are in ``scale``).
 - ``plan.py``: what it takes to measure one thing. ``measurement.py``: the result. ``signature.py``: what it may be
   compared with. ``events.py``: event measures.
 - ``breakdown.py``, ``resolution_table.py``, ``reference_diff.py``, ``check.py``, ``explain.py``: other questions.
-- ``threshold_file.py``: the threshold of a development set, from the JSON of its evaluation.
 
 It imports from ``base``, ``data``, ``mass`` and ``measures``, from ``uncertainty`` for intervals, and from ``report``
 where a result shows itself (``_repr_html_``, ``render``). It reads no corpus from files.

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import positions, utterance_of_rows
+from spoofspan.base.columns import first_rows, positions, utterance_of_rows
 from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import SPOOF, References
-from spoofspan.data.rules import Regions
+from spoofspan.data.rules import Regions, RuleArguments
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.corpus import EvaluationOptions
 from spoofspan.evaluation.measurement import Measurement
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
@@ -35,8 +35,6 @@ from spoofspan.measures.per_utterance import UtteranceErrors, errors_of_overlay
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from spoofspan.data.rules import RuleArguments
 
 LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds
 DISTANCES = (0.02, 0.04, 0.08, 0.16)  # seconds
@@ -59,16 +57,8 @@ class Group:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
-        return {
-            "name": self.name,
-            "utterances": self.utterances,
-            "bona_fide_seconds": self.bona_fide_seconds,
-            "spoof_seconds": self.spoof_seconds,
-            "error_seconds": self.error_seconds,
-            "share_of_error": self.share_of_error,
-            "value": None if self.measurement is None else self.measurement.value,
-            "reason": self.reason,
-        }
+        plain = {name: value for name, value in vars(self).items() if name not in ("measurement", "reason")}
+        return {**plain, "value": None if self.measurement is None else self.measurement.value, "reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -304,16 +294,11 @@ def _by_ranges(
         laid, signer = whole.without(is_spoof & ~kept)
         found = whole.try_on(laid, signer)
         missed = 0 if found[0] is None else int(whole.errors_of(laid).false_negative.sum())
-        utterances = int(np.count_nonzero(np.add.reduceat(is_spoof & kept, _heads(references)) > 0))
+        utterances = int(np.count_nonzero(np.add.reduceat(is_spoof & kept, first_rows(references.offsets)) > 0))
         times = whole.bona_fide, int(references.range_durations[is_spoof & kept].sum())
         groups.append(_group(name, utterances, times, (missed, missed_of_all), found))
     about = "errors are missed spoof: false alarms belong to no range"
     return Breakdown(by, measure, whole.point.threshold, tuple(groups), about)
-
-
-def _heads(references: References) -> Int64:
-    filled = references.offsets[1:] > references.offsets[:-1]
-    return references.offsets[:-1][filled]
 
 
 def _regions_without(references: References, left_out: Any, given: Regions | None) -> Regions:

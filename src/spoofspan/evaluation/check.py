@@ -10,15 +10,13 @@ import numpy as np
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.base.times import exact_sum, milliseconds
 from spoofspan.data.references import LABELS, References
-from spoofspan.data.rules import Rules, Touched, rules_for
+from spoofspan.data.rules import RuleArguments, Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.mass.label_rules import label_references
-from spoofspan.mass.ranges import overlay_with
+from spoofspan.mass.labelling import label_references
+from spoofspan.mass.ranges import Overlay
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from spoofspan.data.rules import RuleArguments
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ def check(
             if scores is None:
                 touched = tuple(label_references(references, chosen)[1])
             else:
-                touched = overlay_with(references, scores, chosen)[1]
+                touched = Overlay.of(references, scores, chosen).mass()[1]
         except SpoofspanError as error:
             problems.append(str(error))
     return Check(facts, touched, tuple(dict.fromkeys(problems)))

@@ -10,90 +10,39 @@ All of them share the loop of :meth:`Corpus.evaluate`. What they differ in is ho
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress, track
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS
-from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores
+from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre, Undefined, plan_measure
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined
 from spoofspan.evaluation.signature import Inputs
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
 from spoofspan.measures.measure import Measure, flat_name, parse_measures
 from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.per_utterance import UtteranceErrors, errors_by_utterance, errors_with
 
 if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
     from spoofspan.data.utterance_scores import UtteranceScores
-    from spoofspan.data.verification_scores import VerificationScores
     from spoofspan.evaluation.breakdown import Breakdown
     from spoofspan.evaluation.utterances import UtteranceCorpus
-    from spoofspan.measures.per_utterance import UtteranceErrors
     from spoofspan.uncertainty.clusters import Resampling
 
+# How a signature says that utterance scores were given.
+GIVEN = "|utterance-scores:given|"
 MeasureOne = Callable[[Measure], Measurement]
 ReadColumn = Callable[[str], Mapping[str, str]]
-
-
-@dataclass(frozen=True)
-class EvaluationOptions:
-    """How measures are taken, whatever the corpus; ``rules`` are those that were stated."""
-
-    convention: str = "default"
-    eer_rule: str | None = None
-    threshold: float | None = None
-    scores_are: ScoresAre | None = None
-    asv_scores: VerificationScores | None = None
-    resampling: Resampling | None = None
-    smoothing: int | None = None
-    min_duration: float = 0.0
-    merge_gap: float = 0.0
-    signed: bool = True
-    rules: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def from_arguments(cls, arguments: Mapping[str, Any]) -> EvaluationOptions:
-        """Split keyword arguments into options and rules."""
-        options = {name: value for name, value in arguments.items() if name in cls.__dataclass_fields__}
-        rules = {name: value for name, value in arguments.items() if name not in options}
-        return cls(**options, rules=rules)
-
-    def plan(self, measure: Measure, hop: float | None) -> Plan:
-        """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges."""
-        return plan_measure(
-            measure,
-            hop,
-            self.convention,
-            self.eer_rule,
-            self.rules,
-            self.threshold,
-            self.scores_are,
-            self.asv_scores,
-        )
-
-    def plan_for(self, measure: Measure, scores: Scores) -> Plan:
-        """Settle how a measure is taken on scores, which may be hard decisions."""
-        if not scores.decisions:
-            return self.plan(measure, scores.hop)
-        if measure.kind.group != "threshold" or measure.given is not None:
-            scores.refuse_decisions(str(measure))
-        if self.threshold not in (None, DECISION_THRESHOLD):
-            raise UsageError(
-                f"hard decisions have no threshold to move to {self.threshold}; leave threshold= (--threshold) out"
-            )
-        return replace(self, threshold=DECISION_THRESHOLD).plan(measure, scores.hop)
-
-    @property
-    def makes_proposals(self) -> bool:
-        """Whether it is said how proposals are made of scores."""
-        return self.smoothing is not None or bool(self.min_duration or self.merge_gap)
 
 
 @dataclass(frozen=True)
@@ -179,10 +128,7 @@ class Corpus(ABC):
         """The groups of the corpus by kind, length, boundary or a column, which is read if it is needed."""
 
     def evaluate(
-        self,
-        measures: Sequence[str | Measure],
-        options: EvaluationOptions,
-        on_undefined: OnUndefined | None = None,
+        self, measures: Sequence[str | Measure], options: EvaluationOptions, on_undefined: OnUndefined | None = None
     ) -> Evaluation:
         """Take measures; one without a value is an error, or is left out if ``on_undefined`` is there to be told."""
         wanted = list(dict.fromkeys(parse_measures(measures)))  # one that is asked for twice is measured once
@@ -297,24 +243,14 @@ class CorpusInMemory(Corpus):
         def range_eer() -> Measurement:
             return self._measured(self._plan(Measure("range-eer"), options), options)
 
-        return EventEvaluation(
-            self.references,
-            self.system,
-            ProposalOptions(options.smoothing, options.min_duration, options.merge_gap),
-            options.convention,
-            options.rules,
-            options.threshold,
-            options.eer_rule,
-            range_eer,
-            self._inputs if isinstance(self.system, Scores) else None,
-        ).measured
+        proposing = ProposalOptions(options.smoothing, options.min_duration, options.merge_gap)
+        inputs = self._inputs if isinstance(self.system, Scores) else None
+        return EventEvaluation(self.references, self.system, options, proposing, range_eer, inputs).measured
 
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
     ) -> UtteranceErrors:
         """The errors of each utterance at an operating point."""
-        from spoofspan.measures.per_utterance import errors_by_utterance
-
         with progress("errors by utterance"):
             return errors_by_utterance(
                 self.references,
@@ -376,13 +312,13 @@ def measure_scores(
     references, scores = inputs.references, inputs.scores
     mass, touched = plan.mass(references, scores)
 
-    def errors_at(point: OperatingPoint) -> UtteranceErrors:
-        from spoofspan.measures.per_utterance import errors_with
-
-        return errors_with(references, scores, point, plan.rules)
-
     found = plan.measured(
-        mass, touched, len(mass.utterances), plan.signer(inputs, mass.utterances), undefined, errors_at
+        mass,
+        touched,
+        len(mass.utterances),
+        plan.signer(inputs, mass.utterances),
+        undefined,
+        lambda point: errors_with(references, scores, point, plan.rules),
     )
     return with_interval(found, plan, mass, resampling)
 
@@ -395,3 +331,30 @@ def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: R
     from spoofspan.uncertainty.measured_system import MeasuredSystem
 
     return replace(found, interval=interval_of_system(MeasuredSystem(plan, mass, found.value), resampling))
+
+
+def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = False) -> float:
+    """Read the threshold of the EER, of the same basis as the measures, from the JSON of an evaluation.
+
+    ``given`` utterance scores have thresholds of their own, which must not be mixed up with those of lowest scores.
+    """
+    bases = {str(Measure.parse(one).eer) for one in measures}
+    if len(bases) > 1:
+        raise UsageError(
+            f"--threshold-from: {' and '.join(sorted(bases))} have thresholds of their own; measure them apart"
+        )
+    wanted = bases.pop() if bases else "range-eer"
+    try:
+        found = json.loads(path.expanduser().read_text(encoding="utf-8"))["measurements"]
+        thresholds = {one["measure"]: one["threshold"] for one in found}
+        of_given = {one["measure"] for one in found if GIVEN in one["signature"]["comparable"]}
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError):
+        raise DataError(f"{path}: not the JSON of an evaluation; write one with eval --format json --out") from None
+    if wanted not in thresholds:
+        raise DataError(f"{path}: it has no {wanted} (only {', '.join(thresholds)}); evaluate it there as well")
+    if wanted == "utterance-eer" and given != (wanted in of_given):
+        there, here = ("given utterance scores", "lowest scores")[:: 1 if wanted in of_given else -1]
+        raise DataError(f"{path}: its {wanted} is of {there}, and here it would be of {here}; evaluate both alike")
+    return float(thresholds[wanted])

@@ -17,15 +17,15 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
-from spoofspan.data.rules import rules_for
+from spoofspan.data.rules import RuleArguments, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, EvaluationOptions, measure_scores
+from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scores
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
-from spoofspan.evaluation.plan import OnUndefined, ScoresAre, Undefined, point_rules, spelled_rules
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules
 from spoofspan.evaluation.signature import Inputs, sign
-from spoofspan.mass.label_rules import label_references
+from spoofspan.mass.labelling import label_references
 from spoofspan.mass.points import Grid, check_resolution, point_mass_with
-from spoofspan.mass.ranges import overlay_block, overlay_with
+from spoofspan.mass.ranges import Overlay, overlay_block
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.proposals import Proposals
-    from spoofspan.data.rules import RuleArguments
-    from spoofspan.data.utterance_scores import UtteranceScores
-    from spoofspan.data.verification_scores import VerificationScores
+    from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
     from spoofspan.uncertainty.clusters import Resampling
 
 
@@ -113,7 +111,7 @@ def _mass(
     references: References, scores: Scores, resolution: float | None, convention: str, rules: Mapping[str, Any]
 ) -> ScoreMass:
     if resolution is None:
-        return overlay_with(references, scores, rules_for("range", convention, rules)[0])[0]
+        return Overlay.of(references, scores, rules_for("range", convention, rules)[0]).mass()[0]
     chosen, _ = point_rules(scores.hop, check_resolution(resolution), convention, rules)
     return point_mass_with(references, scores, resolution, chosen)[0]
 
@@ -277,8 +275,8 @@ def bisection_eer(
     (0.25, True)
     """
     scores.refuse_decisions("an EER")
-    chosen, _ = rules_for("range", convention, rules)
-    rates = RangeRates(references, scores, chosen)
+    plan = EvaluationOptions(convention, rules=rules).plan(Measure("range-eer"), scores.hop)
+    rates = RangeRates(references, scores, plan.rules)
     result = bisect(rates, precision, quantiles)
     best = result.best
     value = (best.false_positive_rate + best.false_negative_rate) / 2
@@ -296,15 +294,8 @@ def bisection_eer(
     if not result.bracketed:
         notes.append("FPR - FNR has the same sign at the lowest and at the highest score, so nothing was bracketed")
     measure = f"bisection-eer({quantiles},{precision:g})"
-    signer = partial(
-        sign,
-        measure,
-        "bisection",
-        spelled_rules("range", chosen, references.snap),
-        Inputs(references, scores),
-        rates.utterances,
-        chosen.regions,
-    )
+    signed_rules, inputs = plan.spelled_rules(references.snap), Inputs(references, scores)
+    signer = partial(sign, measure, "bisection", signed_rules, inputs, rates.utterances, plan.rules.regions)
     return BisectionMeasurement(
         measure=measure,
         value=value,
@@ -312,7 +303,7 @@ def bisection_eer(
         neighbours=(None, None),
         eer_rule="bisection",
         convention=convention,
-        rules=chosen,
+        rules=plan.rules,
         touched={entry.rule: entry for entry in rates.touched},
         utterances=len(rates.utterances),
         exact_value=Fraction(value),

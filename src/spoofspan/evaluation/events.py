@@ -21,9 +21,9 @@ from spoofspan.base.times import duration_ns
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules, Touched, rules_for
-from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import EventMeasurement, Measurement, counted
-from spoofspan.evaluation.plan import spelled_rules
+from spoofspan.evaluation.plan import EvaluationOptions, spelled_rules
 from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.events.event_scores import EventCorpus, check_parameters
@@ -67,11 +67,8 @@ class EventEvaluation:
 
     references: References
     system: Scores | Proposals
-    options: ProposalOptions
-    convention: str
-    overrides: Mapping[str, Any]
-    threshold: float | None
-    eer_rule: str | None
+    options: EvaluationOptions
+    proposing: ProposalOptions
     # measures the range EER, for its operating point; needed only where no threshold is given
     eer: Callable[[], Measurement]
     inputs: Inputs | None = None  # whose hashes are shared, where the system gave scores
@@ -92,7 +89,7 @@ class EventEvaluation:
             point=replace(prepared.point, spoof=events),
             neighbours=(None, None),
             eer_rule=prepared.how,
-            convention=self.convention,
+            convention=self.options.convention,
             rules=prepared.rules,
             touched={entry.rule: entry for entry in prepared.touched},
             utterances=len(prepared.corpus.references),
@@ -111,9 +108,10 @@ class EventEvaluation:
             return self._made(self.system)
 
     def _given(self, proposals: Proposals) -> Prepared:
-        given = {"threshold": self.threshold, "eer_rule": self.eer_rule, **vars(self.options)}
+        options = self.options
+        given = {"threshold": options.threshold, "eer_rule": options.eer_rule, **vars(self.proposing)}
         default = {"threshold": None, "eer_rule": None, **vars(ProposalOptions())}
-        given |= {name: self.overrides[name] for name in OF_SCORES if name in self.overrides}
+        given |= {name: options.rules[name] for name in OF_SCORES if name in options.rules}
         default |= {name: getattr(Rules(), name) for name in OF_SCORES}
         for name, value in given.items():
             if value != default[name]:
@@ -137,29 +135,25 @@ class EventEvaluation:
 
     def _made(self, scores: Scores) -> Prepared:
         rules = self._rules()
-        if self.options.smoothing is not None:
+        if self.proposing.smoothing is not None:
             refuse_smoothing_ranges(scores)
         point, source = self._threshold(scores)
         overlay = Overlay.of(self.references, scores, rules)
         labelling, runs, (_, touched) = overlay.labelling, overlay.runs, overlay.undecided()
         proposals = proposals_from_runs(
-            labelling.utterances, runs, point.threshold, self.options, everything=point.everything
+            labelling.utterances, runs, point.threshold, self.proposing, everything=point.everything
         )
         # in the order of the references, which some variants keep among equals
         known = positions(self.references.utterances, labelling.utterances)
         some = np.flatnonzero(known >= 0)
         references = replace(self._snapped(rules).take(some), durations=labelling.extents[known[some]])
         spelled = spelled_rules("range", rules, self.references.snap)
-        how = f"proposals:{source},{self.options}"
+        how = f"proposals:{source},{self.proposing}"
         return Prepared(EventCorpus(references, proposals), rules, spelled, how, point, touched)
 
     def _threshold(self, scores: Scores) -> tuple[OperatingPoint, str]:
         """Where proposals are made, and where that comes from."""
-        if scores.decisions and self.threshold not in (None, DECISION_THRESHOLD):
-            raise UsageError(
-                f"hard decisions have no threshold to move to {self.threshold}; leave threshold= (--threshold) out"
-            )
-        threshold = DECISION_THRESHOLD if scores.decisions else self.threshold
+        threshold = self.options.threshold_for(scores)
         if threshold is None:
             measured = self.eer()
             at = measured.point
@@ -170,11 +164,12 @@ class EventEvaluation:
         return OperatingPoint(float(threshold), scores.higher, 0, 0, 0, 0, unit="events"), "threshold:given"
 
     def _rules(self) -> Rules:
-        if self.convention != "default":
+        convention = self.options.convention
+        if convention != "default":
             raise UsageError(
-                f"the convention {self.convention!r} defines no event measure; leave it out, and state the rules"
+                f"the convention {convention!r} defines no event measure; leave it out, and state the rules"
             )
-        rules, _ = rules_for("range", "default", self.overrides)
+        rules, _ = rules_for("range", "default", self.options.rules)
         for name, refused in REFUSED.items():
             if refused(getattr(rules, name)):
                 raise UsageError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,20 +18,23 @@ from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, Usage
 from spoofspan.base.times import LONGEST, milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import Rules, Touched, rules_for
-from spoofspan.data.scores import Scores
+from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
 from spoofspan.mass.points import check_resolution, point_mass_with
-from spoofspan.mass.ranges import overlay_with
+from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.confusion import at_constraint, macro_at, value_at
+from spoofspan.measures.costs import verification_errors
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.eer import check_eer_rule, equal_error_rate
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
+from spoofspan.measures.per_utterance import UtteranceErrors
 
 if TYPE_CHECKING:
-    from spoofspan.data.verification_scores import VerificationScores
-    from spoofspan.measures.per_utterance import UtteranceErrors
+    from spoofspan.uncertainty.clusters import Resampling
 
 ScoresAre = Literal["llr", "probability"]
 Neighbours = tuple[OperatingPoint | None, OperatingPoint | None]
@@ -87,7 +90,7 @@ class Plan:
     def mass(self, references: References, scores: Scores) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """Lay references and scores over each other, and say what the rules touched."""
         if self.kind == "range":
-            return overlay_with(references, scores, self.rules)
+            return Overlay.of(references, scores, self.rules).mass()
         resolution = WHOLE_UTTERANCE if self.measure.resolution is None else self.measure.resolution
         return point_mass_with(references, scores, resolution, self.rules)
 
@@ -98,8 +101,6 @@ class Plan:
             eer = kind.function(mass, self.eer_rule)
             return Value(eer.value, eer.point, eer.neighbours)
         if kind.group == "threshold":
-            from spoofspan.measures.confusion import at_constraint, value_at
-
             if measure.given is not None:
                 name, bound = measure.given
                 curve = error_curve_of(mass)
@@ -187,8 +188,6 @@ class Plan:
 
     def _mean(self, point: OperatingPoint, errors: UtteranceErrors) -> tuple[Value, str]:
         """The mean over the utterances on which the measure has a value."""
-        from spoofspan.measures.confusion import macro_at
-
         mean = macro_at(errors, self.measure.kind.name, self.measure.positive)
         left_out = f"; {mean.left_out} have no value and are left out" if mean.left_out else ""
         return Value(mean.value, point), f"the mean of {mean.utterances} utterances{left_out}"
@@ -199,46 +198,78 @@ def no_point(mass: ScoreMass) -> OperatingPoint:
     return replace(totals(mass).point(float("nan"), 0, 0), threshold=float("nan"))
 
 
-def plan_measure(
-    measure: Measure,
-    hop: float | None,
-    convention: str,
-    eer_rule: str | None,
-    overrides: Mapping[str, Any],
-    threshold: float | None = None,
-    scores_are: ScoresAre | None = None,
-    asv_scores: VerificationScores | None = None,
-) -> Plan:
-    """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges."""
-    if scores_are not in (None, "llr", "probability"):
-        raise UsageError(f"scores_are={scores_are!r}: valid: 'llr', 'probability'")
-    if measure.kind.group == "event":
-        raise UsageError(
-            f"{measure} is measured by evaluate(references, proposals or scores) alone, with the corpus in memory "
-            "(eval --no-stream); not in shards, not with intervals"
-        )
-    notes: tuple[str, ...] = ()
-    if not measure.at_threshold:
-        threshold = None
-    if measure.basis == "range":
-        rules, convention_rule = rules_for("range", convention, overrides)
-    elif measure.resolution is None:
-        rules, convention_rule = rules_for("point", convention, {**overrides, "last_point": "use"})
-    else:
-        resolution = check_resolution(measure.resolution)
-        measure = replace(measure, resolution=resolution)
-        rules, convention_rule = point_rules(hop, resolution, convention, overrides)
-        if hop is not None and resolution > hop * (1 + 1e-9):
-            notes = (
-                f"measured at {milliseconds(resolution)}, coarser than the scores' hop of {milliseconds(hop)}: "
-                "an easier task, not a better system",
-            )
-    if measure.kind.needs_asv and asv_scores is not None:
-        from spoofspan.measures.tandem import verification_errors
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """How measures are taken, whatever the corpus; ``rules`` are those that were stated."""
 
-        notes = (*notes, str(verification_errors(asv_scores)))
-    rule = check_eer_rule(eer_rule or convention_rule)
-    return Plan(measure, rules, rule, convention, notes, threshold, scores_are, asv_scores)
+    convention: str = "default"
+    eer_rule: str | None = None
+    threshold: float | None = None
+    scores_are: ScoresAre | None = None
+    asv_scores: VerificationScores | None = None
+    resampling: Resampling | None = None
+    smoothing: int | None = None
+    min_duration: float = 0.0
+    merge_gap: float = 0.0
+    signed: bool = True
+    rules: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> EvaluationOptions:
+        """Split keyword arguments into options and rules."""
+        options = {name: value for name, value in arguments.items() if name in cls.__dataclass_fields__}
+        rules = {name: value for name, value in arguments.items() if name not in options}
+        return cls(**options, rules=rules)
+
+    def plan(self, measure: Measure, hop: float | None) -> Plan:
+        """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges."""
+        if self.scores_are not in (None, "llr", "probability"):
+            raise UsageError(f"scores_are={self.scores_are!r}: valid: 'llr', 'probability'")
+        if measure.kind.group == "event":
+            raise UsageError(
+                f"{measure} is measured by evaluate(references, proposals or scores) alone, with the corpus in memory "
+                "(eval --no-stream); not in shards, not with intervals"
+            )
+        notes: tuple[str, ...] = ()
+        if measure.basis == "range":
+            rules, convention_rule = rules_for("range", self.convention, self.rules)
+        elif measure.resolution is None:
+            rules, convention_rule = rules_for("point", self.convention, {**self.rules, "last_point": "use"})
+        else:
+            resolution = check_resolution(measure.resolution)
+            measure = replace(measure, resolution=resolution)
+            rules, convention_rule = point_rules(hop, resolution, self.convention, self.rules)
+            if hop is not None and resolution > hop * (1 + 1e-9):
+                notes = (
+                    f"measured at {milliseconds(resolution)}, coarser than the scores' hop of {milliseconds(hop)}: "
+                    "an easier task, not a better system",
+                )
+        if measure.kind.needs_asv and self.asv_scores is not None:
+            notes = (*notes, str(verification_errors(self.asv_scores)))
+        rule = check_eer_rule(self.eer_rule or convention_rule)
+        threshold = self.threshold if measure.at_threshold else None
+        return Plan(measure, rules, rule, self.convention, notes, threshold, self.scores_are, self.asv_scores)
+
+    def plan_for(self, measure: Measure, scores: Scores) -> Plan:
+        """Settle how a measure is taken on scores, which may be hard decisions."""
+        if not measure.at_threshold:
+            scores.refuse_decisions(str(measure))
+        return replace(self, threshold=self.threshold_for(scores)).plan(measure, scores.hop)
+
+    def threshold_for(self, scores: Scores) -> float | None:
+        """The threshold asked for; hard decisions have their own, and no other."""
+        if not scores.decisions:
+            return self.threshold
+        if self.threshold not in (None, DECISION_THRESHOLD):
+            raise UsageError(
+                f"hard decisions have no threshold to move to {self.threshold}; leave threshold= (--threshold) out"
+            )
+        return DECISION_THRESHOLD
+
+    @property
+    def makes_proposals(self) -> bool:
+        """Whether it is said how proposals are made of scores."""
+        return self.smoothing is not None or bool(self.min_duration or self.merge_gap)
 
 
 def point_rules(

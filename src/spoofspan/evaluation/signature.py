@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,8 @@ from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.data.scores import Scores, score_times
-from spoofspan.mass.label_rules import merge_overlaps
-
-if TYPE_CHECKING:
-    from spoofspan.data.utterance_scores import UtteranceScores
-    from spoofspan.data.verification_scores import VerificationScores
+from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, VerificationScores
+from spoofspan.mass.labelling import merge_overlaps
 
 Rows = npt.NDArray[np.intp] | slice
 _ROWS = 1 << 18
@@ -151,7 +148,7 @@ def utterance_scores_hash(scores: UtteranceScores) -> str:
 def verification_hash(scores: VerificationScores) -> str:
     """Hash the scores of a verification system, by kind of trial and in any order."""
     hashed = ContentHash("verification scores 1")
-    for kind in ("target", "nontarget", "spoof"):
+    for kind in TRIALS:
         hashed.add(kind, (np.sort(getattr(scores, kind)) + 0.0).astype("<f8"))
     return hashed.digest()
 
@@ -174,10 +171,7 @@ def _merged(offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any
     joined = within_utterances(offsets, (starts[1:] == ends[:-1]) & (content[1:] == content[:-1]))
     if not joined.any():
         return slice(None), slice(None)
-    return (
-        np.flatnonzero(np.concatenate(([True], ~joined))),
-        np.flatnonzero(np.concatenate((~joined, [True]))),
-    )
+    return np.flatnonzero(np.concatenate(([True], ~joined))), np.flatnonzero(np.concatenate((~joined, [True])))
 
 
 def _add_runs(hashed: ContentHash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> Rows:
@@ -222,22 +216,10 @@ def sign(
 
 
 def sign_hashes(
-    measure: str,
-    eer_rule: str,
-    spelled_rules: dict[str, str],
-    hashes: tuple[str, str, str],
-    regions: Regions | None,
+    measure: str, eer_rule: str, spelled_rules: dict[str, str], hashes: tuple[str, str, str], regions: Regions | None
 ) -> Signature:
     """Generate the signature, given the hashes of the references, of the utterances used and of the scores."""
-    rules = dict(spelled_rules)
-    if regions is not None:
-        rules["regions"] = regions_hash(regions)
-    fields = [
-        measure,
-        eer_rule,
-        *(f"{name}:{value}" for name, value in rules.items()),
-        f"rules:{RULES_VERSION}",
-        f"references:{hashes[0]}",
-        f"utterances:{hashes[1]}",
-    ]
+    rules = spelled_rules if regions is None else {**spelled_rules, "regions": regions_hash(regions)}
+    fields = [measure, eer_rule, *(f"{name}:{value}" for name, value in rules.items())]
+    fields += [f"rules:{RULES_VERSION}", f"references:{hashes[0]}", f"utterances:{hashes[1]}"]
     return Signature("|".join(fields), f"scores:{hashes[2]}")

@@ -12,30 +12,26 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
 from spoofspan.base.errors import UsageError
 from spoofspan.base.hashing import labels_hash, utterances_hash
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.data.rules import Rules, Touched
+from spoofspan.data.rules import RuleArguments, Rules, Touched
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.corpus import Corpus, Evaluation, EvaluationOptions, MeasureOne, with_interval
+from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, with_interval
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
 from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, utterance_scores_hash
 from spoofspan.mass.points import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.mass.utterances import UtterancePart, utterance_mass
+from spoofspan.mass.utterances import mass_of_classes, utterance_mass
 from spoofspan.measures.measure import Measure
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.data.rules import RuleArguments
-    from spoofspan.data.verification_scores import VerificationScores
-    from spoofspan.evaluation.corpus import Evaluation
+    from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.uncertainty.clusters import Resampling
 
 Truth = References | Mapping[str, str] | Protocol
@@ -98,8 +94,12 @@ class UtteranceCorpus(Corpus):
 
     def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
         """Plan measures of utterances; others are refused."""
-        if not isinstance(self.truth, References):
-            _refuse_rules_of_time(options.rules)
+        unused = [rule for rule in options.rules if rule != "partial"]
+        if unused and not isinstance(self.truth, References):
+            raise UsageError(
+                f"the rule {unused[0]!r} is about time, and labels of whole utterances have none; leave it out, or "
+                "give references"
+            )
         plans = {}
         for measure in measures:
             if measure.basis != "utterance":
@@ -130,13 +130,8 @@ def _mass_of_references(
         raise UsageError("label='rounded' needs points of a resolution; utterances have label='any', or a fraction")
     touched: list[Touched] = []
     labelling, scores = drop_empty(*label_utterances(references, scores, rules, touched), touched)
-    part = UtterancePart(
-        scores.utterances,
-        scores.values if scores.higher == "bonafide" else -scores.values,
-        classes_of(labelling.time_of(BONA_FIDE), labelling.time_of(SPOOF), rules),
-        np.ones(len(scores), np.int64),
-    )
-    return ScoreMass((part,), scores.higher, "utterances", "error", f"utterance scores, {rules.label}"), tuple(touched)
+    classes = classes_of(labelling.time_of(BONA_FIDE), labelling.time_of(SPOOF), rules)
+    return mass_of_classes(scores, classes, f"utterance scores, {rules.label}"), tuple(touched)
 
 
 def evaluate_utterances(
@@ -173,24 +168,13 @@ def evaluate_utterances(
 
     Examples
     --------
+    >>> import numpy as np
     >>> scores = UtteranceScores(("u1", "u2", "u3"), np.array([0.9, -0.4, 0.2]), higher="bonafide")
     >>> labels = {"u1": "bonafide", "u2": "spoof", "u3": "spoof"}
     >>> evaluate_utterances(labels, scores)["utterance-eer"].value
     0.0
     """
     options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv_scores, resampling, rules=rules)
-    return UtteranceCorpus(_without_protocol(truth), scores).evaluate(measures, options, on_undefined)
-
-
-def _without_protocol(truth: Truth) -> References | Mapping[str, str]:
-    return dict(zip(truth.utterance, truth.label, strict=True)) if isinstance(truth, Protocol) else truth
-
-
-def _refuse_rules_of_time(rules: Mapping[str, Any]) -> None:
-    """Labels of whole utterances have no time that a rule could decide on."""
-    unused = [rule for rule in rules if rule != "partial"]
-    if unused:
-        raise UsageError(
-            f"the rule {unused[0]!r} is about time, and labels of whole utterances have none; leave it out, or give "
-            "references"
-        )
+    if isinstance(truth, Protocol):
+        truth = dict(zip(truth.utterance, truth.label, strict=True))
+    return UtteranceCorpus(truth, scores).evaluate(measures, options, on_undefined)

@@ -41,9 +41,9 @@ def rows_of(references: References, frames: Sequence[int], hop: float, plan: Pla
     """Lay the references of a batch over so many frames of each of its utterances.
 
     >>> from spoofspan.measures.measure import Measure
-    >>> from spoofspan.evaluation.plan import plan_measure
+    >>> from spoofspan.evaluation.plan import EvaluationOptions
     >>> references = References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.06, "spoof")]})
-    >>> rows = rows_of(references, [3], 0.02, plan_measure(Measure("range-eer"), 0.02, "default", None, {}))
+    >>> rows = rows_of(references, [3], 0.02, EvaluationOptions().plan(Measure("range-eer"), 0.02))
     >>> rows.first.tolist(), rows.bona_fide.tolist(), rows.spoof.tolist()
     ([0, 1, 2], [20000000, 10000000, 0], [0, 10000000, 20000000])
     """

@@ -26,7 +26,7 @@ import numpy as np
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher
-from spoofspan.evaluation.plan import Undefined, plan_measure
+from spoofspan.evaluation.plan import EvaluationOptions, Undefined
 from spoofspan.integrations.batch_rows import batch_references, rows_of
 from spoofspan.measures.eer_state import EerBracket, EerState
 from spoofspan.measures.histogram import BINS, CARRIED_BITS, Amounts
@@ -77,7 +77,7 @@ class _EER(Metric):  # type: ignore[misc]
         rules: dict[str, Any],
     ) -> None:
         super().__init__()
-        self._plan = plan_measure(measure, hop, convention, eer_rule, rules)
+        self._plan = EvaluationOptions(convention, eer_rule, rules=rules).plan(measure, hop)
         self.hop, self.higher, self.exact, self.bracket, self.undefined = hop, higher, exact, bracket, undefined
         self.dtype_name = dtype
         if undefined not in ("raise", "nan"):

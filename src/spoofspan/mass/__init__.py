@@ -2,11 +2,11 @@
 
 **Read** ``score_mass.py`` **first**: it is the idea of the whole package. The way to it::
 
-    References ──label_rules──▶ Labelling ─┐
-                                           ├─ranges or points─▶ ScoreMass, in blocks (mass_block)
+    References ──labelling────▶ Labelling ─┐
+                                           ├─ranges or points─▶ ScoreMass, in blocks
     Scores ─────score_rules───▶ ScoreRuns ─┘
 
-``utterances.py`` makes a mass of scores of whole utterances, ``resample.py`` brings scores to another resolution.
+``utterances.py`` makes a mass of scores of whole utterances.
 
 Imports :mod:`spoofspan.base` and :mod:`spoofspan.data`.
 """

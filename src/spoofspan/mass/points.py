@@ -14,11 +14,12 @@ A point counts one, whatever its length: a ScoreMass whose unit is points.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from spoofspan.base.columns import (
     Flags,
@@ -32,16 +33,16 @@ from spoofspan.base.columns import (
     sum_by_utterance,
     utterance_of_rows,
 )
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import UsageError, refuse
 from spoofspan.base.times import Int64, duration_ns, edges_before, grid_edges, whole_ns
-from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References
+from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References, durations_of
 from spoofspan.data.rules import Rules, Touched
-from spoofspan.data.scores import Scores, Values
+from spoofspan.data.scores import Scores, Values, score_times
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
-from spoofspan.mass.mass_block import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, UtteranceBlock
 from spoofspan.mass.ranges import Overlay, TimedPart, overlay_block
-from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.mass.score_runs import FrameBlock, FrameRuns, RangeBlock, RunBlock, RunBlocks, ScoreRuns
+from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, UtteranceBlock
+from spoofspan.mass.score_rules import prepare_scores
+from spoofspan.mass.score_runs import FrameRuns, RangeRuns, RunBlocks, ScoreRuns, bona_fide_polarity
 
 
 def check_resolution(resolution: float) -> float:
@@ -89,31 +90,21 @@ class Grid:
 
     def runs(self) -> RunBlocks:
         """The points as if they were score runs, to be laid over a labelling."""
-        if self.is_whole:
-            ns = np.full(self.extents.size, duration_ns(self.resolution, "resolution"))
-            counts = self.counts
-            last = np.minimum(counts * ns, self.extents)
-            values = _no_values(int(self.offsets[-1]))
-            return FrameRuns(self.offsets, values, "bonafide", ns, np.zeros_like(ns), counts, last)
-        return _GridRuns(self)
+        if not self.is_whole:
+            return self
+        ns = np.full(self.extents.size, duration_ns(self.resolution, "resolution"))
+        counts = self.counts
+        last = np.minimum(counts * ns, self.extents)
+        # points that are only laid over a labelling need no scores
+        values = np.broadcast_to(np.float16(0), int(self.offsets[-1]))
+        return FrameRuns(self.offsets, values, "bonafide", ns, np.zeros_like(ns), counts, last)
 
-
-def _no_values(count: int) -> Values:
-    """Points that are only laid over a labelling need no scores."""
-    return np.broadcast_to(np.float16(0), count)
-
-
-@dataclass(frozen=True, eq=False)
-class _GridRuns:
-    """Points of a resolution that is no whole number of ns, as score runs; times are made block by block."""
-
-    grid: Grid
-
-    def block(self, first: int, last: int) -> RunBlock:
-        _, offsets = block_rows(self.grid.offsets, first, last)
+    def block(self, first: int, last: int) -> RangeRuns:
+        """The points of utterances first to last - 1 with their times, where these are no whole numbers of ns."""
+        _, offsets = block_rows(self.offsets, first, last)
         utterance = utterance_of_rows(offsets)
-        starts, ends = self.grid.edges(first + utterance, np.arange(utterance.size) - offsets[utterance])
-        return RangeBlock(offsets, _no_values(utterance.size), starts, ends)
+        starts, ends = self.edges(first + utterance, np.arange(utterance.size) - offsets[utterance])
+        return RangeRuns(offsets, np.broadcast_to(np.float16(0), utterance.size), "bonafide", starts, ends)
 
 
 # Points of so many frames are gathered frame by frame; longer ones are faster to reduce as stretches.
@@ -184,8 +175,11 @@ class PointPart(TimedPart):
         classes = classes_of(time_of(BONA_FIDE), time_of(SPOOF), rules)
         block = replace(self.runs, higher="bonafide").block(0, len(self.utterances))
         first, last, scored = _rows_under(block, utterance, starts, ends)
-        sign = 1 if self.runs.higher == "bonafide" else -1
-        scores = _lowest(_Signed(block.values, sign), first, last)
+        # only the rows under these points are looked up and mirrored
+        begins = offsets_of(last + 1 - first)
+        rows = np.arange(begins[-1]) + np.repeat(first - begins[:-1], np.diff(begins))
+        values = bona_fide_polarity(self.runs.values[rows], self.runs.higher)
+        scores = np.minimum.reduceat(values, begins[:-1])
         weight: Int64 = scored * (np.int64(1) if self.weights is None else self.weights[utterance])
         return scores, (classes == BONA_FIDE) * weight, (classes == SPOOF) * weight
 
@@ -209,18 +203,6 @@ def _classes_of_block(labelling: Labelling, grid: Grid, rules: Rules, first: int
     classes: Labels = laid.classes.copy()
     classes[mixed] = classes_of(bona_fide, spoof, rules)
     return classes
-
-
-@dataclass(frozen=True, eq=False)
-class _Signed:
-    """Values that are mirrored only where they are looked up."""
-
-    values: Values
-    sign: int
-
-    def __getitem__(self, rows: Int64) -> Values:
-        chosen = self.values[rows]
-        return chosen if self.sign == 1 else -chosen
 
 
 def classes_of(bona_fide: Int64, spoof: Int64, rules: Rules) -> Labels:
@@ -260,10 +242,13 @@ def _rounded_labels(labelling: Labelling, grid: Grid, first: int, last: int) -> 
     return np.repeat(run_labels, run_counts)
 
 
-def point_scores(block: RunBlock, grid: Grid, first: int, last: int) -> tuple[Values, Flags | None]:
+def point_scores(block: ScoreRuns, grid: Grid, first: int, last: int) -> tuple[Values, Flags | None]:
     """Rule 19: the score of every point of a block, and which points have one (None: all)."""
     _, offsets = block_rows(grid.offsets, first, last)
-    frames = _gapless_frames(block, grid.extents[first:last])
+    # frames that lie from 0 to the extent in each utterance
+    frames = block if isinstance(block, FrameRuns) else None
+    if frames is not None and (frames.origins.any() or (frames.last != grid.extents[first:last]).any()):
+        frames = None
     if frames is not None and grid.is_whole and (frames.hops == duration_ns(grid.resolution, "resolution")).all():
         return block.values[_frames_of_points(frames, offsets)], None
     utterance = utterance_of_rows(offsets)
@@ -275,14 +260,7 @@ def point_scores(block: RunBlock, grid: Grid, first: int, last: int) -> tuple[Va
     return _lowest(block.values, low_row, high_row), None if scored.all() else scored
 
 
-def _gapless_frames(block: RunBlock, extents: Int64) -> FrameBlock | None:
-    """The block, if frames lie from 0 to the extent in each of its utterances."""
-    if not isinstance(block, FrameBlock) or block.origins.any() or (block.last != extents).any():
-        return None
-    return block
-
-
-def _frames_of_points(block: FrameBlock, offsets: Int64) -> Int64:
+def _frames_of_points(block: FrameRuns, offsets: Int64) -> Int64:
     """The row under each point, where each point is one frame, and the last frame holds for points after it."""
     counts = offsets[1:] - offsets[:-1]
     rows: Int64 = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - block.offsets[:-1], counts)
@@ -290,7 +268,7 @@ def _frames_of_points(block: FrameBlock, offsets: Int64) -> Int64:
     return rows
 
 
-def _rows_from_table(block: FrameBlock, grid: Grid, offsets: Int64, utterance: Int64, k: Int64) -> tuple[Int64, Int64]:
+def _rows_from_table(block: FrameRuns, grid: Grid, offsets: Int64, utterance: Int64, k: Int64) -> tuple[Int64, Int64]:
     """First and last row under each point by a table over k, where frames of one hop lie alike in all utterances.
 
     Measured: four times faster than to divide for every point.
@@ -302,26 +280,26 @@ def _rows_from_table(block: FrameBlock, grid: Grid, offsets: Int64, utterance: I
     return np.minimum(base + low[k], final), np.minimum(base + high[k], final)
 
 
-def _rows_under(block: RunBlock, utterance: Int64, starts: Int64, ends: Int64) -> tuple[Int64, Int64, Flags]:
+def _rows_under(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64) -> tuple[Int64, Int64, Flags]:
     """First and last row of the runs that each range of time overlaps, and whether there are any."""
     first = np.maximum(block.rows_before(utterance, starts + 1) - 1, 0)
     last = block.rows_before(utterance, ends) - 1
     some = has_rows(block.offsets)[utterance]
     # the run that starts at or before the range may have ended before it
     over = np.zeros(utterance.size, bool)
-    over[some] = block.ends(utterance[some], first[some]) <= starts[some]
+    over[some] = block.run_ends(utterance[some], first[some]) <= starts[some]
     first = first + over
     scored = first <= last
     base = block.offsets[utterance]
     return np.where(scored, base + first, 0), np.where(scored, base + last, 0), scored
 
 
-def _lowest(values: Values | _Signed, first: Int64, last: Int64) -> Values:
+def _lowest(values: Values, first: Int64, last: Int64) -> Values:
     """The lowest of values[first] to values[last], for many pairs at once."""
-    if isinstance(values, np.ndarray) and not values.size:
+    if not values.size:
         return np.zeros(first.size, values.dtype)
     steps = int((last - first).max(initial=0))
-    if steps > FEW_STEPS and isinstance(values, np.ndarray):
+    if steps > FEW_STEPS:
         # each pair of places is one stretch to reduce; the stretches between them are left out
         places = np.stack((first, last + 1), axis=1).ravel()
         return np.minimum.reduceat(np.append(values, values[-1:]), places)[::2]
@@ -361,3 +339,49 @@ def _ignore_uncovered(labelling: Labelling, runs: ScoreRuns) -> Labelling:
         np.concatenate((starts, labelling.extents)),
         IGNORED,
     )
+
+
+def resample(scores: Scores, resolution: float, durations: Mapping[str, float] | References | None) -> Scores:
+    """Re-sample scores to uniform frames; see :meth:`spoofspan.Scores.resample`."""
+    resolution = check_resolution(resolution)
+    extents = _last_ends(scores) if durations is None else durations_of(durations, scores.utterances)
+    rules = Rules(uncovered="unanswered", slack=0.0, overlong="cut")
+    runs, _ = prepare_scores(scores, extents, rules)
+    utterance, _, ends = runs.cover()
+    reach = np.zeros(extents.size, np.int64)
+    np.maximum.at(reach, utterance, ends)
+    grid = Grid.over(reach, resolution, "use")
+    dtype: Any = runs.values.dtype
+    values: Any = np.empty(int(grid.offsets[-1]), dtype)
+    rows = np.maximum(grid.counts, np.diff(runs.offsets))
+    for first, last in blocks(rows, extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
+        block_values, scored = point_scores(runs.block(first, last), grid, first, last)
+        if scored is not None:
+            _refuse_holes(scores, grid, first, np.flatnonzero(~scored))
+        values[grid.offsets[first] : grid.offsets[last]] = block_values
+    return Scores.from_columns(
+        scores.utterances,
+        grid.offsets,
+        values if scores.higher == "bonafide" else -values,
+        hop=resolution,
+        higher=scores.higher,
+    )
+
+
+def _last_ends(scores: Scores) -> Int64:
+    """Where the last score of each utterance ends, not before 0; without scores it does not matter."""
+    last = np.zeros(len(scores), np.int64)
+    if scores.hops is not None and scores.origins is not None and scores.window is None:
+        last = scores.origins + grid_edges(np.diff(scores.offsets), scores.hops)
+    else:
+        np.maximum.at(last, utterance_of_rows(scores.offsets), score_times(scores)[1])
+    return np.maximum(last, 0)
+
+
+def _refuse_holes(scores: Scores, grid: Grid, first: int, missing: npt.NDArray[np.intp]) -> None:
+    def describe(row: int) -> str:
+        utterance = int(np.searchsorted(grid.offsets, row, side="right")) - 1
+        return f"utterance {scores.utterances[utterance]!r} has no score for frame {row - grid.offsets[utterance]}"
+
+    remedy = "scores with holes cannot become uniform frames; fill them first"
+    refuse(missing + int(grid.offsets[first]), describe, remedy)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,30 +36,20 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.mass.label_rules import label_references
-from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
-from spoofspan.mass.mass_block import (
+from spoofspan.mass.labelling import IGNORED, Labelling, label_references, overwrite
+from spoofspan.mass.score_mass import (
     NS_PER_BLOCK,
     ROWS_PER_BLOCK,
     Columns,
     MassBlock,
+    ScoreMass,
     UtteranceBlock,
     combine_weights,
 )
-from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.score_rules import prepare_scores
-from spoofspan.mass.score_runs import RunBlock, RunBlocks, ScoreRuns, bona_fide_polarity
+from spoofspan.mass.score_runs import RunBlocks, ScoreRuns, bona_fide_polarity
 
-
-class UtteranceData(Protocol):
-    """Something of each utterance: scores in time, score runs, or scores of whole utterances."""
-
-    def take(self: Side, chosen: Int64) -> Side:
-        """Keep chosen utterances, in that order."""
-        ...
-
-
-Side = TypeVar("Side", bound=UtteranceData)
+Side = TypeVar("Side", ScoreRuns, UtteranceScores)
 Either = TypeVar("Either", Scores, UtteranceScores)
 Part = TypeVar("Part", bound="TimedPart")
 
@@ -201,7 +191,7 @@ class RangePart(TimedPart):
         return bona_fide_polarity(scores, self.runs.higher), (label == BONA_FIDE) * weight, (label == SPOOF) * weight
 
 
-def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) -> tuple[RunBlock, MassBlock]:
+def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) -> tuple[ScoreRuns, MassBlock]:
     """Return the score runs of utterances first to last - 1, and the time of both classes under each."""
     block = runs.block(first, last)
     here, offsets = block_rows(labelling.offsets, first, last)
@@ -224,7 +214,7 @@ def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) 
     # Parts of runs: each edge hands the rest of the run it lies in from the label before to the label after.
     edge = np.flatnonzero(within_utterances(offsets, (labels[1:] != labels[:-1]) & (before[:-1] > 0)))
     position = before[edge] - 1
-    rest = block.ends(utterance[edge], position) - edges[edge]
+    rest = block.run_ends(utterance[edge], position) - edges[edge]
     cuts = rest > 0
     edge, rest = edge[cuts], rest[cuts]
     row = block.offsets[utterance[edge]] + position[cuts]
@@ -298,8 +288,3 @@ class Overlay:
         part = RangePart(self.labelling, self.runs, *counted)
         basis = f"ranges, {self.rules.spelled('range')}"
         return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, basis), touched
-
-
-def overlay_with(references: References, scores: Scores, rules: Rules) -> tuple[ScoreMass, tuple[Touched, ...]]:
-    """Lay references and scores over each other under the given rules: the mass, and what the rules touched."""
-    return Overlay.of(references, scores, rules).mass()

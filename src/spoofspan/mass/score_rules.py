@@ -7,14 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import (
-    first_rows,
-    has_rows,
-    last_rows,
-    offsets_of,
-    utterance_of_rows,
-    within_utterances,
-)
+from spoofspan.base.columns import first_rows, has_rows, last_rows, offsets_of, utterance_of_rows, within_utterances
 from spoofspan.base.errors import DataError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text, whole_ns
 from spoofspan.data.rules import Rules, Touched, note_touched
@@ -177,26 +170,18 @@ def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[
     limit = np.repeat(extents, np.diff(runs.offsets))
     late = runs.starts >= limit
     out = np.flatnonzero(late)
-    _cut_overlong(
-        scores.utterances,
-        _sums_at(runs, out, np.ones_like(out)),
-        _sums_at(runs, out, runs.ends[out] - runs.starts[out]),
-        rules,
-        touched,
-    )
-    sticks_out = np.flatnonzero((runs.ends > limit) & ~late)
-    if rules.last_frame == "drop":
-        note_touched(
-            touched, "last_frame", "drop", _sums_at(runs, sticks_out, limit[sticks_out] - runs.starts[sticks_out])
-        )
+    late_ns = _sums_at(runs, out, runs.ends[out] - runs.starts[out])
+    _cut_overlong(scores.utterances, _sums_at(runs, out, np.ones_like(out)), late_ns, rules, touched)
+    sticks_out, drop = np.flatnonzero((runs.ends > limit) & ~late), rules.last_frame == "drop"
+    end = limit[sticks_out]
+    decided = end - runs.starts[sticks_out] if drop else runs.ends[sticks_out] - end
+    note_touched(touched, "last_frame", rules.last_frame, _sums_at(runs, sticks_out, decided))
+    if drop:
         late[sticks_out] = True
-    else:
-        past = runs.ends[sticks_out] - limit[sticks_out]
-        note_touched(touched, "last_frame", "use", _sums_at(runs, sticks_out, past))
-        if sticks_out.size:
-            ends = runs.ends.copy()
-            ends[sticks_out] = limit[sticks_out]
-            runs = replace(runs, ends=ends)
+    elif sticks_out.size:
+        ends = runs.ends.copy()
+        ends[sticks_out] = end
+        runs = replace(runs, ends=ends)
     del limit
     if late.any():
         runs = keep_runs(runs, ~late)

@@ -7,14 +7,15 @@ Scores say what a system wrote; score runs are what lies inside [0, extent), in 
                     0                             extent
 
 Frames stay arithmetic (:class:`FrameRuns`: no array of times is ever made for 12 million of them); everything else
-becomes :class:`RangeRuns`. Both are read in blocks of consecutive utterances (:class:`FrameBlock`,
-:class:`RangeBlock`), whose rows and utterances are counted from the block's own first, and whose scores are in bona
+becomes :class:`RangeRuns`. Both are read in blocks of consecutive utterances (:meth:`FrameRuns.block`,
+:meth:`RangeRuns.block`), whose rows and utterances are counted from the block's own first, and whose scores are in bona
 fide polarity.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -37,9 +38,8 @@ from spoofspan.data.scores import Higher, Values
 class RunBlocks(Protocol):
     """Runs that an overlay reads: score runs, or points."""
 
-    def block(self, first: int, last: int) -> RunBlock:
+    def block(self, first: int, last: int) -> ScoreRuns:
         """Return the runs of utterances first to last - 1."""
-        ...
 
 
 def bona_fide_polarity(values: Values, higher: Higher) -> Values:
@@ -59,11 +59,11 @@ class FrameRuns:
     used: Int64  # runs with time inside the extent; rows after them have none
     last: Int64  # where the last used run ends
 
-    def block(self, first: int, last: int) -> FrameBlock:
-        """Return the runs of utterances first to last - 1."""
+    def block(self, first: int, last: int) -> FrameRuns:
+        """Return the runs of utterances first to last - 1, in bona fide polarity."""
         rows, offsets = block_rows(self.offsets, first, last)
         columns = (column[first:last] for column in (self.hops, self.origins, self.used, self.last))
-        return FrameBlock(offsets, bona_fide_polarity(self.values[rows], self.higher), *columns)
+        return FrameRuns(offsets, bona_fide_polarity(self.values[rows], self.higher), "bonafide", *columns)
 
     def take(self, chosen: Int64) -> FrameRuns:
         """Keep chosen utterances, in that order."""
@@ -86,25 +86,13 @@ class FrameRuns:
         some = np.flatnonzero(self.used)
         return some, self.origins[some], self.last[some]
 
-
-@dataclass(frozen=True, eq=False)
-class FrameBlock:
-    """A block of :class:`FrameRuns`."""
-
-    offsets: Int64
-    values: Values
-    hops: Int64
-    origins: Int64
-    used: Int64
-    last: Int64
-
     def rows_before(self, utterance: Int64, times: Int64) -> Int64:
         """Count the runs of an utterance that start before a time."""
         whole = -((self.origins[utterance] - times) // self.hops[utterance])
         rows: Int64 = np.minimum(np.maximum(whole, 0), self.used[utterance])
         return rows
 
-    def ends(self, utterance: Int64, position: Int64) -> Int64:
+    def run_ends(self, utterance: Int64, position: Int64) -> Int64:
         """Where the runs at these positions in their utterances end."""
         nominal = self.origins[utterance] + (position + 1) * self.hops[utterance]
         ends: Int64 = np.where(position == self.used[utterance] - 1, self.last[utterance], nominal)
@@ -138,11 +126,11 @@ class RangeRuns:
     starts: Int64
     ends: Int64
 
-    def block(self, first: int, last: int) -> RangeBlock:
-        """Return the runs of utterances first to last - 1."""
+    def block(self, first: int, last: int) -> RangeRuns:
+        """Return the runs of utterances first to last - 1, in bona fide polarity."""
         rows, offsets = block_rows(self.offsets, first, last)
         values = bona_fide_polarity(self.values[rows], self.higher)
-        return RangeBlock(offsets, values, self.starts[rows], self.ends[rows])
+        return RangeRuns(offsets, values, "bonafide", self.starts[rows], self.ends[rows])
 
     def take(self, chosen: Int64) -> RangeRuns:
         """Keep chosen utterances, in that order."""
@@ -161,35 +149,33 @@ class RangeRuns:
         """The time under a score as (utterance, start, end) of ranges."""
         return utterance_of_rows(self.offsets), self.starts, self.ends
 
+    @cached_property
+    def _axis(self) -> tuple[Int64, Int64, Int64]:
+        """One axis for all utterances of a block, where each begins after the last end of the one before.
 
-class RangeBlock:
-    """A block of :class:`RangeRuns`."""
-
-    def __init__(self, offsets: Int64, values: Values, starts: Int64, ends: Int64) -> None:
-        self.offsets, self.values = offsets, values
-        self._starts, self._ends = starts, ends
-        # One axis for all utterances of the block: each begins after the last end of the one before.
-        reach = np.zeros(offsets.size, np.int64)
-        reach[1:][has_rows(offsets)] = ends[last_rows(offsets)]
-        self._shift = np.cumsum(reach)[:-1]
-        self._reach = reach[1:]
-        self._axis = starts + np.repeat(self._shift, np.diff(offsets))
+        Where each utterance begins on it, how far each reaches, and where each run starts.
+        """
+        reach = np.zeros(self.offsets.size, np.int64)
+        reach[1:][has_rows(self.offsets)] = self.ends[last_rows(self.offsets)]
+        shift = np.cumsum(reach)[:-1]
+        return shift, reach[1:], self.starts + np.repeat(shift, np.diff(self.offsets))
 
     def rows_before(self, utterance: Int64, times: Int64) -> Int64:
         """Count the runs of an utterance that start before a time."""
-        on_axis = self._shift[utterance] + np.minimum(times, self._reach[utterance])
-        rows: Int64 = np.searchsorted(self._axis, on_axis) - self.offsets[utterance]
+        shift, reach, starts = self._axis
+        on_axis = shift[utterance] + np.minimum(times, reach[utterance])
+        rows: Int64 = np.searchsorted(starts, on_axis) - self.offsets[utterance]
         return rows
 
-    def ends(self, utterance: Int64, position: Int64) -> Int64:
+    def run_ends(self, utterance: Int64, position: Int64) -> Int64:
         """Where the runs at these positions in their utterances end."""
-        ends: Int64 = self._ends[self.offsets[utterance] + position]
+        ends: Int64 = self.ends[self.offsets[utterance] + position]
         return ends
 
     def durations(self) -> tuple[Int64 | int, Int64, Int64]:
         """Each run has its own."""
         nothing = np.zeros(0, np.int64)
-        return self._ends - self._starts, nothing, nothing
+        return self.ends - self.starts, nothing, nothing
 
     def rows_without_time(self) -> Int64:
         """Runs lie inside the extent."""
@@ -205,4 +191,3 @@ def keep_runs(runs: RangeRuns, keep: npt.NDArray[np.bool_]) -> RangeRuns:
 
 
 ScoreRuns = FrameRuns | RangeRuns
-RunBlock = FrameBlock | RangeBlock

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import Problems, UndefinedMeasureError, refuse
-from spoofspan.base.times import Float64, Int64
+from spoofspan.base.times import Int64
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
+from spoofspan.data.scores import Values
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.mass.mass_block import Columns, MassBlock, UtteranceBlock, combine_weights
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import Columns, MassBlock, ScoreMass, UtteranceBlock, combine_weights
+from spoofspan.mass.score_runs import bona_fide_polarity
 
 CLASSES = {"bonafide": BONA_FIDE, "spoof": SPOOF}
 
@@ -27,7 +28,7 @@ class UtterancePart:
     """One score (in bona fide polarity) and one label per utterance, as part of a mass."""
 
     utterances: tuple[str, ...]
-    scores: Float64
+    scores: Values
     classes: Labels
     weights: Int64
 
@@ -88,14 +89,16 @@ def utterance_mass(
         problems.extend((f"utterance {utt!r} has a label but no score" for utt in no_score), len(no_score))
         problems.extend((f"utterance {utt!r} has a score but no label" for utt in no_label), len(no_label))
         problems.raise_if_any("complete the files, or measure the common utterances with partial=True")
-    chosen = [i for i, utt in enumerate(scores.utterances) if utt in labels]
-    if not chosen:
+    chosen = np.array([i for i, utt in enumerate(scores.utterances) if utt in labels], np.int64)
+    if not chosen.size:
         raise UndefinedMeasureError("labels and scores have no utterance in common; check the ids")
-    utterances = tuple(scores.utterances[i] for i in chosen)
-    part = UtterancePart(
-        utterances,
-        (scores.values if scores.higher == "bonafide" else -scores.values)[chosen],
-        np.array([CLASSES[labels[utt]] for utt in utterances], np.int8),
-        np.ones(len(utterances), np.int64),
-    )
-    return ScoreMass((part,), scores.higher, "utterances", "error", "utterance scores")
+    scores = scores.take(chosen)
+    classes = np.array([CLASSES[labels[utt]] for utt in scores.utterances], np.int8)
+    return mass_of_classes(scores, classes, "utterance scores")
+
+
+def mass_of_classes(scores: UtteranceScores, classes: Labels, basis: str) -> ScoreMass:
+    """Count utterances under each score, given the class of each."""
+    values, once = bona_fide_polarity(scores.values, scores.higher), np.ones(len(scores), np.int64)
+    part = UtterancePart(scores.utterances, values, classes, once)
+    return ScoreMass((part,), scores.higher, "utterances", "error", basis)

@@ -2,9 +2,9 @@
 
 ``catalogue`` lists every kind of measure with its formula and its function: read it first. ``measure`` reads the
 spelling of one (``range-fnr@fpr=0.01``). ``operating_point``, ``crossing`` and ``curve`` find the errors at one
-threshold, at that of the EER, and at all of them; ``eer``, ``confusion``, ``ranking``, ``costs`` and ``tandem`` compute
-values from them. ``per_utterance`` and ``own_eer`` do so utterance by utterance, ``eer_state`` and ``histogram`` on
-parts of a corpus that add up. ``bisection`` is the paper's Algorithm 1, and shares no code with the rest. ``events``
+threshold, at that of the EER, and at all of them; ``eer``, ``confusion``, ``ranking`` and ``costs`` compute values from
+them. ``per_utterance`` does so utterance by utterance, ``eer_state`` and ``histogram`` on parts of a corpus that add
+up. ``bisection`` is the paper's Algorithm 1, and shares no code with the rest. ``events``
 compares spoofed ranges with proposed ranges.
 
 May import ``base``, ``data`` and ``mass``.

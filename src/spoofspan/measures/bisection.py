@@ -75,11 +75,7 @@ class RangeRates:
         self.scores: Float64 = (runs.values if scores.higher == "bonafide" else -runs.values).astype(np.float64)
         self.bona_fide, self.spoof = _overlaps(labelling, runs)
         scored = self.bona_fide + self.spoof > 0
-        self.scores, self.bona_fide, self.spoof = (
-            self.scores[scored],
-            self.bona_fide[scored],
-            self.spoof[scored],
-        )
+        self.scores, self.bona_fide, self.spoof = self.scores[scored], self.bona_fide[scored], self.spoof[scored]
         keep = 0 if rules.uncovered == "ignore" else 1
         self.all_bona_fide = float(self.bona_fide.sum()) + keep * undecided[0]
         self.all_spoof = float(self.spoof.sum()) + keep * undecided[1]

@@ -207,7 +207,7 @@ KINDS: Mapping[str, Kind] = _by_name(
     _cost(
         "min-tdcf",
         "min over thresholds of (C0 + C1 FPR + C2 FNR) / (C0 + min(C1, C2)); form=2019: without C0",
-        "tandem:min_tdcf_behind",
+        "costs:min_tdcf_behind",
         "The tandem detection cost of a countermeasure in front of a speaker verification system, whose errors "
         "make the constants (--asv-scores); docs/costs.md has them. As in ASVspoof the target is bona fide: a miss "
         "of the countermeasure is our false positive.",

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
-from spoofspan.mass.mass_block import Columns
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import Columns, ScoreMass
 from spoofspan.measures.histogram import Amounts, Histogram, Step, fill, find_inside, first_reached, next_score
 from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Totals
 
@@ -41,9 +40,8 @@ class Crossing:
     @property
     def nearest(self) -> OperatingPoint:
         """The point of least |FPR - FNR|, the lower threshold (in bona fide polarity) on a tie."""
-        candidates = [point for point in (self.before, self.after) if point is not None]
         return min(
-            candidates,
+            (point for point in (self.before, self.after) if point is not None),
             key=lambda point: abs(point.exact_false_positive_rate - point.exact_false_negative_rate),
         )
 

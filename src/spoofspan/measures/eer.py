@@ -18,8 +18,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.numbers import is_number
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
-from spoofspan.mass.mass_block import Columns, MassBlock
-from spoofspan.mass.score_mass import MassPart, ScoreMass
+from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures.crossing import Crossing, crossing
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.operating_point import OperatingPoint
@@ -31,6 +30,8 @@ EER_RULES: Mapping[str, str] = {
     "convex-hull": "Where the lower convex hull of all operating points meets FPR = FNR (ROCCH).",
     "bucketed": "Scores are quantised to n buckets between lo and hi first, as some tools do: bucketed(lo,hi,n).",
 }
+# Rules that need no more of the curve than the two points next to the crossing.
+NEIGHBOUR_RULES = ("nearest", "interpolated")
 _PLAIN = tuple(name for name in EER_RULES if name != "bucketed")
 _BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d{1,15})\)")  # doubles count so many buckets
 

@@ -27,17 +27,15 @@ from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE
 from spoofspan.data.scores import Higher, Values
-from spoofspan.mass.mass_block import NS_PER_BLOCK, MassBlock
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import NS_PER_BLOCK, MassBlock, ScoreMass
 from spoofspan.measures.crossing import Crossing, crossing_at
-from spoofspan.measures.eer import EqualErrorRate, eer_at
+from spoofspan.measures.eer import NEIGHBOUR_RULES, EqualErrorRate, eer_at
 from spoofspan.measures.histogram import BITS_PER_PASS, Amounts, BinIndex, Bins, Histogram, fill, score_of_bits
 from spoofspan.measures.operating_point import Totals
 
 MAGIC = b"spoofspan EerState\n"
 VERSION = 1
 DTYPES = ("float16", "float32", "float64")
-RULES = ("nearest", "interpolated")
 FACTS = ("higher", "unit", "uncovered", "basis")
 
 
@@ -150,12 +148,7 @@ class EerState:
         fill(self._histogram, mass)
 
     def add(
-        self,
-        scores: npt.ArrayLike,
-        bona_fide: npt.ArrayLike,
-        spoof: npt.ArrayLike,
-        *,
-        undecided: Amounts = (0, 0),
+        self, scores: npt.ArrayLike, bona_fide: npt.ArrayLike, spoof: npt.ArrayLike, *, undecided: Amounts = (0, 0)
     ) -> None:
         """Count arrays: for each score (on its own scale) how much bona fide and how much spoof lies under it.
 
@@ -192,11 +185,7 @@ class EerState:
             self._histogram.add(amounts_block(scores, bona_fide, spoof))
 
     def add_bins(
-        self,
-        sums: npt.NDArray[np.int64],
-        carries: npt.NDArray[np.int32] | None = None,
-        *,
-        undecided: Amounts = (0, 0),
+        self, sums: npt.NDArray[np.int64], carries: npt.NDArray[np.int32] | None = None, *, undecided: Amounts = (0, 0)
     ) -> None:
         """Count a histogram made elsewhere, on an accelerator say: row 0 bona fide, row 1 spoof.
 
@@ -342,9 +331,9 @@ class EerState:
         return sums
 
     def _check_rule(self, eer_rule: str) -> None:
-        if eer_rule not in RULES:
+        if eer_rule not in NEIGHBOUR_RULES:
             raise UsageError(
-                f"eer_rule={eer_rule!r}: a state has {' and '.join(RULES)}; other rules need the whole curve"
+                f"eer_rule={eer_rule!r}: a state has {' and '.join(NEIGHBOUR_RULES)}; other rules need the whole curve"
             )
 
     def _scores_of(self, levels: int, prefix: int) -> tuple[float, float]:
@@ -423,12 +412,5 @@ def _facts(source: EerState | ScoreMass) -> dict[str, Any]:
 
 def amounts_block(scores: Values, bona_fide: Int64, spoof: Int64) -> MassBlock:
     """A block of a mass from its columns."""
-    mixed = np.flatnonzero(spoof)
-    return MassBlock(
-        scores,
-        np.full(scores.size, BONA_FIDE, np.int8),
-        bona_fide,
-        mixed,
-        np.zeros(mixed.size, np.int64),
-        spoof[mixed],
-    )
+    classes, mixed = np.full(scores.size, BONA_FIDE, np.int8), np.flatnonzero(spoof)
+    return MassBlock(scores, classes, bona_fide, mixed, np.zeros(mixed.size, np.int64), spoof[mixed])

@@ -22,8 +22,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.times import exact_sum
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Values
-from spoofspan.mass.mass_block import MassBlock
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import MassBlock, ScoreMass
 
 BITS_PER_PASS = 16
 BINS = 1 << BITS_PER_PASS
@@ -329,7 +328,6 @@ class RemotePart(Protocol):
 
     def counted(self, histogram: Histogram) -> Histogram:
         """Fill an empty histogram."""
-        ...
 
 
 def fill(histogram: Histogram, mass: ScoreMass) -> Histogram:

@@ -17,8 +17,7 @@ import numpy as np
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.data.scores import Higher
-from spoofspan.mass.mass_block import MassBlock
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import MassBlock, ScoreMass
 
 
 @dataclass(frozen=True)

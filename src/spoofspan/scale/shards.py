@@ -27,23 +27,21 @@ from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.evaluation.corpus import Corpus, Evaluation, EvaluationOptions, MeasureOne, measures_for_hop
+from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures_for_hop
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import OnUndefined, Plan, ScoresAre
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, sign_hashes
-from spoofspan.mass.mass_block import Columns, MassBlock
-from spoofspan.mass.score_mass import MassPart, ScoreMass
+from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
-from spoofspan.measures.own_eer import check_own_rule
-from spoofspan.measures.per_utterance import UtteranceErrors, errors_at_threshold, errors_with
+from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_with
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.rules import RuleArguments
-    from spoofspan.data.verification_scores import VerificationScores
+    from spoofspan.data.utterance_scores import VerificationScores
 
 # References or scores are None where a shard has utterances on one side only.
 Shard = tuple[References | None, Scores | None]
@@ -191,7 +189,7 @@ class ShardedCorpus(Corpus):
         def of_shard(references: References, scores: Scores) -> UtteranceErrors:
             if own_eer:
                 scores.refuse_decisions("an EER")
-            return errors_at_threshold(references, scores, at.threshold, at.everything, chosen, own_rule)
+            return errors_with(references, scores, at, chosen, own_rule)
 
         return self.errors(of_shard)
 

@@ -14,6 +14,15 @@ means that the first system is better.
 Either way ``p = (r + 1) / (B + 1)``, two-sided, never 0. Of several pairs, p is also given after Holm's correction,
 which keeps the chance of any false claim among them at the level. The paired bootstrap sees the scores of a system
 only through its values, so an increasing map of one system's scores changes no p.
+
+**Several seeds** of one system say how much of a number is the training, and how much the test set.
+A system trained five times gives five EERs. Their standard deviation says what training does. The interval of the mean
+*with the seeds fixed* says what the test set does: clusters are drawn, and the mean over the same seeds is taken. A
+*joint* interval covers both: each replicate draws clusters and seeds. From fewer than five seeds it would be made up,
+and there is none.
+
+Of n seeds, n - 1 are drawn: the mean of n - 1 draws varies by SD^2 / n, as the mean of n seeds does; n draws would vary
+by less.
 """
 
 from __future__ import annotations
@@ -26,13 +35,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from spoofspan.base.errors import UsageError
-from spoofspan.base.times import Float64, Int64
+from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import stream
 from spoofspan.uncertainty.intervals import Interval, draw_systems
 from spoofspan.uncertainty.measured_system import (
+    BootstrapArguments,
     SignedSystems,
     measured_systems,
     signers_of,
@@ -42,8 +52,6 @@ from spoofspan.uncertainty.replicates import SummedReplicates
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from spoofspan.uncertainty.measured_system import BootstrapArguments
 
 # Two differences that are equal in exact arithmetic may be this far apart in doubles, relative to the values.
 ROUNDING = 1e-12
@@ -202,12 +210,12 @@ def compare(
     (True, True)
 
     """
-    how, settings = split_arguments(arguments)
+    how, options = split_arguments(arguments)
     if len(systems) < 2:
         raise UsageError("compare at least two systems; for one, bootstrap gives an interval")
     parsed = Measure.parse(measure)
     fixed = _fixed_thresholds(parsed, systems, thresholds)
-    measured = measured_systems(references, systems, parsed, settings, fixed)
+    measured = measured_systems(references, systems, parsed, options, fixed)
     engines, draws = draw_systems(measured, how)
     values = dict(zip(engines, draws.values, strict=True))
     # only BCa leaves out clusters
@@ -244,7 +252,7 @@ def _fixed_thresholds(
     measure: Measure, systems: Mapping[str, Scores], thresholds: Mapping[str, float] | None
 ) -> dict[str, float]:
     """The threshold of each system for a measure at one; empty for threshold-free measures."""
-    if measure.kind.group != "threshold" or measure.given is not None:
+    if not measure.at_threshold:
         if thresholds is not None:
             raise UsageError(f"{measure} is not taken at a threshold; leave thresholds= out")
         return {}
@@ -282,17 +290,14 @@ def randomisation_p_value(first: SummedReplicates, second: SummedReplicates, rou
     at_once = max(COINS_HELD // first.units, 1)
     reached = 0
     for start in range(0, rounds, at_once):
-        coins = _coins(seed, range(start, min(start + at_once, rounds)), first.units)
+        numbers = range(start, min(start + at_once, rounds))
+        coins = np.stack([stream(seed, number).integers(0, 2, first.units) for number in numbers])
         stay, go = 1 - coins, coins
         one = first.values_of(first.sums(stay) + second.sums(go))
         other = second.values_of(first.sums(go) + second.sums(stay))
         # a round in which the measure has no value counts against a difference
         reached += int(np.count_nonzero(~(np.abs(one - other) < least)))
     return (reached + 1) / (rounds + 1)
-
-
-def _coins(seed: int, rounds: range, clusters: int) -> Int64:
-    return np.stack([stream(seed, number).integers(0, 2, clusters) for number in rounds])
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -307,3 +312,140 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted
+
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+FEWEST_FOR_JOINT = 5
+# Seeds are drawn from streams of their own, behind those of the clusters.
+SEED_STREAMS = 1 << 31
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedVariation(SignedSystems):
+    """The values of one system that was trained several times, and how much of their spread is the training.
+
+    Parameters
+    ----------
+    measure
+        What was measured.
+    values
+        Seed -> value.
+    mean, standard_deviation
+        Over the seeds.
+    test_set
+        The interval of the mean with the seeds fixed.
+    joint
+        The interval of the mean with seeds drawn too; None with fewer than five seeds.
+    signers
+        Seed -> what signs its value, see :attr:`signatures`.
+
+    Examples
+    --------
+    See :func:`spoofspan.seed_variation`.
+
+    """
+
+    measure: str
+    values: Mapping[str, float]
+    mean: float
+    standard_deviation: float  # over seeds
+    test_set: Interval  # of the mean, seeds fixed
+    joint: Interval | None  # of the mean, seeds drawn too; None with fewer than five seeds
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        from spoofspan.report.results import seeds_table
+
+        return seeds_table(self, signatures=False).render("html")
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.measure}: mean {self.mean:.5g}, SD {self.standard_deviation:.5g} over {len(self.values)} seeds",
+            *(f"  {name}: {value:.5g}" for name, value in self.values.items()),
+            f"  test set, seeds fixed: {self.test_set.low:.5g} to {self.test_set.high:.5g}",
+        ]
+        if self.joint is None:
+            lines.append(f"  no joint interval: {len(self.values)} seeds, and it needs {FEWEST_FOR_JOINT}")
+        else:
+            lines.append(f"  test set and seeds: {self.joint.low:.5g} to {self.joint.high:.5g}")
+        return "\n".join([*lines, *(f"  warning: {text}" for text in self.test_set.warnings)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "measure": self.measure,
+            "values": [
+                {"seed": name, "value": value, "signature": self.signatures[name].to_dict()}
+                for name, value in self.values.items()
+            ],
+            "mean": self.mean,
+            "standard_deviation": self.standard_deviation,
+            "test_set": self.test_set.to_dict(),
+            "joint": None if self.joint is None else self.joint.to_dict(),
+        }
+
+
+def seed_variation(
+    references: References,
+    seeds: Mapping[str, Scores],
+    measure: str | Measure = "range-eer",
+    *,
+    threshold: float | None = None,
+    **arguments: Unpack[BootstrapArguments],
+) -> SeedVariation:
+    """Measure one system from several trainings.
+
+    Parameters
+    ----------
+    references
+        Of the test set.
+    seeds
+        Name of a training -> its scores.
+    measure
+        As ``"range-eer"``.
+    threshold
+        Of a measure at a threshold.
+    **arguments
+        As in :func:`~spoofspan.bootstrap`; ``seed`` is that of the draws.
+
+    Returns
+    -------
+    SeedVariation
+
+    Examples
+    --------
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> seeds = {"1": corpus.systems[0.02], "2": corpus.systems[0.04]}
+    >>> found = seed_variation(corpus.references, seeds, replicates=100)
+    >>> found.test_set.low < found.mean < found.test_set.high, found.joint
+    (True, None)
+
+    """
+    how, options = split_arguments(arguments)
+    if how.method != "percentile":
+        raise UsageError("the mean over seeds has percentile intervals only; leave method= out")
+    if len(seeds) < 2:
+        raise UsageError("give the scores of at least two seeds; for one, bootstrap gives an interval")
+    thresholds = {} if threshold is None else dict.fromkeys(seeds, threshold)
+    measured = measured_systems(references, seeds, Measure.parse(measure), options, thresholds)
+    _, draws = draw_systems(measured, how)
+    values = np.array([system.value for system in measured.values()])
+    mean = float(values.mean())
+    joint = None
+    count = len(seeds)
+    if count >= FEWEST_FOR_JOINT:
+        numbers = np.arange(how.replicates)
+        chosen = [stream(how.seed, SEED_STREAMS + int(b)).integers(0, count, count - 1) for b in numbers]
+        joint = draws.interval(mean, draws.values[np.stack(chosen), numbers[:, None]].mean(axis=1))
+    return SeedVariation(
+        measure=draws.measure,
+        values=dict(zip(measured, values.tolist(), strict=True)),
+        mean=mean,
+        standard_deviation=float(values.std(ddof=1)),
+        test_set=draws.interval(mean, draws.values.mean(axis=0)),
+        joint=joint,
+        signers=signers_of(measured),
+    )

@@ -25,13 +25,11 @@ from spoofspan.data.scores import Scores
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Clusters, Method, Resampling, draw_replicates
-from spoofspan.uncertainty.measured_system import MeasuredSystem, measured_system, split_arguments
+from spoofspan.uncertainty.measured_system import BootstrapArguments, MeasuredSystem, measured_system, split_arguments
 from spoofspan.uncertainty.replicates import MeasuredReplicates, Replicates
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from spoofspan.uncertainty.measured_system import BootstrapArguments
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -196,8 +194,8 @@ def bootstrap(
     True
 
     """
-    how, settings = split_arguments(arguments)
-    return interval_of_system(measured_system(references, scores, Measure.parse(measure), settings, threshold), how)
+    how, options = split_arguments(arguments)
+    return interval_of_system(measured_system(references, scores, Measure.parse(measure), options, threshold), how)
 
 
 def interval_of_system(system: MeasuredSystem, how: Resampling) -> Interval:

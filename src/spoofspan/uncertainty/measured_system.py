@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.evaluation.plan import Plan, ScoresAre, plan_measure
+from spoofspan.evaluation.plan import EvaluationOptions, Plan, ScoresAre
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import value_at
@@ -48,24 +48,14 @@ class BootstrapArguments(RuleArguments, total=False):
     scores_are: ScoresAre | None
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How every system is measured: convention, EER rule, what the scores are, and explicit rules."""
-
-    convention: str = "default"
-    eer_rule: str | None = None
-    scores_are: ScoresAre | None = None
-    rules: Mapping[str, Any] = field(default_factory=dict)
-
-
-def split_arguments(arguments: Mapping[str, Any]) -> tuple[Resampling, Settings]:
+def split_arguments(arguments: Mapping[str, Any]) -> tuple[Resampling, EvaluationOptions]:
     """Split keyword arguments into those of the bootstrap and those that say how a system is measured."""
     rest = dict(arguments)
     drawn, ruled = (
         {name: rest.pop(name) for name in names if name in rest}
         for names in (Resampling.__dataclass_fields__, ("convention", "eer_rule", "scores_are"))
     )
-    return Resampling(**drawn), Settings(**ruled, rules=rest)
+    return Resampling(**drawn), EvaluationOptions(**ruled, rules=rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +111,8 @@ def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
             f"no interval there; give a threshold, or measure {name.replace('-macro', '')}"
         )
     count = len(mass.utterances)
-    return ConfusionReplicates(mass, np.arange(count), count, plan.threshold, _value_at(plan)).values_of_each()
+    each = ConfusionReplicates(mass, np.arange(count), count, plan.threshold, _value_at(plan))
+    return each.values_of(each.columns)
 
 
 def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
@@ -133,29 +124,15 @@ def _value(plan: Plan, mass: ScoreMass) -> float:
 
 
 def measured_system(
-    references: References,
-    scores: Scores,
-    measure: Measure,
-    settings: Settings,
-    threshold: float | None = None,
+    references: References, scores: Scores, measure: Measure, options: EvaluationOptions, threshold: float | None = None
 ) -> MeasuredSystem:
     """Settle the rules, lay over and measure once."""
-    at_threshold = measure.kind.group == "threshold" and measure.given is None
-    if scores.decisions:
-        if not at_threshold:
-            scores.refuse_decisions(str(measure))
-        threshold = DECISION_THRESHOLD
-    if threshold is not None and not at_threshold:
-        raise UsageError(f"{measure} is not taken at a threshold; leave threshold= out")
-    plan = plan_measure(
-        measure,
-        scores.hop,
-        settings.convention,
-        settings.eer_rule,
-        settings.rules,
-        threshold,
-        settings.scores_are,
-    )
+    if not measure.at_threshold:
+        scores.refuse_decisions(str(measure))
+        if threshold is not None:
+            raise UsageError(f"{measure} is not taken at a threshold; leave threshold= out")
+    at = DECISION_THRESHOLD if scores.decisions else threshold
+    plan = replace(options, threshold=at).plan(measure, scores.hop)
     mass, _ = plan.mass(references, scores)
     value = mean_of(values_of_utterances(plan, mass)) if measure.macro else _value(plan, mass)
     return MeasuredSystem(plan, mass, value, plan.signer(Inputs(references, scores), mass.utterances))
@@ -165,29 +142,19 @@ def measured_systems(
     references: References,
     systems: Mapping[str, Scores],
     measure: Measure,
-    settings: Settings,
+    options: EvaluationOptions,
     thresholds: Mapping[str, float],
 ) -> dict[str, MeasuredSystem]:
     """Measure several systems once; those whose numbers may not be compared are refused."""
     measured = {
-        name: measured_system(references, scores, measure, settings, thresholds.get(name))
+        name: measured_system(references, scores, measure, options, thresholds.get(name))
         for name, scores in systems.items()
     }
-    _check_same_basis(measured, references)
-    return measured
-
-
-def _check_same_basis(systems: Mapping[str, MeasuredSystem], references: References) -> None:
-    """Refuse systems whose numbers may not be compared.
-
-    With the same references, the comparable parts of two signatures differ if and only if one of these does; nothing
-    has to be hashed.
-    """
-    names = list(systems)
-    first = systems[names[0]]
+    # with the same references, the comparable parts of two signatures differ if and only if one of these does; nothing
+    # has to be hashed
+    (first_name, first), *others = measured.items()
     used = set(first.mass.utterances)
-    for name in names[1:]:
-        other = systems[name]
+    for name, other in others:
         spelled = [
             {"measure": str(one.plan.measure), "value": one.plan.read_off, **one.plan.spelled_rules(references.snap)}
             for one in (first, other)
@@ -196,12 +163,13 @@ def _check_same_basis(systems: Mapping[str, MeasuredSystem], references: Referen
         if differ:
             key = differ[0]
             raise UsageError(
-                f"{names[0]!r} and {name!r} are measured under different rules ({key}: {spelled[0][key]} and "
+                f"{first_name!r} and {name!r} are measured under different rules ({key}: {spelled[0][key]} and "
                 f"{spelled[1].get(key)}), so their numbers cannot be compared; set {key} for all"
             )
         if used != set(other.mass.utterances):
             apart = sorted(used ^ set(other.mass.utterances))
             raise UsageError(
-                f"{names[0]!r} and {name!r} are measured on different utterances ({len(apart):,} are in one of them "
+                f"{first_name!r} and {name!r} are measured on different utterances ({len(apart):,} are in one of them "
                 f"only, as {apart[0]!r}); score the same utterances"
             )
+    return measured

@@ -19,9 +19,8 @@ import numpy.typing as npt
 from spoofspan.base.columns import Flags, sum_by_utterance
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
-from spoofspan.mass.mass_block import UtteranceBlock
 from spoofspan.mass.ranges import TimedPart
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import ScoreMass, UtteranceBlock
 from spoofspan.mass.utterances import UtterancePart
 from spoofspan.measures.operating_point import OperatingPoint, Totals
 
@@ -32,15 +31,12 @@ class Replicates(Protocol):
     @property
     def units(self) -> int:
         """How many units get a weight."""
-        ...
 
     def values(self, weights: Int64) -> Float64:
         """The value of each replicate (a row of weights, one per unit); NaN where it has none."""
-        ...
 
     def values_without_each(self) -> Float64:
         """The value without each of the units, as a jackknife needs them."""
-        ...
 
 
 def all_but_one(units: int) -> Iterator[Int64]:
@@ -69,10 +65,7 @@ def add_sums(sums: npt.NDArray[Any], unit: Int64, block: UtteranceBlock, called:
     A row for each unit: the bona fide and the spoofed amount under scores, those under none, and what of the former is
     called spoof.
     """
-    columns = (
-        (block.mass.bona_fide, block.undecided_bona_fide),
-        (block.mass.spoof, block.undecided_spoof),
-    )
+    columns = (block.mass.bona_fide, block.undecided_bona_fide), (block.mass.spoof, block.undecided_spoof)
     for column, (amounts, undecided) in enumerate(columns):
         np.add.at(sums[:, column], unit, sum_by_utterance(amounts, block.offsets))
         np.add.at(sums[:, 2 + column], unit, undecided)
@@ -158,10 +151,6 @@ class ConfusionReplicates(SummedReplicates):
             add_sums(columns, unit, block, block.mass.scores.astype(np.float64) < tau)
         super().__init__(columns)
         self._exact = ExactColumns(columns)
-
-    def values_of_each(self) -> Float64:
-        """The value of each unit alone; NaN where it has none."""
-        return self.values_of(self.columns)
 
     def sums(self, weights: Int64) -> npt.NDArray[Any]:
         """The confusion matrix of each replicate: a row to be given to :meth:`values_of`."""

@@ -23,8 +23,7 @@ import numpy as np
 
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher
-from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.data.verification_scores import TRIALS, VerificationScores
+from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, VerificationScores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.lines import columns_of, first_lines, is_header, is_number, lines_of, score_of, wrong_width

@@ -35,7 +35,7 @@ from fractions import Fraction
 import numpy as np
 
 from spoofspan.base.columns import positions, sum_by_utterance, utterance_of_rows
-from spoofspan.base.errors import Problems, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import UndefinedMeasureError, UsageError, refuse
 from spoofspan.base.times import Int64, duration_ns, exact_sum
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
@@ -324,10 +324,11 @@ def _lasting(ranges: Ranges) -> Int64:
 def _refuse_unknown(references: References, proposals: Proposals, ranges: Ranges) -> None:
     """A file whose label nobody knows is neither called right nor wrong."""
     unknown = (positions(proposals.utterances, references.utterances) < 0) & (np.diff(ranges.offsets) > 0)
-    problems = Problems()
-    names = (f"utterance {proposals.utterances[i]!r} has proposals but no references" for i in np.flatnonzero(unknown))
-    problems.extend(names, int(np.count_nonzero(unknown)))
-    problems.raise_if_any("the ADD 2023 score judges whole utterances; complete the references, or drop the proposals")
+    refuse(
+        np.flatnonzero(unknown),
+        lambda i: f"utterance {proposals.utterances[i]!r} has proposals but no references",
+        "the ADD 2023 score judges whole utterances; complete the references, or drop the proposals",
+    )
 
 
 # ---------------------------------------------------------------- by the catalogue's entries

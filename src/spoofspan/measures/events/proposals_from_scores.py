@@ -24,8 +24,8 @@ from spoofspan.base.times import Float64, Int64, duration_ns
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References, durations_of
 from spoofspan.data.scores import Scores, score_times
-from spoofspan.mass.mass_block import ROWS_PER_BLOCK
-from spoofspan.mass.score_runs import RunBlock, ScoreRuns
+from spoofspan.mass.score_mass import ROWS_PER_BLOCK
+from spoofspan.mass.score_runs import ScoreRuns
 from spoofspan.measures.events.spoof_ranges import Ranges, united
 
 
@@ -150,10 +150,10 @@ def proposals_from_runs(
     return Proposals(utterances, offsets_of(np.concatenate(counts)), confidences, starts, ends)
 
 
-def _spans(block: RunBlock) -> tuple[Int64, Int64, Int64, Float64]:
+def _spans(block: ScoreRuns) -> tuple[Int64, Int64, Int64, Float64]:
     """Return the runs that have time: offsets, starts, ends, and scores in spoof polarity."""
     utterance = utterance_of_rows(block.offsets)
-    ends = block.ends(utterance, np.arange(utterance.size) - block.offsets[utterance])
+    ends = block.run_ends(utterance, np.arange(utterance.size) - block.offsets[utterance])
     lasting, odd, by = block.durations()
     starts = ends - lasting
     starts[odd] -= by

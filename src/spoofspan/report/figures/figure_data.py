@@ -22,7 +22,7 @@ from spoofspan.evaluation.evaluate import overlay, point_eer, point_mass, range_
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.measures.thin_curve import ThinCurve, thin_curve
+from spoofspan.measures.curve import ThinCurve, thin_curve
 from spoofspan.report.figures.line_simplification import (
     SHARE_OF_PICKING,
     STEP,

@@ -338,7 +338,7 @@ def _score_ranges(runs: ScoreRuns) -> tuple[Int64, Int64, Float64]:
     rows = np.setdiff1d(np.arange(block.values.size), block.rows_without_time())
     utterance = np.zeros(rows.size, np.int64)
     starts, _ = runs.spans(utterance, rows)
-    return starts, block.ends(utterance, rows), runs.values[rows].astype(np.float64)
+    return starts, block.run_ends(utterance, rows), runs.values[rows].astype(np.float64)
 
 
 def _called(values: Float64, threshold: float, higher: Higher) -> Bool:

@@ -16,10 +16,10 @@ from spoofspan.evaluation.corpus import default_measures
 from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
-from spoofspan.mass.ranges import overlay_with
+from spoofspan.mass.ranges import Overlay
+from spoofspan.measures.curve import thin_curve
 from spoofspan.measures.measure import number_text
 from spoofspan.measures.per_utterance import errors_with
-from spoofspan.measures.thin_curve import thin_curve
 from spoofspan.report.page.timelines import choose, packed, timelines
 from spoofspan.report.results import finite
 from spoofspan.report.table import printable
@@ -136,7 +136,7 @@ def _system(name: str, references: References, scores: Scores, settings: PageSet
     )
     eer = evaluation[measures[0]]
     with progress("drawing the curve"):
-        curve = thin_curve(overlay_with(references, scores, eer.rules)[0], include=[eer.threshold])
+        curve = thin_curve(Overlay.of(references, scores, eer.rules).mass()[0], include=[eer.threshold])
     start = curve.thresholds.tolist().index(eer.threshold) if eer.threshold in curve.thresholds else 0
     content = {
         "name": printable(name),
