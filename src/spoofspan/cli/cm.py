@@ -11,8 +11,6 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
 from spoofspan.cli import options as o
-from spoofspan.cli.completion import among
-from spoofspan.cli.output import show
 
 if TYPE_CHECKING:
     from spoofspan.cm.batches import Corpus
@@ -34,41 +32,33 @@ def _scorers() -> list[str]:
     return [JOINT_DETECTOR]
 
 
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset", help="paper-multi, paper-single-20, ..., small-cpu, baseline.", autocompletion=among(_presets)
-    ),
-]
-Device = Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:0; without it, a GPU if there is one.")]
-Gaps = Annotated[str | None, typer.Option("--gaps", help="Time without a label, see explain gaps.")]
-Nonspeech = Annotated[str | None, typer.Option("--nonspeech", help="Ranges labelled non-speech.")]
-Channel = Annotated[
-    str | None, typer.Option("--channel", help="Of sound with several channels: mix, or a number from 0 on.")
-]
+Preset = Annotated[str | None, o.option("paper-multi, paper-single-20, ..., small-cpu, baseline.", of=_presets)]
+Device = Annotated[str | None, o.option("cpu, cuda, cuda:0; without it, a GPU if there is one.")]
+Gaps = Annotated[str | None, o.option("Time without a label, see explain gaps.")]
+Nonspeech = Annotated[str | None, o.option("Ranges labelled non-speech.")]
+Channel = Annotated[str | None, o.option("Of sound with several channels: mix, or a number from 0 on.")]
 
 
 @app.command()
 def train(
     *,
-    train: Annotated[str, typer.Option(help="partialspoof:FOLDER:SET, or references in any format (with --sounds).")],
-    dev: Annotated[str, typer.Option(help="The same for the development set.")],
-    out: Annotated[Path, typer.Option(help="Folder of the checkpoint.")],
+    train: str = o.flag(..., "partialspoof:FOLDER:SET, or references in any format (with --sounds)."),
+    dev: str = o.flag(..., "The same for the development set."),
+    out: Path = o.flag(..., "Folder of the checkpoint."),
     preset: Preset = None,
-    config: Annotated[Path | None, typer.Option(help="TOML file; cm info --preset prints one.")] = None,
-    change: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change one value: training.seed=10, front_end.checkpoint=FOLDER; may be repeated."),
-    ] = None,
-    sounds: Annotated[Path | None, typer.Option(help="Folder of sound files, by utterance id.")] = None,
+    config: Path | None = o.flag(None, "TOML file; cm info --preset prints one."),
+    change: list[str] | None = o.flag(
+        None, "Change one value: training.seed=10, front_end.checkpoint=FOLDER; may be repeated.", "--set"
+    ),
+    sounds: Path | None = o.flag(None, "Folder of sound files, by utterance id."),
     durations: o.Durations = None,
     reference_source: o.ReferenceSource = None,
     channel: Channel = None,
     gaps: Gaps = None,
     nonspeech: Nonspeech = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in --out.")] = False,
+    resume: bool = o.flag(False, "Go on with the training in --out.", "--resume"),
     device: Device = None,
-    processes: Annotated[int, typer.Option(min=1, help="Train with so many processes here.")] = 1,
+    processes: int = o.flag(1, "Train with so many processes here.", min=1),
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
@@ -113,15 +103,12 @@ def score(
             help="Folder of a checkpoint; then sound files, folders, lists (.lst, .txt, .scp) or - (stdin).",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the scores.")],
+    out: Path = o.flag(..., "Folder for the scores."),
     dataset: o.DatasetSpec = None,
-    preset: Annotated[
-        str | None, typer.Option(help="joint-detector: a scorer without a checkpoint.", autocompletion=among(_scorers))
-    ] = None,
-    official: Annotated[
-        str | None,
-        typer.Option("--official-pickle", help="Also write {SET}_score_ali_2.pkl, ..., as the published code does."),
-    ] = None,
+    preset: str | None = o.flag(None, "joint-detector: a scorer without a checkpoint.", of=_scorers),
+    official: str | None = o.flag(
+        None, "Also write {SET}_score_ali_2.pkl, ..., as the published code does.", "--official-pickle"
+    ),
     channel: Channel = None,
     device: Device = None,
     output: o.OutputFormat = o.Output.text,
@@ -284,7 +271,7 @@ def _show_facts(facts: dict[str, Any], output: o.Output) -> None:
             rows += [(name if not i else "", str(one)) for i, one in enumerate(value)]
         else:
             rows.append((name, _shown(value)))
-    show(facts, [Table(("", "value"), tuple(rows))], output)
+    o.show(facts, [Table(("", "value"), tuple(rows))], output)
 
 
 def _shown(value: Any) -> str:
@@ -303,4 +290,4 @@ def _show_presets(presets: list[Config], output: o.Output) -> None:
         counted = count_parameters(one)
         sizes[one.name] = vars(counted) | {"total": counted.total}
     rows = tuple((name, *(f"{number:,}" for number in counts.values())) for name, counts in sizes.items())
-    show(sizes, [Table(("preset", "front-end", "post-net", "heads", "parameters"), rows)], output)
+    o.show(sizes, [Table(("preset", "front-end", "post-net", "heads", "parameters"), rows)], output)

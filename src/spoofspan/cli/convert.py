@@ -9,7 +9,6 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.completion import among
 from spoofspan.cli.inputs import Inputs
 
 
@@ -18,23 +17,13 @@ def convert(
     target: Annotated[
         str | None, typer.Argument(metavar="OUT", help="File to write; .gz and .zst pack it. - is stdout.")
     ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            help="references or scores, where the content does not tell.",
-            autocompletion=among(lambda: ("references", "scores")),
-        ),
-    ] = None,
-    from_format: Annotated[
-        str | None,
-        typer.Option("--from", help="Format of IN, if not recognised.", autocompletion=among(completion.formats)),
-    ] = None,
-    to_format: Annotated[
-        str | None,
-        typer.Option(
-            "--to", help="Format of OUT, if its name does not tell.", autocompletion=among(completion.written_formats)
-        ),
-    ] = None,
+    kind: str | None = o.flag(
+        None, "references or scores, where the content does not tell.", of=["references", "scores"]
+    ),
+    from_format: str | None = o.flag(None, "Format of IN, if not recognised.", "--from", of=completion.formats),
+    to_format: str | None = o.flag(
+        None, "Format of OUT, if its name does not tell.", "--to", of=completion.written_formats
+    ),
     dataset: o.DatasetSpec = None,
     reference_source: o.ReferenceSource = None,
     durations: o.Durations = None,
@@ -42,7 +31,7 @@ def convert(
     higher: o.HigherOption = None,
     column: o.Column = None,
     split: o.Split = None,
-    durations_out: Annotated[str | None, typer.Option(help="Also write the durations, as a reco2dur file.")] = None,
+    durations_out: str | None = o.flag(None, "Also write the durations, as a reco2dur file."),
     force: o.Force = False,
     quiet: o.Quiet = False,
 ) -> None:

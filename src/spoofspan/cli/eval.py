@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -16,9 +16,8 @@ from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
+from spoofspan.cli.eval_inputs import ProposalOptions, UtteranceInputs, takes_proposals, takes_utterance_scores
 from spoofspan.cli.inputs import Inputs, takes_inputs
-from spoofspan.cli.proposal_inputs import ProposalOptions, takes_proposals
-from spoofspan.cli.utterance_inputs import UtteranceInputs, takes_utterance_scores
 
 if TYPE_CHECKING:
     from spoofspan.base.errors import UndefinedMeasureError
@@ -27,14 +26,6 @@ if TYPE_CHECKING:
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
-
-ScoresAreOption = Annotated[
-    str | None,
-    typer.Option("--scores-are", help="llr or probability, for measures that take scores at their word."),
-]
-Metadata = Annotated[
-    str | None, typer.Option("--metadata", help="Table with a column utterance, or protocol (speaker, attack).")
-]
 
 
 @takes_inputs
@@ -45,24 +36,16 @@ Metadata = Annotated[
 def eval_(
     *,
     inputs: Inputs,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            "-m",
-            help="range-eer, point-eer@20ms, range-fnr@fpr=0.01, event-ap@iou=0.5, ...; may be repeated.",
-            autocompletion=completion.among(completion.measures),
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option("--threshold", help="Where measures at a threshold are taken; without it, where the EER is."),
-    ] = None,
-    threshold_from: Annotated[
-        Path | None,
-        typer.Option("--threshold-from", help="Take it from the EER in the JSON of another eval (a development set)."),
-    ] = None,
-    scores_are: ScoresAreOption = None,
+    measure: list[str] | None = o.flag(
+        None,
+        "range-eer, point-eer@20ms, range-fnr@fpr=0.01, event-ap@iou=0.5, ...; may be repeated.",
+        "--measure",
+        "-m",
+        of=completion.measures,
+    ),
+    threshold: float | None = o.flag(None, "Where measures at a threshold are taken; without it, where the EER is."),
+    threshold_from: Path | None = o.flag(None, "Take it from the EER in the JSON of another eval (a development set)."),
+    scores_are: o.ScoresAre = None,
     more: UtteranceInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
@@ -70,39 +53,20 @@ def eval_(
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
-    per_utterance: Annotated[
-        Path | None,
-        typer.Option(
-            "--per-utterance", help="Also write the errors of each utterance to this .csv, .json or .parquet."
-        ),
-    ] = None,
-    own_eer: Annotated[
-        bool, typer.Option("--own-eer", help="With --per-utterance: each utterance's own range EER as well.")
-    ] = False,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--by",
-            help="Break the first measure down by kind, length, boundary or a column of --metadata; may be repeated.",
-        ),
-    ] = None,
-    metadata: Metadata = None,
+    per_utterance: Path | None = o.flag(
+        None, "Also write the errors of each utterance to this .csv, .json or .parquet."
+    ),
+    own_eer: bool = o.flag(False, "With --per-utterance: each utterance's own range EER as well.", "--own-eer"),
+    by: list[str] | None = o.flag(
+        None, "Break the first measure down by kind, length, boundary or a column of --metadata; may be repeated."
+    ),
+    metadata: o.Metadata = None,
     bootstrap: BootstrapOptions,
-    stream: Annotated[
-        bool | None,
-        typer.Option(
-            "--stream/--no-stream",
-            help="Keep little in memory, with temporary files on disk. Files too large for the memory do so anyway.",
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", help="Measure in so many processes, with temporary files on disk."),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", help="Measure Parquet files on the workers of this Dask scheduler: tcp://..."),
-    ] = None,
+    stream: bool | None = o.flag(
+        None, "Keep little in memory, with temporary files on disk. Files too large for the memory do so anyway."
+    ),
+    jobs: int | None = o.flag(None, "Measure in so many processes, with temporary files on disk.", "--jobs", "-j"),
+    scheduler: str | None = o.flag(None, "Measure Parquet files on the workers of this Dask scheduler: tcp://..."),
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:

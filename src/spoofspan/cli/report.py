@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.eval import Metadata
 from spoofspan.cli.system_inputs import Systems, takes_each_system
 
 
@@ -20,19 +19,13 @@ from spoofspan.cli.system_inputs import Systems, takes_each_system
 def report(
     *,
     systems: Systems,
-    out: Annotated[Path, typer.Option(help="The page to write.", show_default=False)],
-    title: Annotated[str, typer.Option(help="Title of the page.")] = "Spoof localization report",
-    metadata: Metadata = None,
-    by: Annotated[
-        list[str] | None, typer.Option(help="Also break the error down by a column of --metadata; may be repeated.")
-    ] = None,
-    audio: Annotated[
-        Path | None, typer.Option(help="Folder with a sound file for each utterance (ID.wav, ID.flac).")
-    ] = None,
-    embed: Annotated[
-        bool, typer.Option("--embed", help="Put the sound into the page; otherwise it is linked.")
-    ] = False,
-    timelines: Annotated[int, typer.Option(min=1, help="How many utterances are shown.")] = 240,
+    out: Path = o.flag(..., "The page to write.", show_default=False),
+    title: str = o.flag("Spoof localization report", "Title of the page."),
+    metadata: o.Metadata = None,
+    by: list[str] | None = o.flag(None, "Also break the error down by a column of --metadata; may be repeated."),
+    audio: Path | None = o.flag(None, "Folder with a sound file for each utterance (ID.wav, ID.flac)."),
+    embed: bool = o.flag(False, "Put the sound into the page; otherwise it is linked.", "--embed"),
+    timelines: int = o.flag(240, "How many utterances are shown.", min=1),
     bootstrap: BootstrapOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
