@@ -61,13 +61,7 @@ def compare(
     o.must_be_free(out, force=force)
     references, scores = systems.read_each(fewest=2)
     resampling = bootstrap.resampling(metadata or systems.typed.protocol())
-    how: dict[str, Any] = {
-        **{name: getattr(resampling, name) for name in resampling.__dataclass_fields__},
-        "convention": convention,
-        "eer_rule": eer_rule,
-        "scores_are": scores_are,
-        **rules,
-    }
+    how = {**vars(resampling), "convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
     tables: list[Table] = []
     plain: list[dict[str, Any]] = []
     for one in measure or ["range-eer"]:

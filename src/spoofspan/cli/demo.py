@@ -6,19 +6,25 @@ import json
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-    from spoofspan.data.references import References
-    from spoofspan.data.rules import Rules
-    from spoofspan.demo import DemoCorpus
-    from spoofspan.evaluation.measurement import Measurement
-    from spoofspan.evaluation.resolution_table import ResolutionTable
+from spoofspan.base.errors import SpoofspanError
+from spoofspan.cli.options import flag
+from spoofspan.data.references import References
+from spoofspan.data.rules import CONVENTIONS, Rules
+from spoofspan.demo import README, DemoCorpus, export, load, load_short_tail
+from spoofspan.evaluation.evaluate import evaluate, range_eer
+from spoofspan.evaluation.measurement import Measurement
+from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
+from spoofspan.formats.writing import check_target, write_atomically
+from spoofspan.report.page import PageSettings, page_content, render_page
+from spoofspan.report.resolutions import captions, render, wrapped
+from spoofspan.report.results import results_table
 
 NARROWEST, WIDEST = 80, 100
 SHOWN = (0.02, 0.16)  # branches on the page
@@ -60,20 +66,13 @@ class Format(str, Enum):
 
 
 def demo(
-    output: Annotated[Format, typer.Option("--format", help="How to print the result.")] = Format.text,
-    conventions: Annotated[
-        bool, typer.Option("--conventions", help="Measure one corpus and one system under every convention instead.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the corpus to this folder: files to look at and to try commands on.")
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Also write a page that shows where the system errs, as 'spoofspan report' does."),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write into a folder that is not empty, or over a page.")
-    ] = False,
+    output: Format = flag(Format.text, "How to print the result.", "--format"),
+    conventions: bool = flag(
+        False, "Measure one corpus and one system under every convention instead.", "--conventions"
+    ),
+    out: Path | None = flag(None, "Also write the corpus to this folder: files to look at and to try commands on."),
+    report: Path | None = flag(None, "Also write a page that shows where the system errs, as 'spoofspan report' does."),
+    force: bool = flag(False, "Write into a folder that is not empty, or over a page.", "--force"),
 ) -> None:
     """Measure a small corpus and explain the numbers.
 
@@ -89,12 +88,8 @@ def demo(
 
       spoofspan demo --conventions
     """
-    from spoofspan.demo import load, load_short_tail
-
     corpus = load_short_tail() if conventions else load()
     if out is not None:
-        from spoofspan.demo import README, export
-
         files = export(corpus, out, force=force, rules={"uncovered": "hold"} if conventions else {})
         typer.echo(f"{len(files)} files written to {out}; begin with {out / README}", err=True)
     if report is not None:
@@ -106,9 +101,6 @@ def demo(
 
 
 def _write_page(corpus: DemoCorpus, target: Path, force: bool) -> None:
-    from spoofspan.formats.writing import check_target, write_atomically
-    from spoofspan.report.page import PageSettings, page_content, render_page
-
     check_target(target.expanduser(), force)
     tail = {"uncovered": "hold"} if list(corpus.systems) == [0.02] else {}  # the corpus with short tails
     settings = PageSettings("spoofspan demo", arguments=tail)
@@ -122,10 +114,6 @@ def _write_page(corpus: DemoCorpus, target: Path, force: bool) -> None:
 
 
 def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
-    from spoofspan.evaluation.evaluate import evaluate
-    from spoofspan.evaluation.resolution_table import resolution_table
-    from spoofspan.report.results import results_table
-
     table = resolution_table(corpus.references, corpus.systems)
     hop, system = next(iter(corpus.systems.items()))
     evaluation = evaluate(corpus.references, system, ["range-eer", f"point-eer@{1000 * hop:g}ms"])
@@ -188,8 +176,6 @@ def _corpus_facts(references: References) -> dict[str, Any]:
 
 def _print_table(console: Console, table: ResolutionTable) -> None:
     """As 'spoofspan table' prints it, without the signature, which follows below."""
-    from spoofspan.report.resolutions import captions, render, wrapped
-
     lines = render({"": table}, "text").split("\n")
     for line in (*lines[: lines.index("")], *(part for note in captions({"": table}) for part in wrapped(note))):
         console.print(line, soft_wrap=True)
@@ -231,7 +217,7 @@ class _Row:
     convention: str
     name: str
     tail: str
-    measurement: Measurement | None
+    measurement: Measurement | None = None
     refusal: str | None = None
 
     @property
@@ -243,9 +229,8 @@ class _Row:
         return sum(touched[rule].ns for rule in ("slack", "uncovered") if rule in touched) / 1e9
 
     def to_dict(self) -> dict[str, Any]:
-        measured = None if self.measurement is None else self.measurement.to_dict()
         before = {"convention": self.convention, "name": self.name, "tail": self.tail, "seconds": self.seconds}
-        return {**before, "measurement": measured, "refusal": self.refusal}
+        return {**before, "measurement": self.measurement and self.measurement.to_dict(), "refusal": self.refusal}
 
 
 def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
@@ -274,19 +259,16 @@ def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
 
 
 def _rows_of_conventions(corpus: DemoCorpus) -> list[_Row]:
-    from spoofspan.base.errors import SpoofspanError
-    from spoofspan.data.rules import CONVENTIONS
-    from spoofspan.evaluation.evaluate import range_eer
-
     scores = corpus.systems[0.02]
     rows = []
     for convention, name in NAMES.items():
         rules, _ = CONVENTIONS[convention].measures["range"]
+        found: dict[str, Any] = {}
         try:
-            measured = range_eer(corpus.references, scores, convention=convention)
-            rows.append(_Row(convention, name, _tail(rules), measured))
+            found["measurement"] = range_eer(corpus.references, scores, convention=convention)
         except SpoofspanError as error:
-            rows.append(_Row(convention, name, _tail(rules), None, str(error)))
+            found["refusal"] = str(error)
+        rows.append(_Row(convention, name, _tail(rules), **found))
     told = range_eer(corpus.references, scores, uncovered="hold")
     rows.append(_Row("default", "spoofspan, uncovered='hold'", _tail(told.rules), told))
     return rows
@@ -302,9 +284,6 @@ def _tail(rules: Rules) -> str:
 
 
 def _conventions_grid(rows: list[_Row]) -> Table:
-    from rich import box
-    from rich.table import Table
-
     # a rule of hyphens under the head: the same in every terminal
     ruled = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
     grid = Table(box=ruled, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
@@ -326,16 +305,13 @@ def _conventions_grid(rows: list[_Row]) -> Table:
 
 
 def _console() -> Console:
-    from rich.console import Console
-
     console = Console(highlight=False, markup=False)
     console.width = min(max(console.width, NARROWEST), WIDEST)
     return console
 
 
 def _heading(console: Console, text: str) -> None:
-    console.print()
-    console.print(text, style="bold")
+    console.print(f"\n{text}", style="bold")
 
 
 def _verbatim(console: Console, *lines: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,7 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import ProposalOptions, UtteranceInputs, takes_proposals, takes_utterance_scores
-from spoofspan.cli.inputs import Inputs, takes_inputs
+from spoofspan.cli.inputs import Inputs, read_column, takes_inputs
 
 if TYPE_CHECKING:
     from spoofspan.base.errors import UndefinedMeasureError
@@ -135,7 +134,8 @@ def eval_(
         asked = replace(options, resampling=bootstrap.resampling_if_asked(metadata), **proposals.arguments())
         evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
         first = next(iter(evaluation.measurements.values()))
-        breakdowns = [corpus.break_down(one, first.measure, options, partial(_column, metadata)) for one in by or ()]
+        column = partial(read_column, metadata)
+        breakdowns = [corpus.break_down(one, first.measure, options, column) for one in by or ()]
         if per_utterance is not None:
             # a development threshold of points or whole utterances says nothing about ranges
             of_ranges = threshold_from is None or not measure or any(one.startswith("range-") for one in measure)
@@ -158,18 +158,9 @@ def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention:
     check_own_rule(eer_rule or rules_for("range", convention, {})[1])
 
 
-def _column(metadata: str | None, name: str) -> Mapping[str, str]:
-    """The value of every utterance in a column of --metadata."""
-    from spoofspan.formats.text.metadata import read_metadata
-
-    if metadata is None:
-        raise UsageError(f"--by {name}: give --metadata, a file that says the {name} of every utterance")
-    return read_metadata(metadata, name)
-
-
 def _write_utterances(errors: UtteranceErrors, target: Path, at: OperatingPoint, force: bool) -> None:
     from spoofspan.formats.writing import write_atomically
-    from spoofspan.report.utterance_errors import utterances_file
+    from spoofspan.report.results import utterances_file
 
     write_atomically(target, utterances_file(errors, target.name, at), force)
     typer.echo(f"errors of {len(errors.utterances):,} utterances ({at.decision}): {target}", err=True)

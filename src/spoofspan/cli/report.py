@@ -10,6 +10,7 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
+from spoofspan.cli.inputs import read_column
 from spoofspan.cli.system_inputs import Systems, takes_each_system
 
 
@@ -46,7 +47,6 @@ def report(
 
       spoofspan report ref.rttm a.score --audio wav --embed --out report.html
     """
-    from spoofspan.formats.text.metadata import read_metadata
     from spoofspan.formats.writing import write_atomically
     from spoofspan.report.page import PageSettings, page_content, render_page
     from spoofspan.report.page.audio import addresses
@@ -56,12 +56,11 @@ def report(
         raise UsageError("--embed goes with --audio, the folder of the sound files")
     references, scores = systems.read_each(fewest=1)
     known = metadata or systems.typed.protocol()
-    if by and known is None:
-        raise UsageError(f"--by {by[0]}: give --metadata, a file that says the {by[0]} of every utterance")
+    columns = {column: read_column(known, column) for column in by or ()}
     settings = PageSettings(
         title,
         resampling=bootstrap.resampling(known, replicates=1000),
-        columns={column: read_metadata(str(known), column) for column in by or ()},
+        columns=columns,
         timelines=timelines,
         audio={} if audio is None else addresses(audio, references.utterances, out, embed=embed),
         arguments={"convention": convention, "eer_rule": eer_rule, **rules},
