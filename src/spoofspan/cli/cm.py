@@ -11,28 +11,18 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
 from spoofspan.cli import options as o
+from spoofspan.cm.config import PRESETS, Config
+from spoofspan.cm.config import preset as preset_called
+from spoofspan.cm.scorers import JOINT_DETECTOR
 
 if TYPE_CHECKING:
     from spoofspan.cm.batches import Corpus
-    from spoofspan.cm.config import Config
 
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train the countermeasure, and score recordings.")
 
 
-def _presets() -> list[str]:
-    from spoofspan.cm.config import PRESETS
-
-    return list(PRESETS)
-
-
-def _scorers() -> list[str]:
-    from spoofspan.cm.scorers import JOINT_DETECTOR
-
-    return [JOINT_DETECTOR]
-
-
-Preset = Annotated[str | None, o.option("paper-multi, paper-single-20, ..., small-cpu, baseline.", of=_presets)]
+Preset = Annotated[str | None, o.option("paper-multi, paper-single-20, ..., small-cpu, baseline.", of=PRESETS)]
 Device = Annotated[str | None, o.option("cpu, cuda, cuda:0; without it, a GPU if there is one.")]
 Gaps = Annotated[str | None, o.option("Time without a label, see explain gaps.")]
 Nonspeech = Annotated[str | None, o.option("Ranges labelled non-speech.")]
@@ -105,7 +95,7 @@ def score(
     ] = None,
     out: Path = o.flag(..., "Folder for the scores."),
     dataset: o.DatasetSpec = None,
-    preset: str | None = o.flag(None, "joint-detector: a scorer without a checkpoint.", of=_scorers),
+    preset: str | None = o.flag(None, "joint-detector: a scorer without a checkpoint.", of=[JOINT_DETECTOR]),
     official: str | None = o.flag(
         None, "Also write {SET}_score_ali_2.pkl, ..., as the published code does.", "--official-pickle"
     ),
@@ -130,7 +120,6 @@ def score(
       spoofspan cm score --preset joint-detector recordings/ --out joints
     """
     from spoofspan.cm.recordings import find_recordings, sounds_of_dataset
-    from spoofspan.cm.scorers import JOINT_DETECTOR
     from spoofspan.cm.scoring import score as score_audio
 
     given = list(words or ())
@@ -168,9 +157,6 @@ def info(
 
       spoofspan cm info --preset paper-multi > mine.toml
     """
-    from spoofspan.cm.config import PRESETS
-    from spoofspan.cm.config import preset as preset_called
-
     if checkpoint is not None and preset is not None:
         raise UsageError("give a CHECKPOINT or --preset, not both")
     if preset is not None:
@@ -178,7 +164,7 @@ def info(
         return
     require("torch", "safetensors")
     if checkpoint is None:
-        _show_presets(list(PRESETS.values()), output)
+        _show_presets(output)
         return
     from spoofspan.cm import checkpoints
     from spoofspan.cm.model import count_parameters
@@ -218,9 +204,6 @@ def chosen_config(
     preset: str | None, path: Path | None, changes: list[str] | None, rules: dict[str, str | None]
 ) -> Config:
     """The configuration that the flags describe."""
-    from spoofspan.cm.config import Config
-    from spoofspan.cm.config import preset as preset_called
-
     if (preset is None) == (path is None):
         raise UsageError("give --preset or --config, one of them")
     chosen = preset_called(preset) if preset is not None else Config.from_file(str(path))
@@ -280,13 +263,13 @@ def _shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _show_presets(presets: list[Config], output: o.Output) -> None:
+def _show_presets(output: o.Output) -> None:
     """Print how many parameters each preset has."""
     from spoofspan.cm.model import count_parameters
     from spoofspan.report.table import Table
 
     sizes = {}
-    for one in presets:
+    for one in PRESETS.values():
         counted = count_parameters(one)
         sizes[one.name] = vars(counted) | {"total": counted.total}
     rows = tuple((name, *(f"{number:,}" for number in counts.values())) for name, counts in sizes.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -48,30 +48,17 @@ def convert(
     from spoofspan.formats.convert import convert as convert_file
     from spoofspan.formats.convert import write_converted
 
+    written: dict[str, Any] = {"to_format": to_format, "hop": hop, "durations_out": durations_out, "force": force}
     if dataset is not None:
         if target is not None or kind == "scores":
             raise UsageError("--dataset has the references to convert: give OUT alone; scores are converted by file")
         o.must_be_free(source, durations_out, force=force)
         references, _ = Inputs(dataset=dataset, reference_source=reference_source).read_known()
-        done = write_converted(
-            references, source, to_format=to_format, hop=hop, durations_out=durations_out, force=force
-        )
+        done = write_converted(references, source, **written)
     elif target is None:
         raise UsageError("give IN and OUT, or --dataset and OUT")
     else:
         o.must_be_free(target, durations_out, force=force)
-        done = convert_file(
-            source,
-            target,
-            kind=kind,
-            from_format=from_format,
-            to_format=to_format,
-            durations=durations,
-            hop=hop,
-            higher=o.polarity(higher),
-            column=column,
-            durations_out=durations_out,
-            force=force,
-            split=split,
-        )
+        about: dict[str, Any] = {"higher": o.polarity(higher), "column": column, "durations": durations, "split": split}
+        done = convert_file(source, target, kind=kind, from_format=from_format, **about, **written)
     typer.echo(done, err=True)

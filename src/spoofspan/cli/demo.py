@@ -6,25 +6,22 @@ import json
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.cli.options import flag
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS, Rules
-from spoofspan.demo import README, DemoCorpus, export, load, load_short_tail
-from spoofspan.evaluation.evaluate import evaluate, range_eer
-from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
-from spoofspan.formats.writing import check_target, write_atomically
-from spoofspan.report.page import PageSettings, page_content, render_page
-from spoofspan.report.resolutions import captions, render, wrapped
-from spoofspan.report.results import results_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from spoofspan.demo import DemoCorpus
+    from spoofspan.evaluation.measurement import Measurement
+    from spoofspan.evaluation.resolution_table import ResolutionTable
 
 NARROWEST, WIDEST = 80, 100
 SHOWN = (0.02, 0.16)  # branches on the page
@@ -88,6 +85,8 @@ def demo(
 
       spoofspan demo --conventions
     """
+    from spoofspan.demo import README, export, load, load_short_tail
+
     corpus = load_short_tail() if conventions else load()
     if out is not None:
         files = export(corpus, out, force=force, rules={"uncovered": "hold"} if conventions else {})
@@ -101,6 +100,9 @@ def demo(
 
 
 def _write_page(corpus: DemoCorpus, target: Path, force: bool) -> None:
+    from spoofspan.formats.writing import check_target, write_atomically
+    from spoofspan.report.page import PageSettings, page_content, render_page
+
     check_target(target.expanduser(), force)
     tail = {"uncovered": "hold"} if list(corpus.systems) == [0.02] else {}  # the corpus with short tails
     settings = PageSettings("spoofspan demo", arguments=tail)
@@ -114,6 +116,10 @@ def _write_page(corpus: DemoCorpus, target: Path, force: bool) -> None:
 
 
 def _demo_of_resolutions(corpus: DemoCorpus, output: Format) -> None:
+    from spoofspan.evaluation.evaluate import evaluate
+    from spoofspan.evaluation.resolution_table import resolution_table
+    from spoofspan.report.results import results_table
+
     table = resolution_table(corpus.references, corpus.systems)
     hop, system = next(iter(corpus.systems.items()))
     evaluation = evaluate(corpus.references, system, ["range-eer", f"point-eer@{1000 * hop:g}ms"])
@@ -176,6 +182,8 @@ def _corpus_facts(references: References) -> dict[str, Any]:
 
 def _print_table(console: Console, table: ResolutionTable) -> None:
     """As 'spoofspan table' prints it, without the signature, which follows below."""
+    from spoofspan.report.resolutions import captions, render, wrapped
+
     lines = render({"": table}, "text").split("\n")
     for line in (*lines[: lines.index("")], *(part for note in captions({"": table}) for part in wrapped(note))):
         console.print(line, soft_wrap=True)
@@ -259,6 +267,8 @@ def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
 
 
 def _rows_of_conventions(corpus: DemoCorpus) -> list[_Row]:
+    from spoofspan.evaluation.evaluate import range_eer
+
     scores = corpus.systems[0.02]
     rows = []
     for convention, name in NAMES.items():
@@ -284,6 +294,9 @@ def _tail(rules: Rules) -> str:
 
 
 def _conventions_grid(rows: list[_Row]) -> Table:
+    from rich import box
+    from rich.table import Table
+
     # a rule of hyphens under the head: the same in every terminal
     ruled = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
     grid = Table(box=ruled, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
@@ -305,6 +318,8 @@ def _conventions_grid(rows: list[_Row]) -> Table:
 
 
 def _console() -> Console:
+    from rich.console import Console
+
     console = Console(highlight=False, markup=False)
     console.width = min(max(console.width, NARROWEST), WIDEST)
     return console

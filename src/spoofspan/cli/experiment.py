@@ -12,18 +12,15 @@ from spoofspan.base.extras import require
 from spoofspan.cli import options as o
 from spoofspan.cli.cm import Device, Gaps, Nonspeech, chosen_config
 from spoofspan.cli.corpus import Utterances, per_set
+from spoofspan.cm.config import PRESETS
 
-
-def _presets() -> list[str]:
-    from spoofspan.cm.config import PRESETS
-
-    return [name for name in PRESETS if name != "baseline"]
+TRAINED = [name for name in PRESETS if name != "baseline"]
 
 
 def experiment(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for everything that is made.")],
     *,
-    preset: str = o.flag("small-cpu", "What is trained: small-cpu or paper-multi.", of=_presets),
+    preset: str = o.flag("small-cpu", "What is trained: small-cpu or paper-multi.", of=TRAINED),
     data: Path | None = o.flag(None, "PartialSpoof, or a corpus with its folders; without it, one is built."),
     systems: str = o.flag(
         "multi,baseline,joint-detector",
