@@ -3,9 +3,8 @@
 ::
 
     commands.py              the list of commands, each loaded when it is used            <- read this first
-    options.py               flags that several commands share
-    inputs.py                what a command reads; system_inputs.py: of several systems
-    output.py                how a result is printed
+    options.py               flags that several commands share, and how a result is printed
+    inputs.py                what a command reads; eval_inputs.py: only eval; system_inputs.py: of several systems
     eval.py, compare.py, ... one command each
 
 May import every room. Results go to stdout, diagnostics and progress to stderr. Exit codes: 0 ok, 2 usage, 3 bad data,

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.completion import among
 
 if TYPE_CHECKING:
     from spoofspan.uncertainty import Resampling
@@ -19,24 +16,15 @@ if TYPE_CHECKING:
 class BootstrapOptions:
     """The flags as they were typed, None for those that were not."""
 
-    confidence: Annotated[float | None, typer.Option("--confidence", help="Level of intervals, such as 0.95.")] = None
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster",
-            help="What is resampled: a column of --metadata, or utterance. Default: speakers, if it has them.",
-            autocompletion=among(lambda: ("speaker", "utterance")),
-        ),
-    ] = None
-    replicates: Annotated[
-        int | None, typer.Option("--replicates", help="Number of bootstrap replicates. Default: 2000.")
-    ] = None
-    interval: Annotated[
-        str | None,
-        typer.Option("--interval", help="percentile or bca.", autocompletion=among(lambda: ("percentile", "bca"))),
-    ] = None
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the bootstrap. Default: 0.")] = None
-    workers: Annotated[int | None, typer.Option("--workers", help="Number of threads; the same results.")] = None
+    confidence: float | None = o.typed_flag("Level of intervals, such as 0.95.")
+    cluster: str | None = o.typed_flag(
+        "What is resampled: a column of --metadata, or utterance. Default: speakers, if it has them.",
+        of=["speaker", "utterance"],
+    )
+    replicates: int | None = o.typed_flag("Number of bootstrap replicates. Default: 2000.")
+    interval: str | None = o.typed_flag("percentile or bca.", of=["percentile", "bca"])
+    seed: int | None = o.typed_flag("Seed of the bootstrap. Default: 0.")
+    workers: int | None = o.typed_flag("Number of threads; the same results.")
 
     def resampling_if_asked(self, metadata: str | None) -> Resampling | None:
         """How to resample, if intervals are asked for; flags that only make sense with them are refused without."""
@@ -63,4 +51,4 @@ class BootstrapOptions:
         return Resampling(**{name: value for name, value in told.items() if value is not None})
 
 
-takes_bootstrap = o.takes("bootstrap", get_type_hints(BootstrapOptions, include_extras=True), BootstrapOptions)
+takes_bootstrap = o.takes_options("bootstrap", BootstrapOptions)

@@ -8,7 +8,6 @@ import typer
 
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import Inputs, takes_inputs
-from spoofspan.cli.output import show
 
 
 @takes_inputs
@@ -39,6 +38,6 @@ def check(
 
     o.must_be_free(out, force=force)
     found = check_files(*inputs.read_known(), convention=convention, **rules)
-    show(found.to_dict(), [check_table(found)], output, out, force)
+    o.show(found.to_dict(), [check_table(found)], output, out, force)
     if not found.passed:
         raise typer.Exit(3)

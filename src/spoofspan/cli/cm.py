@@ -11,64 +11,44 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
 from spoofspan.cli import options as o
-from spoofspan.cli.completion import among
-from spoofspan.cli.output import show
+from spoofspan.cm.config import PRESETS, Config
+from spoofspan.cm.config import preset as preset_called
+from spoofspan.cm.scorers import JOINT_DETECTOR
 
 if TYPE_CHECKING:
     from spoofspan.cm.batches import Corpus
-    from spoofspan.cm.config import Config
 
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train the countermeasure, and score recordings.")
 
 
-def _presets() -> list[str]:
-    from spoofspan.cm.config import PRESETS
-
-    return list(PRESETS)
-
-
-def _scorers() -> list[str]:
-    from spoofspan.cm.scorers import JOINT_DETECTOR
-
-    return [JOINT_DETECTOR]
-
-
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset", help="paper-multi, paper-single-20, ..., small-cpu, baseline.", autocompletion=among(_presets)
-    ),
-]
-Device = Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:0; without it, a GPU if there is one.")]
-Gaps = Annotated[str | None, typer.Option("--gaps", help="Time without a label, see explain gaps.")]
-Nonspeech = Annotated[str | None, typer.Option("--nonspeech", help="Ranges labelled non-speech.")]
-Channel = Annotated[
-    str | None, typer.Option("--channel", help="Of sound with several channels: mix, or a number from 0 on.")
-]
+Preset = Annotated[str | None, o.option("paper-multi, paper-single-20, ..., small-cpu, baseline.", of=PRESETS)]
+Device = Annotated[str | None, o.option("cpu, cuda, cuda:0; without it, a GPU if there is one.")]
+Gaps = Annotated[str | None, o.option("Time without a label, see explain gaps.")]
+Nonspeech = Annotated[str | None, o.option("Ranges labelled non-speech.")]
+Channel = Annotated[str | None, o.option("Of sound with several channels: mix, or a number from 0 on.")]
 
 
 @app.command()
 def train(
     *,
-    train: Annotated[str, typer.Option(help="partialspoof:FOLDER:SET, or references in any format (with --sounds).")],
-    dev: Annotated[str, typer.Option(help="The same for the development set.")],
-    out: Annotated[Path, typer.Option(help="Folder of the checkpoint.")],
+    train: str = o.flag(..., "partialspoof:FOLDER:SET, or references in any format (with --sounds)."),
+    dev: str = o.flag(..., "The same for the development set."),
+    out: Path = o.flag(..., "Folder of the checkpoint."),
     preset: Preset = None,
-    config: Annotated[Path | None, typer.Option(help="TOML file; cm info --preset prints one.")] = None,
-    change: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change one value: training.seed=10, front_end.checkpoint=FOLDER; may be repeated."),
-    ] = None,
-    sounds: Annotated[Path | None, typer.Option(help="Folder of sound files, by utterance id.")] = None,
+    config: Path | None = o.flag(None, "TOML file; cm info --preset prints one."),
+    change: list[str] | None = o.flag(
+        None, "Change one value: training.seed=10, front_end.checkpoint=FOLDER; may be repeated.", "--set"
+    ),
+    sounds: Path | None = o.flag(None, "Folder of sound files, by utterance id."),
     durations: o.Durations = None,
     reference_source: o.ReferenceSource = None,
     channel: Channel = None,
     gaps: Gaps = None,
     nonspeech: Nonspeech = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in --out.")] = False,
+    resume: bool = o.flag(False, "Go on with the training in --out.", "--resume"),
     device: Device = None,
-    processes: Annotated[int, typer.Option(min=1, help="Train with so many processes here.")] = 1,
+    processes: int = o.flag(1, "Train with so many processes here.", min=1),
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
@@ -113,15 +93,12 @@ def score(
             help="Folder of a checkpoint; then sound files, folders, lists (.lst, .txt, .scp) or - (stdin).",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the scores.")],
+    out: Path = o.flag(..., "Folder for the scores."),
     dataset: o.DatasetSpec = None,
-    preset: Annotated[
-        str | None, typer.Option(help="joint-detector: a scorer without a checkpoint.", autocompletion=among(_scorers))
-    ] = None,
-    official: Annotated[
-        str | None,
-        typer.Option("--official-pickle", help="Also write {SET}_score_ali_2.pkl, ..., as the published code does."),
-    ] = None,
+    preset: str | None = o.flag(None, "joint-detector: a scorer without a checkpoint.", of=[JOINT_DETECTOR]),
+    official: str | None = o.flag(
+        None, "Also write {SET}_score_ali_2.pkl, ..., as the published code does.", "--official-pickle"
+    ),
     channel: Channel = None,
     device: Device = None,
     output: o.OutputFormat = o.Output.text,
@@ -143,7 +120,6 @@ def score(
       spoofspan cm score --preset joint-detector recordings/ --out joints
     """
     from spoofspan.cm.recordings import find_recordings, sounds_of_dataset
-    from spoofspan.cm.scorers import JOINT_DETECTOR
     from spoofspan.cm.scoring import score as score_audio
 
     given = list(words or ())
@@ -181,9 +157,6 @@ def info(
 
       spoofspan cm info --preset paper-multi > mine.toml
     """
-    from spoofspan.cm.config import PRESETS
-    from spoofspan.cm.config import preset as preset_called
-
     if checkpoint is not None and preset is not None:
         raise UsageError("give a CHECKPOINT or --preset, not both")
     if preset is not None:
@@ -191,7 +164,7 @@ def info(
         return
     require("torch", "safetensors")
     if checkpoint is None:
-        _show_presets(list(PRESETS.values()), output)
+        _show_presets(output)
         return
     from spoofspan.cm import checkpoints
     from spoofspan.cm.model import count_parameters
@@ -231,9 +204,6 @@ def chosen_config(
     preset: str | None, path: Path | None, changes: list[str] | None, rules: dict[str, str | None]
 ) -> Config:
     """The configuration that the flags describe."""
-    from spoofspan.cm.config import Config
-    from spoofspan.cm.config import preset as preset_called
-
     if (preset is None) == (path is None):
         raise UsageError("give --preset or --config, one of them")
     chosen = preset_called(preset) if preset is not None else Config.from_file(str(path))
@@ -284,7 +254,7 @@ def _show_facts(facts: dict[str, Any], output: o.Output) -> None:
             rows += [(name if not i else "", str(one)) for i, one in enumerate(value)]
         else:
             rows.append((name, _shown(value)))
-    show(facts, [Table(("", "value"), tuple(rows))], output)
+    o.show(facts, [Table(("", "value"), tuple(rows))], output)
 
 
 def _shown(value: Any) -> str:
@@ -293,14 +263,14 @@ def _shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _show_presets(presets: list[Config], output: o.Output) -> None:
+def _show_presets(output: o.Output) -> None:
     """Print how many parameters each preset has."""
     from spoofspan.cm.model import count_parameters
     from spoofspan.report.table import Table
 
     sizes = {}
-    for one in presets:
+    for one in PRESETS.values():
         counted = count_parameters(one)
         sizes[one.name] = vars(counted) | {"total": counted.total}
     rows = tuple((name, *(f"{number:,}" for number in counts.values())) for name, counts in sizes.items())
-    show(sizes, [Table(("preset", "front-end", "post-net", "heads", "parameters"), rows)], output)
+    o.show(sizes, [Table(("preset", "front-end", "post-net", "heads", "parameters"), rows)], output)

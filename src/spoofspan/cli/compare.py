@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.eval import Metadata, ScoresAreOption
-from spoofspan.cli.output import show
 from spoofspan.cli.system_inputs import Systems, takes_each_system
 
 if TYPE_CHECKING:
@@ -25,26 +21,14 @@ if TYPE_CHECKING:
 def compare(
     *,
     systems: Systems,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            "-m",
-            help="What is compared; range-eer. May be repeated.",
-            autocompletion=completion.among(completion.measures),
-        ),
-    ] = None,
-    threshold: Annotated[
-        list[str] | None, typer.Option(help="NAME=NUMBER for each system, for measures at a threshold.")
-    ] = None,
-    threshold_from: Annotated[
-        list[str] | None, typer.Option(help="NAME=FILE: from the EER in the JSON of an eval on other data.")
-    ] = None,
-    seeds: Annotated[
-        bool, typer.Option("--seeds", help="The files are one system, trained several times: mean, SD, intervals.")
-    ] = False,
-    scores_are: ScoresAreOption = None,
-    metadata: Metadata = None,
+    measure: list[str] | None = o.flag(
+        None, "What is compared; range-eer. May be repeated.", "--measure", "-m", of=completion.measures
+    ),
+    threshold: list[str] | None = o.flag(None, "NAME=NUMBER for each system, for measures at a threshold."),
+    threshold_from: list[str] | None = o.flag(None, "NAME=FILE: from the EER in the JSON of an eval on other data."),
+    seeds: bool = o.flag(False, "The files are one system, trained several times: mean, SD, intervals.", "--seeds"),
+    scores_are: o.ScoresAre = None,
+    metadata: o.Metadata = None,
     bootstrap: BootstrapOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
@@ -77,13 +61,7 @@ def compare(
     o.must_be_free(out, force=force)
     references, scores = systems.read_each(fewest=2)
     resampling = bootstrap.resampling(metadata or systems.typed.protocol())
-    how: dict[str, Any] = {
-        **{name: getattr(resampling, name) for name in resampling.__dataclass_fields__},
-        "convention": convention,
-        "eer_rule": eer_rule,
-        "scores_are": scores_are,
-        **rules,
-    }
+    how = {**vars(resampling), "convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
     tables: list[Table] = []
     plain: list[dict[str, Any]] = []
     for one in measure or ["range-eer"]:
@@ -99,7 +77,7 @@ def compare(
             tables.extend(comparison_tables(comparison))
             plain.append(comparison.to_dict())
     content = {"spoofspan": __version__, "seeds" if seeds else "comparisons": finite(plain)}
-    show(content, tables, output, out, force)
+    o.show(content, tables, output, out, force)
 
 
 def _thresholds(typed: list[str], files: list[str], measure: str) -> dict[str, float]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 Complete = Callable[[str], list[str]]
+Names = Iterable[str] | Callable[[], Iterable[str]]
 
 
-def among(names: Callable[[], Iterable[str]]) -> Complete:
-    """Offer the names that begin with what was typed; they are looked up when they are needed."""
+def among(names: Names) -> Complete:
+    """Offer the names that begin with what was typed; what a function returns is looked up when it is needed."""
 
-    def complete(incomplete: str) -> list[str]:
-        return [name for name in names() if name.startswith(incomplete)]
+    def complete(incomplete: str) -> list[str]:  # typer knows the parameter by its name
+        return [name for name in (names() if callable(names) else names) if name.startswith(incomplete)]
 
     return complete
 
@@ -66,9 +68,8 @@ def written_formats() -> Iterable[str]:
     """The formats that can be written."""
     from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 
-    references = (one.name for one in REFERENCE_FORMATS.formats.values() if one.write is not None)
-    scores = (one.name for one in SCORE_FORMATS.formats.values() if one.write is not None)
-    return dict.fromkeys([*references, *scores])
+    every: list[Any] = [*REFERENCE_FORMATS.formats.values(), *SCORE_FORMATS.formats.values()]
+    return dict.fromkeys(one.name for one in every if one.write is not None)
 
 
 def reference_sources() -> Iterable[str]:

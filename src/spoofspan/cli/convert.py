@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.completion import among
 from spoofspan.cli.inputs import Inputs
 
 
@@ -18,23 +17,13 @@ def convert(
     target: Annotated[
         str | None, typer.Argument(metavar="OUT", help="File to write; .gz and .zst pack it. - is stdout.")
     ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            help="references or scores, where the content does not tell.",
-            autocompletion=among(lambda: ("references", "scores")),
-        ),
-    ] = None,
-    from_format: Annotated[
-        str | None,
-        typer.Option("--from", help="Format of IN, if not recognised.", autocompletion=among(completion.formats)),
-    ] = None,
-    to_format: Annotated[
-        str | None,
-        typer.Option(
-            "--to", help="Format of OUT, if its name does not tell.", autocompletion=among(completion.written_formats)
-        ),
-    ] = None,
+    kind: str | None = o.flag(
+        None, "references or scores, where the content does not tell.", of=["references", "scores"]
+    ),
+    from_format: str | None = o.flag(None, "Format of IN, if not recognised.", "--from", of=completion.formats),
+    to_format: str | None = o.flag(
+        None, "Format of OUT, if its name does not tell.", "--to", of=completion.written_formats
+    ),
     dataset: o.DatasetSpec = None,
     reference_source: o.ReferenceSource = None,
     durations: o.Durations = None,
@@ -42,7 +31,7 @@ def convert(
     higher: o.HigherOption = None,
     column: o.Column = None,
     split: o.Split = None,
-    durations_out: Annotated[str | None, typer.Option(help="Also write the durations, as a reco2dur file.")] = None,
+    durations_out: str | None = o.flag(None, "Also write the durations, as a reco2dur file."),
     force: o.Force = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -59,30 +48,17 @@ def convert(
     from spoofspan.formats.convert import convert as convert_file
     from spoofspan.formats.convert import write_converted
 
+    written: dict[str, Any] = {"to_format": to_format, "hop": hop, "durations_out": durations_out, "force": force}
     if dataset is not None:
         if target is not None or kind == "scores":
             raise UsageError("--dataset has the references to convert: give OUT alone; scores are converted by file")
         o.must_be_free(source, durations_out, force=force)
         references, _ = Inputs(dataset=dataset, reference_source=reference_source).read_known()
-        done = write_converted(
-            references, source, to_format=to_format, hop=hop, durations_out=durations_out, force=force
-        )
+        done = write_converted(references, source, **written)
     elif target is None:
         raise UsageError("give IN and OUT, or --dataset and OUT")
     else:
         o.must_be_free(target, durations_out, force=force)
-        done = convert_file(
-            source,
-            target,
-            kind=kind,
-            from_format=from_format,
-            to_format=to_format,
-            durations=durations,
-            hop=hop,
-            higher=o.polarity(higher),
-            column=column,
-            durations_out=durations_out,
-            force=force,
-            split=split,
-        )
+        about: dict[str, Any] = {"higher": o.polarity(higher), "column": column, "durations": durations, "split": split}
+        done = convert_file(source, target, kind=kind, from_format=from_format, **about, **written)
     typer.echo(done, err=True)

@@ -9,13 +9,11 @@ import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.completion import among
-from spoofspan.cli.output import show
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
 
-Utterances = Annotated[str | None, typer.Option(help="How many in each set, such as train=400,dev=100,eval=200.")]
+Utterances = Annotated[str | None, o.option("How many in each set, such as train=400,dev=100,eval=200.")]
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build and check partially spoofed corpora.")
 
@@ -23,39 +21,27 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build and c
 @app.command()
 def build(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to build the corpus in.")],
-    source: Annotated[
-        Path | None, typer.Option(help="Folder of speech, or a CSV list of it; without it, built-in voices.")
-    ] = None,
+    source: Path | None = o.flag(None, "Folder of speech, or a CSV list of it; without it, built-in voices."),
     utterances: Utterances = None,
-    speakers: Annotated[str | None, typer.Option(help="How many in each set, such as train=24,dev=8,eval=12.")] = None,
-    bonafide_share: Annotated[float, typer.Option(help="Share of utterances that are left as they are.")] = 0.3,
-    held_out: Annotated[
-        list[str] | None, typer.Option(help="Attack for the evaluation only; may be repeated. none: no attack.")
-    ] = None,
-    joints: Annotated[
-        str,
-        typer.Option(
-            help="Label of joints: spoof (if either side is), or middle (it changes there).",
-            autocompletion=among(lambda: ("spoof", "middle")),
-        ),
-    ] = "spoof",
-    nonspeech: Annotated[
-        str,
-        typer.Option(
-            help="Label of non-speech: origin (that of its recording), or bonafide.",
-            autocompletion=among(lambda: ("origin", "bonafide")),
-        ),
-    ] = "origin",
-    level: Annotated[float, typer.Option(help="Level of speech in dBov.")] = -26.0,
-    shortest_pause: Annotated[float, typer.Option(help="Pauses to cut in, in seconds.")] = 0.06,
-    overlap: Annotated[float, typer.Option(help="Length of a joint in seconds.")] = 0.02,
-    search: Annotated[float, typer.Option(help="How far a joint may be moved, in seconds.")] = 0.01,
-    official_labels: Annotated[
-        bool, typer.Option("--official-labels", help="Also write segment labels as PartialSpoof does (pickles).")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 1,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes; one per core by default.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Throw away another corpus that is there.")] = False,
+    speakers: str | None = o.flag(None, "How many in each set, such as train=24,dev=8,eval=12."),
+    bonafide_share: float = o.flag(0.3, "Share of utterances that are left as they are."),
+    held_out: list[str] | None = o.flag(None, "Attack for the evaluation only; may be repeated. none: no attack."),
+    joints: str = o.flag(
+        "spoof", "Label of joints: spoof (if either side is), or middle (it changes there).", of=["spoof", "middle"]
+    ),
+    nonspeech: str = o.flag(
+        "origin", "Label of non-speech: origin (that of its recording), or bonafide.", of=["origin", "bonafide"]
+    ),
+    level: float = o.flag(-26.0, "Level of speech in dBov."),
+    shortest_pause: float = o.flag(0.06, "Pauses to cut in, in seconds."),
+    overlap: float = o.flag(0.02, "Length of a joint in seconds."),
+    search: float = o.flag(0.01, "How far a joint may be moved, in seconds."),
+    official_labels: bool = o.flag(
+        False, "Also write segment labels as PartialSpoof does (pickles).", "--official-labels"
+    ),
+    seed: int = o.flag(1, "Same seed, same bytes."),
+    jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
+    force: bool = o.flag(False, "Throw away another corpus that is there.", "--force"),
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
@@ -88,7 +74,7 @@ def build(
         official_labels=official_labels,
     )
     about = build_corpus(out, source, settings, jobs=jobs, force=force)
-    show(about, [_corpus_table(out, about)], output)
+    o.show(about, [_corpus_table(out, about)], output)
 
 
 @app.command()
@@ -115,7 +101,7 @@ def check(
     verdict = "passed: everything agrees" if found.passed else f"{found.total_problems:,} problems:"
     rest = (f"... and {more:,} more",) if more else ()
     lines = (line for problem in found.problems for line in problem.splitlines())
-    show(found.to_dict(), [Table(("looked at", "number"), rows, ("", verdict, *lines, *rest))], output)
+    o.show(found.to_dict(), [Table(("looked at", "number"), rows, ("", verdict, *lines, *rest))], output)
     if not found.passed:
         raise typer.Exit(3)
 

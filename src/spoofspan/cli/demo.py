@@ -6,16 +6,19 @@ import json
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+from spoofspan.base.errors import SpoofspanError
+from spoofspan.cli.options import flag
+from spoofspan.data.references import References
+from spoofspan.data.rules import CONVENTIONS, Rules
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from spoofspan.data.references import References
-    from spoofspan.data.rules import Rules
     from spoofspan.demo import DemoCorpus
     from spoofspan.evaluation.measurement import Measurement
     from spoofspan.evaluation.resolution_table import ResolutionTable
@@ -60,20 +63,13 @@ class Format(str, Enum):
 
 
 def demo(
-    output: Annotated[Format, typer.Option("--format", help="How to print the result.")] = Format.text,
-    conventions: Annotated[
-        bool, typer.Option("--conventions", help="Measure one corpus and one system under every convention instead.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the corpus to this folder: files to look at and to try commands on.")
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Also write a page that shows where the system errs, as 'spoofspan report' does."),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write into a folder that is not empty, or over a page.")
-    ] = False,
+    output: Format = flag(Format.text, "How to print the result.", "--format"),
+    conventions: bool = flag(
+        False, "Measure one corpus and one system under every convention instead.", "--conventions"
+    ),
+    out: Path | None = flag(None, "Also write the corpus to this folder: files to look at and to try commands on."),
+    report: Path | None = flag(None, "Also write a page that shows where the system errs, as 'spoofspan report' does."),
+    force: bool = flag(False, "Write into a folder that is not empty, or over a page.", "--force"),
 ) -> None:
     """Measure a small corpus and explain the numbers.
 
@@ -89,12 +85,10 @@ def demo(
 
       spoofspan demo --conventions
     """
-    from spoofspan.demo import load, load_short_tail
+    from spoofspan.demo import README, export, load, load_short_tail
 
     corpus = load_short_tail() if conventions else load()
     if out is not None:
-        from spoofspan.demo import README, export
-
         files = export(corpus, out, force=force, rules={"uncovered": "hold"} if conventions else {})
         typer.echo(f"{len(files)} files written to {out}; begin with {out / README}", err=True)
     if report is not None:
@@ -231,7 +225,7 @@ class _Row:
     convention: str
     name: str
     tail: str
-    measurement: Measurement | None
+    measurement: Measurement | None = None
     refusal: str | None = None
 
     @property
@@ -243,9 +237,8 @@ class _Row:
         return sum(touched[rule].ns for rule in ("slack", "uncovered") if rule in touched) / 1e9
 
     def to_dict(self) -> dict[str, Any]:
-        measured = None if self.measurement is None else self.measurement.to_dict()
         before = {"convention": self.convention, "name": self.name, "tail": self.tail, "seconds": self.seconds}
-        return {**before, "measurement": measured, "refusal": self.refusal}
+        return {**before, "measurement": self.measurement and self.measurement.to_dict(), "refusal": self.refusal}
 
 
 def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
@@ -274,19 +267,18 @@ def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
 
 
 def _rows_of_conventions(corpus: DemoCorpus) -> list[_Row]:
-    from spoofspan.base.errors import SpoofspanError
-    from spoofspan.data.rules import CONVENTIONS
     from spoofspan.evaluation.evaluate import range_eer
 
     scores = corpus.systems[0.02]
     rows = []
     for convention, name in NAMES.items():
         rules, _ = CONVENTIONS[convention].measures["range"]
+        found: dict[str, Any] = {}
         try:
-            measured = range_eer(corpus.references, scores, convention=convention)
-            rows.append(_Row(convention, name, _tail(rules), measured))
+            found["measurement"] = range_eer(corpus.references, scores, convention=convention)
         except SpoofspanError as error:
-            rows.append(_Row(convention, name, _tail(rules), None, str(error)))
+            found["refusal"] = str(error)
+        rows.append(_Row(convention, name, _tail(rules), **found))
     told = range_eer(corpus.references, scores, uncovered="hold")
     rows.append(_Row("default", "spoofspan, uncovered='hold'", _tail(told.rules), told))
     return rows
@@ -334,8 +326,7 @@ def _console() -> Console:
 
 
 def _heading(console: Console, text: str) -> None:
-    console.print()
-    console.print(text, style="bold")
+    console.print(f"\n{text}", style="bold")
 
 
 def _verbatim(console: Console, *lines: str) -> None:

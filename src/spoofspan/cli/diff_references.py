@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.completion import among
-from spoofspan.cli.output import show
-
-
-def _format_of(name: str) -> Any:
-    return typer.Option(
-        help=f"Format of {name}, if not recognised.", autocompletion=among(completion.reference_formats)
-    )
 
 
 def diff_references(
     a: Annotated[str, typer.Argument(metavar="A", help="One reference of the corpus.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another reference of the same corpus.")],
-    format_a: Annotated[str | None, _format_of("A")] = None,
-    format_b: Annotated[str | None, _format_of("B")] = None,
+    format_a: str | None = o.flag(None, "Format of A, if not recognised.", of=completion.reference_formats),
+    format_b: str | None = o.flag(None, "Format of B, if not recognised.", of=completion.reference_formats),
     durations: o.Durations = None,
-    hop: Annotated[float | None, typer.Option(help="Spacing of label arrays in seconds.")] = None,
-    most: Annotated[int, typer.Option(help="How many utterances to list.", min=0)] = 10,
+    hop: float | None = o.flag(None, "Spacing of label arrays in seconds."),
+    most: int = o.flag(10, "How many utterances to list.", min=0),
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
@@ -47,4 +39,4 @@ def diff_references(
     o.must_be_free(out, force=force)
     read = partial(read_references, durations=durations, hop=hop)
     found = compare(read(a, format=format_a), read(b, format=format_b))
-    show(difference_dict(found, most), [difference_table(found, most)], output, out, force)
+    o.show(difference_dict(found, most), [difference_table(found, most)], output, out, force)

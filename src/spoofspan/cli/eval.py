@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -16,9 +15,8 @@ from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.inputs import Inputs, takes_inputs
-from spoofspan.cli.proposal_inputs import ProposalOptions, takes_proposals
-from spoofspan.cli.utterance_inputs import UtteranceInputs, takes_utterance_scores
+from spoofspan.cli.eval_inputs import ProposalOptions, UtteranceInputs, takes_proposals, takes_utterance_scores
+from spoofspan.cli.inputs import Inputs, read_column, takes_inputs
 
 if TYPE_CHECKING:
     from spoofspan.base.errors import UndefinedMeasureError
@@ -27,14 +25,6 @@ if TYPE_CHECKING:
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
-
-ScoresAreOption = Annotated[
-    str | None,
-    typer.Option("--scores-are", help="llr or probability, for measures that take scores at their word."),
-]
-Metadata = Annotated[
-    str | None, typer.Option("--metadata", help="Table with a column utterance, or protocol (speaker, attack).")
-]
 
 
 @takes_inputs
@@ -45,24 +35,16 @@ Metadata = Annotated[
 def eval_(
     *,
     inputs: Inputs,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            "-m",
-            help="range-eer, point-eer@20ms, range-fnr@fpr=0.01, event-ap@iou=0.5, ...; may be repeated.",
-            autocompletion=completion.among(completion.measures),
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option("--threshold", help="Where measures at a threshold are taken; without it, where the EER is."),
-    ] = None,
-    threshold_from: Annotated[
-        Path | None,
-        typer.Option("--threshold-from", help="Take it from the EER in the JSON of another eval (a development set)."),
-    ] = None,
-    scores_are: ScoresAreOption = None,
+    measure: list[str] | None = o.flag(
+        None,
+        "range-eer, point-eer@20ms, range-fnr@fpr=0.01, event-ap@iou=0.5, ...; may be repeated.",
+        "--measure",
+        "-m",
+        of=completion.measures,
+    ),
+    threshold: float | None = o.flag(None, "Where measures at a threshold are taken; without it, where the EER is."),
+    threshold_from: Path | None = o.flag(None, "Take it from the EER in the JSON of another eval (a development set)."),
+    scores_are: o.ScoresAre = None,
     more: UtteranceInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
@@ -70,39 +52,20 @@ def eval_(
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
-    per_utterance: Annotated[
-        Path | None,
-        typer.Option(
-            "--per-utterance", help="Also write the errors of each utterance to this .csv, .json or .parquet."
-        ),
-    ] = None,
-    own_eer: Annotated[
-        bool, typer.Option("--own-eer", help="With --per-utterance: each utterance's own range EER as well.")
-    ] = False,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--by",
-            help="Break the first measure down by kind, length, boundary or a column of --metadata; may be repeated.",
-        ),
-    ] = None,
-    metadata: Metadata = None,
+    per_utterance: Path | None = o.flag(
+        None, "Also write the errors of each utterance to this .csv, .json or .parquet."
+    ),
+    own_eer: bool = o.flag(False, "With --per-utterance: each utterance's own range EER as well.", "--own-eer"),
+    by: list[str] | None = o.flag(
+        None, "Break the first measure down by kind, length, boundary or a column of --metadata; may be repeated."
+    ),
+    metadata: o.Metadata = None,
     bootstrap: BootstrapOptions,
-    stream: Annotated[
-        bool | None,
-        typer.Option(
-            "--stream/--no-stream",
-            help="Keep little in memory, with temporary files on disk. Files too large for the memory do so anyway.",
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", help="Measure in so many processes, with temporary files on disk."),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", help="Measure Parquet files on the workers of this Dask scheduler: tcp://..."),
-    ] = None,
+    stream: bool | None = o.flag(
+        None, "Keep little in memory, with temporary files on disk. Files too large for the memory do so anyway."
+    ),
+    jobs: int | None = o.flag(None, "Measure in so many processes, with temporary files on disk.", "--jobs", "-j"),
+    scheduler: str | None = o.flag(None, "Measure Parquet files on the workers of this Dask scheduler: tcp://..."),
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
@@ -171,7 +134,8 @@ def eval_(
         asked = replace(options, resampling=bootstrap.resampling_if_asked(metadata), **proposals.arguments())
         evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
         first = next(iter(evaluation.measurements.values()))
-        breakdowns = [corpus.break_down(one, first.measure, options, partial(_column, metadata)) for one in by or ()]
+        column = partial(read_column, metadata)
+        breakdowns = [corpus.break_down(one, first.measure, options, column) for one in by or ()]
         if per_utterance is not None:
             # a development threshold of points or whole utterances says nothing about ranges
             of_ranges = threshold_from is None or not measure or any(one.startswith("range-") for one in measure)
@@ -194,18 +158,9 @@ def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention:
     check_own_rule(eer_rule or rules_for("range", convention, {})[1])
 
 
-def _column(metadata: str | None, name: str) -> Mapping[str, str]:
-    """The value of every utterance in a column of --metadata."""
-    from spoofspan.formats.text.protocol import read_metadata
-
-    if metadata is None:
-        raise UsageError(f"--by {name}: give --metadata, a file that says the {name} of every utterance")
-    return read_metadata(metadata, name)
-
-
 def _write_utterances(errors: UtteranceErrors, target: Path, at: OperatingPoint, force: bool) -> None:
     from spoofspan.formats.writing import write_atomically
-    from spoofspan.report.utterance_errors import utterances_file
+    from spoofspan.report.results import utterances_file
 
     write_atomically(target, utterances_file(errors, target.name, at), force)
     typer.echo(f"errors of {len(errors.utterances):,} utterances ({at.decision}): {target}", err=True)

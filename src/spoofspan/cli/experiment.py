@@ -11,41 +11,33 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
 from spoofspan.cli import options as o
 from spoofspan.cli.cm import Device, Gaps, Nonspeech, chosen_config
-from spoofspan.cli.completion import among
 from spoofspan.cli.corpus import Utterances, per_set
+from spoofspan.cm.config import PRESETS
 
-
-def _presets() -> list[str]:
-    from spoofspan.cm.config import PRESETS
-
-    return [name for name in PRESETS if name != "baseline"]
+TRAINED = [name for name in PRESETS if name != "baseline"]
 
 
 def experiment(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for everything that is made.")],
     *,
-    preset: Annotated[
-        str, typer.Option(help="What is trained: small-cpu or paper-multi.", autocompletion=among(_presets))
-    ] = "small-cpu",
-    data: Annotated[
-        Path | None, typer.Option(help="PartialSpoof, or a corpus with its folders; without it, one is built.")
-    ] = None,
-    systems: Annotated[
-        str, typer.Option(help="multi, single, baseline, shuffled, joint-detector: those wanted, with commas.")
-    ] = "multi,baseline,joint-detector",
-    seeds: Annotated[str, typer.Option(help="Of every training: 1,10,100 as in the paper.")] = "1",
-    change: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change one value of the preset: training.epochs=20; may be repeated."),
-    ] = None,
+    preset: str = o.flag("small-cpu", "What is trained: small-cpu or paper-multi.", of=TRAINED),
+    data: Path | None = o.flag(None, "PartialSpoof, or a corpus with its folders; without it, one is built."),
+    systems: str = o.flag(
+        "multi,baseline,joint-detector",
+        "multi, single, baseline, shuffled, joint-detector: those wanted, with commas.",
+    ),
+    seeds: str = o.flag("1", "Of every training: 1,10,100 as in the paper."),
+    change: list[str] | None = o.flag(
+        None, "Change one value of the preset: training.epochs=20; may be repeated.", "--set"
+    ),
     utterances: Utterances = None,
     reference_source: o.ReferenceSource = None,
     gaps: Gaps = None,
     nonspeech: Nonspeech = None,
     device: Device = None,
-    processes: Annotated[int, typer.Option(min=1, help="Train with so many processes here.")] = 1,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes that build the corpus.")] = None,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="With a page of the evaluation set.")] = True,
+    processes: int = o.flag(1, "Train with so many processes here.", min=1),
+    jobs: int | None = o.flag(None, "Processes that build the corpus.", "--jobs", "-j"),
+    report: bool = o.flag(True, "With a page of the evaluation set."),
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:

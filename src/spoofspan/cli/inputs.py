@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.cli import options as o
 
 if TYPE_CHECKING:
@@ -107,17 +107,11 @@ class Inputs:
 
     def references_from(self, where: Where) -> References:
         """Read the references of a file."""
-        from spoofspan.base.errors import DataError
         from spoofspan.formats.reading import read_references
 
         try:
-            return read_references(
-                where,
-                durations=self.durations,
-                format=self.reference_format,
-                hop=self._hop_of_labels(),
-                split=self.split,
-            )
+            about: dict[str, Any] = {"durations": self.durations, "format": self.reference_format, "split": self.split}
+            return read_references(where, hop=self._hop_of_labels(), **about)
         except DataError:
             known = {"references"} if self.reference_format is not None else looks_like(where)
             if "scores" in known and "references" not in known:
@@ -144,7 +138,6 @@ class Inputs:
 
     def read_scores(self, where: str) -> Scores:
         """Read scores from a file, as both sides were described."""
-        from spoofspan.base.errors import DataError
         from spoofspan.formats.reading import read_scores
 
         try:
@@ -203,9 +196,17 @@ class Inputs:
         return self.read_scores(str(chosen))
 
 
+def read_column(metadata: str | None, name: str) -> Mapping[str, str]:
+    """The value of every utterance in a column of --metadata, for --by."""
+    from spoofspan.formats.text.protocol import read_metadata
+
+    if metadata is None:
+        raise UsageError(f"--by {name}: give --metadata, a file that says the {name} of every utterance")
+    return read_metadata(metadata, name)
+
+
 def looks_like(where: Where) -> set[str]:
     """What a file could be by its first bytes; nothing for standard input, which can be read only once."""
-    from spoofspan.base.errors import SpoofspanError
     from spoofspan.formats import registry as formats
     from spoofspan.formats.sources import sources
     from spoofspan.formats.text.protocol import recognises_utterance_labels

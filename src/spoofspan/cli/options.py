@@ -1,26 +1,31 @@
-"""Options that several commands share.
+"""Options of the commands, and how a result is printed.
 
+A flag of one command is the default of its parameter (:func:`flag`); one of several commands is a type of this module.
 Every rule is a flag of the same name, made of its declaration in :mod:`spoofspan.data.rules`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import field, fields
 from enum import Enum
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 
 from spoofspan.base import progress
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
-from spoofspan.cli.completion import Complete, among
+from spoofspan.cli.completion import Names, among
 from spoofspan.data.rules import CONVENTIONS, RULES, Rule
 from spoofspan.data.scores import Higher
+
+if TYPE_CHECKING:
+    from spoofspan.report.table import Table
 
 Command = Callable[..., None]
 
@@ -35,12 +40,19 @@ class Output(str, Enum):
     csv = "csv"
 
 
-def _option(flag: str, about: str, complete: Complete | None = None) -> Any:
-    return typer.Option(flag, help=about, autocompletion=complete)
+def flag(default: Any, about: str, *names: str, of: Names = (), **more: Any) -> Any:
+    """The default of a command's parameter that is a flag, with its help; the shell completes names ``of`` these."""
+    return typer.Option(default, *names, help=about, autocompletion=among(of) if of else None, **more)
 
 
-def _words(flag: str, about: str, *words: str) -> Any:
-    return _option(flag, about, among(lambda: words))
+def typed_flag(about: str, *names: str, of: Names = ()) -> Any:
+    """A flag in a dataclass of flags (:func:`takes_options`): None if it is not typed."""
+    return field(default=None, metadata={"option": option(about, *names, of=of)})
+
+
+def option(about: str, *names: str, of: Names = (), **more: Any) -> Any:
+    """What a type says of a flag."""
+    return typer.Option(*names, help=about, autocompletion=among(of) if of else None, **more)
 
 
 def _be_quiet(wanted: bool) -> None:
@@ -76,6 +88,13 @@ def takes(name: str, flags: Mapping[str, Any], build: Callable[..., Any]) -> Cal
     return decorate
 
 
+def takes_options(name: str, options: type) -> Callable[[Command], Command]:
+    """Give a command the flags that are the fields of a dataclass, in the place of its parameter ``name``."""
+    types = get_type_hints(options, include_extras=True)
+    flags = {one.name: cast(Any, Annotated)[types[one.name], one.metadata["option"]] for one in fields(options)}
+    return takes(name, flags, options)
+
+
 # ---------------------------------------------------------------- files
 
 ReferencesPath = Annotated[
@@ -85,47 +104,31 @@ ScoresPath = Annotated[
     str | None, typer.Argument(metavar="SCORES", help="Score (or proposal) file, folder, glob or - (stdin).")
 ]
 DatasetSpec = Annotated[
-    str | None,
-    _words("--dataset", "References of a database by its folder: partialspoof:FOLDER:SET.", "partialspoof:"),
+    str | None, option("References of a database by its folder: partialspoof:FOLDER:SET.", of=["partialspoof:"])
 ]
-ReferenceSource = Annotated[
-    str | None,
-    _option(
-        "--reference-source",
-        "Which labels of the database: an RTTM by its name, or segment_labels@20ms.",
-        among(completion.reference_sources),
-    ),
-]
-ReferenceFormat = Annotated[
-    str | None, _option("--reference-format", "Format, if not recognised.", among(completion.reference_formats))
-]
-ScoresFormat = Annotated[
-    str | None, _option("--scores-format", "Format, if not recognised.", among(completion.system_formats))
-]
-Durations = Annotated[str | None, _option("--durations", "reco2dur file: <utt> <seconds>.")]
-Hop = Annotated[float | None, _option("--hop", "Spacing of the scores, and of label arrays, in seconds.")]
-ReferenceHop = Annotated[float | None, _option("--reference-hop", "Spacing of label arrays, where it is another.")]
-HigherOption = Annotated[
-    str | None, _words("--higher", "What high scores mean: bonafide or spoof.", "bonafide", "spoof")
-]
-Split = Annotated[str | None, _option("--split", "Which part of metadata that hold several, such as test.")]
-LabelIds = Annotated[str | None, _option("--label2id", "JSON file: which column of an archive is which class.")]
-Column = Annotated[str | None, _option("--column", "Which column holds the score.")]
-Convention = Annotated[
-    str, _option("--convention", f"Set of rules: {', '.join(CONVENTIONS)}.", among(completion.conventions))
-]
-EerRule = Annotated[
-    str | None,
-    _option(
-        "--eer-rule",
-        "nearest, interpolated, convex-hull, bucketed(lo,hi,n) or bucketed(2max,n).",
-        among(completion.eer_rules),
-    ),
-]
-OutputFormat = Annotated[Output, _option("--format", "How to print the result.")]
-Out = Annotated[Path | None, _option("--out", "Write the result to this file instead of stdout.")]
-Force = Annotated[bool, _option("--force", "Overwrite an existing file.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_be_quiet, help="Show no progress.")]
+LABELS_OF_DATABASE = "Which labels of the database: an RTTM by its name, or segment_labels@20ms."
+ReferenceSource = Annotated[str | None, option(LABELS_OF_DATABASE, of=completion.reference_sources)]
+ReferenceFormat = Annotated[str | None, option("Format, if not recognised.", of=completion.reference_formats)]
+ScoresFormat = Annotated[str | None, option("Format, if not recognised.", of=completion.system_formats)]
+Durations = Annotated[str | None, option("reco2dur file: <utt> <seconds>.")]
+Hop = Annotated[float | None, option("Spacing of the scores, and of label arrays, in seconds.")]
+ReferenceHop = Annotated[float | None, option("Spacing of label arrays, where it is another.")]
+HigherOption = Annotated[str | None, option("What high scores mean: bonafide or spoof.", of=["bonafide", "spoof"])]
+Split = Annotated[str | None, option("Which part of metadata that hold several, such as test.")]
+LabelIds = Annotated[str | None, option("JSON file: which column of an archive is which class.")]
+Column = Annotated[str | None, option("Which column holds the score.")]
+Metadata = Annotated[str | None, option("Table with a column utterance, or protocol (speaker, attack).")]
+
+# ---------------------------------------------------------------- measuring, printing
+
+Convention = Annotated[str, option(f"Set of rules: {', '.join(CONVENTIONS)}.", of=completion.conventions)]
+EER_RULE_NAMES = "nearest, interpolated, convex-hull, bucketed(lo,hi,n) or bucketed(2max,n)."
+EerRule = Annotated[str | None, option(EER_RULE_NAMES, of=completion.eer_rules)]
+ScoresAre = Annotated[str | None, option("llr or probability, for measures that take scores at their word.")]
+OutputFormat = Annotated[Output, option("How to print the result.", "--format")]
+Out = Annotated[Path | None, option("Write the result to this file instead of stdout.")]
+Force = Annotated[bool, option("Overwrite an existing file.", "--force")]
+Quiet = Annotated[bool, option("Show no progress.", "--quiet", "-q", callback=_be_quiet)]
 
 
 def polarity(higher: str | None) -> Higher | None:
@@ -140,10 +143,9 @@ def polarity(higher: str | None) -> Higher | None:
 
 def _rule_flag(rule: Rule) -> Any:
     """The flag of a rule: numbers and switches are typed, everything else is text."""
-    flag = f"--{rule.name.replace('_', '-')}"
     typed = {"seconds": float, "flag": bool}.get(rule.kind, str)
-    option = _words(flag, rule.help, *rule.values) if rule.values else _option(flag, rule.help)
-    return cast(Any, Annotated)[typed | None, option]
+    about = option(rule.help, f"--{rule.name.replace('_', '-')}", of=rule.values)
+    return cast(Any, Annotated)[typed | None, about]
 
 
 def given_rules(**flags: Any) -> dict[str, Any]:
@@ -188,3 +190,13 @@ def deliver(text: str, out: Path | None, force: bool) -> None:
     from spoofspan.formats.writing import write_atomically
 
     write_atomically(out, [text.encode()], force)
+
+
+def show(plain: Any, tables: Iterable[Table], output: Output, out: Path | None = None, force: bool = False) -> None:
+    """Print plain data (``--format json``) or the tables that say the same, or write them to a file."""
+    from spoofspan.report.table import json_text
+
+    if output is Output.json:
+        deliver(json_text(plain), out, force)
+    else:
+        deliver("\n".join(table.render(output.value) for table in tables), out, force)

@@ -42,23 +42,15 @@ def plot(
     kind: Annotated[Kind, typer.Argument(help="Which figure.", show_default=False)],
     *,
     systems: Systems,
-    out: Annotated[Path, typer.Option(help="The .png, .svg or .pdf file to write.", show_default=False)],
-    width: Annotated[str | None, typer.Option(help="column (80 mm), page (170 mm), or a number of mm.")] = None,
-    resolution: Annotated[
-        str | None, typer.Option(help="det, threshold, scores: points of this many ms. measurement: the points.")
-    ] = None,
-    resolutions: Annotated[
-        str | None, typer.Option(help="resolution, resampling: points of these, in ms: 10,20,40.")
-    ] = None,
-    confidence: Annotated[
-        float | None, typer.Option(help="det: draw the bootstrap interval of the EER, such as 0.95.")
-    ] = None,
-    replicates: Annotated[int, typer.Option(help="Of the bootstrap.")] = 2000,
-    utterance: Annotated[str | None, typer.Option(help="timeline, measurement, resampling: which one.")] = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="Of figures of one utterance; without it, that of the EER.")
-    ] = None,
-    audio: Annotated[Path | None, typer.Option(help="timeline: the recording, a WAV file.")] = None,
+    out: Path = o.flag(..., "The .png, .svg or .pdf file to write.", show_default=False),
+    width: str | None = o.flag(None, "column (80 mm), page (170 mm), or a number of mm."),
+    resolution: str | None = o.flag(None, "det, threshold, scores: points of this many ms. measurement: the points."),
+    resolutions: str | None = o.flag(None, "resolution, resampling: points of these, in ms: 10,20,40."),
+    confidence: float | None = o.flag(None, "det: draw the bootstrap interval of the EER, such as 0.95."),
+    replicates: int = o.flag(2000, "Of the bootstrap."),
+    utterance: str | None = o.flag(None, "timeline, measurement, resampling: which one."),
+    threshold: float | None = o.flag(None, "Of figures of one utterance; without it, that of the EER."),
+    audio: Path | None = o.flag(None, "timeline: the recording, a WAV file."),
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     force: o.Force = False,

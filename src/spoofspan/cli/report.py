@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.eval import Metadata
+from spoofspan.cli.inputs import read_column
 from spoofspan.cli.system_inputs import Systems, takes_each_system
 
 
@@ -20,19 +20,13 @@ from spoofspan.cli.system_inputs import Systems, takes_each_system
 def report(
     *,
     systems: Systems,
-    out: Annotated[Path, typer.Option(help="The page to write.", show_default=False)],
-    title: Annotated[str, typer.Option(help="Title of the page.")] = "Spoof localization report",
-    metadata: Metadata = None,
-    by: Annotated[
-        list[str] | None, typer.Option(help="Also break the error down by a column of --metadata; may be repeated.")
-    ] = None,
-    audio: Annotated[
-        Path | None, typer.Option(help="Folder with a sound file for each utterance (ID.wav, ID.flac).")
-    ] = None,
-    embed: Annotated[
-        bool, typer.Option("--embed", help="Put the sound into the page; otherwise it is linked.")
-    ] = False,
-    timelines: Annotated[int, typer.Option(min=1, help="How many utterances are shown.")] = 240,
+    out: Path = o.flag(..., "The page to write.", show_default=False),
+    title: str = o.flag("Spoof localization report", "Title of the page."),
+    metadata: o.Metadata = None,
+    by: list[str] | None = o.flag(None, "Also break the error down by a column of --metadata; may be repeated."),
+    audio: Path | None = o.flag(None, "Folder with a sound file for each utterance (ID.wav, ID.flac)."),
+    embed: bool = o.flag(False, "Put the sound into the page; otherwise it is linked.", "--embed"),
+    timelines: int = o.flag(240, "How many utterances are shown.", min=1),
     bootstrap: BootstrapOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
@@ -53,7 +47,6 @@ def report(
 
       spoofspan report ref.rttm a.score --audio wav --embed --out report.html
     """
-    from spoofspan.formats.text.protocol import read_metadata
     from spoofspan.formats.writing import write_atomically
     from spoofspan.report.page import PageSettings, page_content, render_page
     from spoofspan.report.page.audio import addresses
@@ -63,12 +56,11 @@ def report(
         raise UsageError("--embed goes with --audio, the folder of the sound files")
     references, scores = systems.read_each(fewest=1)
     known = metadata or systems.typed.protocol()
-    if by and known is None:
-        raise UsageError(f"--by {by[0]}: give --metadata, a file that says the {by[0]} of every utterance")
+    columns = {column: read_column(known, column) for column in by or ()}
     settings = PageSettings(
         title,
         resampling=bootstrap.resampling(known, replicates=1000),
-        columns={column: read_metadata(str(known), column) for column in by or ()},
+        columns=columns,
         timelines=timelines,
         audio={} if audio is None else addresses(audio, references.utterances, out, embed=embed),
         arguments={"convention": convention, "eer_rule": eer_rule, **rules},

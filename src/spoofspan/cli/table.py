@@ -6,13 +6,10 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.completion import among
 from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
@@ -26,26 +23,19 @@ if TYPE_CHECKING:
 def table(
     *,
     systems: Systems,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A set to put in the place of {set} in all paths; may be repeated (dev, eval)."),
-    ] = None,
-    resolutions: Annotated[
-        str | None, typer.Option(help="Of the points, in ms: 10,20,40 (default: the paper's).")
-    ] = None,
-    label_sources: Annotated[
-        str,
-        typer.Option(
-            help="one, or nii-2023: ranges and segment label arrays mixed, as the published scripts do.",
-            autocompletion=among(lambda: ("one", "nii-2023")),
-        ),
-    ] = "one",
-    segment_labels: Annotated[
-        str | None, typer.Option(help="For nii-2023 without --dataset: 'dev_seglab_{resolution}.npy'.")
-    ] = None,
-    floor: Annotated[bool, typer.Option("--floor/--no-floor", help="With the floor of each hop, or without.")] = True,
-    decimals: Annotated[int, typer.Option(min=0, max=6, help="Digits after the point.")] = 2,
-    heatmap: Annotated[Path | None, typer.Option(help="Also draw the table, to this .png, .svg or .pdf file.")] = None,
+    sets: list[str] | None = o.flag(
+        None, "A set to put in the place of {set} in all paths; may be repeated (dev, eval).", "--set"
+    ),
+    resolutions: str | None = o.flag(None, "Of the points, in ms: 10,20,40 (default: the paper's)."),
+    label_sources: str = o.flag(
+        "one",
+        "one, or nii-2023: ranges and segment label arrays mixed, as the published scripts do.",
+        of=["one", "nii-2023"],
+    ),
+    segment_labels: str | None = o.flag(None, "For nii-2023 without --dataset: 'dev_seglab_{resolution}.npy'."),
+    floor: bool = o.flag(True, "With the floor of each hop, or without."),
+    decimals: int = o.flag(2, "Digits after the point.", min=0, max=6),
+    heatmap: Path | None = o.flag(None, "Also draw the table, to this .png, .svg or .pdf file."),
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,

@@ -3,9 +3,8 @@
 ::
 
     table.py               one table, five spellings: text, Markdown, LaTeX, CSV, HTML      <- read this first
-    results.py             evaluations, breakdowns, comparisons, seeds and checks as tables
+    results.py             evaluations, comparisons, checks and others as tables; errors by utterance as files
     resolutions.py         the paper's Tables 3 and 4
-    utterance_errors.py    errors by utterance as a file
     figures/               figures for a paper: their data, and matplotlib drawings of them
     page/                  one HTML file that shows where systems err
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import milliseconds
+from spoofspan.base.version import __version__
 from spoofspan.evaluation.resolution_table import Cell, ResolutionRow, ResolutionTable
 from spoofspan.report.results import finite
 from spoofspan.report.table import Table, json_text, latex_text, printable
@@ -71,8 +72,6 @@ def check_alike(tables: Mapping[str, ResolutionTable]) -> None:
 
 def tables_dict(tables: Mapping[str, ResolutionTable]) -> dict[str, Any]:
     """Tables as plain data, in the shape of ``docs/schema/table.json``."""
-    from spoofspan.base.version import __version__
-
     first = next(iter(tables.values()))
     return {
         "spoofspan": __version__,

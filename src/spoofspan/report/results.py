@@ -1,26 +1,30 @@
-"""Results as tables and as plain data: evaluations, breakdowns, comparisons of systems, seeds, checks of files.
+"""Results as tables, plain data and files: evaluations, breakdowns, comparisons, seeds, checks, errors by utterance.
 
 :class:`spoofspan.report.table.Table` writes a table as text, Markdown, LaTeX, CSV or HTML.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
 
-from spoofspan.evaluation.reference_diff import NAMES
+from spoofspan.base.version import __version__
+from spoofspan.evaluation.breakdown import Breakdown
+from spoofspan.evaluation.check import Check
+from spoofspan.evaluation.corpus import Evaluation
+from spoofspan.evaluation.measurement import EventMeasurement, Measurement
+from spoofspan.evaluation.reference_diff import NAMES, ReferenceDifference
+from spoofspan.evaluation.signature import Signature
 from spoofspan.measures.measure import in_percent, number_text
+from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.report.table import Table, json_text
+from spoofspan.uncertainty import Comparison, Interval, SeedVariation
 
-if TYPE_CHECKING:
-    from spoofspan.evaluation.breakdown import Breakdown
-    from spoofspan.evaluation.check import Check
-    from spoofspan.evaluation.corpus import Evaluation
-    from spoofspan.evaluation.measurement import Measurement
-    from spoofspan.evaluation.reference_diff import ReferenceDifference
-    from spoofspan.evaluation.signature import Signature
-    from spoofspan.uncertainty import Comparison, Interval, SeedVariation
+ROWS_PER_PIECE = 1 << 16  # of a Parquet file
 
 
 def render(evaluation: Evaluation, spelling: str, breakdowns: Sequence[Breakdown] = ()) -> str:
@@ -55,8 +59,6 @@ def breakdown_table(breakdown: Breakdown) -> Table:
 
 def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
     """An evaluation as plain data, in the shape of ``docs/schema/evaluation.json``."""
-    from spoofspan.base.version import __version__
-
     return {"spoofspan": __version__, **finite(evaluation.to_dict())}
 
 
@@ -73,8 +75,6 @@ def finite(value: Any) -> Any:
 
 def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
-    from spoofspan.evaluation.measurement import EventMeasurement
-
     measurements = list(evaluation.measurements.values())
     only_eers = all(m.measure.partition("@")[0].endswith("-eer") for m in measurements)
     intervals = [m.interval for m in measurements if m.interval is not None]
@@ -276,3 +276,62 @@ def difference_table(difference: ReferenceDifference, most: int) -> Table:
 def _worst(difference: ReferenceDifference, most: int) -> list[tuple[str, int]]:
     pairs = zip(difference.utterances, difference.disagreement.tolist(), strict=True)
     return sorted((pair for pair in pairs if pair[1]), key=lambda pair: (-pair[1], pair[0]))[:most]
+
+
+# ---------------------------------------------------------------- errors by utterance
+
+
+def utterances_file(errors: UtteranceErrors, target: str, at: OperatingPoint) -> Iterable[bytes]:
+    """Errors by utterance as a CSV, JSON or Parquet file, by the end of its name; ``at`` is where they were measured.
+
+    What has no value is an empty cell (null in JSON and Parquet), and the column ``undefined`` says why.
+    """
+    suffix = PurePath(target.removesuffix(".gz").removesuffix(".zst")).suffix
+    if suffix == ".json":
+        return _errors_json(errors, at)
+    if suffix in (".parquet", ".pq"):
+        return _errors_parquet(errors)
+    return [utterances_table(errors).render("csv").encode()]
+
+
+def utterances_table(errors: UtteranceErrors) -> Table:
+    """One row per utterance."""
+    columns = {name: list(map(_cell, values)) for name, values in _error_columns(errors).items()}
+    return Table(tuple(columns), tuple(zip(*columns.values(), strict=True)))
+
+
+def _error_columns(errors: UtteranceErrors) -> dict[str, list[Any]]:
+    """The columns as lists, None where there is no value."""
+    columns = errors.columns().items()
+    lists = {name: values if isinstance(values, list) else values.tolist() for name, values in columns}
+    return {name: [None if value != value else value for value in values] for name, values in lists.items()}
+
+
+def _cell(value: Any) -> str:
+    """A number with all its digits."""
+    return "" if value is None else value if isinstance(value, str) else repr(value)
+
+
+def _errors_json(errors: UtteranceErrors, at: OperatingPoint) -> Iterator[bytes]:
+    head = {"spoofspan": __version__, "threshold": at.threshold, "decision": at.decision}
+    yield json.dumps(finite(head), ensure_ascii=False)[:-1].encode() + b', "utterances": ['
+    columns = _error_columns(errors)
+    separator = "\n"
+    for row in zip(*columns.values(), strict=True):
+        one = finite(dict(zip(columns, row, strict=True)))
+        yield (separator + json.dumps(one, ensure_ascii=False)).encode()
+        separator = ",\n"
+    yield b"\n]}\n"
+
+
+def _errors_parquet(errors: UtteranceErrors) -> Iterator[bytes]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from spoofspan.formats.tables.containers import in_pieces
+
+    columns = _error_columns(errors)
+    texts = ("utterance", "undefined")
+    schema = pa.schema([(name, pa.string() if name in texts else pa.float64()) for name in columns])
+    table = pa.table(columns, schema=schema)
+    return in_pieces(table, ROWS_PER_PIECE, lambda sink: pq.ParquetWriter(sink, schema, compression="zstd"))

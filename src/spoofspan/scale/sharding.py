@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import utterance_of_rows
-from spoofspan.base.errors import Problems
+from spoofspan.base.errors import Problems, refuse
 from spoofspan.base.pool import open_pool
 from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
@@ -334,18 +334,13 @@ def _refuse_other_units(references: References) -> None:
         return
     owner = utterance_of_rows(references.offsets)
     durations = references.durations[owner]
-    bad = np.flatnonzero(references.ends > SUSPICIOUS_RATIO * durations)
-    problems = Problems()
-    problems.extend(
-        (
-            f"utterance {references.utterances[owner[row]]!r}: a range ends at "
-            f"{seconds_text(int(references.ends[row]))}, the utterance at {seconds_text(int(durations[row]))}; are "
-            "these milliseconds or samples?"
-            for row in bad
-        ),
-        bad.size,
-    )
-    problems.raise_if_any("write seconds")
+
+    def describe(row: int) -> str:
+        end, whole = seconds_text(references.ends[row]), seconds_text(durations[row])
+        about = f"utterance {references.utterances[owner[row]]!r}: a range ends at {end}, the utterance at {whole}"
+        return f"{about}; are these milliseconds or samples?"
+
+    refuse(np.flatnonzero(references.ends > SUSPICIOUS_RATIO * durations), describe, "write seconds")
 
 
 def _durations_of(parts: list[Part]) -> dict[str, float]:

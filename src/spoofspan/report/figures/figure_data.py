@@ -359,8 +359,7 @@ def resolution_data(table: ResolutionTable) -> list[ResolutionData]:
         One entry per row, for :func:`.system_figures.draw_resolution`.
 
     """
-    order = sorted(range(len(table.resolutions)), key=table.resolutions.__getitem__)
-    resolutions = [table.resolutions[i] for i in order]
+    resolutions = sorted(table.resolutions)
     return [
         ResolutionData(
             row.name,

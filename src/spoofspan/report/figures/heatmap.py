@@ -10,7 +10,7 @@ import numpy as np
 from spoofspan.base.times import Float64
 from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.report.figures.style import in_mm, is_wide, new_figure, styled
-from spoofspan.report.resolutions import by_hop, check_alike, percent, set_title, spaced
+from spoofspan.report.resolutions import check_alike, percent, row_heads, set_title, spaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,8 +60,9 @@ def draw_heatmap(
         _label(axes, name, table)
         _numbers(axes, values[name], shades, decimals, in_mm(chosen) / len(tables))
         _marks(axes, table)
-    panels[0].set_yticks(range(len(first.rows)), [_row_name(first, i) for i in range(len(first.rows))])
-    panels[0].set_ylabel("hop" if by_hop(first) else "system")
+    title, *names = (head[0] for head in row_heads(first))
+    panels[0].set_yticks(range(len(names)), names)
+    panels[0].set_ylabel(title)
     bar = figure.colorbar(image, ax=list(panels), pad=0.02, fraction=0.05, aspect=18)
     bar.set_label("EER (%)")
     bar.outline.set_visible(False)
@@ -98,10 +99,6 @@ class _Shades:
         """Black on what is light, white on what is dark."""
         red, green, blue, _ = self._map(value / self._top)
         return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > LIGHT else "white"
-
-
-def _row_name(table: ResolutionTable, row: int) -> str:
-    return spaced(table.rows[row].hop) if by_hop(table) else table.rows[row].name
 
 
 def _label(axes: Axes, name: str, table: ResolutionTable) -> None:

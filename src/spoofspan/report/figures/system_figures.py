@@ -126,11 +126,8 @@ def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "co
             axes.axvline(data.threshold, color="#999999", linewidth=0.6, zorder=0)
             eer = f"EER {100 * data.eer:.2f} %"
             axes.plot([data.threshold], [100 * data.eer], "o", color=BLACK, label=eer, zorder=4)
-        axes.set_xlim(low - room, high + room)
-        axes.set_ylim(-2, 102)
-        axes.set_ylabel("error rate (%)")
-        if data.name:
-            axes.set_title(data.name, loc="left")
+        axes.set(xlim=(low - room, high + room), ylim=(-2, 102), ylabel="error rate (%)")
+        axes.set_title(data.name, loc="left")
         light_grid(axes)
         axes.legend(loc="best")
     panels[-1].set_xlabel("threshold")
@@ -151,18 +148,18 @@ def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") 
     """
     figure, panels = _panels(systems, width, 52)
     for axes, data in zip(panels, systems, strict=True):
-        axes.stairs(100 * data.bona_fide, data.edges, fill=True, color=BLUE, alpha=0.25)
-        axes.stairs(100 * data.bona_fide, data.edges, color=BLUE, linewidth=1.2, label="bona fide")
-        axes.stairs(100 * data.spoof, data.edges, fill=True, color=VERMILION, alpha=0.25)
-        axes.stairs(100 * data.spoof, data.edges, color=VERMILION, linewidth=1.2, linestyle="--", label="spoof")
+        for shares, colour, line, name in (
+            (data.bona_fide, BLUE, "-", "bona fide"),
+            (data.spoof, VERMILION, "--", "spoof"),
+        ):
+            axes.stairs(100 * shares, data.edges, fill=True, color=colour, alpha=0.25)
+            axes.stairs(100 * shares, data.edges, color=colour, linewidth=1.2, linestyle=line, label=name)
         if np.isfinite(data.threshold):
             axes.axvline(data.threshold, color=BLACK, linewidth=0.8, linestyle=":", label="EER threshold")
-        axes.set_ylabel(f"% of the class's {data.unit}")
-        axes.set_xlabel(f"score (higher for {'bona fide' if data.higher == 'bonafide' else 'spoof'})")
-        axes.set_xlim(data.edges[0], data.edges[-1])
-        axes.set_ylim(bottom=0)
-        if data.name:
-            axes.set_title(data.name, loc="left")
+        higher = "bona fide" if data.higher == "bonafide" else "spoof"
+        axes.set(xlabel=f"score (higher for {higher})", ylabel=f"% of the class's {data.unit}")
+        axes.set(xlim=(data.edges[0], data.edges[-1]), ylim=(0, None))
+        axes.set_title(data.name, loc="left")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, handlelength=1.8, columnspacing=1.2)
     return figure
@@ -195,14 +192,8 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
         axes.plot(in_ms[~coarser], 100 * data.point_eers[~coarser], "o", color=BLUE)
         axes.plot(in_ms[coarser], 100 * data.point_eers[coarser], "o", color=BLUE, markerfacecolor="white")
         if data.hop is not None:
-            axes.axvspan(
-                1000 * data.hop,
-                2 * max(in_ms[-1], 1000 * data.hop),
-                color="#EBEBEB",
-                zorder=0,
-                linewidth=0,
-                label="coarser than the hop: easier",
-            )
+            hop, easier = 1000 * data.hop, "coarser than the hop: easier"
+            axes.axvspan(hop, 2 * max(in_ms[-1], hop), color="#EBEBEB", zorder=0, linewidth=0, label=easier)
         axes.set_xscale("log", base=2)
         every = 1 if is_wide(width) or in_ms.size < 6 else 2  # labels that would touch each other are left out
         axes.set_xticks(in_ms, [f"{one:g}" if i % every == 0 else "" for i, one in enumerate(in_ms)])
@@ -244,27 +235,17 @@ def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page
     figure = new_figure(width, 58 if beside else 104)
     shares, rest = figure.subplots(1, 2) if beside else figure.subplots(2, 1, sharex=True)
     for data, look in zip(systems, system_looks(), strict=False):
-        in_ms = 1000 * data.distances
         name = data.name or "the system"
-        at = np.concatenate(([0], in_ms))
+        at = np.concatenate(([0], 1000 * data.distances))
         shares.plot(at, 100 * np.concatenate(([0], data.share_of_error)), marker="o", label=f"error of {name}", **look)
         rest.plot(at, 100 * np.concatenate(([data.eer], data.eer_outside)), marker="o", label=name, **look)
-    shares.plot(
-        1000 * np.concatenate(([0], systems[0].distances)),
-        100 * np.concatenate(([0], systems[0].share_of_time)),
-        marker="s",
-        color="#777777",
-        linestyle=":",
-        label="all time",
-    )
-    shares.set_ylabel("% within the distance")
-    shares.set_ylim(-2, 102)
-    rest.set_ylabel("range EER further away (%)")
-    rest.set_ylim(bottom=0)
+    distances, of_time = (np.concatenate(([0], one)) for one in (systems[0].distances, systems[0].share_of_time))
+    shares.plot(1000 * distances, 100 * of_time, marker="s", color="#777777", linestyle=":", label="all time")
+    shares.set(ylabel="% within the distance", ylim=(-2, 102))
+    rest.set(ylabel="range EER further away (%)", ylim=(0, None), xlabel="distance from a true boundary (ms)")
     for axes in (shares, rest):
-        axes.set_xlim(left=-0.02 * 1000 * float(systems[0].distances.max()))
+        axes.set_xlim(left=-0.02 * 1000 * float(distances.max()))
         light_grid(axes)
-    rest.set_xlabel("distance from a true boundary (ms)")
     if beside:
         shares.set_xlabel("distance from a true boundary (ms)")
     shares.legend(loc="upper left")

@@ -7,7 +7,7 @@ hangs on a colour alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,21 +41,21 @@ OUTCOMES = {
 Looks = dict[str, tuple[str, str, str]]
 LEVEL = 2.5  # from one level of a resampling figure to the next; a row is one
 NUMBERS_NEED = 3.6  # mm of a point, for its score to be written into it
+BEHIND = {"boxstyle": "square,pad=0.08", "facecolor": "white", "alpha": 0.75, "linewidth": 0}
+NUMBER: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5.5, "linespacing": 0.9, "bbox": BEHIND}
 
 
 def _bars(axes: Axes, stretches: Iterable[Stretch], row: float, looks: Looks, height: float = 0.8) -> None:
     """Draw stretches of time as boxes around a row."""
     for one in stretches:
         if one.label in looks:
-            face, hatch, _ = looks[one.label]
-            axes.broken_barh(
-                [(one.start, one.end - one.start)],
-                (row - height / 2, height),
-                facecolor=face,
-                edgecolor="#333333",
-                hatch=hatch,
-                linewidth=0.4,
-            )
+            x, y = [(one.start, one.end - one.start)], (row - height / 2, height)
+            axes.broken_barh(x, y, **_look(looks[one.label]))
+
+
+def _look(look: tuple[str, str, str]) -> dict[str, Any]:
+    face, hatch, _ = look
+    return {"facecolor": face, "hatch": hatch, "edgecolor": "#333333", "linewidth": 0.4}
 
 
 def _legend(figure: Figure, width: str | float, *shown: tuple[Looks, Iterable[str]]) -> None:
@@ -65,11 +65,14 @@ def _legend(figure: Figure, width: str | float, *shown: tuple[Looks, Iterable[st
     handles = []
     for looks, labels in shown:
         names = {looks[label][2]: looks[label] for label in labels if label in looks}
-        handles += [
-            Patch(facecolor=face, hatch=hatch, edgecolor="#333333", linewidth=0.4, label=name)
-            for face, hatch, name in names.values()
-        ]
+        handles += [Patch(label=name, **_look(look)) for name, look in names.items()]
     figure.legend(handles=handles, loc="outside upper center", ncols=6 if is_wide(width) else 2)
+
+
+def _note(axes: Axes, text: str, height: float, shift: tuple[float, float], **how: Any) -> None:
+    """Write at the right edge, at a height of the data and some points from there."""
+    how |= {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right", "fontsize": 6}
+    axes.annotate(text, (1, height), shift, **how)
 
 
 Rows = dict[str, tuple[Iterable[Stretch], Looks]]
@@ -80,8 +83,7 @@ def _rows(axes: Axes, rows: Rows, duration: float) -> None:
     for row, (stretches, looks) in enumerate(rows.values()):
         _bars(axes, stretches, row, looks)
     axes.set_yticks(range(len(rows)), list(rows))
-    axes.set_ylim(-0.6, len(rows) - 0.4)
-    axes.set_xlim(0, duration)
+    axes.set(xlim=(0, duration), ylim=(-0.6, len(rows) - 0.4))
     axes.tick_params(axis="y", length=0)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
@@ -110,24 +112,14 @@ def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
     if data.waveform is not None:
         wave = panels[0]
         wave.fill_between(data.waveform.times, data.waveform.low, data.waveform.high, color="#555555", linewidth=0)
-        wave.set_yticks([])
-        wave.set_ylabel("waveform")
+        wave.set(yticks=[], ylabel="waveform")
         wave.spines["left"].set_visible(False)
     scores, bars = panels[-2], panels[-1]
     edges = np.append(data.score_starts, data.score_ends[-1:])
     scores.step(edges, np.append(data.scores, data.scores[-1:]), where="post", color=BLACK, linewidth=0.9)
     if np.isfinite(data.threshold):
         scores.axhline(data.threshold, color="#777777", linestyle="--", linewidth=0.8)
-        scores.annotate(
-            "threshold",
-            (1, data.threshold),
-            xycoords=("axes fraction", "data"),
-            xytext=(-2, 2),
-            textcoords="offset points",
-            ha="right",
-            color="#555555",
-            fontsize=6,
-        )
+        _note(scores, "threshold", data.threshold, (-2, 2), color="#555555")
     for one in data.reference:  # where it is spoofed, behind the scores
         if one.label == "spoof":
             scores.axvspan(one.start, one.end, color=SPOOF_FACE, alpha=0.25, linewidth=0)
@@ -182,13 +174,8 @@ def _of_points(points: PointsData, labels: Sequence[str]) -> list[Stretch]:
 
 def _decisions(points: PointsData) -> list[str]:
     """What each point is called, as its outcome tells."""
-    called = {
-        "true_positive": "spoof",
-        "false_positive": "spoof",
-        "true_negative": "bonafide",
-        "false_negative": "bonafide",
-    }
-    return [called.get(outcome, "none") for outcome in points.outcomes]
+    called = {"positive": "spoof", "negative": "bonafide"}
+    return [called.get(outcome.rpartition("_")[2], "none") for outcome in points.outcomes]
 
 
 def _counted(points: PointsData) -> str:
@@ -241,22 +228,11 @@ def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Fig
             _bars(axes, _of_points(points, points.outcomes), base + 0.15, OUTCOMES, 0.8)
             _write(axes, points, base + 0.15, in_mm(width) / across - 22)
             names += [(base + 0.95, f"{spaced(points.resolution)}: label"), (base + 0.15, "score")]
-            axes.annotate(
-                _counted(points),
-                (1, base + 1.35),
-                xycoords=("axes fraction", "data"),
-                xytext=(0, 1.5),
-                textcoords="offset points",
-                ha="right",
-                va="bottom",
-                fontsize=6,
-            )
+            _note(axes, _counted(points), base + 1.35, (0, 1.5), va="bottom")
         axes.set_yticks([place for place, _ in names], [name for _, name in names])
-        axes.set_ylim(-0.45, LEVEL * most - 0.6)
-        axes.set_xlim(0, duration)
+        axes.set(xlim=(0, duration), ylim=(-0.45, LEVEL * most - 0.6), xlabel="time (s)")
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-        axes.set_xlabel("time (s)")
         finer = len(side) > 1 and side[1].resolution < data.native.resolution
         kept = "lowest" if data.native.higher == "bonafide" else "highest"
         axes.set_title("up-sampling: scores repeated" if finer else f"down-sampling: {kept} score kept", loc="left")
@@ -274,13 +250,4 @@ def _write(axes: Axes, points: PointsData, row: float, width_mm: float) -> None:
         sign = {"spoof": "+", "bonafide": "−", "none": ""}[called]
         text = f"{sign}\n{score:.2g}".replace("-", "−") if room >= 2 * NUMBERS_NEED and np.isfinite(score) else sign
         if room >= NUMBERS_NEED / 2:
-            axes.text(
-                (start + end) / 2,
-                row,
-                text,
-                ha="center",
-                va="center",
-                fontsize=5.5,
-                linespacing=0.9,
-                bbox={"boxstyle": "square,pad=0.08", "facecolor": "white", "alpha": 0.75, "linewidth": 0},
-            )
+            axes.text((start + end) / 2, row, text, **NUMBER)

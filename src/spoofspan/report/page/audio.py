@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
 from spoofspan.base.errors import UsageError
+from spoofspan.formats.datasets.systems import LazyMapping
 
 TYPES = {".wav": "audio/wav", ".flac": "audio/flac", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".m4a": "audio/mp4"}
-
-
-class Embedded(Mapping[str, str]):
-    """Addresses that hold the sound itself; a file is read when it is asked for, since few utterances are shown."""
-
-    def __init__(self, paths: Mapping[str, Path]) -> None:
-        self._paths = paths
-
-    def __getitem__(self, utterance: str) -> str:
-        path = self._paths[utterance]
-        data = base64.b64encode(path.read_bytes()).decode("ascii")
-        return f"data:{TYPES[path.suffix.lower()]};base64,{data}"
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
-
-    def __len__(self) -> int:
-        return len(self._paths)
 
 
 def addresses(folder: Path, utterances: Iterable[str], page: Path, *, embed: bool) -> Mapping[str, str]:
@@ -42,7 +25,13 @@ def addresses(folder: Path, utterances: Iterable[str], page: Path, *, embed: boo
         raise UsageError(
             f"--audio {folder}: no file is named after an utterance (as {next(iter(utterances), 'ID')}.wav)"
         )
-    if embed:
-        return Embedded(paths)
+    if embed:  # a file is read when it is asked for, since few utterances are shown
+        return LazyMapping(paths, lambda utt: _embedded(paths[utt]))
     start = page.expanduser().resolve().parent
     return {utt: quote(os.path.relpath(path.resolve(), start).replace(os.sep, "/")) for utt, path in paths.items()}
+
+
+def _embedded(path: Path) -> str:
+    """An address that holds the sound itself."""
+    data = base64.b64encode(path.read_bytes()).decode("ascii")
+    return f"data:{TYPES[path.suffix.lower()]};base64,{data}"

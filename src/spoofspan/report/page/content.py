@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import exact_sum, milliseconds
+from spoofspan.base.version import __version__
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.breakdown import Breakdown, by_boundary, by_column, by_kind, by_length
@@ -24,9 +25,6 @@ from spoofspan.report.page.timelines import choose, packed, timelines
 from spoofspan.report.results import finite
 from spoofspan.report.table import printable
 from spoofspan.uncertainty import Resampling, compare
-
-if TYPE_CHECKING:
-    from spoofspan.uncertainty import Comparison
 
 MOST_GROUPS = 500  # rows of a breakdown
 
@@ -90,8 +88,6 @@ def page_content(references: References, systems: Mapping[str, Scores], settings
     ['ours']
 
     """
-    from spoofspan.base.version import __version__
-
     if not systems:
         raise UsageError("a report needs the scores of at least one system")
     for scores in systems.values():
@@ -141,7 +137,7 @@ def _system(name: str, references: References, scores: Scores, settings: PageSet
     content = {
         "name": printable(name),
         "higher": scores.higher,
-        "hop": None if scores.hop is None else scores.hop,
+        "hop": scores.hop,
         "measurements": [_measurement(one) for one in evaluation.measurements.values()],
         "curve": {
             "thresholds": packed(curve.thresholds),
@@ -260,13 +256,8 @@ def _comparison(references: References, systems: Mapping[str, Scores], settings:
     """Every two systems, tested."""
     if len(systems) < 2:
         return None
-    how = {name: getattr(settings.resampling, name) for name in settings.resampling.__dataclass_fields__}
-    comparison = compare(references, systems, **how, **settings.arguments)
-    return {"measure": comparison.measure, "test": comparison.test, "pairs": _pairs(comparison)}
-
-
-def _pairs(comparison: Comparison) -> list[dict[str, Any]]:
-    return [
+    comparison = compare(references, systems, **vars(settings.resampling), **settings.arguments)
+    pairs = [
         {
             "first": printable(one.first),
             "second": printable(one.second),
@@ -279,3 +270,4 @@ def _pairs(comparison: Comparison) -> list[dict[str, Any]]:
         }
         for one in comparison.differences
     ]
+    return {"measure": comparison.measure, "test": comparison.test, "pairs": pairs}

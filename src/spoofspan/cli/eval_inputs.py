@@ -1,0 +1,156 @@
+"""What eval alone reads: scores of whole utterances and of verification, and proposals (read, or made of scores)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from spoofspan.base.errors import UsageError
+from spoofspan.cli import completion
+from spoofspan.cli import options as o
+from spoofspan.cli.inputs import Inputs, looks_like
+
+if TYPE_CHECKING:
+    from spoofspan.data.proposals import Proposals
+    from spoofspan.data.references import References
+    from spoofspan.data.scores import Scores
+    from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
+
+MEANINGLESS = ("higher", "column", "label2id")  # to proposals
+
+
+@dataclass(frozen=True)
+class UtteranceInputs:
+    """Where utterance scores and verification scores are, as it was typed."""
+
+    utterance_scores: str | None = o.typed_flag(
+        "A score of each whole utterance: measures of utterances are of these. REFERENCES may then be a protocol, and "
+        "SCORES be left out."
+    )
+    utterance_scores_format: str | None = o.typed_flag(
+        "Format, if not recognised.", of=completion.utterance_score_formats
+    )
+    utterance_column: str | None = o.typed_flag("Which of several utterance scores in a line.")
+    asv_scores: str | None = o.typed_flag(
+        "Scores of a speaker verification system, for utterance-min-tdcf (ASVspoof's file)."
+    )
+
+    def check(self, measures: list[str] | None) -> None:
+        """Refuse, before long work, what would not be used."""
+        from spoofspan.measures.measure import parse_measures
+
+        wanted = parse_measures(measures or [])
+        for name in ("utterance_scores_format", "utterance_column"):
+            if getattr(self, name) is not None and self.utterance_scores is None:
+                raise UsageError(f"--{name.replace('_', '-')} goes with --utterance-scores")
+        if self.utterance_scores is not None and wanted and not any(one.basis == "utterance" for one in wanted):
+            raise UsageError("--utterance-scores: no measure of utterances is asked for; add -m utterance-eer")
+        if self.asv_scores is not None and not any(one.kind.needs_asv for one in wanted):
+            raise UsageError("--asv-scores: no measure needs them; add -m utterance-min-tdcf")
+
+    def read_scores(self, where: str) -> UtteranceScores:
+        """Read utterance scores as they were described."""
+        from spoofspan.formats.reading import read_utterance_scores
+
+        return read_utterance_scores(where, self.utterance_scores_format, column=self.utterance_column)
+
+    def read_asv_scores(self) -> VerificationScores | None:
+        """Read the scores of a speaker verification system, if they are given."""
+        if self.asv_scores is None:
+            return None
+        from spoofspan.formats.text.utterance_scores import read_verification_scores
+
+        return read_verification_scores(self.asv_scores)
+
+    def alone(self, inputs: Inputs) -> bool:
+        """Whether utterance scores are all there is to measure."""
+        if self.utterance_scores is None:
+            return False
+        if inputs.dataset is None:
+            return inputs.scores is None
+        # the only word typed beside a dataset is the scores; with a hop they may be in its folder
+        return inputs.references is None and inputs.hop is None
+
+    def refuse_stream(self) -> None:
+        """Utterance scores are not cut into shards."""
+        if self.utterance_scores is not None:
+            raise UsageError(
+                "--utterance-scores need the corpus in memory; leave --stream out, or leave SCORES out and measure "
+                "utterances apart: spoofspan eval REFERENCES --utterance-scores FILE"
+            )
+
+    def read_truth(self, inputs: Inputs) -> References | Mapping[str, str]:
+        """Read REFERENCES, which may be labels of whole utterances."""
+        from spoofspan.formats.sources import sources
+        from spoofspan.formats.text.protocol import read_utterance_labels
+
+        if inputs.dataset is not None or inputs.references is None or inputs.reference_format is not None:
+            return inputs.read_known()[0]
+        found = sources(inputs.references)
+        known = looks_like(found[0])
+        if len(found) == 1 and "utterance labels" in known and "references" not in known:
+            return read_utterance_labels(found[0])
+        return inputs.references_from(found[0] if inputs.references == "-" else inputs.references)
+
+
+@dataclass(frozen=True)
+class ProposalOptions:
+    """How proposals are read or made."""
+
+    smoothing: int | None = o.typed_flag("Events: median filter over so many frames (odd).", "--smoothing", "--smooth")
+    merge_gap: float | None = o.typed_flag("Events: bridge gaps of up to this many seconds.")
+    min_duration: float | None = o.typed_flag("Events: drop proposals that are shorter (seconds).")
+    fps: float | None = o.typed_flag("Times of proposals are frames, so many per second.")
+
+    def arguments(self) -> dict[str, Any]:
+        """What was given, as arguments of ``evaluate``."""
+        return {name: value for name, value in vars(self).items() if value is not None and name != "fps"}
+
+    def streams(self, inputs: Inputs, stream: bool | None) -> bool:
+        """Whether to read shard by shard, as it was typed or as the files need it; proposals cannot be."""
+        if _file_of_proposals(inputs) is not None:
+            if stream:
+                raise UsageError("--stream goes with scores, and these are proposals; leave it out")
+            return False
+        wanted = inputs.too_large() if stream is None else stream
+        if wanted and self.arguments():
+            raise UsageError(
+                f"--{next(iter(self.arguments())).replace('_', '-')} is for event measures, which need the corpus in "
+                "memory; use --no-stream"
+            )
+        return wanted
+
+    def read(self, inputs: Inputs) -> tuple[References, Scores | Proposals]:
+        """Read both sides."""
+        where = _file_of_proposals(inputs)
+        if where is None:
+            if self.fps is not None:
+                raise UsageError(
+                    "--fps says how times of proposals are counted, and these are no proposals; leave it out"
+                )
+            return inputs.read()
+        from spoofspan.formats.reading import read_proposals
+
+        for name in MEANINGLESS:
+            if getattr(inputs, name) is not None:
+                raise UsageError(f"--{name} speaks of scores, and {where} has proposals; leave it out")
+        if inputs.dataset is not None:
+            inputs = replace(inputs, references=None, hop=None)
+        references, _ = replace(inputs, scores=None, scores_format=None).read_known()
+        return references, read_proposals(where, fps=self.fps)
+
+
+def _file_of_proposals(inputs: Inputs) -> str | None:
+    """What was typed as SCORES, if it is or shall be read as proposals."""
+    where = inputs.scores
+    if inputs.dataset is not None and where is None:  # the only word typed
+        where = inputs.references
+    if where is None or inputs.scores_format not in (None, "proposals"):
+        return None
+    known = {"proposals"} if inputs.scores_format is not None else looks_like(where)
+    return where if "proposals" in known and "scores" not in known else None
+
+
+takes_utterance_scores = o.takes_options("more", UtteranceInputs)
+takes_proposals = o.takes_options("proposals", ProposalOptions)
