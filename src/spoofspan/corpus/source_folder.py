@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.errors import DataError, Problems, UsageError, refuse
 from spoofspan.corpus.settings import SETS
 from spoofspan.data.references import SPOOF
 from spoofspan.formats.text.rows import label_and_kind
@@ -115,11 +115,8 @@ def _in_list(path: Path) -> Iterable[Recording]:
 
 def _named(found: list[Recording]) -> Recordings:
     """Give attacks names that RTTM can hold, and check those of speakers."""
-    problems = Problems()
-    for speaker in sorted({one.speaker for one in found}):
-        if speaker.split() != [speaker]:
-            problems.add(f"speaker {speaker!r}: protocols cannot hold white space")
-    problems.raise_if_any("rename the folders")
+    spaced = [speaker for speaker in sorted({one.speaker for one in found}) if speaker.split() != [speaker]]
+    refuse(spaced, lambda speaker: f"speaker {speaker!r}: protocols cannot hold white space", "rename the folders")
     names = sorted({one.attack for one in found if one.attack is not None})
     plain = all(label_and_kind(name) == (SPOOF, name) for name in names)
     ids = {name: name if plain else f"A{number:02d}" for number, name in enumerate(names, 1)}
