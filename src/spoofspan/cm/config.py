@@ -165,13 +165,10 @@ class Config:
                     raise UsageError(f"{section}.{key} = {value!r}: must be at least {bound}")
         if not self.training.learning_rate > 0:
             raise UsageError(f"training.learning_rate = {self.training.learning_rate!r}: must be positive")
-        dropouts = {
-            "front_end.dropout": self.front_end.dropout,
-            "network.utterance_dropout": self.network.utterance_dropout,
-        }
-        for name, dropout in dropouts.items():
-            if not dropout < 1:
-                raise UsageError(f"{name} = {dropout!r}: must be below 1")
+        for section, key in (("front_end", "dropout"), ("network", "utterance_dropout")):
+            value = getattr(getattr(self, section), key)
+            if not value < 1:
+                raise UsageError(f"{section}.{key} = {value!r}: must be below 1")
 
     def _check_stop(self) -> None:
         from spoofspan.measures.measure import Measure
