@@ -214,8 +214,7 @@ class Config:
 
     def changed(self, changes: Mapping[str, Any], source: str = "configuration") -> Config:
         """Change some values: ``{"training": {"seed": 10}}``."""
-        changed: Config = _changed(self, changes, source)
-        return changed
+        return _changed(self, changes, source)
 
 
 def _changed(old: Any, changes: Any, source: str) -> Any:
@@ -228,11 +227,10 @@ def _changed(old: Any, changes: Any, source: str) -> Any:
         if key not in names:
             raise UsageError(f"{source}: nothing is called {key!r}: {nearest_name(key, names)}")
         before = getattr(old, key)
-        values[key] = (
-            _changed(before, value, f"{source}: {key}")
-            if is_dataclass(before)
-            else _typed(before, value, f"{source}.{key}")
-        )
+        if is_dataclass(before):
+            values[key] = _changed(before, value, f"{source}: {key}")
+        else:
+            values[key] = _typed(before, value, f"{source}.{key}")
     return replace(old, **values)
 
 
