@@ -83,8 +83,7 @@ def score(
     checkpoint : str or Path
         The folder of a checkpoint, or ``"joint-detector"``, which needs no training.
     audio : str, Path, a sequence of them, or a mapping
-        Sound files, folders or lists, as :func:`find_recordings` takes them; or recordings
-        by id.
+        Sound files, folders or lists, as :func:`find_recordings` takes them; or recordings by id.
     out : str or Path
         The folder of the scores, which is made where it is not there.
     channel : str, optional
