@@ -18,12 +18,12 @@ from typer.testing import CliRunner  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
 from spoofspan.cli import app  # noqa: E402
-from spoofspan.cm import checkpoints, recordings, scorers  # noqa: E402
+from spoofspan.cm import checkpoints, scorers  # noqa: E402
 from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES, frame_count, resolution, samples_of  # noqa: E402
 from spoofspan.cm.model import build  # noqa: E402
 from spoofspan.cm.scorers import load_scorer  # noqa: E402
-from spoofspan.cm.scoring import CONTEXT, score_sounds, windows_of  # noqa: E402
+from spoofspan.cm.scoring import CONTEXT, find_recordings, score_sounds, windows_of  # noqa: E402
 from spoofspan.formats.reading import read_utterance_scores  # noqa: E402
 from spoofspan.formats.sound import Sound, sounds_in  # noqa: E402
 
@@ -186,7 +186,7 @@ def test_channels_are_chosen_never_guessed(tmp_path):
     with pytest.raises(ss.UsageError, match="no channel 2"):
         Sound(tmp_path / "u.wav", "u", "2").read()
     with pytest.raises(ss.UsageError, match="must be mix"):
-        recordings.find_recordings(tmp_path, channel="left")
+        find_recordings(tmp_path, channel="left")
 
 
 def test_what_is_no_sound_is_refused(tmp_path):
@@ -224,7 +224,7 @@ def test_recordings_come_from_folders_lists_and_standard_input(tmp_path, monkeyp
     (tmp_path / "deep").mkdir()
     for name in ("a", "b", "deep/c"):
         write_wav(tmp_path / f"{name}.wav", recording(rng, 0.3))
-    find = recordings.find_recordings
+    find = find_recordings
     assert list(find(tmp_path)) == ["a", "b", "c"]
     assert list(find(tmp_path / "a.wav")) == ["a"]
     (tmp_path / "some.lst").write_text(f"a.wav\n\n{tmp_path}/deep/c.wav\n")

@@ -119,7 +119,8 @@ def score(
 
       spoofspan cm score --preset joint-detector recordings/ --out joints
     """
-    from spoofspan.cm.recordings import find_recordings, sounds_of_dataset
+    from spoofspan.cm.scorers import JOINT_DETECTOR
+    from spoofspan.cm.scoring import find_recordings, sounds_of_dataset
     from spoofspan.cm.scoring import score as score_audio
 
     given = list(words or ())
@@ -243,7 +244,7 @@ def _corpus(where: str, sounds: Path | None, durations: str | None, source: str 
 
 def _show_facts(facts: dict[str, Any], output: o.Output) -> None:
     """Print names and values."""
-    from spoofspan.cm.history import flattened
+    from spoofspan.cm.checkpoints import flattened
     from spoofspan.report.table import Table
 
     rows: list[tuple[str, str]] = []

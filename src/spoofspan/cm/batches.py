@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from spoofspan.base.errors import Problems, UsageError
+from spoofspan.base.errors import UsageError, refuse
 from spoofspan.base.progress import progress
 from spoofspan.base.times import SECOND, seconds_text
 from spoofspan.cm.config import Config
 from spoofspan.cm.frame_times import COARSEST, HOP, frame_count, samples_of
 from spoofspan.cm.labels import TARGET, Targets, WindowLabels, shuffled
-from spoofspan.cm.recordings import sound_folder
+from spoofspan.cm.scoring import sound_folder
 from spoofspan.data.references import References
 from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 from spoofspan.formats.reading import read_references
@@ -57,10 +57,8 @@ class Corpus:
     @classmethod
     def of(cls, references: References, sounds: dict[str, Sound]) -> Corpus:
         """Find the sound of every utterance, and check that it is as long as the references say."""
-        problems = Problems()
         missing = [utterance for utterance in references.utterances if utterance not in sounds]
-        problems.extend((f"utterance {utterance!r} has no sound file" for utterance in missing), len(missing))
-        problems.raise_if_any("give the folder that has them all")
+        refuse(missing, lambda one: f"utterance {one!r} has no sound file", "give the folder that has them all")
         found = tuple(sounds[utterance] for utterance in references.utterances)
         with progress("looking at sound files", total=len(found)) as advance:
             samples = []
@@ -70,16 +68,14 @@ class Corpus:
         lengths = np.array(samples, np.int64) * SECOND // RATE
         if references.durations is None:
             return cls(replace(references, durations=lengths), found, tuple(samples))
-        off = np.flatnonzero(np.abs(references.durations - lengths) > MOST_OFF)
-        problems.extend(
-            (
-                f"utterance {references.utterances[i]!r}: {found[i].name} lasts {seconds_text(int(lengths[i]))}, its "
-                f"duration is {seconds_text(int(references.durations[i]))}"
-                for i in off.tolist()
-            ),
-            off.size,
-        )
-        problems.raise_if_any("references and sound must be of the same recordings")
+        durations = references.durations
+
+        def describe(i: int) -> str:
+            lasts, stated = seconds_text(lengths[i]), seconds_text(durations[i])
+            return f"utterance {references.utterances[i]!r}: {found[i].name} lasts {lasts}, its duration is {stated}"
+
+        off = np.flatnonzero(np.abs(durations - lengths) > MOST_OFF).tolist()
+        refuse(off, describe, "references and sound must be of the same recordings")
         return cls(references, found, tuple(samples))
 
     @classmethod

@@ -165,13 +165,10 @@ class Config:
                     raise UsageError(f"{section}.{key} = {value!r}: must be at least {bound}")
         if not self.training.learning_rate > 0:
             raise UsageError(f"training.learning_rate = {self.training.learning_rate!r}: must be positive")
-        dropouts = {
-            "front_end.dropout": self.front_end.dropout,
-            "network.utterance_dropout": self.network.utterance_dropout,
-        }
-        for name, dropout in dropouts.items():
-            if not dropout < 1:
-                raise UsageError(f"{name} = {dropout!r}: must be below 1")
+        for section, key in (("front_end", "dropout"), ("network", "utterance_dropout")):
+            value = getattr(getattr(self, section), key)
+            if not value < 1:
+                raise UsageError(f"{section}.{key} = {value!r}: must be below 1")
 
     def _check_stop(self) -> None:
         from spoofspan.measures.measure import Measure
@@ -217,8 +214,7 @@ class Config:
 
     def changed(self, changes: Mapping[str, Any], source: str = "configuration") -> Config:
         """Change some values: ``{"training": {"seed": 10}}``."""
-        changed: Config = _changed(self, changes, source)
-        return changed
+        return _changed(self, changes, source)
 
 
 def _changed(old: Any, changes: Any, source: str) -> Any:
@@ -231,11 +227,10 @@ def _changed(old: Any, changes: Any, source: str) -> Any:
         if key not in names:
             raise UsageError(f"{source}: nothing is called {key!r}: {nearest_name(key, names)}")
         before = getattr(old, key)
-        values[key] = (
-            _changed(before, value, f"{source}: {key}")
-            if is_dataclass(before)
-            else _typed(before, value, f"{source}.{key}")
-        )
+        if is_dataclass(before):
+            values[key] = _changed(before, value, f"{source}: {key}")
+        else:
+            values[key] = _typed(before, value, f"{source}.{key}")
     return replace(old, **values)
 
 

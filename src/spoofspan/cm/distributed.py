@@ -54,14 +54,6 @@ class Team:
         dist.all_gather_object(found, items)
         return [one for part in found for one in part]
 
-    def agree(self, value: Any) -> Any:
-        """What the leading process says."""
-        if self.size == 1:
-            return value
-        said = [value]
-        dist.broadcast_object_list(said, src=0)
-        return said[0]
-
 
 def choose_device(name: str | None, local_rank: int = 0) -> torch.device:
     """The device asked for, or a GPU if there is one."""
@@ -112,13 +104,8 @@ def launch(work: Callable[..., None], arguments: tuple[Any, ...], processes: int
 
 
 def _member(rank: int, size: int, port: int, refusals: Any, work: Callable[..., None], arguments: Any) -> None:
-    os.environ |= {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "WORLD_SIZE": str(size),
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-    }
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(size)}
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // size))
     try:
         work(*arguments)

@@ -217,11 +217,6 @@ def architecture_of(front_end: nn.Module) -> str | None:
     return json.dumps(front_end.encoder.config.to_diff_dict(), indent=2, sort_keys=True, default=str)
 
 
-def large_architecture() -> str:
-    """The architecture of wav2vec 2.0 large."""
-    return json.dumps(LARGE)
-
-
 def _empty(architecture: dict[str, Any]) -> Any:
     from transformers import Wav2Vec2Config, Wav2Vec2Model
 

@@ -27,6 +27,7 @@ data or by the measuring.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import torch
@@ -34,7 +35,7 @@ from torch import Tensor, nn
 
 from spoofspan.cm.config import Config, Network
 from spoofspan.cm.frame_times import SCALES, UTTERANCE, pooled_count, scale_of, window_count
-from spoofspan.cm.frontends import build_front_end, large_architecture
+from spoofspan.cm.frontends import LARGE, build_front_end
 from spoofspan.cm.padding import mean_over_time, real_steps, zero_padding
 
 LARGEST_WEIGHT = 0.01  # of W at the start
@@ -279,7 +280,7 @@ def build(config: Config, architecture: str | None = None) -> nn.Module:
 def count_parameters(config: Config, architecture: str | None = None) -> Parameters:
     """Count without memory or weights; a wav2vec 2.0 of unknown architecture is taken for the large one."""
     with torch.device("meta"):
-        model = build(config, architecture or large_architecture())
+        model = build(config, architecture or json.dumps(LARGE))
     return parameters_of(model)
 
 

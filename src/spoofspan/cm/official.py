@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,17 +42,6 @@ WIDTH_OF_A_HEAD = 64  # of attention, in every published wav2vec 2.0
 UNUSED = re.compile(
     r"(input|output)_(mean|std)|extracter\.model\.(mask_emb|quantizer\..*|project_q\..*|final_proj\..*|label_embs_.*)"
     r"|m_resampler\..*|m_debugger.*"
-)
-# patterns with what they become; the first that fits
-NAMES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-    (r"m_transform\.0\.blocks\.(\d+)\.1\.(.*)", lambda m: f"post_net.chain.{int(m[1]) - 1}.linear.{m[2]}"),
-    (
-        r"m_transform\.0\.post_nets_seg\.disc_(\d+)\.(.*)",
-        lambda m: f"post_net.branches.{20 * 2 ** int(m[1])}ms.{_in_branch(m[2])}",
-    ),
-    (r"m_transform\.0\.post_nets_utt\.(.*)", lambda m: f"post_net.branches.{UTTERANCE}.{_in_branch(m[1])}"),
-    (r"m_angle_scales\.(\d+)\.weight", lambda m: f"heads.of.{10 * int(m[1])}ms.weight"),
-    (r"extracter\.model\.(.*)", lambda m: f"front_end.encoder.{_in_encoder(m[1])}"),
 )
 IN_BRANCH = (
     (r"layers\.(\d+)\.sgu\.", r"blocks.\1.gate."),
@@ -73,6 +62,17 @@ IN_ENCODER = (
     (r"encoder\.layers\.(\d+)\.fc2\.", r"encoder.layers.\1.feed_forward.output_dense."),
     (r"encoder\.layers\.(\d+)\.final_layer_norm\.", r"encoder.layers.\1.final_layer_norm."),
     (r"encoder\.layer_norm\.", "encoder.layer_norm."),
+)
+# patterns with what they become; the first that fits
+NAMES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
+    (r"m_transform\.0\.blocks\.(\d+)\.1\.(.*)", lambda m: f"post_net.chain.{int(m[1]) - 1}.linear.{m[2]}"),
+    (
+        r"m_transform\.0\.post_nets_seg\.disc_(\d+)\.(.*)",
+        lambda m: f"post_net.branches.{20 * 2 ** int(m[1])}ms.{_renamed(m[2], IN_BRANCH)}",
+    ),
+    (r"m_transform\.0\.post_nets_utt\.(.*)", lambda m: f"post_net.branches.{UTTERANCE}.{_renamed(m[1], IN_BRANCH)}"),
+    (r"m_angle_scales\.(\d+)\.weight", lambda m: f"heads.of.{10 * int(m[1])}ms.weight"),
+    (r"extracter\.model\.(.*)", lambda m: f"front_end.encoder.{_renamed(m[1], IN_ENCODER)}"),
 )
 # torch names the two parts of a normalised weight in one of two ways
 WEIGHT_NORM = {"weight_g": "parametrizations.weight.original0", "weight_v": "parametrizations.weight.original1"}
@@ -169,25 +169,14 @@ def place(tensors: Mapping[str, Tensor], model: nn.Module) -> None:
     model.load_state_dict(found)
 
 
-def _places(name: str) -> Iterator[str]:
+def _places(name: str) -> list[str]:
     """What a published name may be called here."""
     for pattern, rename in NAMES:
-        match = re.fullmatch(pattern, name)
-        if match is not None:
+        if match := re.fullmatch(pattern, name):
             renamed = rename(match)
-            yield renamed
-            last = renamed.rpartition(".")[2]
-            if last in WEIGHT_NORM:
-                yield renamed.removesuffix(last) + WEIGHT_NORM[last]
-            return
-
-
-def _in_branch(name: str) -> str:
-    return _renamed(name, IN_BRANCH)
-
-
-def _in_encoder(name: str) -> str:
-    return _renamed(name, IN_ENCODER)
+            front, _, last = renamed.rpartition(".")
+            return [renamed, *([f"{front}.{WEIGHT_NORM[last]}"] if last in WEIGHT_NORM else [])]
+    return []
 
 
 def _renamed(name: str, rules: tuple[tuple[str, str], ...]) -> str:

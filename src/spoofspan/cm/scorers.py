@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -42,21 +42,6 @@ class Window:
     last: int | None  # one past the last frame; None: all that there are
 
 
-class Scorer(Protocol):
-    """Something that scores windows."""
-
-    longest: int  # frames of a window
-    branches: tuple[str, ...]
-
-    def score(self, windows: Sequence[Window]) -> list[dict[str, Float32]]:
-        """For each window the scores of each branch that count; of the utterance, what :meth:`whole` needs."""
-        ...
-
-    def whole(self, parts: list[Float32]) -> float:
-        """The score of an utterance from what was said of its windows."""
-        ...
-
-
 class JointDetector:
     """Scores windows by how much energy and spectrum jump. It learns nothing.
 
@@ -67,7 +52,7 @@ class JointDetector:
     joints, not spoofs.
     """
 
-    longest = 64 * COARSEST
+    longest = 64 * COARSEST  # frames of a window
     branches = BRANCHES
 
     def score(self, windows: Sequence[Window]) -> list[dict[str, Float32]]:
@@ -134,15 +119,6 @@ class NetworkScorer:
         self.longest = config.network.longest
         self.branches = config.network.branches
 
-    @classmethod
-    def of(cls, checkpoint: str | Path, device: str | None) -> NetworkScorer:
-        """Load a checkpoint."""
-        from spoofspan.cm import checkpoints
-        from spoofspan.cm.distributed import choose_device
-
-        found = checkpoints.load(checkpoint)
-        return cls(found.model, found.config, choose_device(device))
-
     def score(self, windows: Sequence[Window]) -> list[dict[str, Float32]]:
         """The scores of the frames that count; of the utterance, its embedding and how many frames it is of."""
         import torch
@@ -180,9 +156,18 @@ class NetworkScorer:
         return float(scores_of(outputs)[0])
 
 
+# For each window ``score`` gives the scores of each branch that count, and of the utterance what ``whole`` needs to
+# score it when all its windows are known.
+Scorer = JointDetector | NetworkScorer
+
+
 def load_scorer(checkpoint: str | Path, device: str | None = None) -> Scorer:
     """What scores: a checkpoint, or the detector of joints, which needs none."""
     if str(checkpoint) == JOINT_DETECTOR:
         return JointDetector()
     require("torch", "safetensors")
-    return NetworkScorer.of(checkpoint, device)
+    from spoofspan.cm import checkpoints
+    from spoofspan.cm.distributed import choose_device
+
+    found = checkpoints.load(checkpoint)
+    return NetworkScorer(found.model, found.config, choose_device(device))

@@ -15,8 +15,9 @@ Windows begin where a window of every resolution begins, so that score k of a re
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,22 +25,30 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.columns import offsets_of
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cm.frame_times import COARSEST, HOP, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
-from spoofspan.cm.recordings import find_recordings
 from spoofspan.cm.scorers import Float32, Scorer, Window, load_scorer
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import partialspoof_scores
-from spoofspan.formats.sound import RATE, Samples, Sound
+from spoofspan.formats.sound import RATE, SUFFIXES, Samples, Sound, check_channel, sounds_in
 from spoofspan.formats.tables import parquet
 from spoofspan.formats.text.utterance_scores import write_asvspoof5
 from spoofspan.formats.writing import check_target, write_atomically
 
 CONTEXT = COARSEST  # frames that a window sees beyond what is kept of it
 AT_ONCE = 8  # windows in a batch
+WRITERS: dict[str, Callable[[Any], Iterable[bytes]]] = {
+    ".parquet": parquet.write_scores,
+    ".pkl": partialspoof_scores.write,
+    ".tsv": write_asvspoof5,
+}
 PER_SECOND = 100  # units in the names of the official score files
+LISTS = (".lst", ".txt", ".scp", ".list")
+STDIN = "stdin"  # the id of sound that comes by standard input
+# how sound files begin; anything else on standard input is a list
+BEGINNINGS = (b"RIFF", b"RF64", b"fLaC", b"OggS", b"ID3", b"FORM", b".snd", b"\xff\xfb", b"\xff\xf3", b"riff", b"caff")
 
 
 @dataclass(frozen=True)
@@ -74,8 +83,7 @@ def score(
     checkpoint : str or Path
         The folder of a checkpoint, or ``"joint-detector"``, which needs no training.
     audio : str, Path, a sequence of them, or a mapping
-        Sound files, folders or lists, as :func:`spoofspan.cm.recordings.find_recordings` takes them; or recordings
-        by id.
+        Sound files, folders or lists, as :func:`find_recordings` takes them; or recordings by id.
     out : str or Path
         The folder of the scores, which is made where it is not there.
     channel : str, optional
@@ -119,25 +127,18 @@ def score_sounds(scorer: Scorer, sounds: Mapping[str, Sound]) -> tuple[dict[str,
     samples = 0
     with progress("scoring", total=len(sounds), unit="recordings") as advance:
         waiting: list[Window] = []
-        for window, new in _all_windows(sounds.values(), scorer.longest):
-            waiting.append(window)
-            samples += new
-            if len(waiting) == AT_ONCE:
-                _collect(scorer, waiting, parts)
-                waiting = []
-            advance(int(window.last is None))
+        for recording, sound in enumerate(sounds.values()):
+            for window, end in windows_of(recording, sound.blocks(), scorer.longest):
+                waiting.append(window)
+                if len(waiting) == AT_ONCE:
+                    _collect(scorer, waiting, parts)
+                    waiting = []
+                if window.last is None:  # the recording ends
+                    samples += end
+                    advance(1)
         if waiting:
             _collect(scorer, waiting, parts)
     return {name: _together(scorer, name, list(sounds), parts) for name in scorer.branches}, samples / RATE
-
-
-def _all_windows(sounds: Iterable[Sound], longest: int) -> Iterator[tuple[Window, int]]:
-    """The windows of all recordings, and how many samples of each are new."""
-    for recording, sound in enumerate(sounds):
-        before = 0
-        for window, end in windows_of(recording, sound.blocks(), longest):
-            yield window, end - before
-            before = end
 
 
 def windows_of(recording: int, blocks: Iterable[Samples], longest: int) -> Iterator[tuple[Window, int]]:
@@ -172,13 +173,92 @@ def _together(
     if name == UTTERANCE:
         return UtteranceScores(tuple(ids), np.array([scorer.whole(one[name]) for one in parts]), "bonafide")
     values = [np.concatenate(one[name]) for one in parts]
-    return Scores.from_columns(
-        ids,
-        offsets_of([one.size for one in values]),
-        np.concatenate(values),
-        hop=resolution(scale_of(name)),
-        higher="bonafide",
-    )
+    offsets, hop = offsets_of([one.size for one in values]), resolution(scale_of(name))
+    return Scores.from_columns(ids, offsets, np.concatenate(values), hop=hop, higher="bonafide")
+
+
+# ---------------------------------------------------------------- recordings
+
+
+def find_recordings(words: str | Path | Sequence[str | Path], *, channel: str | None = None) -> dict[str, Sound]:
+    """All recordings that these words mean, by their ids.
+
+    A word is a sound file (its id is the name without its ending), a folder (all sound files in it), a list
+    (``.lst``, ``.txt``, ``.scp``: a path, or an id and a path, in each line) or ``-``: a sound file or a list by
+    standard input.
+    """
+    check_channel(channel)
+    found: dict[str, Sound] = {}
+    for word in [words] if isinstance(words, str | Path) else words:
+        for name, sound in _meant(word, channel).items():
+            if name in found:
+                raise DataError(f"{sound.name} and {found[name].name} would both be utterance {name!r}; rename one")
+            found[name] = sound
+    if not found:
+        raise UsageError("there is no sound file to score; name a file, a folder or a list")
+    return found
+
+
+def sounds_of_dataset(spec: str, *, channel: str | None = None) -> dict[str, Sound]:
+    """All recordings of a set of a database, ``partialspoof:FOLDER:SET``."""
+    from spoofspan.cm.batches import Corpus
+
+    corpus = Corpus.from_dataset(spec, channel=check_channel(channel))
+    return dict(zip(corpus.references.utterances, corpus.sounds, strict=True))
+
+
+def sound_folder(data: Path, subset: str) -> Path | None:
+    """The folder with the sound of a set, SET/con_wav, where the layout is that of PartialSpoof; None without one."""
+    places = (folder / subset / "con_wav" for folder in (data, data / "database"))
+    return next((place for place in places if place.is_dir()), None)
+
+
+def _meant(word: str | Path, channel: str | None) -> dict[str, Sound]:
+    if str(word) == "-":
+        content = sys.stdin.buffer.read()
+        if content.startswith(BEGINNINGS):
+            return {STDIN: Sound(content, STDIN, channel)}
+        return _listed(content, STDIN, Path(), channel)
+    path = Path(word).expanduser()
+    if path.is_dir():
+        return sounds_in(path, channel)
+    if not path.is_file():
+        raise UsageError(f"there is no file or folder {str(word)!r}")
+    if path.suffix.lower() in LISTS:
+        return _listed(path.read_bytes(), str(path), path.parent, channel)
+    return {path.stem: Sound(path, str(path), channel)}
+
+
+def _listed(content: bytes, source: str, folder: Path, channel: str | None) -> dict[str, Sound]:
+    """The recordings of a list; paths may start at the folder of the list."""
+    try:
+        lines = content.decode().splitlines()
+    except UnicodeDecodeError:
+        raise DataError(f"{source}: neither sound ({', '.join(SUFFIXES)}) nor a list of sound files") from None
+    found: dict[str, Sound] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        name, path = _entry(line.strip(), folder)
+        if path is None:
+            raise DataError(f"{source}:{number}: there is no sound file {line.strip()!r}; correct the list")
+        if name in found:
+            raise DataError(f"{source}:{number}: utterance {name!r} is listed a second time; give it another id")
+        found[name] = Sound(path, str(path), channel)
+    return found
+
+
+def _entry(line: str, folder: Path) -> tuple[str, Path | None]:
+    """A path, or an id and a path."""
+    if path := _place(line, folder):
+        return path.stem, path
+    name, _, rest = line.partition(" ")
+    return name, _place(rest.strip(), folder)
+
+
+def _place(text: str, folder: Path) -> Path | None:
+    path = Path(text).expanduser()
+    return next((one for one in (path, folder / path) if one.is_file()), None)
 
 
 # ---------------------------------------------------------------- files
@@ -198,10 +278,4 @@ def _targets(folder: Path, branches: Iterable[str], official: str | None) -> dic
 
 def _write(files: dict[str, Path], made: Mapping[str, Any], force: bool) -> None:
     for what, path in files.items():
-        scores = made[what.partition(",")[0]]
-        if isinstance(scores, UtteranceScores):
-            write_atomically(path, write_asvspoof5(scores), force)
-        elif path.suffix == ".pkl":
-            write_atomically(path, partialspoof_scores.write(scores), force)
-        else:
-            write_atomically(path, parquet.write_scores(scores), force)
+        write_atomically(path, WRITERS[path.suffix](made[what.partition(",")[0]]), force)

@@ -15,7 +15,6 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -32,7 +31,6 @@ from spoofspan.cm import checkpoints
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
 from spoofspan.cm.config import Config, Training
 from spoofspan.cm.distributed import Team, joined, launch
-from spoofspan.cm.history import History
 from spoofspan.cm.loss import whole_loss
 from spoofspan.cm.model import build
 from spoofspan.cm.validation import validate
@@ -163,7 +161,7 @@ class _Loop:
         self.optimiser = torch.optim.Adam(learned, lr=config.training.learning_rate)
         self.scaler = torch.amp.GradScaler(team.device.type, enabled=config.training.precision == "fp16")
         self.at = Position(data=_digest(data))
-        self.history = History(folder, enabled=team.leads)
+        self.history = checkpoints.History(folder, enabled=team.leads)
         self._restore()
         self.parallel: Any = self.model
         if team.size > 1:
@@ -224,7 +222,7 @@ class _Loop:
                 self.at.best, self.at.best_epoch = found.stop_on, self.at.epoch
                 if self.team.leads:
                     about = {"epoch": self.at.epoch, recipe.stop_on: found.stop_on, "dev": found.measures}
-                    checkpoints.write_model(self.folder, self.model, about)
+                    checkpoints.write_tensors(self.folder / checkpoints.MODEL, self.model.state_dict(), about)
             line = {
                 "epoch": self.at.epoch,
                 "steps": steps,
@@ -248,7 +246,8 @@ class _Loop:
         self.parallel.train()
         batches = self.train.batches(recipe.batch_size, recipe.seed, epoch)
         parts = [_parts(self.team.share(chosen), chosen, recipe.accumulate) for chosen in batches]
-        reading = self._reader([part for step in parts[self.at.step :] for part in step])
+        left = [part for step in parts[self.at.step :] for part in step]
+        reading = iter(DataLoader(self.train, sampler=left, batch_size=None, num_workers=recipe.workers))
         with progress.progress(f"epoch {epoch}", total=len(batches), unit="batches") as advance:
             advance(self.at.step)
             while self.at.step < len(batches):
@@ -264,10 +263,6 @@ class _Loop:
                 if recipe.save_every and self.at.step % recipe.save_every == 0:
                     self._save()
         return len(batches)
-
-    def _reader(self, parts: list[list[int]]) -> Iterator[Batch]:
-        workers = self.config.training.workers
-        return iter(DataLoader(self.train, sampler=parts, batch_size=None, num_workers=workers))
 
     def _step(self, parts: list[Batch], windows: dict[str, int], idle: bool) -> float:
         """Learn from this process's share of one batch; returns its part of the loss."""

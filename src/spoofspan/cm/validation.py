@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import evaluate
 
 Values = np.ndarray[tuple[int], np.dtype[np.float32]]
+ScoredPiece = tuple[int, dict[str, Values], dict[str, float]]  # its number; scores and losses of each branch
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,11 @@ class Validation:
 def validate(model: nn.Module, pieces: Pieces, config: Config, team: Team) -> Validation:
     """Score the development set and measure; the processes of a team share the work."""
     model.eval()
-    found: list[tuple[int, dict[str, Values], dict[str, float]]] = []
+    found: list[ScoredPiece] = []
     batches = team.share(pieces.in_order(config.training.batch_size))
     with torch.inference_mode(), progress("validating", total=len(batches), unit="batches") as advance:
         for chosen in batches:
-            found += _scored(model, pieces, chosen, config, team)
+            found += _scored(model, pieces, chosen, team)
             advance(1)
     found = sorted(team.gather(found), key=lambda one: one[0])
     counted = pieces.windows(range(len(pieces)))
@@ -53,18 +54,12 @@ def validate(model: nn.Module, pieces: Pieces, config: Config, team: Team) -> Va
     # what a warning says of a system's scores is no news of a model that has just begun to learn
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpoofspanWarning)
-        return _measured(pieces, by_branch, loss, config)
-
-
-def _measured(pieces: Pieces, by_branch: dict[str, Scores], loss: float, config: Config) -> Validation:
-    rules: dict[str, Any] = {"gaps": config.labels.gaps, "nonspeech": config.labels.nonspeech}
-    references = pieces.corpus.references
-    measures = {name: _eers(references, scores, name, rules) for name, scores in by_branch.items()}
-    stop_on = config.training.stop_on
-    if stop_on == "loss":
-        return Validation(loss, measures, loss)
-    finest = min((name for name in by_branch if name != UTTERANCE), key=scale_of)
-    return Validation(loss, measures, _value(references, by_branch[finest], stop_on, rules))
+        references, rules, stop_on = pieces.corpus.references, asdict(config.labels), config.training.stop_on
+        measures = {name: _eers(references, scores, name, rules) for name, scores in by_branch.items()}
+        if stop_on == "loss":
+            return Validation(loss, measures, loss)
+        finest = min((name for name in by_branch if name != UTTERANCE), key=scale_of)
+        return Validation(loss, measures, _value(references, by_branch[finest], stop_on, rules))
 
 
 def _value(references: References, scores: Scores, measure: str, rules: dict[str, Any]) -> float:
@@ -72,9 +67,7 @@ def _value(references: References, scores: Scores, measure: str, rules: dict[str
     return float(next(iter(evaluation.measurements.values())).value)
 
 
-def _scored(
-    model: nn.Module, pieces: Pieces, chosen: list[int], config: Config, team: Team
-) -> list[tuple[int, dict[str, Values], dict[str, float]]]:
+def _scored(model: nn.Module, pieces: Pieces, chosen: list[int], team: Team) -> list[ScoredPiece]:
     """Scores and losses of the pieces of one batch."""
     batch = pieces[chosen].to(team.device)
     outputs = model(batch.waves, batch.samples)

@@ -85,21 +85,17 @@ def build(
 
     """
     out, workers = Path(folder).expanduser(), check_jobs(jobs)
-    chosen = settings or Settings()
-    if source is None:
+    chosen, given = settings or Settings(), None if source is None else Path(source).expanduser()
+    if given is None:
         chosen = built_in_settings(chosen)
     else:
-        _check_source(Path(source).expanduser(), out)
-    identity = {
-        "builder": BUILDER_VERSION,
-        "source": BUILT_IN if source is None else str(Path(source).expanduser().resolve()),
-        "settings": chosen.to_dict(),
-    }
+        _check_source(given, out)
+    where = BUILT_IN if given is None else str(given.resolve())
+    identity = {"builder": BUILDER_VERSION, "source": where, "settings": chosen.to_dict()}
     finished = _prepare(out, identity, force)
     if finished is not None:
         return finished
-    listed = write_voices(out / SOURCES, chosen, workers) if source is None else Path(source).expanduser()
-    recordings = find_recordings(listed)
+    recordings = find_recordings(given or write_voices(out / SOURCES, chosen, workers))
     survey = _survey(out, recordings.items, chosen, workers)
     plan = make_plan(recordings.items, survey, chosen)
     made = _make(out, plan, Material({one.name: one for one in recordings.items}, survey), chosen, workers)
@@ -228,7 +224,7 @@ def _make_batch(batch: _Batch) -> list[Provenance]:
     """Make some utterances; the note of a batch is written when all its sound files are."""
     survey = batch.material.survey
     # the name tells plans and recordings: where either has changed since, all is made anew
-    same = fingerprint([[asdict(one) for one in batch.plans], [survey[name].to_dict() for name in sorted(survey)]])
+    same = fingerprint([[asdict(one) for one in batch.plans], [asdict(survey[name]) for name in sorted(survey)]])
     return _noted(batch.out / WORK / "made" / f"{same}.jsonl", Provenance, lambda: list(map(batch.make, batch.plans)))
 
 
@@ -237,7 +233,7 @@ def _noted(note: Path, kind: type[Noted], work: Callable[[], list[Noted]]) -> li
     if note.is_file():
         return [kind.from_dict(json.loads(line)) for line in note.read_text(encoding="utf-8").splitlines()]
     done = work()
-    write_atomically(note, [(json.dumps(one.to_dict()) + "\n").encode() for one in done], force=True)
+    write_atomically(note, [(json.dumps(asdict(one)) + "\n").encode() for one in done], force=True)
     return done
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +32,7 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError
 from spoofspan.base.times import SECOND
 from spoofspan.corpus.frames import RATE
-from spoofspan.corpus.provenance import (
-    BONA_FIDE,
-    NO_SPEECH,
-    LabelledRange,
-    Provenance,
-    labelled_ranges,
-    segment_labels,
-)
+from spoofspan.corpus.provenance import BONA_FIDE, NO_SPEECH, LabelledRange, Provenance, labelled_ranges, segment_labels
 from spoofspan.corpus.settings import Settings
 from spoofspan.data.references import BONA_FIDE as BONA_FIDE_CODE
 from spoofspan.data.references import LABELS, NONSPEECH, SPOOF, References
@@ -121,7 +114,7 @@ def write_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) -
         files.data / "rttm_2cls_0sil_spoof": (line for line in two_classes if b" spoof " in line),
         files.data / "rttm_3cls": rttm.write(spoken),
         files.data / "reco2dur": reco2dur_lines(attacks),
-        files.provenance: ((json.dumps(one.to_dict(), ensure_ascii=False) + "\n").encode() for one in made),
+        files.provenance: ((json.dumps(asdict(one), ensure_ascii=False) + "\n").encode() for one in made),
     }
     for resolution in RESOLUTIONS:
         labels = {

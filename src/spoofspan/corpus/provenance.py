@@ -8,7 +8,7 @@ non-speech has the class of the recording it came from (or is always bona fide).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -62,13 +62,9 @@ class Provenance:
         """The attacks in it."""
         return sorted({one.attack for one in self.origins if one.attack is not None})
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Provenance:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :func:`dataclasses.asdict` and JSON made of one."""
         try:
             return cls(
                 **{

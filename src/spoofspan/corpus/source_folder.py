@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.errors import DataError, Problems, UsageError, refuse
 from spoofspan.corpus.settings import SETS
 from spoofspan.data.references import SPOOF
 from spoofspan.formats.text.rows import label_and_kind
@@ -92,11 +92,10 @@ def _in_list(path: Path) -> Iterable[Recording]:
             raise DataError(f"{path}: no column {', '.join(missing)}; the first line must be path,speaker,attack[,set]")
         for row in rows:
             place = f"{path}:{rows.line_num}"
-            name, speaker = (row["path"] or "").strip(), (row["speaker"] or "").strip()
-            attack, subset = (row["attack"] or "").strip(), (row.get("set") or "").strip() or None
+            name, speaker, attack, subset = ((row.get(column) or "").strip() for column in (*COLUMNS, "set"))
             if not name or not speaker:
                 problems.add(f"{place}: path and speaker must be given")
-            elif subset is not None and subset not in SETS:
+            elif subset and subset not in SETS:
                 problems.add(f"{place}: the set must be {', '.join(SETS)} or empty, not {subset!r}")
             elif name in found:
                 problems.add(f"{place}: {name!r} is listed a second time")
@@ -104,7 +103,7 @@ def _in_list(path: Path) -> Iterable[Recording]:
                 problems.add(f"{place}: there is no file {str(path.parent / name)!r}")
             else:
                 kind = None if attack in NO_ATTACK else attack
-                found[name] = Recording(Path(name).as_posix(), path.parent / name, speaker, kind, subset)
+                found[name] = Recording(Path(name).as_posix(), path.parent / name, speaker, kind, subset or None)
     sets: dict[str, str | None] = {}
     for one in found.values():
         if sets.setdefault(one.speaker, one.subset) != one.subset:
@@ -115,11 +114,8 @@ def _in_list(path: Path) -> Iterable[Recording]:
 
 def _named(found: list[Recording]) -> Recordings:
     """Give attacks names that RTTM can hold, and check those of speakers."""
-    problems = Problems()
-    for speaker in sorted({one.speaker for one in found}):
-        if speaker.split() != [speaker]:
-            problems.add(f"speaker {speaker!r}: protocols cannot hold white space")
-    problems.raise_if_any("rename the folders")
+    spaced = [speaker for speaker in sorted({one.speaker for one in found}) if speaker.split() != [speaker]]
+    refuse(spaced, lambda speaker: f"speaker {speaker!r}: protocols cannot hold white space", "rename the folders")
     names = sorted({one.attack for one in found if one.attack is not None})
     plain = all(label_and_kind(name) == (SPOOF, name) for name in names)
     ids = {name: name if plain else f"A{number:02d}" for number, name in enumerate(names, 1)}

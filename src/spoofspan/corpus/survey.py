@@ -19,7 +19,7 @@ Levels are in dBov: 0 dB is a square wave at full scale, so a sound of RMS 0.05 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -56,13 +56,9 @@ class Surveyed:
         """What can be cut out of it."""
         return find_units(self.speech, self.samples, round(shortest_pause * RATE))
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Surveyed:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :func:`dataclasses.asdict` and JSON made of one."""
         return cls(**{**plain, "speech": tuple((int(start), int(end)) for start, end in plain["speech"])})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ import numpy.typing as npt
 from spoofspan.base.errors import SpoofspanWarning
 from spoofspan.base.times import milliseconds
 from spoofspan.cm.frame_times import UTTERANCE, resolution, scale_of
-from spoofspan.cm.recordings import sound_folder
 from spoofspan.cm.scorers import JOINT_DETECTOR
+from spoofspan.cm.scoring import sound_folder
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import best_possible, range_eer
@@ -72,15 +72,10 @@ class Results:
         """All systems side by side."""
         parts = list(self.rows[0].values)
         titles = {"dev": "development", "eval": "evaluation"}
+        shares = [[*map(row.mean, parts), row.floor, row.above_floor] for row in self.rows]
         rows = tuple(
-            (
-                row.system,
-                f"{1000 * row.hop:g} ms",
-                *(f"{100 * row.mean(part):.2f}" for part in parts),
-                f"{100 * row.floor:.2f}",
-                f"{100 * row.above_floor:.2f}",
-            )
-            for row in self.rows
+            (row.system, f"{1000 * row.hop:g} ms", *(f"{100 * share:.2f}" for share in own))
+            for row, own in zip(self.rows, shares, strict=True)
         )
         seeds = max(len(row.values["eval"]) for row in self.rows)
         notes = [
@@ -149,8 +144,7 @@ class _Measuring:
         }
         self.references = {subset: one.references for subset, one in found.items()}
         self.speakers = _speakers(found["eval"])
-        labels = experiment.config.labels
-        self.rules: dict[str, Any] = {"gaps": labels.gaps, "nonspeech": labels.nonspeech}
+        self.rules = asdict(experiment.config.labels)
         self.unseen = unseen_attacks(self.references["train"], self.references["eval"])
 
     def tables(self) -> dict[str, dict[str, ResolutionTable]]:
@@ -171,30 +165,30 @@ class _Measuring:
 
     def rows(self) -> tuple[Row, ...]:
         """Every branch of what is trained at all of them, the finest branch of everything else."""
-        names = list(dict.fromkeys(one.name for one in self.planned))
-        names.sort(key=lambda name: name == JOINT_DETECTOR)  # the untrained one is last
         found = []
-        for name in names:
+        for name in self._names():
             seeds = [one for one in self.planned if one.name == name]
             branches = self.experiment.branches if name == "multi" else (self._finest(seeds[0]),)
             found += [self._row(name, seeds, branch) for branch in branches]
         return tuple(found)
 
+    def _names(self) -> list[str]:
+        """The systems in the order of the plan, the untrained one last."""
+        return sorted(dict.fromkeys(one.name for one in self.planned), key=lambda name: name == JOINT_DETECTOR)
+
     def _row(self, name: str, seeds: list[System], branch: str) -> Row:
         hop = resolution(scale_of(branch))
-        values: dict[str, list[float]] = {}
-        for system in seeds:
-            for part, value in self._parts(system, branch):
-                values.setdefault(part, []).append(value)
+        found = [self._parts(system, branch) for system in seeds]
+        values = {part: [one[part] for one in found] for part in found[0]}
         return Row(name, hop, float(best_possible(self.references["eval"], hop, **self.rules).value), values)
 
     def _finest(self, system: System) -> str:
         names = self.experiment.branches if system.config is None else system.config.network.branches
         return min((name for name in names if name != UTTERANCE), key=scale_of)
 
-    def _parts(self, system: System, branch: str) -> list[tuple[str, float]]:
+    def _parts(self, system: System, branch: str) -> dict[str, float]:
         """The range EER on the development set, the evaluation set, and its parts."""
-        values = []
+        values = {}
         for subset in MEASURED_SETS:
             references, scores = self.references[subset], self._scores(system, subset, branch)
             parts: dict[str, Rows] = {subset: np.arange(len(references))}
@@ -203,8 +197,7 @@ class _Measuring:
             place = {utterance: row for row, utterance in enumerate(scores.utterances)}
             for part, rows in parts.items():
                 same = np.array([place[references.utterances[row]] for row in rows], np.int64)
-                found = range_eer(references.take(rows), scores.take(same), **self.rules)
-                values.append((part, float(found.value)))
+                values[part] = float(range_eer(references.take(rows), scores.take(same), **self.rules).value)
         return values
 
     def write_page(self) -> None:
@@ -213,11 +206,8 @@ class _Measuring:
         from spoofspan.report.page.audio import addresses
 
         finest = self.experiment.branches[0]
-        shown: dict[str, Scores] = {}
-        for system in self.planned:
-            if system.name not in shown and self._finest(system) == finest:
-                shown[system.name] = self._scores(system, "eval", finest)
-        shown = dict(sorted(shown.items(), key=lambda item: item[0] == JOINT_DETECTOR))
+        firsts = {one.name: one for one in reversed(self.planned) if self._finest(one) == finest}
+        shown = {name: self._scores(firsts[name], "eval", finest) for name in self._names() if name in firsts}
         references = self.references["eval"]
         sounds = sound_folder(self.places.data, "eval")
         settings = PageSettings(
@@ -256,13 +246,9 @@ def by_attack(references: References, unseen: Sequence[str]) -> dict[str, Rows]:
     """
     if not unseen or references.kinds is None:
         return {}
-    is_unseen = np.isin(np.array(references.kind_names), np.array(unseen))
-    has = {SEEN: np.zeros(len(references), bool), UNSEEN: np.zeros(len(references), bool)}
-    owner = np.repeat(np.arange(len(references)), np.diff(references.offsets))
-    named = references.kinds >= 0
-    new = np.zeros(references.kinds.size, bool)
-    new[named] = is_unseen[references.kinds[named]]
+    new = np.isin(references.kinds, [code for code, name in enumerate(references.kind_names) if name in unseen])
     spoof = references.labels == SPOOF
-    has[SEEN][owner[spoof & ~new]] = True
-    has[UNSEEN][owner[spoof & new]] = True
-    return {SEEN: np.flatnonzero(~has[UNSEEN]), UNSEEN: np.flatnonzero(~has[SEEN])}
+    utterances = np.arange(len(references))
+    owner = np.repeat(utterances, np.diff(references.offsets))
+    without = {SEEN: owner[spoof & new], UNSEEN: owner[spoof & ~new]}
+    return {part: np.setdiff1d(utterances, others) for part, others in without.items()}

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,15 +113,8 @@ class Experiment:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        return {
-            "configuration": self.config.to_toml(),
-            "systems": list(self.systems),
-            "seeds": list(self.seeds),
-            "data": self.data,
-            "reference_source": self.reference_source,
-            "utterances": None if self.utterances is None else dict(self.utterances),
-            "corpus_seed": self.corpus_seed,
-        }
+        rest = {one.name: getattr(self, one.name) for one in fields(self)[1:]}
+        return {"configuration": self.config.to_toml(), **rest}
 
 
 @dataclass(frozen=True)

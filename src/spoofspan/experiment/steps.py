@@ -14,7 +14,10 @@ from spoofspan.base import progress
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.extras import require
 from spoofspan.base.version import __version__
-from spoofspan.cm.config import Config
+from spoofspan.cm.scorers import JOINT_DETECTOR
+from spoofspan.cm.scoring import score, sounds_of_dataset
+from spoofspan.corpus.building import build
+from spoofspan.corpus.settings import Settings
 from spoofspan.experiment.results import Results, write_results
 from spoofspan.experiment.setup import MEASURED_SETS, Experiment, Places, System
 from spoofspan.formats.writing import write_atomically
@@ -35,17 +38,28 @@ def run(
     ``processes`` train together, ``jobs`` build the corpus (None: one per core); ``say`` tells on stderr what is done.
     """
     require("torch", "safetensors", "soundfile", "soxr")
+    from spoofspan.cm.batches import Corpus, TrainingData
+    from spoofspan.cm.checkpoints import CONFIG
+    from spoofspan.cm.training import train
+
     steps = _Steps(experiment, Places.of(out, experiment), say)
     steps.begin()
     planned = list(experiment.planned())
     with steps.step("corpus"):
-        _corpus(experiment, steps.places, jobs)
+        if experiment.data is None:
+            settings = Settings(seed=experiment.corpus_seed, utterances=experiment.utterances)
+            build(steps.places.data, settings=settings, jobs=jobs)
     for number, system in enumerate(planned, 1):
         place = f" ({number} of {len(planned)})"
         if system.config is not None:
             with steps.step(f"training {system.title}", place):
-                data = [(steps.places.dataset(subset), experiment.reference_source) for subset in ("train", "dev")]
-                _train(system.config, data, steps.places.model(system), device, processes, say)
+                train_set, dev_set = (
+                    Corpus.from_dataset(steps.places.dataset(subset), source=experiment.reference_source)
+                    for subset in ("train", "dev")
+                )
+                where = steps.places.model(system)
+                how: Any = {"resume": (where / CONFIG).is_file(), "device": device, "processes": processes, "say": say}
+                train(system.config, TrainingData(train_set, dev_set), where, **how)
         for subset in MEASURED_SETS:
             with steps.step(f"scoring {subset} with {system.title}", place):
                 _score(steps.places, system, subset, device)
@@ -66,7 +80,9 @@ class _Steps:
             raise UsageError(f"{str(self.places.out)!r} is a file; name a folder")
         if self.places.note.is_file():
             found = _read(self.places.note)
-            if not _continues(found["experiment"], self.experiment.to_dict()):
+            # more systems or seeds may be asked for: what is there of the rest stays right
+            same = {name: one for name, one in self.experiment.to_dict().items() if name not in ("systems", "seeds")}
+            if any(found["experiment"].get(name) != one for name, one in same.items()):
                 raise UsageError(
                     f"{self.places.note} is another experiment; go on with what it says, or name another folder"
                 )
@@ -102,37 +118,7 @@ def _read(path: Path) -> dict[str, Any]:
     raise DataError(f"{path}: not written by spoofspan experiment; name another folder")
 
 
-def _continues(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Whether only systems or seeds are others: what is there of the rest stays right."""
-    growing = ("systems", "seeds")
-    return all(old.get(name) == value for name, value in new.items() if name not in growing)
-
-
-def _corpus(experiment: Experiment, places: Places, jobs: int | None) -> None:
-    if experiment.data is not None:
-        return
-    from spoofspan.corpus.building import build
-    from spoofspan.corpus.settings import Settings
-
-    build(places.data, settings=Settings(seed=experiment.corpus_seed, utterances=experiment.utterances), jobs=jobs)
-
-
-def _train(
-    config: Config, data: list[tuple[str, str | None]], folder: Path, device: str | None, processes: int, say: bool
-) -> None:
-    from spoofspan.cm.batches import Corpus, TrainingData
-    from spoofspan.cm.checkpoints import CONFIG
-    from spoofspan.cm.training import train
-
-    sets = TrainingData(*(Corpus.from_dataset(where, source=source) for where, source in data))
-    train(config, sets, folder, resume=(folder / CONFIG).is_file(), device=device, processes=processes, say=say)
-
-
 def _score(places: Places, system: System, subset: str, device: str | None) -> None:
-    from spoofspan.cm.recordings import sounds_of_dataset
-    from spoofspan.cm.scorers import JOINT_DETECTOR
-    from spoofspan.cm.scoring import score
-
     folder = places.scores(system, subset)
     done = folder / "done"
     if done.is_file():

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.pool import in_batches
 from spoofspan.base.progress import progress
 from spoofspan.base.version import __version__
 from spoofspan.data.scores import Higher
@@ -45,6 +46,7 @@ except ImportError as error:  # dask alone is not enough
 if TYPE_CHECKING:
     from dask.distributed import Future
 
+Files = Where | Sequence[Where]
 T = TypeVar("T")
 
 PATIENCE = 20.0  # seconds to wait for a scheduler, and for its first worker
@@ -56,8 +58,8 @@ RETRIES = 2  # of what fails: a file system may hiccup
 
 
 def evaluate(
-    references: Where | Sequence[Where],
-    scores: Where | Sequence[Where],
+    references: Files,
+    scores: Files,
     measures: Sequence[str | Measure] | None = None,
     *,
     client: Client,
@@ -82,9 +84,7 @@ def evaluate(
 
 
 @contextmanager
-def connected_corpus(
-    address: str, references: Where | Sequence[Where], scores: Where | Sequence[Where], **how: Any
-) -> Iterator[DaskShards]:
+def connected_corpus(address: str, references: Files, scores: Files, **how: Any) -> Iterator[DaskShards]:
     """As :func:`on_cluster`, given the address of a scheduler."""
     for where in (references, scores):  # a mistyped name is said before anybody waits
         _pieces(where)
@@ -103,17 +103,15 @@ def connected(address: str, timeout: float = PATIENCE) -> Iterator[Client]:
                 f"no Dask scheduler answers at {address} ({error}); start one with `dask scheduler`, and give the "
                 "address that it prints (tcp://HOST:8786)"
             ) from None
-    try:
+    with closing(client):
         yield client
-    finally:
-        client.close()
 
 
 @contextmanager
 def on_cluster(
     client: Client,
-    references: Where | Sequence[Where],
-    scores: Where | Sequence[Where],
+    references: Files,
+    scores: Files,
     *,
     hop: float | None = None,
     higher: Higher | None = None,
@@ -123,7 +121,7 @@ def on_cluster(
 ) -> Iterator[DaskShards]:
     """A corpus of Parquet files in shards on the workers, while this lasts."""
     _check_workers(client)
-    reference_options, score_options = ReadOptions(snap=snap), ReadOptions(hop=hop, higher=higher, column=column)
+    options = (ReadOptions(snap=snap), ReadOptions(hop=hop, higher=higher, column=column))
     sides = {
         "references": (_pieces(references), REFERENCES.columns),
         "scores": (_pieces(scores), (*SCORES.columns, *([] if column is None else [column]))),
@@ -147,10 +145,7 @@ def on_cluster(
             first, last = (bisect_right(splitters, one) for one in (span.lowest, span.highest))
             for shard in {0, *range(first, last + 1)} if span.without_id else range(first, last + 1):
                 of_shard[shard][side].append(submitter.one(dict.get, split, shard))
-    shards = [
-        submitter.one(_made, parts["references"], parts["scores"], reference_options, score_options)
-        for parts in of_shard
-    ]
+    shards = [submitter.one(_made, parts["references"], parts["scores"], options) for parts in of_shard]
     facts = CorpusFacts()
     kept = []
     found: list[ShardFacts] = submitter.results([(ShardFacts.of, shard) for shard in shards], "reading on the workers")
@@ -193,10 +188,7 @@ class DaskShards(ShardedCorpus):
         leaves = [self.submitter.one(_work, self.facts, work, shard) for shard in self.shards]
         level = leaves
         while len(level) > 1:
-            level = [
-                self.submitter.one(_merged, merge, level[first : first + MERGED_AT_ONCE])
-                for first in range(0, len(level), MERGED_AT_ONCE)
-            ]
+            level = [self.submitter.one(_merged, merge, some) for some in in_batches(level, MERGED_AT_ONCE)]
         self.submitter.watch(leaves, what)
         return _result(level[0])  # type: ignore[no-any-return]
 
@@ -256,7 +248,7 @@ def _version() -> str:
 # ---------------------------------------------------------------- files
 
 
-def _pieces(where: Where | Sequence[Where]) -> list[RowGroups]:
+def _pieces(where: Files) -> list[RowGroups]:
     """The row groups of all files, a few at a time."""
     found: list[RowGroups] = []
     for source in sources(where):
@@ -302,13 +294,10 @@ def _split(piece: RowGroups, names: Sequence[str], splitters: Sequence[str]) -> 
 
 
 def _made(
-    references: Sequence[Part | None],
-    scores: Sequence[Part | None],
-    reference_options: ReadOptions,
-    score_options: ReadOptions,
+    references: Sequence[Part | None], scores: Sequence[Part | None], options: tuple[ReadOptions, ReadOptions]
 ) -> Shard:
     sides = [joined_parts([part for part in side if part is not None]) for side in (references, scores)]
-    return made_shard(sides[0], None, sides[1], reference_options, score_options)
+    return made_shard(sides[0], None, sides[1], *options)
 
 
 def _work(facts: CorpusFacts, work: Callable[[Shard], T], shard: Shard) -> T:

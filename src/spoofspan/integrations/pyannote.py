@@ -14,6 +14,7 @@ from spoofspan.data.scores import Higher, Scores
 
 try:
     from pyannote.core import Annotation, Segment, SlidingWindow, SlidingWindowFeature
+    from pyannote.core.utils.generators import string_generator
 except ModuleNotFoundError as error:
     raise UsageError(f"{error.name} is not installed; pip install 'spoofspan[pyannote]'") from error
 
@@ -69,9 +70,8 @@ def references_from_annotations(
                     f"utterance {utterance!r}: the label {label!r} of [{segment.start}, {segment.end}) is not known; "
                     f"say what it means: labels={{{label!r}: 'spoof'}}"
                 )
-            ranges[utterance].append(
-                (segment.start, segment.end, known[label], None if label in LABELS else str(label))
-            )
+            kind = None if label in LABELS else str(label)
+            ranges[utterance].append((segment.start, segment.end, known[label], kind))
     return References.from_ranges(ranges, durations, snap=snap)
 
 
@@ -99,27 +99,13 @@ def annotations_from(references: References) -> dict[str, Annotation]:
     made = {}
     for i, utterance in enumerate(references.utterances):
         annotation = Annotation(uri=utterance)
-        for number, row in enumerate(range(int(references.offsets[i]), int(references.offsets[i + 1]))):
+        for track, row in zip(string_generator(), range(*map(int, references.offsets[i : i + 2])), strict=False):
             kind = -1 if references.kinds is None else int(references.kinds[row])
             name = LABELS[references.labels[row]] if kind < 0 else references.kind_names[kind]
             segment = Segment(references.starts[row] / SECOND, references.ends[row] / SECOND)
-            annotation[segment, _track(number)] = name
+            annotation[segment, track] = name
         made[utterance] = annotation
     return made
-
-
-def _track(number: int) -> str:
-    """A, B, ..., Z, AA, AB, ...: a name for each range.
-
-    >>> [_track(number) for number in (0, 25, 26, 701, 702)]
-    ['A', 'Z', 'AA', 'ZZ', 'AAA']
-    """
-    name = ""
-    number += 1
-    while number:
-        number, letter = divmod(number - 1, 26)
-        name = chr(ord("A") + letter) + name
-    return name
 
 
 def scores_from_features(

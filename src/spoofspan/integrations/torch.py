@@ -17,17 +17,20 @@ A ``DistributedSampler`` repeats samples so that all processes get equally many:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
+from spoofspan.base.columns import offsets_of
+from spoofspan.base.errors import DataError, NothingToMeasureError, UndefinedMeasureError, UsageError
+from spoofspan.base.times import Int64
 from spoofspan.data.references import Range, References
-from spoofspan.data.scores import Higher
-from spoofspan.evaluation.plan import EvaluationOptions, Undefined
-from spoofspan.integrations.batch_rows import batch_references, rows_of
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.evaluation.plan import EvaluationOptions, Plan, Undefined
+from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer_state import EerBracket, EerState
 from spoofspan.measures.histogram import BINS, CARRIED_BITS, Amounts
 from spoofspan.measures.measure import Measure, flat_name
@@ -46,9 +49,7 @@ if TYPE_CHECKING:
 # Sums hand what is above these bits over to their carries; so many sums of shorter batches cannot overflow.
 LOW_BITS = 40
 UPDATES_WITHOUT_CARRY = 1024
-BITS = {"float16": (torch.float16, torch.int16), "float32": (torch.float32, torch.int32)} | {
-    "float64": (torch.float64, torch.int64)
-}
+BITS = {f"float{n}": (getattr(torch, f"float{n}"), getattr(torch, f"int{n}")) for n in (16, 32, 64)}
 
 
 class _EER(Metric):  # type: ignore[misc]
@@ -58,6 +59,7 @@ class _EER(Metric):  # type: ignore[misc]
     is_differentiable = False
     full_state_update = False
 
+    _measure: Measure
     bins: torch.Tensor
     carries: torch.Tensor
     undecided: torch.Tensor
@@ -65,19 +67,19 @@ class _EER(Metric):  # type: ignore[misc]
 
     def __init__(
         self,
-        measure: Measure,
         hop: float,
+        *,
         higher: Higher,
-        exact: bool,
-        bracket: bool,
-        dtype: str,
-        undefined: Undefined,
-        eer_rule: Literal["nearest", "interpolated"],
-        convention: str,
-        rules: dict[str, Any],
+        exact: bool = False,
+        bracket: bool = True,
+        dtype: Literal["float16", "float32", "float64"] = "float32",
+        undefined: Undefined = "raise",
+        eer_rule: Literal["nearest", "interpolated"] = "nearest",
+        convention: str = "default",
+        **rules: Unpack[RuleArguments],
     ) -> None:
         super().__init__()
-        self._plan = EvaluationOptions(convention, eer_rule, rules=rules).plan(measure, hop)
+        self._plan = EvaluationOptions(convention, eer_rule, rules=rules).plan(self._measure, hop)
         self.hop, self.higher, self.exact, self.bracket, self.undefined = hop, higher, exact, bracket, undefined
         self.dtype_name = dtype
         if undefined not in ("raise", "nan"):
@@ -205,11 +207,10 @@ class _EER(Metric):  # type: ignore[misc]
             raise DataError(f"{int(self.not_numbers)} scores are NaN; find out why the model gave no number there")
         carries = self.carries.to(torch.int64).cpu().numpy()
         sums = self.bins.cpu().numpy() + ((carries & ((1 << CARRIED_BITS - LOW_BITS) - 1)) << LOW_BITS)
-        left, of_spoof = (int(one) for one in self.undecided.tolist())
-        undecided: Amounts = (left, of_spoof)
+        bona_fide, spoof = self.undecided.tolist()
         state = self._empty_state()
         carried = (carries >> CARRIED_BITS - LOW_BITS).astype(np.int32)
-        state.add_bins(sums, carried if carried.any() else None, undecided=undecided)
+        state.add_bins(sums, carried if carried.any() else None, undecided=(bona_fide, spoof))
         return self._after_all_passes(state) if self.exact else state
 
     def _after_all_passes(self, state: EerState) -> EerState:
@@ -236,6 +237,81 @@ def _sent(array: Any, device: torch.device) -> torch.Tensor:
 def _joined(kept: Any) -> torch.Tensor:
     """A list of what each update kept; one tensor, where all processes' have been gathered."""
     return kept if isinstance(kept, torch.Tensor) else torch.cat(kept)
+
+
+# ---------------------------------------------------------------- what lies under the scores of a batch
+#
+# References, numbers of frames and rules decide which scores count, for how long and for which class; the values do
+# not. So the rules run where the references are, on the host, over *row numbers in the place of scores*, and an
+# accelerator needs three or four small columns to do the rest with scores that never leave it.
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The points or frames that count: each has the lowest of the scores ``first`` to ``last``, and its amounts.
+
+    Rows are numbered through the batch, those of the second utterance after those of the first.
+    """
+
+    first: Int64
+    last: Int64
+    bona_fide: Int64
+    spoof: Int64
+    undecided: Amounts
+
+
+def rows_of(references: References, frames: Sequence[int], hop: float, plan: Plan) -> Rows:
+    """Lay the references of a batch over so many frames of each of its utterances.
+
+    >>> from spoofspan.measures.measure import Measure
+    >>> from spoofspan.evaluation.plan import EvaluationOptions
+    >>> references = References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.06, "spoof")]})
+    >>> rows = rows_of(references, [3], 0.02, EvaluationOptions().plan(Measure("range-eer"), 0.02))
+    >>> rows.first.tolist(), rows.bona_fide.tolist(), rows.spoof.tolist()
+    ([0, 1, 2], [20000000, 10000000, 0], [0, 10000000, 20000000])
+    """
+    offsets = offsets_of(frames)
+    numbers = np.arange(offsets[-1], dtype=np.float64)
+
+    def mass_of(values: Any) -> ScoreMass:
+        scores = Scores.from_columns(references.utterances, offsets, values, hop=hop, higher="bonafide")
+        return plan.mass(references, scores)[0]
+
+    try:
+        blocks = list(mass_of(numbers).blocks())
+    except NothingToMeasureError:
+        blocks = []
+    columns = [(block.scores, block.bona_fide, block.spoof) for block in blocks]
+    empty = np.zeros(0, np.int64)
+    first, bona_fide, spoof = (np.concatenate(column) for column in zip((empty,) * 3, *columns, strict=True))
+    last = first
+    if plan.kind == "point" and blocks:
+        # the lowest of the numbers turned round is the last
+        last = -np.concatenate([block.scores for block in mass_of(-numbers).blocks()])
+    counted = np.flatnonzero((bona_fide > 0) | (spoof > 0))
+    return Rows(
+        first[counted].astype(np.int64),
+        last[counted].astype(np.int64),
+        bona_fide[counted],
+        spoof[counted],
+        (sum(block.undecided_bona_fide for block in blocks), sum(block.undecided_spoof for block in blocks)),
+    )
+
+
+def batch_references(references: References | Sequence[Sequence[Range]], size: int) -> References:
+    """The references of a batch: as they are, or from a list of ranges for each of its utterances."""
+    if not isinstance(references, References):
+        if isinstance(references, Mapping | str):
+            raise UsageError("references must be References, or a list with the ranges of each utterance of the batch")
+        built = References.from_ranges({str(i): list(rows) for i, rows in enumerate(references)})
+        # one batch may well have one class only
+        references = replace(built, names_both_classes=True)
+    if len(references) != size:
+        raise UsageError(f"{len(references)} references for a batch of {size}; give one for each, in the same order")
+    return references
+
+
+# ---------------------------------------------------------------- the metrics
 
 
 class RangeEER(_EER):
@@ -272,22 +348,7 @@ class RangeEER(_EER):
 
     """
 
-    def __init__(
-        self,
-        hop: float,
-        *,
-        higher: Higher,
-        exact: bool = False,
-        bracket: bool = True,
-        dtype: Literal["float16", "float32", "float64"] = "float32",
-        undefined: Undefined = "raise",
-        eer_rule: Literal["nearest", "interpolated"] = "nearest",
-        convention: str = "default",
-        **rules: Unpack[RuleArguments],
-    ) -> None:
-        super().__init__(
-            Measure("range-eer"), hop, higher, exact, bracket, dtype, undefined, eer_rule, convention, dict(rules)
-        )
+    _measure = Measure("range-eer")
 
 
 class PointEER(_EER):
@@ -324,8 +385,9 @@ class PointEER(_EER):
         convention: str = "default",
         **rules: Unpack[RuleArguments],
     ) -> None:
-        measure = Measure("point-eer", resolution)
-        super().__init__(measure, hop, higher, exact, bracket, dtype, undefined, eer_rule, convention, dict(rules))
+        self._measure = Measure("point-eer", resolution)
+        how: dict[str, Any] = {"exact": exact, "bracket": bracket, "dtype": dtype, "undefined": undefined}
+        super().__init__(hop, higher=higher, eer_rule=eer_rule, convention=convention, **how, **rules)
 
 
 class Unpadded:
