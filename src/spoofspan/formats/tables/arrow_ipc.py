@@ -9,8 +9,9 @@ import numpy as np
 
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import Source
+from spoofspan.formats.tables.arrow_tables import Schema
 from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, random_access
-from spoofspan.formats.tables.table_columns import Part, Schema
+from spoofspan.formats.tables.table_columns import Part
 
 FILE, STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 BYTES_PER_PIECE = 1 << 22

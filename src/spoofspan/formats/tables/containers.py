@@ -17,10 +17,10 @@ from spoofspan.data.scores import Scores
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import Format, ReadOptions, T
 from spoofspan.formats.sources import Source
-from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
+from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES, Schema, table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
-from spoofspan.formats.tables.table_columns import REFERENCES, SCORES, Part, Schema
+from spoofspan.formats.tables.table_columns import Part
 
 FromParts = Callable[[Sequence[Part], ReadOptions], T]
 

@@ -23,9 +23,9 @@ from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import text_of
 from spoofspan.formats.line_blocks import BOM, MOST_BYTES_PER_LINE, line_blocks, native_buffer, refuse_empty
 from spoofspan.formats.sources import Source, not_utf8
-from spoofspan.formats.tables.arrow_tables import plain_texts
+from spoofspan.formats.tables.arrow_tables import REFERENCES, TEXTS, Schema, plain_texts, with_metadata
 from spoofspan.formats.tables.containers import Container, in_pieces
-from spoofspan.formats.tables.table_columns import REFERENCES, TEXTS, Part, Schema, missing_columns, with_metadata
+from spoofspan.formats.tables.table_columns import Part, missing_columns
 from spoofspan.formats.text.rows import TEXT_SNAP
 
 ROWS_PER_PIECE = 1 << 18
