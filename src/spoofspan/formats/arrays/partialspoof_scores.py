@@ -50,7 +50,6 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
     if higher is None and column == "score0":
         raise UsageError("what high values of score0 mean is not fixed; give higher= (--higher)")
     problems, seen = Problems(), Seen()
-    ids: list[str] = []
     hops: list[float] = []
     values: list[Float64] = []
     for source in sources:
@@ -66,14 +65,13 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
             if (index := COLUMNS[item.shape[1]].get(column)) is None:
                 problems.add(f"{place}, utterance {utterance!r}: there is no {column}, only score1")
                 continue
-            ids.append(utterance)
             hops.append(hop)
             values.append(_numbers(item, index, f"{place}, utterance {utterance!r}", problems))
     problems.raise_if_any("correct the file, or read one resolution at a time")
-    if not ids:
+    if not seen:
         raise DataError(f"{sources[0].name}: there are no scores in the file; its list is empty")
     return Scores.from_columns(
-        ids,
+        list(seen),
         offsets_of([array.size for array in values]),
         np.concatenate(values),
         hop=hops,

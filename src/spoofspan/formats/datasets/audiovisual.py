@@ -176,11 +176,6 @@ def _short(value: object) -> str:
 # ---------------------------------------------------------------- LAV-DF
 
 
-def recognises_lavdf(head: bytes) -> bool:
-    """Whether the first object of a JSON list has the keys file and fake_periods."""
-    return {"file", "fake_periods"} <= _first_keys(head)
-
-
 def read_lavdf(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read LAV-DF metadata; durations in the options take precedence over those in the file."""
     rows = RangeRows()
@@ -229,7 +224,7 @@ LAVDF = Format(
     "lavdf",
     "JSON list of {file, fake_periods, duration, modify_audio, ...}: LAV-DF (periods count if the audio is modified)",
     read_lavdf,
-    recognises_lavdf,
+    lambda head: {"file", "fake_periods"} <= _first_keys(head),
     write_lavdf,
     (".json",),
     takes=("split",),
@@ -237,11 +232,6 @@ LAVDF = Format(
 
 
 # ---------------------------------------------------------------- AV-Deepfake1M
-
-
-def recognises_avdeepfake1m(head: bytes) -> bool:
-    """Whether the first object of a JSON list has the keys file and audio_fake_segments."""
-    return {"file", "audio_fake_segments"} <= _first_keys(head)
 
 
 def read_avdeepfake1m(sources: Sequence[Source], options: ReadOptions) -> References:
@@ -283,7 +273,7 @@ AVDEEPFAKE1M = Format(
     "avdeepfake1m",
     "JSON list of {file, audio_model, audio_fake_segments, ...}: AV-Deepfake1M (needs durations)",
     read_avdeepfake1m,
-    recognises_avdeepfake1m,
+    lambda head: {"file", "audio_fake_segments"} <= _first_keys(head),
     write_avdeepfake1m,
     (".json",),
     ("durations",),

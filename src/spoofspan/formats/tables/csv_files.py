@@ -110,9 +110,9 @@ def _check_header(source: Source, names: list[str], chosen: list[str], delimiter
     if not names:
         _explain(source, names, chosen, delimiter)
         raise DataError(f"{source.name}: the first line cannot be read; it must name the columns")
-    for other, word in ((";", "semicolons"), (",", "commas"), ("\t", "tabs")):
+    others = (";", "semicolons", "write commas"), (",", "commas", "use format csv"), ("\t", "tabs", "use format tsv")
+    for other, word, remedy in others:
         if other != delimiter and any(other in name and "utterance" in name.split(other) for name in names):
-            remedy = "use format csv" if other == "," else "use format tsv" if other == "\t" else "write commas"
             raise DataError(f"{source.name}: the columns are separated by {word}; {remedy} (and decimal points)")
     if not chosen:
         raise DataError(
