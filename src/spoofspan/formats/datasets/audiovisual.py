@@ -184,26 +184,21 @@ def read_lavdf(sources: Sequence[Source], options: ReadOptions) -> References:
         durations[entry.utterance] = entry.seconds(entry.values.get("duration"), "duration")
         if durations[entry.utterance] <= 0:
             entry.problem(f"duration must be positive, not {entry.values['duration']}")
-        _note_periods(entry)
+        if (found := entry.periods("fake_periods")) is None:
+            continue
+        count = entry.values.get("n_fakes", len(found))
+        if isinstance(count, bool) or count != len(found):
+            entry.problem(f"n_fakes is {_short(count)}, but there are {len(found)} fake_periods; correct one")
+        modified = entry.values.get("modify_audio")
+        if not isinstance(modified, bool):
+            valid = "true (the audio is fake) or false (at most the picture is)"
+            entry.problem(f"modify_audio must be {valid}, not {_short(modified)}")
+        elif modified and not found:
+            entry.problem("modify_audio is true, but there are no fake_periods; correct one")
+        elif modified:
+            entry.add(found)
     durations.update(options.durations or {})
     return rows.build(durations, options.snap, only_listed=True)
-
-
-def _note_periods(entry: Entry) -> None:
-    if (found := entry.periods("fake_periods")) is None:
-        return
-    count = entry.values.get("n_fakes", len(found))
-    if isinstance(count, bool) or count != len(found):
-        entry.problem(f"n_fakes is {_short(count)}, but there are {len(found)} fake_periods; correct one")
-    modified = entry.values.get("modify_audio")
-    if not isinstance(modified, bool):
-        entry.problem(
-            f"modify_audio must be true (the audio is fake) or false (at most the picture is), not {_short(modified)}"
-        )
-    elif modified and not found:
-        entry.problem("modify_audio is true, but there are no fake_periods; correct one")
-    elif modified:
-        entry.add(found)
 
 
 def write_lavdf(references: References) -> Iterator[bytes]:
