@@ -127,8 +127,7 @@ class _Child:
         self._feed_error: Exception | None = None
         self._waited = 0.0  # seconds spent on the file itself
         self._fed = self._taken = 0  # bytes
-        self._late = False
-        self._over = threading.Event()
+        self._late, self._over = False, threading.Event()
 
     def __enter__(self) -> _Child:
         import subprocess  # only here: it is slow to load

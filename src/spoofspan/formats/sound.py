@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import wave
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -108,7 +108,7 @@ class Sound:
         except OSError as error:
             raise DataError(f"{self.name}: cannot be read ({error.strerror or error})") from None
         with stream:
-            file = _soundfile(stream, self.name) if find_spec("soundfile") else _wave(stream, self.name)
+            file: _File = _SoundFile(stream, self.name) if find_spec("soundfile") else _wave(stream, self.name)
             if not file.frames:
                 raise DataError(f"{self.name}: there is no sound in the file; leave it out")
             yield file
@@ -157,20 +157,24 @@ def sounds_in(folder: Path, channel: str | None = None) -> dict[str, Sound]:
 class _SoundFile:
     """A file of any kind, by soundfile; ``blocks`` are (samples, channels) at the rate of the file."""
 
-    def __init__(self, file: Any, name: str) -> None:
-        self._file, self._name = file, name
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        import soundfile
+
+        self._name, self._error = name, soundfile.LibsndfileError
+        try:
+            self._file = file = soundfile.SoundFile(stream)
+        except (self._error, TypeError) as error:
+            raise DataError(f"{name}: cannot be read as sound ({error}); convert it, or leave it out") from None
         self.rate, self.channels, self.frames = file.samplerate, file.channels, file.frames
 
     def seek(self, sample: int) -> None:
         self._file.seek(min(sample, self.frames))
 
     def blocks(self, dtype: str) -> Iterator[Any]:
-        import soundfile
-
         while True:
             try:
                 block = self._file.read(BLOCK, dtype=dtype, always_2d=True)
-            except soundfile.LibsndfileError as error:
+            except self._error as error:
                 raise DataError(f"{self._name}: cannot be read to its end ({error}); repair the file") from None
             if not len(block):
                 return
@@ -198,22 +202,11 @@ class _WaveFile:
 _File = _SoundFile | _WaveFile
 
 
-def _soundfile(stream: BinaryIO, name: str) -> _File:
-    import soundfile
-
-    try:
-        return _SoundFile(soundfile.SoundFile(stream), name)
-    except (soundfile.LibsndfileError, TypeError) as error:
-        raise DataError(f"{name}: cannot be read as sound ({error}); convert it, or leave it out") from None
-
-
 def _wave(stream: BinaryIO, name: str) -> _File:
-    try:
+    with suppress(wave.Error, EOFError):
         file = _WaveFile(stream)
         if file.bytes == 2:
             return file
-    except (wave.Error, EOFError):
-        pass
     raise UsageError(f"{name}: this is no WAV file of 16 bits, and other files need soundfile: {INSTALL_CM}")
 
 

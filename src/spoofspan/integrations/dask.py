@@ -32,8 +32,9 @@ from spoofspan.data.scores import Higher
 from spoofspan.evaluation.corpus import Evaluation
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.sources import Where, sources
+from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES
 from spoofspan.formats.tables.parquet import RowGroups, read_groups, row_groups
-from spoofspan.formats.tables.table_columns import REFERENCES, SCORES, Part
+from spoofspan.formats.tables.table_columns import Part
 from spoofspan.measures.measure import Measure
 from spoofspan.scale.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
 from spoofspan.scale.shards import CorpusFacts, Shard, ShardedCorpus, ShardFacts, evaluate_shards

@@ -187,11 +187,10 @@ def read_label2id(where: Where | Mapping[str, int]) -> dict[str, int]:
     if isinstance(where, Mapping):
         return dict(where)
     source = sources(where)[0]
+    data = source.read()
     try:
-        order = json.loads(source.read())
+        order = json.loads(data)
     except (ValueError, RecursionError) as error:
-        if isinstance(error, DataError):
-            raise
         raise DataError(f"{source.name}: no JSON ({error}); it says which column of the archive is spoof") from None
     if not isinstance(order, dict) or not all(type(index) is int for index in order.values()):
         raise DataError(f'{source.name}: not {{"bonafide": 0, "spoof": 1}} or the like; it says which column is spoof')

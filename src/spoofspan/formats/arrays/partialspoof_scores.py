@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,9 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
     column = "score1" if options.column is None else options.column
     if column not in COLUMNS[4]:
         raise UsageError(f"no column {column!r} in this format; valid: score0, score1 (high for bona fide)")
-    higher = options.higher
-    if higher is None and column == "score0":
+    if options.higher is None and column == "score0":
         raise UsageError("what high values of score0 mean is not fixed; give higher= (--higher)")
     problems, seen = Problems(), Seen()
-    ids: list[str] = []
     hops: list[float] = []
     values: list[Float64] = []
     for source in sources:
@@ -66,18 +65,17 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
             if (index := COLUMNS[item.shape[1]].get(column)) is None:
                 problems.add(f"{place}, utterance {utterance!r}: there is no {column}, only score1")
                 continue
-            ids.append(utterance)
             hops.append(hop)
             values.append(_numbers(item, index, f"{place}, utterance {utterance!r}", problems))
     problems.raise_if_any("correct the file, or read one resolution at a time")
-    if not ids:
+    if not seen:
         raise DataError(f"{sources[0].name}: there are no scores in the file; its list is empty")
     return Scores.from_columns(
-        ids,
+        list(seen),
         offsets_of([array.size for array in values]),
         np.concatenate(values),
         hop=hops,
-        higher="bonafide" if higher is None else higher,
+        higher=options.higher or "bonafide",
     )
 
 
@@ -100,12 +98,10 @@ def _wrong(item: Any) -> str | None:
 def _numbers(item: npt.NDArray[np.str_], index: int, place: str, problems: Problems) -> Float64:
     """One column as float64; every cell must be a number."""
     cells = item[:, index]
-    try:
+    with suppress(ValueError):
         numbers = cells.astype(np.float64)
         if not np.isnan(numbers).any() and not (np.char.find(cells, "_") >= 0).any():
             return numbers
-    except ValueError:
-        pass
     for row, cell in enumerate(cells.tolist()):
         if not is_number(cell) or "_" in cell:
             hint = "; use a decimal point" if "," in cell else ""

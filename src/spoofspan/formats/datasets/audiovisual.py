@@ -176,11 +176,6 @@ def _short(value: object) -> str:
 # ---------------------------------------------------------------- LAV-DF
 
 
-def recognises_lavdf(head: bytes) -> bool:
-    """Whether the first object of a JSON list has the keys file and fake_periods."""
-    return {"file", "fake_periods"} <= _first_keys(head)
-
-
 def read_lavdf(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read LAV-DF metadata; durations in the options take precedence over those in the file."""
     rows = RangeRows()
@@ -189,26 +184,21 @@ def read_lavdf(sources: Sequence[Source], options: ReadOptions) -> References:
         durations[entry.utterance] = entry.seconds(entry.values.get("duration"), "duration")
         if durations[entry.utterance] <= 0:
             entry.problem(f"duration must be positive, not {entry.values['duration']}")
-        _note_periods(entry)
+        if (found := entry.periods("fake_periods")) is None:
+            continue
+        count = entry.values.get("n_fakes", len(found))
+        if isinstance(count, bool) or count != len(found):
+            entry.problem(f"n_fakes is {_short(count)}, but there are {len(found)} fake_periods; correct one")
+        modified = entry.values.get("modify_audio")
+        if not isinstance(modified, bool):
+            valid = "true (the audio is fake) or false (at most the picture is)"
+            entry.problem(f"modify_audio must be {valid}, not {_short(modified)}")
+        elif modified and not found:
+            entry.problem("modify_audio is true, but there are no fake_periods; correct one")
+        elif modified:
+            entry.add(found)
     durations.update(options.durations or {})
     return rows.build(durations, options.snap, only_listed=True)
-
-
-def _note_periods(entry: Entry) -> None:
-    if (found := entry.periods("fake_periods")) is None:
-        return
-    count = entry.values.get("n_fakes", len(found))
-    if isinstance(count, bool) or count != len(found):
-        entry.problem(f"n_fakes is {_short(count)}, but there are {len(found)} fake_periods; correct one")
-    modified = entry.values.get("modify_audio")
-    if not isinstance(modified, bool):
-        entry.problem(
-            f"modify_audio must be true (the audio is fake) or false (at most the picture is), not {_short(modified)}"
-        )
-    elif modified and not found:
-        entry.problem("modify_audio is true, but there are no fake_periods; correct one")
-    elif modified:
-        entry.add(found)
 
 
 def write_lavdf(references: References) -> Iterator[bytes]:
@@ -229,7 +219,7 @@ LAVDF = Format(
     "lavdf",
     "JSON list of {file, fake_periods, duration, modify_audio, ...}: LAV-DF (periods count if the audio is modified)",
     read_lavdf,
-    recognises_lavdf,
+    lambda head: {"file", "fake_periods"} <= _first_keys(head),
     write_lavdf,
     (".json",),
     takes=("split",),
@@ -237,11 +227,6 @@ LAVDF = Format(
 
 
 # ---------------------------------------------------------------- AV-Deepfake1M
-
-
-def recognises_avdeepfake1m(head: bytes) -> bool:
-    """Whether the first object of a JSON list has the keys file and audio_fake_segments."""
-    return {"file", "audio_fake_segments"} <= _first_keys(head)
 
 
 def read_avdeepfake1m(sources: Sequence[Source], options: ReadOptions) -> References:
@@ -283,7 +268,7 @@ AVDEEPFAKE1M = Format(
     "avdeepfake1m",
     "JSON list of {file, audio_model, audio_fake_segments, ...}: AV-Deepfake1M (needs durations)",
     read_avdeepfake1m,
-    recognises_avdeepfake1m,
+    lambda head: {"file", "audio_fake_segments"} <= _first_keys(head),
     write_avdeepfake1m,
     (".json",),
     ("durations",),

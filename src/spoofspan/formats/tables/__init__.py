@@ -20,11 +20,11 @@ here have them: key ``spoofspan``, JSON with ``version`` and ``hop``, ``start`` 
 
 ::
 
-    csv_files  jsonl  parquet  arrow_ipc  ──▶  containers  ──▶  Part  ──▶  reference_tables  ──▶  References
+    csv_files  jsonl  parquet  (Arrow)    ──▶  containers  ──▶  Part  ──▶  reference_tables  ──▶  References
     (recognise, open, yield tables, write)     dataframes       │    ──▶  score_tables      ──▶  Scores
-                                                                └─ table_columns: checks and messages
+                                                                └─ table_columns, table_groups: checks and messages
     and back by arrow_tables.
 
-Read first: ``Schema`` in ``table_columns`` (which columns there are), then ``containers`` (what a kind of file has to
+Read first: ``Schema`` in ``arrow_tables`` (which columns there are), then ``containers`` (what a kind of file has to
 do).
 """

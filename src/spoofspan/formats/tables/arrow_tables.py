@@ -1,8 +1,10 @@
-"""A corpus as an Arrow table, for files and data frames; the package's docstring says which columns it has."""
+"""A corpus as an Arrow table, for files and data frames: which columns it has, and how it says what they do not."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,41 @@ from spoofspan.base.times import SECOND, Int64
 from spoofspan.data.references import LABELS, References
 from spoofspan.data.scores import Scores, Values
 from spoofspan.formats import arrow as pa
-from spoofspan.formats.tables.table_columns import with_metadata
+
+METADATA_KEY = b"spoofspan"
+METADATA_VERSION = 1
+TEXTS = ("utterance", "label", "kind", "higher")  # columns of words; all others are numbers
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of one kind of content."""
+
+    columns: tuple[str, ...]
+    telling: frozenset[str]  # a table with one of these columns has this content
+    grammar: str
+
+    def fits(self, names: Collection[str]) -> bool:
+        """Whether a table with these columns may have this content: a column tells so, or none tells anything."""
+        return bool(self.telling & set(names)) or not (REFERENCES.telling | SCORES.telling) & set(names)
+
+
+REFERENCES = Schema(
+    ("utterance", "start", "end", "label", "kind", "duration"),
+    frozenset({"label"}),
+    "columns utterance, start, end, label[, kind, duration]",
+)
+SCORES = Schema(
+    ("utterance", "start", "end", "frame", "score", "scores", "hop", "origin", "window", "higher"),
+    frozenset({"score", "scores"}),
+    "columns utterance, start, end, score or utterance, frame, score or utterance, scores (a list)",
+)
+
+
+def with_metadata(table: Any, stated: dict[str, Any]) -> Any:
+    """The same Arrow table, stating this (and nothing else) about itself in the metadata of its schema."""
+    packed = {METADATA_KEY: json.dumps({"version": METADATA_VERSION, **stated}).encode()} if stated else None
+    return table.replace_schema_metadata(packed)
 
 
 def table_from_references(references: References, *, text: bool = False) -> Any:

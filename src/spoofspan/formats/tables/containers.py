@@ -1,6 +1,7 @@
 """Containers: kinds of file that hold tables. Each says how its tables are found and written, and nothing more.
 
-What the tables mean, and every check of it, is the same for all: :mod:`reference_tables` and :mod:`score_tables`.
+What the tables mean, and every check of it, is the same for all: :mod:`reference_tables` and :mod:`score_tables`. The
+plainest of them is here, Arrow IPC, file or stream: files are mapped into memory and read without a copy.
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from spoofspan.base.errors import DataError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import Format, ReadOptions, T
 from spoofspan.formats.sources import Source
-from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
+from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES, Schema, table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
-from spoofspan.formats.tables.table_columns import REFERENCES, SCORES, Part, Schema
+from spoofspan.formats.tables.table_columns import Part
 
+FILE, STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+BYTES_PER_PIECE = 1 << 22
 FromParts = Callable[[Sequence[Part], ReadOptions], T]
 
 
@@ -128,3 +133,44 @@ def in_pieces(
             out.write_table(prepare(table.slice(first, rows)))
             yield written()
     yield written()
+
+
+# ---------------------------------------------------------------- Arrow IPC
+
+
+def _is_arrow(head: bytes, schema: Schema) -> bool:
+    """Whether this is Arrow with columns that fit, or with a schema too long to tell."""
+    if not head.startswith((FILE, STREAM)):
+        return False
+    try:
+        # a file is its magic, padded to 8 bytes, and then a stream
+        return schema.fits(pa.ipc.open_stream(head[8:] if head.startswith(FILE) else head).schema.names)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return True
+
+
+def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
+    is_file, first = source.head.startswith(FILE), 0
+    with damage_told(source.broken):
+        opened = random_access(source)
+        reader = pa.ipc.open_file(opened) if is_file else pa.ipc.open_stream(opened)
+        found = reader.schema.names  # names that are no text fail here
+        if whole:
+            yield Part(reader.read_all(), source.name, all_columns=found)
+            return
+        for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
+            rows = max(1, BYTES_PER_PIECE * batch.num_rows // max(batch.nbytes, 1))
+            for start in range(0, batch.num_rows, rows):
+                table = pa.Table.from_batches([batch.slice(start, rows)])
+                yield Part(table, source.name, rows=np.arange(first, first + table.num_rows))
+                first += table.num_rows
+
+
+def _write(table: Any) -> Iterator[bytes]:
+    # one batch, so that a reader needs no copy to have the scores in one piece
+    return in_pieces(table, max(1, table.num_rows), lambda sink: pa.ipc.new_file(sink, table.schema))
+
+
+ARROW = Container(
+    "arrow", "in an Arrow IPC file or stream", (".arrow", ".feather", ".ipc", ".arrows"), _is_arrow, _parts, _write
+)

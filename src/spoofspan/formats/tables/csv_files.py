@@ -23,9 +23,9 @@ from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import text_of
 from spoofspan.formats.line_blocks import BOM, MOST_BYTES_PER_LINE, line_blocks, native_buffer, refuse_empty
 from spoofspan.formats.sources import Source, not_utf8
-from spoofspan.formats.tables.arrow_tables import plain_texts
+from spoofspan.formats.tables.arrow_tables import REFERENCES, TEXTS, Schema, plain_texts, with_metadata
 from spoofspan.formats.tables.containers import Container, in_pieces
-from spoofspan.formats.tables.table_columns import REFERENCES, TEXTS, Part, Schema, missing_columns, with_metadata
+from spoofspan.formats.tables.table_columns import Part, missing_columns
 from spoofspan.formats.text.rows import TEXT_SNAP
 
 ROWS_PER_PIECE = 1 << 18
@@ -110,9 +110,9 @@ def _check_header(source: Source, names: list[str], chosen: list[str], delimiter
     if not names:
         _explain(source, names, chosen, delimiter)
         raise DataError(f"{source.name}: the first line cannot be read; it must name the columns")
-    for other, word in ((";", "semicolons"), (",", "commas"), ("\t", "tabs")):
+    others = (";", "semicolons", "write commas"), (",", "commas", "use format csv"), ("\t", "tabs", "use format tsv")
+    for other, word, remedy in others:
         if other != delimiter and any(other in name and "utterance" in name.split(other) for name in names):
-            remedy = "use format csv" if other == "," else "use format tsv" if other == "\t" else "write commas"
             raise DataError(f"{source.name}: the columns are separated by {word}; {remedy} (and decimal points)")
     if not chosen:
         raise DataError(

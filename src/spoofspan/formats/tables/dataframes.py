@@ -6,6 +6,7 @@ The columns are those of :mod:`spoofspan.formats.tables`: integer times are nano
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError
@@ -53,23 +54,22 @@ def to_arrow(corpus: References | Scores, *, long: bool = True) -> Any:
 
 def to_pandas(corpus: References | Scores, *, long: bool = True) -> Any:
     """Make a pandas data frame; it does not say what high scores mean nor their hop, so keep both."""
-    try:
-        import pandas
-    except ModuleNotFoundError:
-        raise UsageError("pandas is not installed; pip install pandas") from None
     # plain integers cannot be missing in pandas, and would become floats: seconds
-    nullable = {pa.int64(): pandas.Int64Dtype()}.get
+    nullable = {pa.int64(): _package("pandas").Int64Dtype()}.get
     table = to_arrow(corpus, long=long)
     return table.to_pandas(types_mapper=nullable if any(column.null_count for column in table.columns) else None)
 
 
 def to_polars(corpus: References | Scores, *, long: bool = True) -> Any:
     """Make a polars data frame; it does not say what high scores mean nor their hop, so keep both."""
+    return _package("polars").from_arrow(to_arrow(corpus, long=long))
+
+
+def _package(name: str) -> Any:
     try:
-        import polars
+        return import_module(name)
     except ModuleNotFoundError:
-        raise UsageError("polars is not installed; pip install polars") from None
-    return polars.from_arrow(to_arrow(corpus, long=long))
+        raise UsageError(f"{name} is not installed; pip install {name}") from None
 
 
 def arrow_table(obj: Any) -> Any:

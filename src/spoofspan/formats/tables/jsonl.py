@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ from spoofspan.base.errors import DataError, Problems
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import BOM, line_blocks, refuse_empty
 from spoofspan.formats.sources import Source
+from spoofspan.formats.tables.arrow_tables import SCORES, TEXTS, Schema, with_metadata
 from spoofspan.formats.tables.containers import Container
-from spoofspan.formats.tables.table_columns import SCORES, TEXTS, Part, Schema, with_metadata
+from spoofspan.formats.tables.table_columns import Part
 from spoofspan.formats.text.rows import TEXT_SNAP
 
 BLOCK_BYTES = 1 << 24
@@ -104,11 +106,10 @@ def _fast(block: Any, data: bytes, types: dict[str, Any]) -> Any:
 
 def _first_object(data: bytes) -> dict[str, Any]:
     """The first line's object; its keys are columns even where they are null throughout."""
-    try:
+    with suppress(ValueError, RecursionError):
         first = json.loads(data.lstrip().split(b"\n", 1)[0])
-    except (ValueError, RecursionError):
-        return {}
-    return first if isinstance(first, dict) else {}
+        return first if isinstance(first, dict) else {}
+    return {}
 
 
 def _line_by_line(name: str, data: bytes, types: dict[str, Any]) -> Any:

@@ -13,9 +13,9 @@ import numpy as np
 from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import Source
-from spoofspan.formats.tables.arrow_tables import plain_texts
+from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES, plain_texts
 from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, joined, random_access
-from spoofspan.formats.tables.table_columns import REFERENCES, SCORES, Part
+from spoofspan.formats.tables.table_columns import Part
 
 VALUES_PER_GROUP = 1 << 20
 VALUES_PER_BATCH = 1 << 18

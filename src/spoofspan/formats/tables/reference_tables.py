@@ -13,18 +13,9 @@ from spoofspan.base.errors import DataError, Problems, refuse
 from spoofspan.base.times import Float64, Int64, duration_ns, seconds_text
 from spoofspan.data.references import NONSPEECH, References
 from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.tables.table_columns import (
-    REFERENCES,
-    SCORES,
-    Grouped,
-    Groups,
-    Part,
-    PartColumns,
-    Texts,
-    group,
-    joined_groups,
-    without,
-)
+from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES
+from spoofspan.formats.tables.table_columns import Part, PartColumns, Texts
+from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
 from spoofspan.formats.text.rows import label_and_kind
 
 UNKNOWN_LABEL = "unknown label {!r} (bonafide, spoof, nonspeech, or an attack such as A07)"

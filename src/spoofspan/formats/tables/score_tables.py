@@ -20,21 +20,9 @@ from spoofspan.base.times import SECOND, Float64, Int64
 from spoofspan.data.scores import Higher, Scores, Values
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.tables.table_columns import (
-    REFERENCES,
-    SCORES,
-    Grouped,
-    Groups,
-    Part,
-    PartColumns,
-    flat,
-    flat_array,
-    group,
-    joined_groups,
-    missing_columns,
-    one_array,
-    without,
-)
+from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES
+from spoofspan.formats.tables.table_columns import Part, PartColumns, flat, flat_array, missing_columns, one_array
+from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
 
 # which rows positions among the scores belong to, and what the scores there are called
 Places = Callable[[Int64], tuple[Int64, Iterable[str]]]

@@ -133,8 +133,7 @@ def stream(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> I
     """Read files of one layout piece by piece, as tables with a list of scores per utterance."""
     column, higher = layout.choose(options)
     for source in sources:
-        hop = _hop(source, options)
-        lines = 0
+        hop, lines = _hop(source, options), 0
         try:
             for piece in regular_pieces(source, layout.widths, column):
                 scores = Scores.from_columns(piece.ids, offsets_of(piece.counts), piece.values, hop=hop, higher=higher)

@@ -51,9 +51,8 @@ class DecisionRows(RangeRows):
     def decide(self, options: ReadOptions, durations: Mapping[str, float] | None, file: str) -> Scores:
         """Make Scores of the decisions; ``durations`` (seconds) help to notice milliseconds."""
         self.problems.raise_if_any("correct the file")
-        listed = list(self._of)
-        known = durations is not None and all(utterance in durations for utterance in listed)
-        self._refuse_other_units(listed, durations if known else None)
+        known = durations is not None and all(utterance in durations for utterance in self._of)
+        self._refuse_other_units(list(self._of), durations if known else None)
         for utterance in options.durations or ():
             self.name(utterance)
         if not self._of:

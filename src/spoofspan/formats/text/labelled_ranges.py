@@ -52,7 +52,6 @@ RANGE = re.compile(rf"({_NUMBER})-({_NUMBER})-(.*)")
 class RangeList:
     """The words of a format, and how messages put them."""
 
-    name: str
     words: Mapping[str, str]  # the label of a range as written -> bonafide or spoof
     spelled: str  # the label of a range, as T|F
     meant: str
@@ -130,7 +129,6 @@ class RangeList:
 
 
 HAD_LINES = RangeList(
-    name="HAD",
     words={"T": "bonafide", "F": "spoof"},
     spelled="T|F",
     meant="T genuine or F fake",
@@ -142,7 +140,6 @@ HAD_LINES = RangeList(
     joined=True,
 )
 SEGMENT_LINES = RangeList(
-    name="a segment list",
     words=CLASSES,
     spelled="bonafide|spoof",
     meant="bonafide or spoof",
@@ -196,7 +193,7 @@ def recognises_segments(head: bytes) -> bool:
 
 def write_segments(references: References) -> Iterator[bytes]:
     """Write a line per utterance; times exactly."""
-    check_writable(references, SEGMENT_LINES.name, words=True, labels=(BONA_FIDE, SPOOF))
+    check_writable(references, "a segment list", words=True, labels=(BONA_FIDE, SPOOF))
     if references.durations is None:
         raise UsageError("a segment list holds durations; give them with durations= (--durations)")
     for (utterance, ranges), duration in zip(written_ranges(references), references.durations.tolist(), strict=True):

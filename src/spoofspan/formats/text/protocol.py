@@ -72,8 +72,7 @@ def read_metadata(where: Where, column: str) -> Mapping[str, str]:
     if column not in PROTOCOL_COLUMNS:
         raise UsageError(f"{source.name}: no column {column!r} in a protocol: {nearest_name(column, PROTOCOL_COLUMNS)}")
     protocol = read_protocol(source)
-    values = getattr(protocol, column)
-    return {utt: value or "-" for utt, value in zip(protocol.utterance, values, strict=True)}
+    return {utt: value or "-" for utt, value in zip(protocol.utterance, getattr(protocol, column), strict=True)}
 
 
 def read_clusters(where: Where | None, column: str | None) -> tuple[str, Mapping[str, str]] | None:

@@ -109,9 +109,8 @@ class RangeRows:
         ``snap`` is in seconds; None is that of text.
         """
         self.problems.raise_if_any("correct the file")
-        if durations is not None and not only_listed:
-            for utterance in durations:
-                self.name(utterance)
+        for utterance in () if only_listed else durations or ():
+            self.name(utterance)
         if not self._of:
             raise DataError("there is no reference in the file; it is empty or has comments only")
         ids = list(self._of)
