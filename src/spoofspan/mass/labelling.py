@@ -148,6 +148,8 @@ class _Axis:
         return self.count_at_or_before(utterance, time, run_utterance, run_start) - 1
 
 
+# ---------------------------------------------------------------- from references, by rules 1 to 7
+
 _CODE = {"bonafide": BONA_FIDE, "spoof": SPOOF, "ignore": IGNORED}
 
 

@@ -37,7 +37,7 @@ with our FPR (bona fide called spoof, the countermeasure's *miss*) and FNR (spoo
 Pmiss, Pfa and Pfa_spoof are the shares of rejected targets, accepted non-targets and accepted spoofs. That is the form
 of ASVspoof 2021. The ``"2019"`` (legacy) form has the same C1 and C2, and 0 for C0 in the t-DCF itself.
 
-Everything is exact. Equal scores are one step, in the ASV scores too.
+The t-DCF is exact. Equal scores are one step, in the ASV scores too.
 
 References: T. Kinnunen et al.: t-DCF, Odyssey 2018; T. Kinnunen et al.: Tandem Assessment of Spoofing Countermeasures
 and Automatic Speaker Verification: Fundamentals, IEEE/ACM TASLP 28, 2020.
@@ -312,6 +312,8 @@ def reliability(
     ]
     return Reliability(tuple(rows), share)
 
+
+# ---------------------------------------------------------------- t-DCF
 
 Form = Literal["2019", "2021"]
 FORMS = ("2019", "2021")

@@ -153,6 +153,8 @@ def rates_of(amounts: npt.NDArray[Any], whole: int) -> Float64:
     return np.array([int(amount) / whole for amount in amounts], np.float64)
 
 
+# ---------------------------------------------------------------- a few points
+
 TOLERANCE = 5e-4  # of a rate: 0.05 points
 SAMPLE = 1 << 18
 # A sampled step of half the tolerance is rarely a true one of more than the tolerance.

@@ -304,6 +304,8 @@ def _sums(laid: MassBlock, flags: Flags, more: Int64, block: Any) -> Int64:
     return sums
 
 
+# ---------------------------------------------------------------- own EERs
+
 # A difference of two products takes six roundings: it is wrong by less than this share of their sum.
 RELATIVE_ERROR = 2.0**-50
 

@@ -317,6 +317,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+# ---------------------------------------------------------------- several seeds
+
 FEWEST_FOR_JOINT = 5
 # Seeds are drawn from streams of their own, behind those of the clusters.
 SEED_STREAMS = 1 << 31
