@@ -132,9 +132,7 @@ class ProposalOptions:
             return inputs.read()
         from spoofspan.formats.reading import read_proposals
 
-        for name in MEANINGLESS:
-            if getattr(inputs, name) is not None:
-                raise UsageError(f"--{name} speaks of scores, and {where} has proposals; leave it out")
+        inputs.refuse(MEANINGLESS, f"speaks of scores, and {where} has proposals; leave it out")
         if inputs.dataset is not None:
             inputs = replace(inputs, references=None, hop=None)
         references, _ = replace(inputs, scores=None, scores_format=None).read_known()

@@ -96,7 +96,7 @@ class Inputs:
         """Spread both sides over the workers of a Dask scheduler, for as long as the context lasts."""
         from spoofspan.integrations.dask import connected_corpus
 
-        self._refuse(
+        self.refuse(
             ("dataset", "reference_format", "scores_format", "durations", "reference_hop", "label2id", "split"),
             "does not go with --scheduler, which reads Parquet; spoofspan convert makes it",
         )
@@ -155,7 +155,7 @@ class Inputs:
         """The database that --dataset names, read once; what it has is said."""
         from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 
-        self._refuse(
+        self.refuse(
             ("reference_format", "reference_hop", "durations", "split"),
             "does not go with --dataset, whose folder has it; leave it out",
         )
@@ -179,7 +179,7 @@ class Inputs:
             return dataset.references, None
         return dataset.references, self._scores_of(dataset, where)
 
-    def _refuse(self, options: Sequence[str], why: str) -> None:
+    def refuse(self, options: Sequence[str], why: str) -> None:
         """Refuse the first of some options that was given."""
         for option in options:
             if getattr(self, option) is not None:
