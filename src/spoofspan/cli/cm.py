@@ -244,7 +244,7 @@ def _corpus(where: str, sounds: Path | None, durations: str | None, source: str 
 
 def _show_facts(facts: dict[str, Any], output: o.Output) -> None:
     """Print names and values."""
-    from spoofspan.cm.checkpoints import flattened
+    from spoofspan.cm.history import flattened
     from spoofspan.report.table import Table
 
     rows: list[tuple[str, str]] = []

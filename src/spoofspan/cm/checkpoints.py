@@ -7,7 +7,6 @@
     FOLDER/front_end.json        the architecture of wav2vec 2.0, if it has one
     FOLDER/state.safetensors     weights, optimiser and counters of a training that can go on
     FOLDER/metrics.jsonl         a line for every epoch
-    FOLDER/tensorboard/          the same, where TensorBoard is installed
 
 Every file takes the place of the one before at once. The weights and what is said about them are one file, and so is
 the state of a training, so a kill at any moment leaves a checkpoint that fits itself.
@@ -18,7 +17,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +31,6 @@ from spoofspan.cm.model import build
 from spoofspan.formats.writing import write_atomically
 
 CONFIG, MODEL, FRONT_END, STATE = "config.toml", "model.safetensors", "front_end.json", "state.safetensors"
-METRICS, BOARD = "metrics.jsonl", "tensorboard"
 ABOUT = "spoofspan"  # key in the header
 
 
@@ -127,56 +124,3 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, model: nn.Module, tensor
 def first_line(error: Exception) -> str:
     """What an error says first, or its kind."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
-
-
-# ---------------------------------------------------------------- metrics
-
-
-class History:
-    """The metrics of one training; ``enabled`` in one of its processes only."""
-
-    def __init__(self, folder: Path, *, enabled: bool) -> None:
-        self._path = folder / METRICS
-        self._enabled = enabled
-        self._board: Any = None
-        if enabled and find_spec("tensorboard") is not None:
-            from torch.utils.tensorboard import SummaryWriter
-
-            self._board = SummaryWriter(str(folder / BOARD))
-
-    def keep(self, lines: int) -> None:
-        """Keep the first lines; what was written after the saved state will be written again."""
-        if not self._enabled:
-            return
-        there = self._path.read_text(encoding="utf-8").splitlines(keepends=True) if self._path.is_file() else []
-        write_atomically(self._path, [line.encode() for line in there[:lines]], force=True)
-
-    def add(self, line: dict[str, Any]) -> None:
-        """Write one epoch."""
-        if not self._enabled:
-            return
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(line) + "\n")
-        if self._board is not None:
-            for name, value in flattened(line).items():
-                self._board.add_scalar(name, value, line["epoch"])
-
-    def close(self) -> None:
-        """Finish writing."""
-        if self._board is not None:
-            self._board.close()
-
-
-def flattened(line: dict[str, Any], above: str = "") -> dict[str, float]:
-    """Nested numbers by their path.
-
-    >>> flattened({"loss": 0.5, "dev": {"20ms": {"range-eer": 0.25}}})
-    {'loss': 0.5, 'dev/20ms/range-eer': 0.25}
-    """
-    found: dict[str, float] = {}
-    for name, value in line.items():
-        if isinstance(value, dict):
-            found |= flattened(value, f"{above}{name}/")
-        else:
-            found[above + name] = float(value)
-    return found

@@ -31,6 +31,7 @@ from spoofspan.cm import checkpoints
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
 from spoofspan.cm.config import Config, Training
 from spoofspan.cm.distributed import Team, joined, launch
+from spoofspan.cm.history import History
 from spoofspan.cm.loss import whole_loss
 from spoofspan.cm.model import build
 from spoofspan.cm.validation import validate
@@ -161,7 +162,7 @@ class _Loop:
         self.optimiser = torch.optim.Adam(learned, lr=config.training.learning_rate)
         self.scaler = torch.amp.GradScaler(team.device.type, enabled=config.training.precision == "fp16")
         self.at = Position(data=_digest(data))
-        self.history = checkpoints.History(folder, enabled=team.leads)
+        self.history = History(folder, enabled=team.leads)
         self._restore()
         self.parallel: Any = self.model
         if team.size > 1:
