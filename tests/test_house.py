@@ -75,6 +75,21 @@ def test_no_module_is_long():
     assert {name: size for name, size in sizes.items() if size > LONGEST} == {}
 
 
+def test_no_module_gives_one_name_to_two_things():
+    """A second assignment replaces the first without a word, which the linter does not notice for constants."""
+    twice = []
+    for module in MODULES:
+        seen = set()
+        for statement in ast.parse(module.read_text(encoding="utf-8")).body:
+            names = [statement.name] if isinstance(statement, DOCUMENTED) else []
+            if isinstance(statement, ast.Assign | ast.AnnAssign):
+                nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+                names = [node.id for node in nodes if isinstance(node.ctx, ast.Store)]
+            twice += [f"{name_of(module)}:{statement.lineno} {name}" for name in names if name in seen]
+            seen.update(names)
+    assert twice == []
+
+
 def test_a_module_name_means_one_thing():
     places = defaultdict(list)
     for module in MODULES:

@@ -79,7 +79,7 @@ def _overlapped(pieces: Float64, hop: int) -> Float64:
 
 
 LOWEST, HIGHEST = 65.0, 400.0  # Hz
-WINDOW = 640  # samples: 40 ms
+PITCH_WINDOW = 640  # samples: 40 ms
 LISTENED_TO = 1000.0  # Hz
 VOICED = 0.5  # correlation from which a frame counts as voiced
 
@@ -95,14 +95,14 @@ class Pitch:
 def find_pitch(sound: Float64) -> Pitch:
     """Find the pitch of each frame."""
     frames = frames_in(sound.size)
-    padded = np.zeros((frames - 1) * STEP + WINDOW)
-    padded[WINDOW // 2 : WINDOW // 2 + sound.size] = sound
-    cut = np.lib.stride_tricks.sliding_window_view(padded, WINDOW)[::STEP] * np.hanning(WINDOW)
-    power = np.abs(np.fft.rfft(cut, 2 * WINDOW)) ** 2
-    power /= 1 + (np.fft.rfftfreq(2 * WINDOW, 1 / RATE) / LISTENED_TO) ** 4  # high partials need exact periods
+    padded = np.zeros((frames - 1) * STEP + PITCH_WINDOW)
+    padded[PITCH_WINDOW // 2 : PITCH_WINDOW // 2 + sound.size] = sound
+    cut = np.lib.stride_tricks.sliding_window_view(padded, PITCH_WINDOW)[::STEP] * np.hanning(PITCH_WINDOW)
+    power = np.abs(np.fft.rfft(cut, 2 * PITCH_WINDOW)) ** 2
+    power /= 1 + (np.fft.rfftfreq(2 * PITCH_WINDOW, 1 / RATE) / LISTENED_TO) ** 4  # high partials need exact periods
     correlation = np.fft.irfft(power)
-    own = np.hanning(WINDOW)
-    window = np.fft.irfft(np.abs(np.fft.rfft(own, 2 * WINDOW)) ** 2)
+    own = np.hanning(PITCH_WINDOW)
+    window = np.fft.irfft(np.abs(np.fft.rfft(own, 2 * PITCH_WINDOW)) ** 2)
     lags = np.arange(int(RATE / HIGHEST), int(RATE / LOWEST) + 1)
     energy = correlation[:, :1]
     ratio = correlation[:, lags] / np.maximum(energy, 1e-20) * (window[0] / window[lags])
