@@ -83,7 +83,8 @@ def test_no_module_gives_one_name_to_two_things():
         for statement in ast.parse(module.read_text(encoding="utf-8")).body:
             names = [statement.name] if isinstance(statement, DOCUMENTED) else []
             if isinstance(statement, ast.Assign | ast.AnnAssign):
-                nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+                targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+                nodes = [node for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
                 names = [node.id for node in nodes if isinstance(node.ctx, ast.Store)]
             twice += [f"{name_of(module)}:{statement.lineno} {name}" for name in names if name in seen]
             seen.update(names)

@@ -104,7 +104,7 @@ def point_mass(
     ([0.9, 0.4, -0.2], [1, 0, 0], [0, 1, 1])
     """
     scores.refuse_decisions("a score mass")
-    return _mass(references, scores, resolution, convention, rules)
+    return _mass(references, scores, check_resolution(resolution), convention, rules)
 
 
 def _mass(
