@@ -26,17 +26,14 @@ ROOM = "speed only: from the limit on Python integers, or carries, are used; int
 COUNTED = "speed only: from how many scores on bincount is used; add.at sums the same integers"
 CORNERS = "speed only: more points are kept for the hull, which drops them itself"
 BENEATH = "speed only: the other end of the same axis-parallel step is on the hull instead"
-ONE_SIDED = "false positives do not depend on the spoof called, nor false negatives on the bona fide called"
 ONE_MORE = "only that there is a row after the last one matters, and not what or how many"
 LAST_ENDS = "speed only: the other branch finds the same ends by listing every frame"
 
 EQUIVALENT = (
     Equivalent("mass/score_mass", "ScoreMass.sample", None, None, GUESS),
-    Equivalent("mass/ranges", "Overlay.sample", None, None, GUESS),
-    Equivalent("mass/points", "PointOverlay.sample", None, None, GUESS),
-    Equivalent("mass/points", "PointOverlay.sample.time_of", None, None, GUESS),
-    Equivalent("mass/points", "_Signed", None, None, GUESS),
-    Equivalent("mass/points", "_Signed.__getitem__", None, None, GUESS),
+    Equivalent("mass/ranges", "RangePart.sample", None, None, GUESS),
+    Equivalent("mass/points", "PointPart.sample", None, None, GUESS),
+    Equivalent("mass/points", "PointPart.sample.time_of", None, None, GUESS),
     Equivalent("measures/crossing", "_bracket", None, None, GUESS),
     Equivalent("measures/crossing", None, "SAMPLE = ", None, GUESS),
     Equivalent("*", None, "ROWS_PER_BLOCK = ", None, "speed only: the size of a block"),
@@ -59,7 +56,6 @@ EQUIVALENT = (
         "self._rows = ([], 1)",
         "speed only: as ROWS_COUNTED",
     ),
-    Equivalent("measures/histogram", "first_reached", "sums[0].size", "sums[1].size", "both columns are equally long"),
     Equivalent("measures/histogram", "Bins._make_room", ">= 2 ** 62", "> 2 ** 62", ROOM),
     Equivalent("measures/histogram", "Bins._make_room", ">= 2 ** 62", ">= 2 ** 63", ROOM),
     Equivalent("measures/histogram", "Bins._make_room", "self._held = 1 << CARRIED_BITS", "2 << CARRIED_BITS", ROOM),
@@ -82,11 +78,19 @@ EQUIVALENT = (
     Equivalent("*", None, "copy=False", "copy=True", "speed only: a copy of the same values"),
     Equivalent("*", None, "strict=True", "strict=False", "a guard: both sides are equally long by construction"),
     Equivalent(
-        "mass/ranges", "lay_over", "prepend=0", "prepend=1", "the first count is overwritten in the next line but one"
+        "mass/ranges",
+        "overlay_block",
+        "prepend=0",
+        "prepend=1",
+        "the first count is overwritten in the next line but one",
     ),
-    Equivalent("mass/ranges", "lay_over", "cuts = rest > 0", "cuts = rest >= 0", "a rest of 0 hands over nothing"),
+    Equivalent("mass/ranges", "overlay_block", "cuts = rest > 0", "cuts = rest >= 0", "a rest of 0 hands over nothing"),
     Equivalent(
-        "mass/ranges", "undecided_time", "covered() < ", "covered() <= ", "speed only: covered utterances miss nothing"
+        "mass/ranges",
+        "Overlay.undecided",
+        "covered() < ",
+        "covered() <= ",
+        "speed only: covered utterances miss nothing",
     ),
     Equivalent("measures/crossing", "_from_guess", "gathered > max(", "gathered >= max(", GIVE_UP),
     Equivalent("measures/crossing", "_from_guess", "gathered > max(", "gathered > min(", GIVE_UP),
@@ -105,20 +109,10 @@ EQUIVALENT = (
         "dropped",
         "without a class the guess fails, and crossing() checks",
     ),
-    Equivalent(
-        "measures/crossing",
-        "_step_inside",
-        "if place + 1 < distinct.size",
-        "if place + 2 < distinct.size",
-        "speed only: _next_score finds the same score in one more pass",
-    ),
     Equivalent("measures/crossing", "_step_inside", "< 2 ** 62", "<= 2 ** 62", ROOM),
     Equivalent("measures/crossing", "_step_inside", "< 2 ** 62", "< 2 ** 63", ROOM),
     Equivalent("measures/crossing", "sum_ties", "< 2 ** 62", "<= 2 ** 62", ROOM),
     Equivalent("measures/crossing", "sum_ties", "< 2 ** 62", "< 2 ** 63", ROOM),
-    Equivalent(
-        "measures/curve", "ErrorCurve", "field(repr=False)", None, "unneeded: the class has a __repr__ of its own"
-    ),
     Equivalent("measures/curve", "_corners", "rises_x, rises_y", "x[1:] >= x[:-1]", CORNERS),
     Equivalent("measures/curve", "_corners", "rises_x, rises_y", "x[1:] > x[:1]", CORNERS),
     Equivalent("measures/curve", "_corners", "rises_x, rises_y", "y[1:] >= y[:-1]", CORNERS),
@@ -134,8 +128,6 @@ EQUIVALENT = (
         "first > second",
         "points on an edge of the hull do not move it",
     ),
-    Equivalent("measures/curve", "error_curve_of", "errors = ", "sums.errors(0, 1)[0]", ONE_SIDED),
-    Equivalent("measures/curve", "error_curve_of", "errors = ", "sums.errors(1, 0)[1]", ONE_SIDED),
     Equivalent(
         "measures/curve",
         "rates_of",
@@ -146,7 +138,7 @@ EQUIVALENT = (
     Equivalent("measures/eer", "_bucketed", "match[1] is None", "match[2] is None", "both groups are missing, or none"),
     Equivalent(
         "mass/points",
-        "PointOverlay.labelled_points",
+        "PointPart.labelled_points",
         "rows = np.maximum(",
         "rows = np.minimum(",
         "speed only: the size of a block",
@@ -159,9 +151,8 @@ EQUIVALENT = (
         "speed only: the slow way finds the same rows",
     ),
     Equivalent("mass/points", None, "FEW_STEPS = ", None, "speed only: both ways find the lowest score"),
-    Equivalent("mass/points", "_no_values", "np.float16(0)", "np.float16(1)", "nobody looks at the values of a grid"),
     Equivalent(
-        "mass/resample", "resample", "rows = np.maximum(", "rows = np.minimum(", "speed only: the size of a block"
+        "mass/points", "resample", "rows = np.maximum(", "rows = np.minimum(", "speed only: the size of a block"
     ),
     Equivalent("mass/points", "_lowest", "for step in range(1", "+ 2)", "speed only: one more look at the last row"),
     Equivalent("data/rules", "RuleArguments", "total=False", "total=True", "for type checkers alone"),
@@ -179,30 +170,22 @@ EQUIVALENT = (
     Equivalent("mass/points", "_lowest", "np.append(values, values[-1:])", "values[1:])", ONE_MORE),
     Equivalent("mass/points", "_lowest", "np.append(values, values[-1:])", "values[-2:])", ONE_MORE),
     Equivalent("mass/points", "_lowest", "(last - first)", "(last + first)", "speed only: more looks at the last row"),
-    Equivalent("mass/resample", "resample", "empty = np.zeros(0", None, "only the extents of this labelling are used"),
     Equivalent(
-        "mass/resample", "resample", "labelling = Labelling(", None, "only the extents of this labelling are used"
-    ),
-    Equivalent(
-        "mass/resample",
+        "mass/points",
         "resample",
         "uncovered='unanswered'",
         "uncovered='error'",
         "unneeded: score runs depend on this rule only where it is 'hold'",
     ),
     Equivalent(
-        "mass/resample",
+        "mass/points",
         "_last_ends",
         "np.maximum(last, 0)",
         "np.maximum(last, 1)",
         "scores that end at 0 or before do not reach into the first nanosecond either",
     ),
-    Equivalent(
-        "mass/resample", "_last_ends", "if scores.hops is not None and", "if scores.hops is None and", LAST_ENDS
-    ),
-    Equivalent(
-        "mass/resample", "_last_ends", "scores.origins is not None and", "scores.origins is None and", LAST_ENDS
-    ),
+    Equivalent("mass/points", "_last_ends", "if scores.hops is not None and", "if scores.hops is None and", LAST_ENDS),
+    Equivalent("mass/points", "_last_ends", "scores.origins is not None and", "scores.origins is None and", LAST_ENDS),
     Equivalent(
         "mass/score_mass",
         "ScoreMass.reweight",

@@ -47,7 +47,7 @@ MODULES = {
     "mass": ("mass/score_mass", "mass/ranges"),
     "histogram": ("measures/histogram",),
     "curve": ("measures/operating_point", "measures/crossing", "measures/curve", "measures/eer"),
-    "points": ("mass/points", "mass/resample"),
+    "points": ("mass/points",),
     "rules": ("data/rules",),
 }
 COPIED = ("src", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGELOG.md", "pyproject.toml")
