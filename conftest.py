@@ -63,7 +63,10 @@ QUICK_PLACES = [
 ]
 # What the README's command leaves to `.ci/run slow`: files and tests that take long, or need a large package.
 SLOW = (
+    "src/spoofspan/cm/",
+    "src/spoofspan/integrations/",
     "tests/test_cm_frontends.py",
+    "tests/test_cm_model.py",
     "tests/test_cm_official.py",
     "tests/test_cm_scoring.py",
     "tests/test_cm_training.py",
@@ -71,10 +74,7 @@ SLOW = (
     "tests/test_experiment.py",
     "tests/test_neighbours.py",
     "tests/test_report_browser.py",
-    "tests/test_torch.py::test_accelerate_gathers_the_same_bits",
-    "tests/test_torch.py::test_the_example_in_lightning_learns",
-    "tests/test_torch.py::test_the_example_in_plain_pytorch_learns",
-    "tests/test_torch.py::test_two_processes_have_the_bits_of_one",
+    "tests/test_torch.py",
     "tests/test_corpus_build.py::test_a_build_that_was_killed",
     "tests/test_corpus_build.py::test_the_same_seed_gives_the_same_bytes",
     # the first of several random draws is enough there
