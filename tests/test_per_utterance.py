@@ -293,7 +293,7 @@ def test_csv_json_and_parquet_have_the_same_rows(tmp_path):
     for target in targets:
         result = run("eval", *files(), "-m", "range-eer", "--per-utterance", target, "--own-eer")
         assert result.exit_code == 0, (result.output, result.exception)
-        assert "errors of 40 utterances (spoof iff score > " in result.stderr
+        assert "errors of 40 utterances (spoof iff score > " in result.output
     rows = list(csv.DictReader(targets[0].read_text(encoding="utf-8").splitlines()))
     whole = json.loads(targets[1].read_text(encoding="utf-8"))
     jsonschema.validate(whole, SCHEMA)
