@@ -87,7 +87,11 @@ SLOW = (
 # As many examples as a property gets, where its test does not say so itself. A busy machine is no failure.
 for profile, examples in {"few": 10, "many": 100}.items():  # many: .ci/run slow
     hypothesis.settings.register_profile(
-        profile, max_examples=examples, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+        profile,
+        max_examples=examples,
+        deadline=None,
+        derandomize="CI" in os.environ,  # the same examples for the same code, as Hypothesis does there by itself
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
 hypothesis.settings.load_profile("few")
 
