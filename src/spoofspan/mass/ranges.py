@@ -15,6 +15,7 @@ of ``docs/rules.md``) is decided here too.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -103,7 +104,7 @@ def pair(references: References, scores: Either, rules: Rules, touched: list[Tou
 
 
 @dataclass(frozen=True, eq=False)
-class TimedPart:
+class TimedPart(ABC):
     """A part of a mass that is made of a labelling and score runs of the same utterances in the same order."""
 
     labelling: Labelling
@@ -134,9 +135,9 @@ class TimedPart:
         """Count each utterance ``weights`` times."""
         return replace(self, weights=combine_weights(self.weights, weights, self.largest))
 
+    @abstractmethod
     def utterance_blocks(self) -> Iterator[UtteranceBlock]:
         """Compute it block by block; each row is known to belong to an utterance."""
-        raise NotImplementedError
 
     def blocks(self) -> Iterator[MassBlock]:
         """Compute it block by block."""
