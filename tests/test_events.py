@@ -236,6 +236,12 @@ def counts(events, proposals, variant="spoofspan"):
     )
 
 
+def test_events_that_start_together_are_taken_by_their_end_in_whatever_order_they_are_listed():
+    made = proposals_of({"a": [(0.0, 0, 1), (0.0, 1, 2)]})
+    for listed in ([(0, 1), (0, 2)], [(0, 2), (0, 1)]):
+        assert average_precision_at(references_of({"a": listed}), made, 0.1, variant="avdeepfake1m") == 0.5
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(events=EVENTS, proposals=PROPOSALS, iou=IOUS, n=st.integers(1, 8))
 def test_ap_and_ar_equal_a_brute_force_in_fractions(variant, events, proposals, iou, n):

@@ -225,11 +225,15 @@ def within_utterances(offsets: Int64, comparisons: Flags) -> Flags:
 
 
 def tidy_rows(offsets: Int64, starts: Int64, ends: Int64) -> tuple[Int64 | None, Int64, int]:
-    """Sort the ranges of each utterance by start and drop empty ones.
+    """Sort the ranges of each utterance by start, then end, and drop empty ones.
 
     Returns the rows in their new order (None: all is well already), their offsets, and how many were dropped.
     """
-    falls = within_utterances(offsets, starts[1:] < starts[:-1])
+    fall = starts[1:] < starts[:-1]
+    together = starts[1:] == starts[:-1]
+    if together.any():  # the order of lines decides nothing
+        fall |= together & (ends[1:] < ends[:-1])
+    falls = within_utterances(offsets, fall)
     empty = ends == starts
     if not falls.any() and not empty.any():
         return None, offsets, 0
