@@ -114,7 +114,7 @@ def read_official(path: Path) -> dict[str, Tensor]:
         raise DataError(f"{path}: what the file says is in there does not fit into memory; {GET}") from None
     except Exception as error:  # junk makes torch fail in any way, and advise to load it unsafely
         why = f" ({reason[1]})" if (reason := REFUSED.search(str(error))) else ""
-        raise DataError(f"{path}: no file of weights: it cannot be read as tensors by name{why}; {GET}") from None
+        raise DataError(f"{path}: no file of weights: it cannot be read as plain tensors by name{why}; {GET}") from None
     if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
         content = content["state_dict"]
     if not isinstance(content, dict) or not all(isinstance(one, Tensor) for one in content.values()):

@@ -9,6 +9,7 @@ The bytes that are read are counted for progress: one count for all sources of a
 
 from __future__ import annotations
 
+import errno
 import glob
 import io
 import mmap
@@ -82,7 +83,7 @@ class Source:
         data = b"" if large else self.read(MOST_BYTES_WHOLE + 1)
         if large or len(data) > MOST_BYTES_WHOLE:
             raise DataError(
-                f"{self.name}: the file has more than {MOST_BYTES_WHOLE >> 30} GiB, and can only be read as a whole; "
+                f"{self.name}: the file has more than {MOST_BYTES_WHOLE >> 20:,} MiB, and can only be read as a whole; "
                 "cut it into several"
             )
         return data
@@ -129,6 +130,8 @@ class Source:
 
     def broken(self, error: Exception) -> DataError:
         """The error for bytes that end too early or cannot be unpacked."""
+        if getattr(error, "errno", None) == errno.ENOMEM:
+            return DataError(f"{self.name}: the file does not fit into memory; is it what it should be?")
         return DataError(f"{self.name}: the file is truncated or damaged ({error}); get it again")
 
     def lines(self) -> Iterator[tuple[int, str]]:
