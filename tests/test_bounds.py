@@ -251,3 +251,20 @@ def test_scoring_a_truncated_file_is_an_error_unless_told(tmp_path, capsys):
     code, said = run([*command, "--truncated", "perhaps"], capsys)
     assert code == 2
     assert "truncated='perhaps'" in said.err
+
+
+def test_lists_of_recordings_are_bounded_too(tmp_path, capsys):
+    for name, head, command in (
+        ("some.lst", b"a.wav\n", ["cm", "score", "--preset", "joint-detector", "some.lst", "--out", "out"]),
+        ("some.csv", b"path,speaker,attack\n", ["corpus", "build", "out", "--source", "some.csv"]),
+    ):
+        path = tmp_path / name
+        path.write_bytes(head)
+        os.truncate(path, 4 << 30)
+        code, said = run([tmp_path / one if one in (name, "out") else one for one in command], capsys)
+        assert code == 3
+        assert f"{name}:2: the line is longer than 64 MiB" in said.err
+    path.write_bytes(head + b"a" * 200_000 + b",s,A01\n")
+    code, said = run(["corpus", "build", tmp_path / "other", "--source", path], capsys)
+    assert code == 3
+    assert "some.csv:2: cannot be read as CSV (field larger than field limit" in said.err
