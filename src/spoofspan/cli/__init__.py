@@ -79,6 +79,13 @@ def main() -> None:
         except SpoofspanError as error:
             print(f"error: {error}", file=sys.stderr)
             sys.exit(error.exit_code)
+        except MemoryError:
+            print(
+                f"error: there is not enough memory for this ({' '.join(sys.argv[1:])}); give it less at once, or more "
+                "memory; eval has --stream",
+                file=sys.stderr,
+            )
+            sys.exit(SpoofspanError.exit_code)
         except OSError as error:  # stdout is a full disk, for example
             print(f"error: the result cannot be written ({error.strerror or error})", file=sys.stderr)
             sys.exit(SpoofspanError.exit_code)

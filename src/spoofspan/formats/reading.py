@@ -200,6 +200,12 @@ def read_with(
     try:
         with counted(found) as watched:
             return chosen.read(watched, options)
+    except MemoryError:
+        names = found[0].name if len(found) == 1 else f"{found[0].name} and {len(found) - 1} more"
+        raise DataError(
+            f"{names}: what the format {chosen.name} says is in there does not fit into memory; is the file what it "
+            "should be? Scores and references larger than memory are measured by spoofspan eval --stream"
+        ) from None
     except DataError:
         if name is None and len(found) > 1:
             registry.refuse_mixture(chosen, found)

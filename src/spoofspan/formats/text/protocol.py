@@ -104,6 +104,8 @@ def _from_table(source: Source, column: str) -> Mapping[str, str]:
         else:
             tabs = b"\t" in source.head.split(b"\n", 1)[0]
             table = pa.csv.read_csv(content, parse_options=pa.csv.ParseOptions(delimiter="\t" if tabs else ","))
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{source.name}: cannot be read as a table ({error}); correct the file") from None
     for name in ("utterance", column):
