@@ -26,6 +26,7 @@ import numpy as np
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.locks import own_folder
 from spoofspan.base.progress import progress
 from spoofspan.cm.frame_times import COARSEST, HOP, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
 from spoofspan.cm.scorers import Float32, Scorer, Window, load_scorer
@@ -111,13 +112,12 @@ def score(
     scorer = load_scorer(checkpoint, device)
     folder = Path(out).expanduser()
     files = _targets(folder, scorer.branches, official)
-    for path in files.values():
-        if folder.is_dir():
+    with own_folder(folder):  # the files of two runs would not fit each other
+        for path in files.values():
             check_target(path, force)
-    began = time.monotonic()
-    made, seconds = score_sounds(scorer, sounds)
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(files, made, force)
+        began = time.monotonic()
+        made, seconds = score_sounds(scorer, sounds)
+        _write(files, made, force)
     return Scored(files, len(sounds), seconds, time.monotonic() - began)
 
 
