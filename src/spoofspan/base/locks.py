@@ -54,13 +54,13 @@ class OwnFile:
 
 
 @contextmanager
-def own_file(path: Path, what: str, patience: float = PATIENCE) -> Iterator[OwnFile]:
+def own_file(path: Path, what: str, patience: float | None = None) -> Iterator[OwnFile]:
     """An empty file of this process alone while this lasts; afterwards it is gone, unless it took another's place.
 
     One that a killed process left behind is used again. ``what`` is being written, for messages.
     """
     try:
-        own = _take(path, patience)
+        own = _take(path, PATIENCE if patience is None else patience)
     except OSError as error:
         raise UsageError(f"{what} cannot be written ({error.strerror or error})") from None
     if own is None:
@@ -200,8 +200,9 @@ def _remove_folders(parent: Path) -> None:
         with suppress(OSError, UsageError):  # in use, or someone else was quicker
             about = folder.lstat()
             mine = about.st_uid == getattr(os, "getuid", lambda: 0)()
-            # without work in it, it may be one that is about to be locked
-            left = (folder / LOCK).is_file() if (folder / WORK).is_dir() else time.time() - about.st_mtime > NEW
+            names = {one.name for one in folder.iterdir()}
+            # an empty one may be about to be locked
+            left = names == {LOCK, WORK} or (names <= {LOCK} and time.time() - about.st_mtime > NEW)
             if mine and left and stat.S_ISDIR(about.st_mode):
                 with own_file(folder / LOCK, repr(str(folder)), patience=0):
                     shutil.rmtree(folder / WORK, ignore_errors=True)
