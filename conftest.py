@@ -72,6 +72,7 @@ SLOW = (
     "tests/test_cm_training.py",
     "tests/test_dask.py",
     "tests/test_experiment.py",
+    "tests/test_kill.py",
     "tests/test_neighbours.py",
     "tests/test_report_browser.py",
     "tests/test_torch.py",

@@ -111,17 +111,6 @@ class Place:
         """What the last command said on stderr."""
         return (self.inputs.parent / "stderr").read_text(errors="replace")[-2000:]
 
-    def living(self) -> list[str]:
-        """The processes of the command that are alive."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                if f"{MARK}={self.mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
-                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200])
-            except OSError:  # it ended, or is someone else's
-                continue
-        return found
-
     def clear(self, old: tuple[str, ...] = ()) -> None:
         """Make OUT empty, but for old files."""
         for folder in (self.out, self.temporary):
@@ -129,6 +118,18 @@ class Place:
             folder.mkdir()
         for name in old:
             (self.out / name).write_bytes(OLD)
+
+
+def living(mark: str) -> list[str]:
+    """The processes that are alive of a command that got this mark."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARK}={mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200])
+        except OSError:  # it ended, or is someone else's
+            continue
+    return found
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -237,9 +238,9 @@ def judge(place: Place, way: str, whole: dict[str, bytes], old: tuple[str, ...])
     """What is wrong after a kill, and after the same command again."""
     problems = []
     deadline = time.monotonic() + 5
-    while (living := place.living()) and time.monotonic() < deadline:
+    while (alive := living(place.mark)) and time.monotonic() < deadline:
         time.sleep(0.01)
-    problems += [f"lives on: {one}" for one in living]
+    problems += [f"lives on: {one}" for one in alive]
     try:
         problems += damaged(contents(place.out), whole, old)
     except Exception as error:  # of any reader: the file is half
