@@ -65,9 +65,9 @@ class Pipe:
         return cast(IO[bytes], io.BufferedReader(_Reading(self), BLOCK))
 
     def read(self, position: int, size: int) -> bytes:
-        """Some bytes from a position on."""
+        """At most so many bytes from a position on, as soon as there are any."""
         with self._lock:
-            self._await(position + size)
+            self._await(position + 1)
             self._kept.seek(position)
             return self._kept.read(size)
 
