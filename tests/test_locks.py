@@ -99,6 +99,16 @@ def test_a_killed_writer_blocks_nobody_and_what_it_left_is_used_up(tmp_path):
     assert names(tmp_path) == ["out.csv"]
 
 
+def test_the_rights_of_what_was_left_are_not_those_of_the_next(tmp_path):
+    one, other = tmp_path / "out.csv", tmp_path / "other.csv"
+    one.touch(mode=0o600)
+    with at_work(WRITING, one):
+        one.unlink()
+    for path in (one, other):
+        write_atomically(path, [b"new"])
+    assert one.stat().st_mode == other.stat().st_mode
+
+
 def test_two_threads_of_one_process_do_not_mix_either(tmp_path, impatient):
     target = tmp_path / "out.csv"
 

@@ -57,7 +57,7 @@ class OwnFile:
 def own_file(path: Path, what: str, patience: float | None = None) -> Iterator[OwnFile]:
     """An empty file of this process alone while this lasts; afterwards it is gone, unless it took another's place.
 
-    One that a killed process left behind is used again. ``what`` is being written, for messages.
+    One that a killed process left behind is removed. ``what`` is being written, for messages.
     """
     try:
         own = _take(path, PATIENCE if patience is None else patience)
@@ -70,22 +70,25 @@ def own_file(path: Path, what: str, patience: float | None = None) -> Iterator[O
     try:
         yield own
     finally:
+        _held.discard(descriptor)
         if os.name == "nt":  # it removes no open file, so nobody's but this one
-            own.stream.close()
             with suppress(OSError):
+                own.stream.close()
                 own.path.unlink(missing_ok=True)
         elif own.is_there():
             own.path.unlink()
         with suppress(OSError):  # a full disk was told when the bytes were written
             own.stream.close()
-        _held.discard(descriptor)
 
 
 def _take(path: Path, patience: float) -> OwnFile | None:
     """Open and lock a file; None if another process has it all the time."""
     deadline = time.monotonic() + patience
     while True:
-        own = OwnFile(path, path.open("ab"))  # it is not known yet whose it is, so it keeps its bytes
+        try:
+            own, is_new = OwnFile(path, path.open("xb")), True
+        except FileExistsError:  # it is not known yet whose it is, so it keeps its bytes
+            own, is_new = OwnFile(path, path.open("ab")), False
         try:
             free = _lock(own.stream)
         except OSError:  # the file system has no locks: a name that nobody else has, then
@@ -94,8 +97,10 @@ def _take(path: Path, patience: float) -> OwnFile | None:
             other = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
             return OwnFile(other, other.open("xb"))
         if free and own.is_there():
-            own.stream.truncate(0)
-            return own
+            if is_new or os.name == "nt":  # Windows removes no open file
+                own.stream.truncate(0)
+                return own
+            path.unlink()  # by whoever holds its lock; its rights may be another file's
         own.stream.close()
         if not free:
             if time.monotonic() >= deadline:
