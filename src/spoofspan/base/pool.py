@@ -44,7 +44,7 @@ class Pool:
         self.jobs = check_jobs(jobs)
         self._remedy = remedy
         spawn = multiprocessing.get_context("spawn")
-        self._executor = ProcessPoolExecutor(self.jobs, spawn, initializer=_end_with_parent)
+        self._executor = ProcessPoolExecutor(self.jobs, spawn, initializer=_begin)
 
     def close(self) -> None:
         """End the processes, and forget work that has not begun."""
@@ -120,12 +120,17 @@ def do_all(
             yield result
 
 
-def _end_with_parent() -> None:
-    """Let this worker end when the process that started it is gone; it would wait for work forever.
+def _begin() -> None:
+    """What a worker does first.
 
     An interruption from the keyboard reaches all processes; the one that started this one deals with it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """Let this process end when the one that started it (by ``multiprocessing``) is gone; it would wait forever."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:

@@ -44,6 +44,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def spoofspan(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
@@ -56,6 +57,9 @@ def spoofspan(
 
       spoofspan eval ref.rttm unit0.02.score --durations reco2dur
     """
+    from spoofspan.formats.pipes import remembered
+
+    context.with_resource(remembered())
 
 
 def main() -> None:

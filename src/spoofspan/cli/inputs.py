@@ -44,6 +44,10 @@ class Inputs:
     label2id: o.LabelIds = None
     split: o.Split = None
 
+    def __post_init__(self) -> None:
+        if self.references == self.scores == "-":
+            raise UsageError("REFERENCES and SCORES cannot both be standard input (-); give one of them as a file")
+
     def read(self) -> tuple[References, Scores]:
         """Read both sides."""
         references, scores = self.read_known(wanted=True)
@@ -75,9 +79,7 @@ class Inputs:
         from spoofspan.formats.sources import sources
         from spoofspan.scale.memory import fits_into_memory
 
-        files = [str(where) for where in self._files()]
-        # standard input can be read only once
-        return "-" not in files and not fits_into_memory([one for where in files for one in sources(where)])
+        return not fits_into_memory([one for where in self._files() for one in sources(str(where))])
 
     def sharded(self, jobs: int | None = None) -> AbstractContextManager[ShardedCorpus]:
         """Cut both sides into shards on disk, for as long as the context lasts."""
@@ -206,13 +208,11 @@ def read_column(metadata: str | None, name: str) -> Mapping[str, str]:
 
 
 def looks_like(where: Where) -> set[str]:
-    """What a file could be by its first bytes; nothing for standard input, which can be read only once."""
+    """What a file could be by its first bytes."""
     from spoofspan.formats import registry as formats
     from spoofspan.formats.sources import sources
     from spoofspan.formats.text.protocol import recognises_utterance_labels
 
-    if where == "-":
-        return set()
     try:
         head = sources(where)[0].head
     except SpoofspanError:

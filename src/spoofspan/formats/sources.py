@@ -1,9 +1,9 @@
 """Sources: where bytes come from, whatever they are packed in.
 
-A source is a file, standard input (``-``), or an object that pyarrow opens (``s3://``, ``gs://``, ...). gzip and zstd
-are recognised by their first bytes, not by their name. Text is UTF-8, with or without a byte order mark, LF or CRLF.
-A few bytes can stand for gigabytes, so what is read at once is bounded: a line, what is unpacked from one byte, a file
-that is held whole.
+A source is a file, a pipe, standard input (``-``), or an object that pyarrow opens (``s3://``, ...). gzip and zstd are
+recognised by their first bytes, not by their name. Text is UTF-8, with or without a byte order mark, LF or CRLF. A few
+bytes can stand for gigabytes, so what is read at once is bounded: a line, what is unpacked from one byte, a file that is
+held whole.
 The bytes that are read are counted for progress: one count for all sources of a corpus, whatever reads them.
 """
 
@@ -25,6 +25,7 @@ from typing import IO, Any, cast
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.progress import Advance, is_shown, progress
 from spoofspan.formats import arrow as pa
+from spoofspan.formats.pipes import pipe_of
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 HEAD_BYTES = 1 << 16
@@ -208,8 +209,7 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
         return [Source(str(name) if isinstance(name, (str, Path)) else "<stream>", lambda: io.BytesIO(data))]
     text = str(where)
     if text == "-":
-        piped = sys.stdin.buffer.read()
-        return [Source("<stdin>", lambda: io.BytesIO(piped))]
+        return [Source("<stdin>", pipe_of(sys.stdin.buffer, "<stdin>").open)]
     if "://" in text:
         return [Source(text, lambda: _open_address(text))]
     path = Path(text).expanduser()
@@ -225,6 +225,8 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
 
 
 def _file(path: Path) -> Source:
+    if not path.is_file():
+        return Source(str(path), pipe_of(path, str(path)).open)
     return Source(str(path), lambda: path.open("rb"), path)
 
 

@@ -7,12 +7,12 @@
 
 Rows reach the shard of their utterance whatever their order in the files, so an unsorted file takes no more memory
 than a sorted one. Where the shards begin comes from a sample of the ids in the references; how many there are, from
-the size of the files. Everything lies in one temporary folder (TMPDIR says where), which goes when the work is done.
+the size of the files. Everything lies in one temporary folder (TMPDIR says where), which goes when the work is done; if
+the process is killed, with the next one.
 """
 
 from __future__ import annotations
 
-import tempfile
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import Problems, refuse
+from spoofspan.base.locks import temporary_folder
 from spoofspan.base.pool import open_pool
 from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
@@ -112,8 +113,8 @@ def sharded(
         REFERENCE_FORMATS, references, reference_format, reference_options, ("split",)
     )
     score_sources, score_reader = choose_format(SCORE_FORMATS, scores, scores_format, score_options, ("label2id",))
-    with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder, open_pool(jobs, TOO_LARGE) as pool:
-        root, stored = Path(folder), Path(folder) / "stored"
+    with temporary_folder() as root, open_pool(jobs, TOO_LARGE) as pool:
+        stored = root / "stored"
         stored.mkdir()
         ids = IdSample()
 
