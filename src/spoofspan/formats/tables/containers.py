@@ -19,6 +19,7 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import Format, ReadOptions, T
+from spoofspan.formats.line_blocks import native_buffer
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES, Schema, table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
@@ -113,7 +114,7 @@ def random_access(source: Source, *, mapped: bool = True) -> Any:
         raw = getattr(stream, "raw", None)
         if isinstance(raw, io.FileIO) and isinstance(raw.name, str) and source.head:
             return pa.memory_map(raw.name) if mapped else pa.OSFile(raw.name, "rb")
-    return pa.BufferReader(pa.py_buffer(source.read()))
+    return pa.BufferReader(native_buffer([source.read()]))  # not the bytes themselves: see line_blocks
 
 
 def in_pieces(
