@@ -66,7 +66,11 @@ print("read", flush=True)
 ctypes.PyDLL(None).usleep(1_200_000)
 """
 SCORES = "import spoofspan; spoofspan.read_scores({where!r}, hop=0.02, higher='spoof')"
-STREAM = "import spoofspan\nwith spoofspan.sharded('references.csv', {where!r}, hop=0.02, higher='spoof') as corpus: len(corpus)"
+STREAM = """
+import spoofspan
+with spoofspan.sharded("references.csv", {where!r}, hop=0.02, higher="spoof") as corpus:
+    len(corpus)
+"""
 METADATA = "from spoofspan.formats.text.protocol import read_metadata; read_metadata({where!r}, 'speaker')"
 GIVEN_A_PYTHON_FILE = "import pyarrow.csv; list(pyarrow.csv.open_csv(open('lines.txt', 'rb')))"
 

@@ -30,6 +30,13 @@ def write_atomically(path: str | Path, chunks: Iterable[bytes], force: bool = Fa
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
         return
+    try:
+        _write(path, chunks, force)
+    except OSError as error:  # a full disk, for example
+        raise UsageError(f"{str(path)!r} cannot be written ({error.strerror or error})") from None
+
+
+def _write(path: str | Path, chunks: Iterable[bytes], force: bool) -> None:
     target = Path(path).expanduser()
     target = target.resolve() if target.is_symlink() else target
     check_target(target, force)

@@ -43,7 +43,7 @@ from spoofspan.formats.tables.table_columns import Part, flat, flat_array
 from spoofspan.formats.text.durations import read_durations, stream_durations
 from spoofspan.formats.text.rows import SUSPICIOUS_RATIO
 from spoofspan.scale.shards import CorpusFacts, Shard, ShardFacts
-from spoofspan.scale.stored_shards import StoredShards, save_shard
+from spoofspan.scale.stored_shards import StoredShards, save_shard, stored_in
 
 # A shard of about two million frames: a text file has 30 bytes for each, packed files have four.
 TEXT_BYTES_PER_SHARD, PACKED_BYTES_PER_SHARD = 1 << 26, 1 << 23
@@ -230,7 +230,11 @@ class _StoredPart:
         import pyarrow as pa
 
         stored = cls(replace(part, table=None, rows=None), folder / uuid4().hex)
-        with pa.OSFile(str(stored.path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        with (
+            stored_in(folder),
+            pa.OSFile(str(stored.path), "wb") as sink,
+            pa.ipc.new_stream(sink, table.schema) as writer,
+        ):
             writer.write_table(table.combine_chunks())
         return stored
 
