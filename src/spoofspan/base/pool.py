@@ -130,7 +130,8 @@ def do_all(
 def _end_with_parent(begun: Event) -> None:
     """Let this worker end when the process that started it is gone; it would wait for work forever.
 
-    That it gets here says that it could start. An interruption from the keyboard reaches all processes; the one that started this one deals with it.
+    That it gets here says that it could start. An interruption from the keyboard reaches all processes; the one that
+    started this one deals with it.
     """
     begun.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -13,7 +13,7 @@ from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays.kaldi import read_label2id
 from spoofspan.formats.format import Format, ReadOptions, Registry, T
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
-from spoofspan.formats.sources import Source, Where, counted, sources
+from spoofspan.formats.sources import Source, Where, counted, naming, sources
 from spoofspan.formats.text.durations import read_durations
 
 
@@ -198,7 +198,7 @@ def read_with(
     if durations is not None and "durations" in chosen.takes:
         options = replace(options, durations=read_durations(durations))
     try:
-        with counted(found) as watched:
+        with counted(found) as watched, naming([source.name for source in found]):
             return chosen.read(watched, options)
     except DataError:
         if name is None and len(found) > 1:

@@ -109,6 +109,19 @@ def unreadable(name: str, error: OSError) -> DataError:
     return DataError(f"{name}: cannot be read ({error.strerror or error}); check the path and its rights")
 
 
+@contextmanager
+def naming(files: Sequence[str]) -> Iterator[None]:
+    """See that a refusal of what is read here names a file: the first, where the reader itself named none."""
+    try:
+        yield
+    except (DataError, UsageError) as error:
+        text = str(error)
+        if not files or any(name in text for name in files):
+            raise
+        others = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+        raise type(error)(f"{files[0]}{others}: {text}") from None
+
+
 def not_utf8(name: str, line: int) -> DataError:
     """The error for text in another encoding."""
     return DataError(f"{name}:{line}: not UTF-8 text; convert it (for example: iconv -f latin1 -t utf-8)")

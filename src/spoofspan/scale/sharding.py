@@ -35,7 +35,7 @@ from spoofspan.formats.arrays.kaldi import read_label2id
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.reading import choose_format
 from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
-from spoofspan.formats.sources import Source, Where, counted
+from spoofspan.formats.sources import Source, Where, counted, naming
 from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
@@ -368,10 +368,10 @@ def made_shard(
 ) -> Shard:
     """Both sides of a shard from its rows; ``durations`` are None where no file lists them."""
     known = None if durations is None else _durations_of(durations)
-    return (
-        _references_of(references, replace(reference_options, durations=known)),
-        scores_from_parts(scores, score_options) if scores else None,
-    )
+    with naming([part.name for part in references]):
+        truth = _references_of(references, replace(reference_options, durations=known))
+    with naming([part.name for part in scores]):
+        return truth, scores_from_parts(scores, score_options) if scores else None
 
 
 def _build(
