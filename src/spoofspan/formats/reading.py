@@ -182,6 +182,21 @@ def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) 
     return read_with(PROPOSAL_FORMATS, where, "proposals", ReadOptions(fps=fps))
 
 
+def check_unused_columns(where: Where | Sequence[Where], format: str | None, options: ReadOptions) -> list[str]:
+    """What is wrong with columns of scores that are not measured, and so not looked at when scores are read."""
+    found, chosen = choose_format(SCORE_FORMATS, where, format, options)
+    problems = []
+    for column in chosen.columns:
+        if column != (options.column or chosen.columns[0]):
+            try:
+                # what high values mean is of no interest here, but some columns must be told it
+                higher: Higher | None = "bonafide" if column == "score0" else None
+                chosen.read(found, replace(options, column=column, higher=higher))
+            except DataError as error:
+                problems.append(f"column {column!r}, which is not measured: {error}")
+    return problems
+
+
 def read_with(
     registry: Registry[T],
     where: Where | Sequence[Where],

@@ -47,6 +47,7 @@ from spoofspan.scale.stored_shards import StoredShards, save_shard, stored_in
 
 # A shard of about two million frames: a text file has 30 bytes for each, packed files have four.
 TEXT_BYTES_PER_SHARD, PACKED_BYTES_PER_SHARD = 1 << 26, 1 << 23
+UTTERANCES_PER_SHARD = 1 << 17  # of short ones, ids take more memory than frames
 MOST_SHARDS = 256
 SAMPLED_IDS = 1 << 14
 TOO_LARGE = "use fewer --jobs, or --stream"  # what to do if a process runs out of memory
@@ -124,7 +125,7 @@ def sharded(
             unsorted = kept(_stream_references(reference_reader, watched, reference_options, durations))
         listed = [] if durations is None else kept(_stream_durations(durations))
         # with a few shards for each process, none waits long for the last
-        count = shards or max(_shard_count(score_sources), 1 if pool is None else 4 * pool.jobs)
+        count = shards or max(_shard_count(score_sources, ids.seen), 1 if pool is None else 4 * pool.jobs)
         splitters = ids.splitters(count)
         rows: list[_ShardRows] = [{side: [] for side in ("references", "durations", "scores")} for _ in (0, *splitters)]
         _cut((one.take() for one in unsorted), "references", rows, splitters, root)
@@ -174,11 +175,12 @@ def _stream_durations(durations: Where | Mapping[str, float] | References) -> It
         yield Part(pa.table({"utterance": pa.array(ids, pa.string()), "seconds": seconds}), name)
 
 
-def _shard_count(sources: Sequence[Source]) -> int:
-    """As many shards as keep one of them at about two million frames."""
+def _shard_count(sources: Sequence[Source], utterances: int) -> int:
+    """As many shards as keep one of them at about two million frames, and not too many utterances."""
     wanted = sum(
         _size(source) / (PACKED_BYTES_PER_SHARD if source.is_packed else TEXT_BYTES_PER_SHARD) for source in sources
     )
+    wanted = max(wanted, utterances / UTTERANCES_PER_SHARD)
     return int(min(max(wanted + 1, 1), MOST_SHARDS))
 
 
@@ -193,16 +195,16 @@ class IdSample:
     def __init__(self) -> None:
         self._kept: list[str] = []
         self._every = 1
-        self._seen = 0
+        self.seen = 0
 
     def add(self, ids: Iterable[str]) -> None:
         """Take some of these ids."""
         for utterance in ids:
-            if self._seen % self._every == 0:
+            if self.seen % self._every == 0:
                 self._kept.append(utterance)
                 if len(self._kept) > SAMPLED_IDS:
                     self._kept, self._every = self._kept[::2], 2 * self._every
-            self._seen += 1
+            self.seen += 1
 
     def watching(self, parts: Iterable[Part]) -> Iterator[Part]:
         """The same parts; some of their ids are taken as they pass."""
