@@ -152,6 +152,16 @@ class Inputs:
                 ) from None
             raise
 
+    def unused_columns(self) -> list[str]:
+        """What is wrong with columns of the scores that are not measured; of a file that can be read again."""
+        from spoofspan.formats.format import ReadOptions
+        from spoofspan.formats.reading import check_unused_columns
+
+        where = self.scores if self.dataset is None else self.references or self.scores
+        if where is None or not Path(where).expanduser().is_file():
+            return []
+        return check_unused_columns(where, self.scores_format, ReadOptions(hop=self.hop, column=self.column))
+
     @cached_property
     def database(self) -> Dataset:
         """The database that --dataset names, read once; what it has is said."""

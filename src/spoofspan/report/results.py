@@ -232,7 +232,8 @@ def check_table(check: Check) -> Table:
     ]
     verdict = "passed: measuring will go through" if check.passed else "refused:"
     lines = [line for problem in check.problems for line in problem.splitlines()]
-    return Table(("what", "found"), tuple(rows), ("", verdict, *lines))
+    notes = [line for note in check.notes for line in f"note: {note}".splitlines()]
+    return Table(("what", "found"), tuple(rows), ("", verdict, *lines, *notes))
 
 
 def difference_dict(difference: ReferenceDifference, most: int) -> dict[str, Any]:
