@@ -2,8 +2,7 @@
 
 A source is a file, a pipe, standard input (``-``), or an object that pyarrow opens (``s3://``, ...). gzip and zstd are
 recognised by their first bytes, not by their name. Text is UTF-8, with or without a byte order mark, LF or CRLF. A few
-bytes can stand for gigabytes, so what is read at once is bounded: a line, what is unpacked from one byte, a file that is
-held whole.
+bytes can stand for gigabytes, so what is read at once is bounded: a line, what one byte unpacks to, a file held whole.
 The bytes that are read are counted for progress: one count for all sources of a corpus, whatever reads them.
 """
 
