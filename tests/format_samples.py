@@ -136,6 +136,8 @@ TOLD = {"frame-score", "kaldi-ark", "npz"}  # hop and polarity are not in the fi
 def written_references(name, ids):
     form, corpus = REFERENCE_FORMATS.named(name), references(ids, name in SPOOFS_ONLY)
     options = {"durations": durations(ids)} | ({"hop": 0.01} if name == "npz" else {})
+    if name in SPOOFS_ONLY:
+        options["modality"] = "audio"
     if "{}" in REFERENCE_FILES[name]:
         parts = {REFERENCE_FILES[name].format(utt): form.write(references([utt])) for utt in ids}
         return Sample(name, {file: b"".join(part) for file, part in parts.items()}, options, one_file_each=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.data.rules import CONVENTIONS, RULES, Rule
+from spoofspan.data.rule import Rule
+from spoofspan.data.rules import CONVENTIONS, RULES
 from spoofspan.measures.catalogue import ALIASES, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind
 from spoofspan.measures.eer import EER_RULES
 from spoofspan.measures.measure import Measure
@@ -67,7 +68,9 @@ def explain(subject: str) -> str:
 
 def _explain_rule(rule: Rule) -> str:
     values = f"default {'set by the data' if rule.default is None else rule.default}"
-    if rule.kind == "choice":
+    if rule.values and rule.default is None:
+        values = f"{', '.join(rule.values)}; {values}"
+    elif rule.values:
         values = f"{rule.default} (default), {', '.join(rule.values[1:])}"
     return f"{rule.name} (rule): {values}\n\n{rule.explanation}\n\nIn full: docs/rules.md."
 
@@ -131,7 +134,8 @@ def _explain_convention(name: str) -> str:
     for measure, (rules, eer_rule) in convention.measures.items():
         lines += ["", f"{measure}: EER rule {eer_rule}"]
         lines += [
-            f"  {rule} = {value}" for rule, value in rules.spelled("range" if measure == "range" else "point").items()
+            f"  {rule} = {value}"
+            for rule, value in rules.spelled("range" if measure == "range" else "point", every=True).items()
         ]
     return "\n".join(lines)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Truth = References | Mapping[str, str] | Protocol
 # What is done with scores in time says nothing about scores without time.
 NEEDS_SCORES = "needs scores in time: give SCORES after REFERENCES"
-RULES_OF_TIMED_SCORES = ("uncovered", "slack", "overlong", "last_frame", "overlap", "last_point")
+RULES_OF_TIMED_SCORES = ("uncovered", "slack", "overlong", "last_frame", "overlap", "last_point", "pooling")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class UtteranceCorpus(Corpus):
         """The rules that count, as text."""
         if not isinstance(self.truth, References):
             return {"utterance-scores": "given", "labels": "given", "partial": str(plan.rules.partial)}
-        spelled = plan.spelled_rules(self.truth.snap)
+        spelled = plan.spelled_rules(self.truth.snap, self.truth.modality)
         return {"utterance-scores": "given"} | {
             rule: value for rule, value in spelled.items() if rule not in RULES_OF_TIMED_SCORES
         }
