@@ -25,6 +25,13 @@ def conventions() -> Iterable[str]:
     return CONVENTIONS
 
 
+def benchmarks() -> Iterable[str]:
+    """The benchmarks."""
+    from spoofspan.formats.datasets.register import benchmarks as every
+
+    return [name for one in every().values() for name in one.names]
+
+
 def eer_rules() -> Iterable[str]:
     """The EER rules; a bucketed one needs numbers of its own."""
     from spoofspan.measures.eer import EER_RULES

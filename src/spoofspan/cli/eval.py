@@ -14,6 +14,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
+from spoofspan.cli.benchmark_options import takes_benchmark
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import ProposalOptions, UtteranceInputs, takes_proposals, takes_utterance_scores
 from spoofspan.cli.inputs import Inputs, read_column, takes_inputs
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from spoofspan.measures.per_utterance import UtteranceErrors
 
 
+@takes_benchmark
 @takes_inputs
 @takes_bootstrap
 @takes_utterance_scores
@@ -99,6 +101,8 @@ def eval_(
       spoofspan eval protocol.txt --utterance-scores cm_scores.tsv -m utterance-min-dcf
 
       spoofspan eval metadata.json proposals.json -m event-ap@iou=0.5
+
+      spoofspan eval --benchmark av-deepfake1m val_metadata.json prediction.json
     """
     from spoofspan.evaluation.corpus import CorpusInMemory, read_eer_threshold
     from spoofspan.evaluation.plan import EvaluationOptions
