@@ -92,7 +92,8 @@ def subjects() -> Iterable[str]:
     """Everything that has an explanation."""
     from spoofspan.data.rules import CONVENTIONS, RULES
     from spoofspan.evaluation.explain import MEASURES
+    from spoofspan.evaluation.synonyms import SYNONYMS
     from spoofspan.measures.eer import EER_RULES
 
     events = (name for name in measures() if name.startswith("event-"))
-    return [*MEASURES, *events, "measures", *RULES, *EER_RULES, *CONVENTIONS]
+    return [*MEASURES, *events, "measures", *RULES, *EER_RULES, *CONVENTIONS, *SYNONYMS]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.data.rule import Rule
 from spoofspan.data.rules import CONVENTIONS, RULES
+from spoofspan.evaluation.synonyms import SYNONYMS, synonym
 from spoofspan.measures.catalogue import ALIASES, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind
 from spoofspan.measures.eer import EER_RULES
 from spoofspan.measures.measure import Measure
@@ -36,7 +37,7 @@ MEASURES: Mapping[str, str] = {
 
 
 def explain(subject: str) -> str:
-    """Explain a measure, a rule, an EER rule, a convention or a signature.
+    """Explain a measure, a rule, an EER rule, a convention, a word of the literature or a signature.
 
     >>> print(explain("uncovered").splitlines()[0])
     uncovered (rule): error (default), hold, bonafide, spoof, ignore, unanswered
@@ -61,8 +62,10 @@ def explain(subject: str) -> str:
         kind = KINDS.get(name) or EVENT_KINDS.get(name)
         if kind is not None:
             return _explain_measure(Measure.parse(f"{kind.bases[0]}-{name}"))
+    if (meaning := synonym(name)) is not None:
+        return meaning
     events = (f"event-{one}" for one in EVENT_KINDS)
-    known = [*MEASURES, *KINDS, *events, *ALIASES, *RULES, *EER_RULES, *CONVENTIONS, "measures"]
+    known = [*SYNONYMS, *MEASURES, *KINDS, *events, *ALIASES, *RULES, *EER_RULES, *CONVENTIONS, "measures"]
     raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")
 
 

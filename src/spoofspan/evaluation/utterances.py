@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from spoofspan.base.errors import UsageError
 from spoofspan.base.hashing import labels_hash, utterances_hash
 from spoofspan.data.protocol import Protocol
@@ -27,8 +29,6 @@ from spoofspan.mass.ranges import drop_empty, label_utterances, pair
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import mass_of_classes, utterance_mass
 from spoofspan.measures.measure import Measure
-
-import numpy as np
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
