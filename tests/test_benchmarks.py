@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import run
 
+import spoofspan as ss
 from spoofspan.cli import options as o
 from spoofspan.cli.eval import eval_
 from spoofspan.data.rules import CONVENTIONS
@@ -222,3 +223,28 @@ def test_the_command_lists_every_benchmark_with_files_measures_and_command(capsy
 
 def test_every_rule_of_the_register_is_a_flag():
     assert set(o.RULES) >= {name for row in benchmarks().values() for name in row.options if name in ("gaps", "label")}
+
+
+# ---------------------------------------------------------------- by folder
+
+
+def test_other_databases_are_found_by_their_folder(tmp_path, capsys):
+    for name in ("metadata.min.json", "val_metadata.json"):
+        (tmp_path / name).write_bytes((AUDIOVISUAL / name).read_bytes())
+    (tmp_path / "HAD_test").mkdir()
+    (tmp_path / "HAD_test" / "HAD_test_label.txt").write_text(HAD)
+    (tmp_path / "label_R01TTS.0.a.txt").write_text("u1 1.000 spoof 0.000-0.400-bonafide 0.400-1.000-spoof\n")
+    sizes = {"lav-df:{}:test": 16, "av-deepfake1m:{}:val": 36, "had:{}:test": 2, "llamapartialspoof:{}:R01TTS.0.a": 1}
+    for spec, count in sizes.items():
+        assert len(ss.read_dataset(spec.format(tmp_path)).references) == count
+    assert ss.read_dataset(f"lav-df:{tmp_path}:test", subset="audio").references.modality == "any"
+    assert len(ss.read_dataset(f"lav-df:{tmp_path}:test", subset="audio").references) == 7
+    with pytest.raises(ss.DataError, match=r"the labels of the set 'dev' are not there; sought: .*HAD_dev_label\.txt"):
+        ss.read_dataset(f"had:{tmp_path}:dev")
+    with pytest.raises(ss.UsageError, match="no dataset is called 'lavdf': did you mean 'lav-df'"):
+        ss.read_dataset(f"lavdf:{tmp_path}:dev")
+    # and with the benchmark of that name
+    dataset = ["--dataset", f"lav-df:{tmp_path}:test", AUDIOVISUAL / "lavdf_proposals.json"]
+    by_folder, _ = measured(["eval", "--benchmark", "lav-df:audio", *dataset], capsys)
+    files = [AUDIOVISUAL / "metadata.min.json", AUDIOVISUAL / "lavdf_proposals.json"]
+    assert by_folder == measured(["eval", "--benchmark", "lav-df:audio", *files], capsys)[0]

@@ -54,6 +54,8 @@ def filled_in(benchmark: Benchmark, typed: dict[str, Any]) -> dict[str, Any]:
     if other:
         typer.echo(f"note: not as it is ranked, because of {', '.join(other)}", err=True)
     filled = {**typed, **options, **given}
+    if filled["dataset"] is not None:  # whose name has the set
+        filled["split"] = typed["split"]
     if benchmark.takes == "utterance-scores" and filled["utterance_scores"] is None:
         # the second word is what --utterance-scores would name
         filled["scores"], filled["utterance_scores"] = None, filled["scores"]

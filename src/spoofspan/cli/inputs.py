@@ -166,10 +166,12 @@ class Inputs:
         from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 
         self.refuse(
-            ("reference_format", "reference_hop", "durations", *OF_METADATA),
+            ("reference_format", "reference_hop", "durations", "split"),
             "does not go with --dataset, whose folder has it; leave it out",
         )
-        found = read_dataset(str(self.dataset), source=self.reference_source)
+        RULES["modality"].check(self.modality)
+        about: dict[str, Any] = {"modality": self.modality, "subset": self.subset}
+        found = read_dataset(str(self.dataset), source=self.reference_source, **about)
         typer.echo(found.about(), err=True)
         return found
 

@@ -105,7 +105,12 @@ ScoresPath = Annotated[
     str | None, typer.Argument(metavar="SCORES", help="Score (or proposal) file, folder, glob or - (stdin).")
 ]
 DatasetSpec = Annotated[
-    str | None, option("References of a database by its folder: partialspoof:FOLDER:SET.", of=["partialspoof:"])
+    str | None,
+    option(
+        "References of a database by its folder: partialspoof:FOLDER:SET, or av-deepfake1m, had, lav-df, "
+        "llamapartialspoof.",
+        of=["partialspoof:", "av-deepfake1m:", "had:", "lav-df:", "llamapartialspoof:"],
+    ),
 ]
 LABELS_OF_DATABASE = "Which labels of the database: an RTTM by its name, or segment_labels@20ms."
 ReferenceSource = Annotated[str | None, option(LABELS_OF_DATABASE, of=completion.reference_sources)]
