@@ -8,7 +8,6 @@ import pytest
 from command_line import run
 
 import spoofspan as ss
-from spoofspan.cli import options as o
 from spoofspan.cli.eval import eval_
 from spoofspan.data.rules import CONVENTIONS
 from spoofspan.formats.datasets.register import FILE, benchmarks, find_benchmark
@@ -221,8 +220,15 @@ def test_the_command_lists_every_benchmark_with_files_measures_and_command(capsy
     assert run(["benchmarks", "nothing"], capsys)[0] == 2
 
 
-def test_every_rule_of_the_register_is_a_flag():
-    assert set(o.RULES) >= {name for row in benchmarks().values() for name in row.options if name in ("gaps", "label")}
+def test_the_commands_of_the_page_on_events_run_without_durations(tmp_path, capsys, monkeypatch):
+    page = (GOLDEN.parents[1] / "docs" / "events.md").read_text(encoding="utf-8")
+    lines = [line.partition("#")[0].split()[1:] for line in page.splitlines() if "metadata.min.json proposals" in line]
+    assert len(lines) == 4
+    (tmp_path / "metadata.min.json").write_bytes((AUDIOVISUAL / "metadata.min.json").read_bytes())
+    (tmp_path / "proposals.json").write_bytes((AUDIOVISUAL / "lavdf_proposals.json").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    for line in lines:
+        assert measured(line, capsys)[0]
 
 
 # ---------------------------------------------------------------- by folder

@@ -265,8 +265,8 @@ def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
             for line in row.refusal.splitlines():
                 console.print(line)
     _heading(console, f"The same in windows of {_ms(WINDOW)}: what is their score, and what are they called?")
-    windows = [(name, m.rules.pooling, str(m.rules.label), _percent(m.value)) for name, m in _windows(corpus).items()]
-    console.print(_grid(("rules of", "pooling", "label", "point EER"), windows))
+    cells = [(name, m.rules.pooling, str(m.rules.label), _percent(m.value)) for name, m in _windows(corpus).items()]
+    console.print(_grid(("rules of", "pooling", "label", "point EER"), cells))
     console.print()
     console.print(
         "Each number is right under its rules, and numbers under different rules cannot be compared. So every rule is "

@@ -36,9 +36,9 @@ def note_ranges(rows: RangeRows, sources: Sequence[Source]) -> Mapping[str, floa
             if not isinstance(listed, list) or not all(isinstance(one, list) and len(one) == 2 for one in listed):
                 rows.problems.add(f"{place}: not a list of [start, end] in seconds")
             elif rows.name_once(source.name, utterance):
-                for start, end in listed:
-                    times = (rows.seconds(place, json.dumps(value), "time") for value in (start, end))
-                    rows.add(source.name, utterance, *times, "spoof")
+                for pair in listed:
+                    start, end = (rows.seconds(place, json.dumps(value), "time") for value in pair)
+                    rows.add(source.name, utterance, start, end, "spoof")
     return None
 
 

@@ -52,7 +52,8 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
     """Read files, each of one utterance."""
     if options.hop is not None:
         raise UsageError(f"{sources[0].name}: rows have times of their own; leave hop= (--hop) out")
-    rows, found, higher = RangeRows(), {}, options.higher
+    rows, higher = RangeRows(), options.higher
+    found: dict[str, list[tuple[float, float, float]]] = {}
     for source in sources:
         if (utterance := utterance_named(source, SUFFIX, rows)) is None:
             continue
