@@ -47,6 +47,7 @@ COMMANDS = (
     LazyCommand("plot", "Draw a figure of one system or several.", "plot", "plot"),
     LazyCommand("convert", "Convert between formats.", "convert", "convert"),
     LazyCommand("diff-references", "Compare two references of one corpus.", "diff_references", "diff_references"),
+    LazyCommand("benchmarks", "List benchmarks and what they are ranked by.", "benchmarks", "benchmarks"),
     LazyCommand("explain", "Explain a name in plain words.", "explain", "explain"),
     LazyCommand("demo", "Measure a small corpus and explain the numbers.", "demo", "demo"),
     LazyCommand("corpus", "Build and check partially spoofed corpora.", "corpus", "app"),

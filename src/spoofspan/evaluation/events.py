@@ -117,6 +117,7 @@ class EventEvaluation:
             if value != default[name]:
                 raise UsageError(f"{name} speaks of scores, and these are proposals; leave {name}= ({_flag(name)}) out")
         rules = self._rules()
+        rules.check_modality(self.references.modality)
         references = self._snapped(rules)
         known = positions(references.utterances, proposals.utterances)
         if not (known >= 0).any():
@@ -128,6 +129,7 @@ class EventEvaluation:
         if rows := int(np.diff(proposals.offsets)[unknown].sum()):
             notes.append(f"of utterances that the references lack: {counted(rows, 'proposal')}")
         spelled = {"snap": f"{references.snap}ns"}
+        spelled |= spelled_rules("references", rules, references.snap, references.modality)
         point = OperatingPoint(float("nan"), "spoof", 0, 0, 0, 0, unit="events")
         return Prepared(
             EventCorpus(references, proposals), rules, spelled, "proposals:given", point, notes=tuple(notes)
@@ -147,7 +149,7 @@ class EventEvaluation:
         known = positions(self.references.utterances, labelling.utterances)
         some = np.flatnonzero(known >= 0)
         references = replace(self._snapped(rules).take(some), durations=labelling.extents[known[some]])
-        spelled = spelled_rules("range", rules, self.references.snap)
+        spelled = spelled_rules("range", rules, self.references.snap, self.references.modality)
         how = f"proposals:{source},{self.proposing}"
         return Prepared(EventCorpus(references, proposals), rules, spelled, how, point, touched)
 

@@ -214,6 +214,12 @@ class BisectionMeasurement(Measurement):
         """Whether FPR - FNR changed its sign between the lowest and the highest score."""
         return self.bisection.bracketed
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON; thresholds of the trace are in the polarity of the scores."""
+        sign = 1 if self.point.higher == "bonafide" else -1
+        steps = [vars(step) | {"threshold": sign * step.threshold} for step in self.trace]
+        return super().to_dict() | {"reached": self.reached, "bracketed": self.bracketed, "trace": steps}
+
 
 def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[str, ...]:
     """Reasons to look twice at an EER."""

@@ -155,6 +155,7 @@ _CODE = {"bonafide": BONA_FIDE, "spoof": SPOOF, "ignore": IGNORED}
 
 def label_references(references: References, rules: Rules) -> tuple[Labelling, list[Touched]]:
     """Apply rules 1 to 7; also returns how much time each of them decided."""
+    rules.check_modality(references.modality)
     touched: list[Touched] = []
     snap = references.snap if rules.snap is None else duration_ns(rules.snap, "snap")
     ranges = _Ranges(references, snap)

@@ -15,7 +15,7 @@ from spoofspan.base.version import __version__
 from spoofspan.evaluation.breakdown import Breakdown
 from spoofspan.evaluation.check import Check
 from spoofspan.evaluation.corpus import Evaluation
-from spoofspan.evaluation.measurement import EventMeasurement, Measurement
+from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
 from spoofspan.evaluation.reference_diff import NAMES, ReferenceDifference
 from spoofspan.evaluation.signature import Signature
 from spoofspan.measures.measure import in_percent, number_text
@@ -34,8 +34,27 @@ def render(evaluation: Evaluation, spelling: str, breakdowns: Sequence[Breakdown
         if breakdowns:
             plain["breakdowns"] = [finite(one.to_dict()) for one in breakdowns]
         return json_text(plain)
-    tables = [results_table(evaluation), *map(breakdown_table, breakdowns)]
+    traces = [trace_table(one) for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]
+    tables = [results_table(evaluation), *traces, *map(breakdown_table, breakdowns)]
     return "\n".join(table.render(spelling) for table in tables)
+
+
+def trace_table(measurement: BisectionMeasurement) -> Table:
+    """Every threshold that Algorithm 1 tried, in that order."""
+    steps = measurement.to_dict()["trace"]
+    rows = tuple(
+        (
+            str(number),
+            f"{step['quantile']:.6f}",
+            repr(step["threshold"]),
+            *(f"{100 * step[rate]:.4f}" for rate in ("false_positive_rate", "false_negative_rate")),
+            f"{100 * (step['false_positive_rate'] - step['false_negative_rate']):+.4f}",
+        )
+        for number, step in enumerate(steps, 1)
+    )
+    ended = "the precision was reached" if measurement.reached else "the precision was not reached"
+    header = ("step", "quantile %", "threshold", "FPR %", "FNR %", "FPR - FNR")
+    return Table(header, rows, ("", f"Algorithm 1 of the paper: {ended}"))
 
 
 def breakdown_table(breakdown: Breakdown) -> Table:
