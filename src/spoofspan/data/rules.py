@@ -31,6 +31,7 @@ Uncovered = Literal["error", "hold", "bonafide", "spoof", "ignore", "unanswered"
 Overlong = Literal["error", "cut"]
 LastFrame = Literal["use", "drop"]
 Overlap = Literal["error", "min", "mean", "centre"]
+CollarEdges = Literal["inside", "all"]
 Utterances = Literal["all", "drop-bonafide-CON"]
 Label = Literal["any", "majority", "rounded"] | float
 LastPoint = Literal["use", "round"]
@@ -51,15 +52,21 @@ class RuleArguments(TypedDict, total=False):
     overlap: Overlap
     regions: Regions | None
     collar: float
+    collar_edges: CollarEdges
     partial: bool
     utterances: Utterances
     label: Label
     last_point: LastPoint
 
 
-def _rule(default: Any, help: str, explanation: str, of: tuple[str, ...] = ("range", "point")) -> Any:
-    """Declare a rule; ``{}`` in the help stands for its values, ``of`` are the measures that depend on it."""
-    return field(default=default, metadata={"help": help, "explanation": explanation, "of": of})
+def _rule(
+    default: Any, help: str, explanation: str, of: tuple[str, ...] = ("range", "point"), implied: str | None = None
+) -> Any:
+    """Declare a rule; ``{}`` in the help stands for its values, ``of`` are the measures that depend on it.
+
+    A rule that is younger than the first signatures says which value these ``implied``.
+    """
+    return field(default=default, metadata={"help": help, "explanation": explanation, "of": of, "implied": implied})
 
 
 @dataclass(frozen=True)
@@ -128,6 +135,12 @@ class Rules:
         "Ignore this many seconds around each boundary.",
         "Time within this of a boundary between labels is ignored.",
     )
+    collar_edges: CollarEdges = _rule(
+        "inside",
+        "Which edges have a collar: {}.",
+        "Which edges have a collar. inside: those between labels; all: also 0 and the end, where spoof lies there.",
+        implied="inside",
+    )
     partial: bool = _rule(
         False,
         "Measure only the utterances that both sides have.",
@@ -172,9 +185,14 @@ class Rules:
             raise UsageError(f"label={self.label!r}: {valid}, or a fraction in (0, 1]")
         return share
 
-    def spelled(self, measure: str) -> dict[str, str]:
-        """Write the rules that a measure ("range" or "point") depends on as text, for the signature."""
-        return {name: rule.spell(getattr(self, name)) for name, rule in RULES.items() if measure in rule.of}
+    def spelled(self, measure: str, *, every: bool = False) -> dict[str, str]:
+        """Write the rules that a measure ("range" or "point") depends on as text, for the signature.
+
+        Unless ``every`` rule is wanted, one that was implied before it could be stated is left out, so that signatures
+        of then and now are equal.
+        """
+        texts = {name: rule.spell(getattr(self, name)) for name, rule in RULES.items() if measure in rule.of}
+        return {name: text for name, text in texts.items() if every or text != RULES[name].implied}
 
 
 @dataclass(frozen=True)
@@ -188,6 +206,7 @@ class Rule:
     help: str
     explanation: str
     of: tuple[str, ...]  # the measures that depend on it: "range", "point"
+    implied: str | None  # its value in signatures that were written before it was a rule
 
     def check(self, value: Any) -> None:
         """Refuse what is no value of this rule."""

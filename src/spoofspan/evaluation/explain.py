@@ -97,7 +97,8 @@ def _explain_measure(measure: Measure) -> str:
             "the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/events.md.",
         ]
     if kind.parameters:
-        lines.append(f"Parameters: {', '.join(f'{name}={value:g}' for name, value in measure.parameters)}.")
+        given = (f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in measure.parameters)
+        lines.append(f"Parameters: {', '.join(given)}.")
     if kind.reference:
         lines.append(f"Reference: {kind.reference}.")
     return "\n".join(lines)

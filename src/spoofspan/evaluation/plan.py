@@ -104,12 +104,14 @@ class Plan:
             if measure.given is not None:
                 name, bound = measure.given
                 curve = error_curve_of(mass)
-                return Value(*at_constraint(curve, kind.name, name, Fraction(bound), measure.positive))
+                return Value(
+                    *at_constraint(curve, kind.name, name, Fraction(bound), measure.positive, measure.parameters)
+                )
             if self.threshold is None:
                 point = equal_error_rate(mass, self.eer_rule).point
             else:
                 point = point_at(mass, self.threshold)
-            return Value(value_at(point, kind.name, measure.positive), point)
+            return Value(value_at(point, kind.name, measure.positive, measure.parameters), point)
         found = kind.function(error_curve_of(mass), **self._arguments())
         return Value(*found) if isinstance(found, tuple) else Value(found)
 
@@ -188,7 +190,7 @@ class Plan:
 
     def _mean(self, point: OperatingPoint, errors: UtteranceErrors) -> tuple[Value, str]:
         """The mean over the utterances on which the measure has a value."""
-        mean = macro_at(errors, self.measure.kind.name, self.measure.positive)
+        mean = macro_at(errors, self.measure.kind.name, self.measure.positive, self.measure.parameters)
         left_out = f"; {mean.left_out} have no value and are left out" if mean.left_out else ""
         return Value(mean.value, point), f"the mean of {mean.utterances} utterances{left_out}"
 

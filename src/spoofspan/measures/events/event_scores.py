@@ -45,6 +45,7 @@ from spoofspan.measures.events.average_precision import (
     RankedMatching,
     Variant,
     exact_iou,
+    exact_ious,
     refuse_nothing,
     sum_of_quotients,
 )
@@ -368,16 +369,27 @@ def check_parameters(measure: Measure) -> None:
     """Refuse parameters that no corpus could give a value for."""
     parameters = dict(measure.parameters)
     if "iou" in parameters:
-        exact_iou(parameters["iou"], measure.kind.variant)
-    if "n" in parameters and not (parameters["n"] >= 1 and float(parameters["n"]).is_integer()):
+        exact_ious(parameters["iou"], measure.kind.variant)
+    if "n" in parameters and not (float(parameters["n"]) >= 1 and float(parameters["n"]).is_integer()):
         raise UsageError(f"{measure}: n must be a whole number of proposals, 1 or more")
-    if "tolerance" in parameters and not 0 <= parameters["tolerance"] < float("inf"):
-        raise UsageError(f"{measure}: tolerance must be 0 or more seconds")
+    for name in ("tolerance", "onset", "offset", "rate"):
+        if name in parameters and not 0 <= float(parameters[name]) < float("inf"):
+            unit = "a share of the event, 0 or more" if name == "rate" else "0 or more seconds"
+            raise UsageError(f"{measure}: {name} must be {unit}")
+    for name in ("dtc", "gtc"):
+        if name in parameters and not 0 < float(parameters[name]) <= 1:
+            raise UsageError(f"{measure}: {name} is a share of a range, above 0 and at most 1")
+    if "max_efpr" in parameters and not 0 < float(parameters["max_efpr"]) < float("inf"):
+        raise UsageError(f"{measure}: max_efpr is a number of false alarms in an hour, above 0")
 
 
-def average_precision(measure: Measure, corpus: EventCorpus, iou: float) -> EventValue:
-    """``ap`` and its variants."""
-    return EventValue(corpus.matching(measure).average_precision(exact_iou(iou, measure.kind.variant)))
+def average_precision(measure: Measure, corpus: EventCorpus, iou: float | str) -> EventValue:
+    """``ap`` and its variants, or their mean over several IoU thresholds."""
+    matching = corpus.matching(measure)
+    values = {f"ap@iou={float(one):g}": matching.average_precision(one) for one in exact_ious(iou, matching.variant)}
+    if len(values) == 1:
+        return EventValue(*values.values())
+    return EventValue(float(sum(map(Fraction, values.values())) / len(values)), values)
 
 
 def average_recall(measure: Measure, corpus: EventCorpus, n: float) -> EventValue:
