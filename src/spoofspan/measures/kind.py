@@ -42,6 +42,7 @@ class Kind:
     needs_asv: bool = False  # needs the scores of a speaker verification system
     declared: bool = False  # needs to know what the scores are: log-likelihood ratios or probabilities
     ranked: bool = False  # needs confidences, which hard decisions have not
+    all_thresholds: bool = False  # of events: takes scores, or confidences, at every threshold
     averaged: bool = False  # has a mean over utterances of its own (-macro)
     parameters: Parameters = ()  # with their defaults
     ranges: tuple[str, ...] = ()  # parameters that may be several numbers, start:step:stop

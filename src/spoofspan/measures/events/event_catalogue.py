@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spoofspan.measures.kind import EVENT, Kind, by_name, parameters_of
+from spoofspan.measures.kind import EVENT, Direction, Kind, by_name, parameters_of
 
 AVDEEPFAKE1M = "Z. Cai et al.: AV-Deepfake1M, 2024 (arXiv:2311.15308)"
 ACTIVITYNET = "F. Caba Heilbron et al.: ActivityNet, CVPR 2015; as in UMMAFormer, 2023"
 HAD = "J. Yi et al.: Half-Truth: A Partially Fake Audio Detection Dataset, 2021"
+MESAROS = "A. Mesaros, T. Heittola, T. Virtanen: Metrics for Polyphonic Sound Event Detection, Applied Sciences 6, 2016"
+BILEN = "C. Bilen et al.: A Framework for the Robust Evaluation of Sound Event Detection, ICASSP 2020"
 ADD2023 = "J. Yi et al.: ADD 2023: the Second Audio Deepfake Detection Challenge, 2023 (arXiv:2305.13774)"
 
 
 def _event(name: str, formula: str, function: str, about: str, reference: str = "", **more: Any) -> Kind:
-    computed_by = f"events.event_scores:{function}"
-    return Kind(name, "event", "higher", formula, computed_by, about, reference, bases=(EVENT,), **more)
+    computed_by = f"events.{function}" if ":" in function else f"events.event_scores:{function}"
+    direction: Direction = "lower" if name.endswith("error-rate") else "higher"
+    return Kind(name, "event", direction, formula, computed_by, about, reference, bases=(EVENT,), **more)
 
 
 def _ranked(name: str, formula: str, about: str, reference: str = "", **parameters: float) -> Kind:
@@ -36,9 +39,37 @@ def _three(name: str, matched: str, function: str, about: str, reference: str = 
         "f1": f"2 {matched} / (predicted + expected)",
     }
     given = parameters_of(**parameters)
-    return [_event(name + one, text, function, about, reference, parameters=given) for one, text in formulas.items()]
+    return [
+        _event(name + one, text, function, about, reference, parameters=given, averaged=(name, one) == ("", "f1"))
+        for one, text in formulas.items()
+    ]
 
 
+def _found(name: str, function: str, about: str, reference: str, **parameters: float) -> list[Kind]:
+    """Precision, recall, F1 and error rate of found events, and the best F1 of all thresholds."""
+    formulas = {
+        "precision": "found / (found + false)",
+        "recall": "found / expected",
+        "f1": "2 found / (found + false + expected)",
+        "best-f1": "max over thresholds of 2 found / (found + false + expected)",
+        "error-rate": "(false + expected - found) / expected",
+    }
+    given, function = parameters_of(**parameters), f"found_events:{function}"
+    best = {"all_thresholds": True, "ranked": True}
+    return [
+        _event(name + one, text, function, about, reference, parameters=given, **(best if one == "best-f1" else {}))
+        for one, text in formulas.items()
+    ]
+
+
+_COLLARS = (
+    "An event is found by a range that begins within onset (seconds) of it and ends within offset, or within the share "
+    "rate of its length if that is more; one-to-one, as many as possible."
+)
+_INTERSECTIONS = (
+    "A range is false unless the share dtc of it is spoofed; an event is found if the other ranges cover the share gtc "
+    "of it."
+)
 _BOUNDARIES = "Boundaries: edges of spoof inside of utterances, one-to-one within the tolerance (seconds)."
 _HAD = "Our reading, of time: no text with the published definition was at hand."
 
@@ -94,6 +125,18 @@ EVENT_KINDS: Mapping[str, Kind] = by_name(
         variant="avdeepfake1m",
     ),
     *_three("", "matched ranges", "segments", "Segments: ranges matched as in ap, all proposals kept.", iou=0.5),
+    *_found("collar-", "collars", _COLLARS, MESAROS, onset=0.2, offset=0.2, rate=0.2),
+    *_found("intersection-", "intersections", _INTERSECTIONS, BILEN, dtc=0.5, gtc=0.5),
+    _event(
+        "psds",
+        "mean over x from 0 to max_efpr of the highest recall with at most x false ranges in an hour",
+        "found_events:psds",
+        f"The polyphonic sound detection score of one class. {_INTERSECTIONS}",
+        BILEN,
+        all_thresholds=True,
+        ranked=True,
+        parameters=parameters_of(dtc=0.7, gtc=0.7, max_efpr=100.0),
+    ),
     *_three("boundary-", "matched boundaries", "boundaries", _BOUNDARIES, tolerance=0.04),
     *_three("had-", "spoofed and predicted time", "had_ranges", _HAD, HAD),
     _event(

@@ -173,7 +173,7 @@ def boundary_scores(references: References, predicted: Proposals | Scores, toler
         raise UsageError(f"tolerance must be 0 or more seconds, not {tolerance!r}")
     proposals = as_proposals(predicted)
     where = positions(references.utterances, proposals.utterances)
-    extents = _extents(references)
+    extents = extents_of(references)
     expected, expected_offsets = inner_edges(spoof_ranges(references, unite=True), extents, references.snap)
     ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
     found, found_offsets = inner_edges(ranges, _extents_there(extents, where, len(proposals)))
@@ -260,7 +260,7 @@ def as_proposals(predicted: Proposals | Scores) -> Proposals:
     return proposals_from_scores(predicted, 0.5)
 
 
-def _extents(references: References) -> Int64 | None:
+def extents_of(references: References) -> Int64 | None:
     """Where each utterance ends: its duration, or its last end if the references name both classes; else None."""
     if references.durations is not None or not references.names_both_classes:
         return references.durations
@@ -342,10 +342,13 @@ class EventValue:
     value: float
     parts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    beyond: float | None = None  # the best threshold of all, in spoof polarity: what lies beyond it is proposed
 
 
 class EventCorpus:
     """References and proposals of a corpus; several measures share their matching."""
+
+    scored = False  # whether there are scores, to make proposals of at every threshold
 
     def __init__(self, references: References, proposals: Proposals) -> None:
         self.references, self.proposals = references, proposals
@@ -360,7 +363,8 @@ class EventCorpus:
 
     def value(self, measure: Measure) -> EventValue:
         """The value of a measure."""
-        self.matching(measure).refuse_nothing(str(measure))
+        matching = self.matching(measure)
+        refuse_nothing(matching.events.starts.size, self.scored or matching.counted, str(measure))
         found: EventValue = measure.kind.function(measure, self, **dict(measure.parameters))
         return found
 
@@ -405,8 +409,24 @@ def avdeepfake1m(measure: Measure, corpus: EventCorpus) -> EventValue:
 
 
 def segments(measure: Measure, corpus: EventCorpus, iou: float) -> EventValue:
-    """``precision``, ``recall`` and ``f1``."""
-    return _one_of_three(measure, _segment_scores(corpus.matching(measure), iou))
+    """``precision``, ``recall`` and ``f1``, which may be a mean over utterances."""
+    matching = corpus.matching(measure)
+    return _mean_f1(matching, iou) if measure.macro else _one_of_three(measure, _segment_scores(matching, iou))
+
+
+def _mean_f1(matching: RankedMatching, iou: float) -> EventValue:
+    """The mean over the utterances that have events; an utterance without any has no F1."""
+    predicted = np.diff(matching.offsets)
+    rows = utterance_of_rows(matching.offsets)[matching.matched(exact_iou(iou))]
+    matched = np.bincount(rows, minlength=predicted.size)
+    there = matching.where >= 0
+    matched, predicted = (np.where(there, column[matching.where], 0) for column in (matched, predicted))
+    expected = np.diff(matching.events.offsets)
+    some = np.flatnonzero(expected)
+    total = sum_of_quotients(2 * matched[some], (predicted + expected)[some])
+    left_out = expected.size - some.size
+    more = f"; {left_out} have no event and are left out" if left_out else ""
+    return EventValue(float(total / some.size), notes=(f"the mean of {some.size} utterances{more}",))
 
 
 def boundaries(measure: Measure, corpus: EventCorpus, tolerance: float) -> EventValue:
