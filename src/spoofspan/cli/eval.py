@@ -127,7 +127,7 @@ def eval_(
             given = more.utterance_scores
             corpus = CorpusInMemory(*proposals.read(inputs), None if given is None else more.read_scores(given))
         options = EvaluationOptions(
-            convention, eer_rule, threshold, cast("ScoresAre | None", scores_are), more.read_asv_scores(), rules=rules
+            convention, eer_rule, threshold, cast("ScoresAre | None", scores_are), more.read_asv(), rules=rules
         )
         metadata = metadata or inputs.protocol()
         # how proposals are made concerns the measures alone, and neither breakdowns nor utterances

@@ -105,7 +105,7 @@ class EventEvaluation:
             notes=(*prepared.notes, *notes),
             signer=partial(self._sign, measure),
             events=events,
-            proposals=int(found.parts.get("predicted", matching.counted)),
+            proposals=int(found.parts.get("called", matching.counted)),
             parts=found.parts,
         )
 

@@ -48,6 +48,9 @@ TANDEM = (
     "Fundamentals, IEEE/ACM TASLP 28, 2020; ASVspoof 2019 and 2021 evaluation plans"
 )
 
+TEER = "T. H. Kinnunen, K. A. Lee, H. Tak, N. Evans, A. Nautsch: t-EER, IEEE TPAMI, 2023"
+ADCF = "H. Shim et al.: a-DCF, Odyssey 2024 (arXiv:2403.01355)"
+SASV2022 = "J. Jung et al.: SASV 2022: the First Spoofing-Aware Speaker Verification Challenge, Interspeech 2022"
 PYANNOTE = "H. Bredin: pyannote.metrics, Interspeech 2017"
 NIST = "NIST Open Speech Analytic Technologies (OpenSAT) evaluation plan, 2019: speech activity detection"
 PSYND = "B. Zhang, T. Sim: Localizing Fake Segments in Speech, ICPR 2022"
@@ -70,6 +73,16 @@ def _ranking(name: str, formula: str, about: str, **more: Any) -> Kind:
 
 def _cost(name: str, formula: str, computed_by: str, about: str, reference: str, **more: Any) -> Kind:
     return Kind(name, "cost", "lower", formula, computed_by, about, reference, percent=False, **more)
+
+
+def _trial_eer(name: str, against: tuple[str, ...], whom: str) -> Kind:
+    about = (
+        f"The EER of targets against {whom}, of one score for all; the key names target, nontarget and spoof. The "
+        "challenge interpolates: --eer-rule interpolated."
+    )
+    formula = "(Pmiss + Pfa) / 2 at the threshold of least |Pmiss - Pfa|"
+    by = "eer:equal_error_rate"
+    return Kind(name, "eer", "lower", formula, by, about, SASV2022, trials=against, bases=("utterance",))
 
 
 _BOTH = "positives negatives"
@@ -171,13 +184,52 @@ KINDS: Mapping[str, Kind] = by_name(
         "min over thresholds of (C0 + C1 FPR + C2 FNR) / (C0 + min(C1, C2)); form=2019: without C0",
         "costs:min_tdcf_behind",
         "The tandem detection cost of a countermeasure in front of a speaker verification system, whose errors "
-        "make the constants (--asv-scores); docs/costs.md has them. As in ASVspoof the target is bona fide: a miss "
-        "of the countermeasure is our false positive.",
+        "make the constants (--asv-scores or --asv-rates); docs/costs.md has them. As in ASVspoof the target is bona "
+        "fide: a miss of the countermeasure is our false positive.",
         TANDEM,
         needs_asv=True,
         parameters=TDCF,
         bases=("utterance",),
     ),
+    _cost(
+        "act-tdcf",
+        "the tandem detection cost at the threshold ln(C2 / C1) of the log-likelihood ratio, normalised as min-tdcf",
+        "tandem:act_tdcf_behind",
+        "What decisions of the countermeasure cost the tandem that take its scores at their word; it needs the "
+        "verification system's scores (--asv-scores) or rates (--asv-rates).",
+        TANDEM,
+        needs_asv=True,
+        declared=True,
+        parameters=TDCF,
+        bases=("utterance",),
+    ),
+    Kind(
+        "t-eer",
+        "cost",
+        "lower",
+        "FNR Pfa_spoof where FPR + (1 - FPR) Pmiss = (1 - FPR) Pfa = FNR Pfa_spoof, as nearly as thresholds allow",
+        "tandem:t_eer",
+        "The concurrent tandem equal error rate of a countermeasure (FPR, FNR) and a verification system (Pmiss, Pfa, "
+        "Pfa_spoof; --asv-scores): the error rate at which targets, non-targets and spoofs are treated equally badly.",
+        TEER,
+        needs_asv=True,
+        bases=("utterance",),
+    ),
+    _cost(
+        "a-dcf",
+        "min over thresholds of (cost_miss p_target Pmiss + cost_false_alarm p_nontarget Pfa + cost_false_alarm_spoof "
+        "p_spoof Pfa_spoof) / best trivial cost",
+        "tandem:a_dcf",
+        "The architecture-agnostic detection cost of one score for targets, non-targets and spoofs, which the key "
+        "names. p_target is what p_spoof and p_nontarget leave.",
+        ADCF,
+        trials=("nontarget", "spoof"),
+        parameters=tuple((name, value) for name, value in TDCF if name != "form"),
+        bases=("utterance",),
+    ),
+    _trial_eer("sasv-eer", ("nontarget", "spoof"), "non-targets and spoofs together"),
+    _trial_eer("sv-eer", ("nontarget",), "non-targets"),
+    _trial_eer("spf-eer", ("spoof",), "spoofs"),
     _cost(
         "min-cllr",
         "Cllr after the best monotone calibration (pool adjacent violators)",

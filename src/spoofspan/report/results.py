@@ -76,7 +76,8 @@ def finite(value: Any) -> Any:
 def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
     measurements = list(evaluation.measurements.values())
-    only_eers = all(m.measure.partition("@")[0].endswith("-eer") for m in measurements)
+    # at a t-EER the countermeasure's two rates need not be equal
+    only_eers = all(m.measure.partition("@")[0].endswith("-eer") and "-t-eer" not in m.measure for m in measurements)
     intervals = [m.interval for m in measurements if m.interval is not None]
     rows: list[tuple[str, ...]] = [
         (

@@ -18,10 +18,12 @@ from collections.abc import Mapping, Sequence
 
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name, refuse
 from spoofspan.data.protocol import Protocol
+from spoofspan.data.utterance_scores import TRIALS
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import native_buffer
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.lines import columns_of, first_lines, lines_of
+from spoofspan.formats.text.trials import read_trials, recognises_trials
 
 CLASSES = ("bonafide", "spoof")
 NAME, LABEL = "filename", "cm-label"
@@ -128,7 +130,7 @@ def recognises_utterance_labels(head: bytes) -> bool:
     if not lines:
         return False
     names = _names(lines[0])
-    if {NAME, LABEL} <= names:
+    if {NAME, LABEL} <= names or recognises_trials(head):
         return True
     if {"utterance", "label"} <= names:
         return not {"start", "end"} & names
@@ -136,12 +138,16 @@ def recognises_utterance_labels(head: bytes) -> bool:
 
 
 def read_utterance_labels(where: Where) -> Mapping[str, str]:
-    """Read the label, ``bonafide`` or ``spoof``, of each utterance."""
+    """Read the label of each utterance, ``bonafide`` or ``spoof``; of trials ``target``, ``nontarget`` or ``spoof``."""
     source = sources(where)[0]
     lines = first_lines(source.head)
+    if recognises_trials(source.head):
+        return read_trials(source)
     if lines and {NAME, LABEL} <= _names(lines[0]):
         return _read_keys(source)
     labels = read_metadata(source, "label")
+    if set(labels.values()) <= set(TRIALS) and "target" in labels.values():
+        return labels
     wrong = [utterance for utterance, label in labels.items() if label not in CLASSES]
     refuse(wrong, lambda utt: f"{source.name}: {_wrong_label(utt, labels[utt])}", "correct the file")
     if not labels:

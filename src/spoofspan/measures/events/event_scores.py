@@ -391,8 +391,8 @@ def average_precision(measure: Measure, corpus: EventCorpus, iou: float | str) -
     """``ap`` and its variants, or their mean over several IoU thresholds."""
     matching = corpus.matching(measure)
     values = {f"ap@iou={float(one):g}": matching.average_precision(one) for one in exact_ious(iou, matching.variant)}
-    if len(values) == 1:
-        return EventValue(*values.values())
+    if not isinstance(iou, str):
+        return EventValue(next(iter(values.values())))
     return EventValue(float(sum(map(Fraction, values.values())) / len(values)), values)
 
 

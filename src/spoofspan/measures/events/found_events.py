@@ -97,8 +97,8 @@ def _counted(measure: Measure, corpus: EventCorpus, criterion: Criterion) -> Eve
     _, place = curve.best_f1()
     value = _value(measure, int(curve.found[place]), int(curve.false[place]), curve.expected)
     lower = curve.thresholds[place + 1] if place + 1 < curve.thresholds.size else -np.inf
-    predicted = {"predicted": int(curve.predicted[place])}
-    return replace(value, parts=predicted | dict(value.parts), beyond=float(lower))
+    called = {"called": int(curve.predicted[place])}
+    return replace(value, parts=called | dict(value.parts), beyond=float(lower))
 
 
 def _value(measure: Measure, found: int, false: int, expected: int) -> EventValue:
@@ -111,7 +111,9 @@ def _value(measure: Measure, found: int, false: int, expected: int) -> EventValu
     }
     name = measure.kind.name.rpartition("-")[2]
     if name == "precision" and not found + false:
-        raise UndefinedMeasureError(f"{measure} has no value: no range is called spoof; move the threshold")
+        raise UndefinedMeasureError(
+            f"{measure} has no value: no event is found and no range is false; move the threshold"
+        )
     return EventValue(ratios[name](), parts)
 
 

@@ -63,7 +63,8 @@ class EventCurve:
         if np.isposinf(thresholds[1:]).any():  # a score may be infinite: nothing is called spoof before it
             last[0] = True
         counts = np.cumsum(table[order, 1:].astype(np.int64), axis=0)[last]
-        return cls(thresholds[last], *counts.T, expected)
+        found, false, predicted = counts.T
+        return cls(thresholds[last], found, false, predicted, expected)
 
     def best_f1(self) -> tuple[Fraction, int]:
         """The highest F1 of all thresholds, exactly, and its place: the highest threshold that has it."""
