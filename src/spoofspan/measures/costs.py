@@ -434,14 +434,12 @@ def tandem_constants(rates: VerificationErrors, form: Form, costs: TandemCosts) 
     verifying = p_target * miss * rates.rejected_targets + p_nontarget * false_alarm * rates.accepted_nontargets
     of_misses = p_target * miss - verifying
     of_false_alarms = p_spoof * spoof * rates.accepted_spoofs
+    if form not in FORMS:
+        raise UsageError(f"form={form!r}: valid: '2019', '2021'")
     for name, cost in (("C1", of_misses), ("C2", of_false_alarms)):
         if cost <= 0:
             raise UndefinedMeasureError(
                 f"the t-DCF has no value: {name} = {float(cost):.6g} is not positive; the verification system is too "
                 "poor, or accepts no spoof at all, so check its scores and the costs"
             )
-    if form == "2019":
-        return Fraction(0), of_misses, of_false_alarms
-    if form == "2021":
-        return verifying, of_misses, of_false_alarms
-    raise UsageError(f"form={form!r}: valid: '2019', '2021'")
+    return Fraction(0) if form == "2019" else verifying, of_misses, of_false_alarms
