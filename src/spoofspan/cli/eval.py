@@ -125,7 +125,8 @@ def eval_(
             corpus = open_files.enter_context(inputs.sharded(jobs))
         else:
             given = more.utterance_scores
-            corpus = CorpusInMemory(*proposals.read(inputs), None if given is None else more.read_scores(given))
+            utterances = None if given is None else more.read_scores(given)
+            corpus = CorpusInMemory(*proposals.read(inputs), utterances, more.read_boundaries(inputs))
         options = EvaluationOptions(
             convention, eer_rule, threshold, cast("ScoresAre | None", scores_are), more.read_asv(), rules=rules
         )

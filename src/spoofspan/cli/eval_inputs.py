@@ -36,6 +36,9 @@ class UtteranceInputs:
     asv_scores: str | None = o.typed_flag(
         "Scores of a speaker verification system, for utterance-min-tdcf and utterance-t-eer (ASVspoof's file)."
     )
+    boundary_scores: str | None = o.typed_flag(
+        "Scores of a boundary track, high where spoof begins or ends, for point-boundary-eer@20ms."
+    )
     asv_rates: str | None = o.typed_flag(
         "Instead, its rates: PFA,PMISS,PFA_SPOOF (accepted non-targets, rejected targets, accepted spoofs)."
     )
@@ -50,6 +53,8 @@ class UtteranceInputs:
                 raise UsageError(f"--{name.replace('_', '-')} goes with --utterance-scores")
         if self.utterance_scores is not None and wanted and not any(one.basis == "utterance" for one in wanted):
             raise UsageError("--utterance-scores: no measure of utterances is asked for; add -m utterance-eer")
+        if self.boundary_scores is not None and not any(one.kind.boundaries for one in wanted):
+            raise UsageError("--boundary-scores: no measure needs them; add -m point-boundary-eer@20ms")
         if self.asv_scores is not None and not any(one.kind.needs_asv for one in wanted):
             raise UsageError("--asv-scores: no measure needs them; add -m utterance-min-tdcf")
         if self.asv_rates is not None and not any(one.kind.needs_asv for one in wanted):
@@ -60,6 +65,12 @@ class UtteranceInputs:
         from spoofspan.formats.reading import read_utterance_scores
 
         return read_utterance_scores(where, self.utterance_scores_format, column=self.utterance_column)
+
+    def read_boundaries(self, inputs: Inputs) -> Scores | None:
+        """Read the scores of a boundary track, if they are given."""
+        if self.boundary_scores is None:
+            return None
+        return replace(inputs, higher="spoof", column=None, scores_format=None).read_scores(self.boundary_scores)
 
     def read_asv(self) -> VerificationScores | VerificationErrors | None:
         """Read the scores or the rates of a speaker verification system, if they are given."""
@@ -91,7 +102,9 @@ class UtteranceInputs:
         return inputs.references is None and inputs.hop is None
 
     def refuse_stream(self) -> None:
-        """Utterance scores are not cut into shards."""
+        """Utterance scores and boundary scores are not cut into shards."""
+        if self.boundary_scores is not None:
+            raise UsageError("--boundary-scores need the corpus in memory; leave --stream, --jobs and --scheduler out")
         if self.utterance_scores is not None:
             raise UsageError(
                 "--utterance-scores need the corpus in memory; leave --stream out, or leave SCORES out and measure "

@@ -178,6 +178,13 @@ class CorpusInMemory(Corpus):
     references: References
     system: Scores | Proposals
     utterance_scores: UtteranceScores | None = None
+    boundary_scores: Scores | None = None
+
+    def __post_init__(self) -> None:
+        if self.boundary_scores is not None and self.boundary_scores.higher != "spoof":
+            raise UsageError(
+                "boundary scores must be high where a boundary is, which is higher='spoof'; mirror them first"
+            )
 
     @property
     def scores(self) -> Scores:
@@ -212,12 +219,18 @@ class CorpusInMemory(Corpus):
             raise UsageError(
                 f"{measure} needs scores, and these are proposals; they have event measures: event-ap@iou=0.5"
             )
+        if measure.kind.boundaries and self.boundary_scores is not None:
+            self.boundary_scores.refuse_decisions(str(measure))
+            return options.plan(measure, self.boundary_scores.hop, boundaries=True)
         given = self.utterance_scores is not None and measure.basis == "utterance"
         return options.plan(measure, None) if given else options.plan_for(measure, self.system)
 
     def _measured(self, plan: Plan, options: EvaluationOptions) -> Measurement:
         if self._utterances is not None and plan.measure.basis == "utterance":
             return self._utterances.measure(plan, options.resampling)
+        if plan.measure.kind.boundaries and self.boundary_scores is not None:
+            inputs = Inputs(self.references, self.boundary_scores)
+            return measure_scores(inputs, plan, resampling=options.resampling)
         return measure_scores(self._inputs, plan, resampling=options.resampling)
 
     @cached_property

@@ -413,6 +413,7 @@ def evaluate(
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
     utterance_scores: UtteranceScores | None = None,
+    boundary_scores: Scores | None = None,
     asv_scores: VerificationScores | None = None,
     asv_rates: Sequence[float] | None = None,
     on_undefined: OnUndefined | None = None,
@@ -442,6 +443,9 @@ def evaluate(
         ``"llr"`` or ``"probability"``, for measures that take scores at their word (``range-cllr``).
     utterance_scores
         Scores of whole utterances: measures of utterances are of these, and not of the lowest score of each utterance.
+    boundary_scores
+        Scores of a boundary track, high (``higher="spoof"``) where spoof begins or ends, for
+        ``point-boundary-eer@20ms``.
     asv_scores
         Scores of a speaker verification system (:func:`spoofspan.read_verification_scores`), for
         ``utterance-min-tdcf`` and ``utterance-t-eer``.
@@ -492,4 +496,5 @@ def evaluate(
         merge_gap,
         rules=rules,
     )
-    return CorpusInMemory(references, scores, utterance_scores).evaluate(measures, options, on_undefined)
+    corpus = CorpusInMemory(references, scores, utterance_scores, boundary_scores)
+    return corpus.evaluate(measures, options, on_undefined)

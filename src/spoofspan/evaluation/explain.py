@@ -59,7 +59,8 @@ def explain(subject: str) -> str:
     except UsageError:
         kind = KINDS.get(name) or EVENT_KINDS.get(name)
         if kind is not None:
-            return _explain_measure(Measure.parse(f"{kind.bases[0]}-{name}"))
+            at = "@20ms" if kind.bases[0] == "point" else ""
+            return _explain_measure(Measure.parse(f"{kind.bases[0]}-{name}{at}"))
     events = (f"event-{one}" for one in EVENT_KINDS)
     known = [*MEASURES, *KINDS, *events, *ALIASES, *RULES, *EER_RULES, *CONVENTIONS, "measures"]
     raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")

@@ -22,6 +22,7 @@ from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
+from spoofspan.mass.boundary_points import boundary_references, rules_of_boundaries
 from spoofspan.mass.points import check_resolution, point_mass_with
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
@@ -97,6 +98,9 @@ class Plan:
         if self.kind == "range":
             return Overlay.of(references, scores, self.rules).mass()
         resolution = WHOLE_UTTERANCE if self.measure.resolution is None else self.measure.resolution
+        if self.measure.kind.boundaries:
+            boundaries = boundary_references(references, resolution, self.rules)
+            return point_mass_with(boundaries, scores, resolution, rules_of_boundaries(self.rules))
         return point_mass_with(references, scores, resolution, self.rules)
 
     def value(self, mass: ScoreMass) -> Value:
@@ -229,8 +233,13 @@ class EvaluationOptions:
         rules = {name: value for name, value in arguments.items() if name not in options}
         return cls(**options, rules=rules)
 
-    def plan(self, measure: Measure, hop: float | None, *, trials: bool = False) -> Plan:
-        """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges, or of ``trials``."""
+    def plan(self, measure: Measure, hop: float | None, *, trials: bool = False, boundaries: bool = False) -> Plan:
+        """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges, or of trials or boundaries."""
+        if measure.kind.boundaries and not boundaries:
+            raise UsageError(
+                f"{measure} is measured of scores of boundaries, by evaluate(..., boundary_scores=) alone "
+                "(eval --boundary-scores FILE)"
+            )
         if self.scores_are not in (None, "llr", "probability"):
             raise UsageError(f"scores_are={self.scores_are!r}: valid: 'llr', 'probability'")
         if measure.kind.group == "event":

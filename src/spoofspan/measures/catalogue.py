@@ -51,6 +51,7 @@ TANDEM = (
 TEER = "T. H. Kinnunen, K. A. Lee, H. Tak, N. Evans, A. Nautsch: t-EER, IEEE TPAMI, 2023"
 ADCF = "H. Shim et al.: a-DCF, Odyssey 2024 (arXiv:2403.01355)"
 SASV2022 = "J. Jung et al.: SASV 2022: the First Spoofing-Aware Speaker Verification Challenge, Interspeech 2022"
+BAM = "J. Zhong, B. Li, J. Yi: Enhancing Partially Spoofed Audio Localization with Boundary-aware Attention, 2024"
 PYANNOTE = "H. Bredin: pyannote.metrics, Interspeech 2017"
 NIST = "NIST Open Speech Analytic Technologies (OpenSAT) evaluation plan, 2019: speech activity detection"
 PSYND = "B. Zhang, T. Sim: Localizing Fake Segments in Speech, ICPR 2022"
@@ -151,6 +152,18 @@ KINDS: Mapping[str, Kind] = by_name(
         "eer:equal_error_rate",
         "The equal error rate, under an EER rule.",
         PAPER,
+    ),
+    Kind(
+        "boundary-eer",
+        "eer",
+        "lower",
+        "(FPR + FNR) / 2 at the threshold of least |FPR - FNR|, of boundary points against all others",
+        "eer:equal_error_rate",
+        "The EER of a boundary track (--boundary-scores, high where spoof begins or ends). A point is a boundary if it "
+        "is spoof and the point before or after it is bona fide.",
+        BAM,
+        boundaries=True,
+        bases=("point",),
     ),
     *_RATIOS,
     _ranking(

@@ -41,6 +41,7 @@ class Kind:
     needs: Needs = ()  # at a threshold: without these it has no value
     needs_asv: bool = False  # needs the scores of a speaker verification system
     trials: tuple[str, ...] = ()  # what targets stand against, of a key with target, nontarget and spoof
+    boundaries: bool = False  # is of scores that say how likely a boundary is, not of those of spoof
     declared: bool = False  # needs to know what the scores are: log-likelihood ratios or probabilities
     ranked: bool = False  # needs confidences, which hard decisions have not
     all_thresholds: bool = False  # of events: takes scores, or confidences, at every threshold
