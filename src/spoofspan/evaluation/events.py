@@ -7,15 +7,15 @@ at a threshold. Events are the spoof ranges that the references list, so rules t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from spoofspan.base.columns import positions
-from spoofspan.base.errors import NothingToMeasureError, UsageError
+from spoofspan.base.errors import NothingToMeasureError, UndefinedMeasureError, UsageError
 from spoofspan.base.hashing import ContentHash, utterances_hash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import duration_ns
@@ -23,6 +23,7 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
+from spoofspan.evaluation.crossed import Cell, Columns, CrossedBreakdown, crossed_cells
 from spoofspan.evaluation.measurement import ALL_THRESHOLDS, EventMeasurement, Measurement, counted
 from spoofspan.evaluation.plan import EvaluationOptions, spelled_rules
 from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes
@@ -34,8 +35,12 @@ from spoofspan.measures.events.proposals_from_scores import (
     proposals_from_runs,
     refuse_smoothing_ranges,
 )
+from spoofspan.measures.events.spoof_ranges import spoof_ranges
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
+
+if TYPE_CHECKING:
+    from spoofspan.evaluation.corpus import CorpusInMemory
 
 # What would make or change events, or what scores that are no proposals mean.
 REFUSED: Mapping[str, Callable[[Any], bool]] = {
@@ -235,6 +240,32 @@ class EventEvaluation:
     @cached_property
     def _references_hash(self) -> str:
         return references_hash(self.references) if self.inputs is None else self.inputs.references_hash
+
+
+def crossed_events(
+    corpus: CorpusInMemory, measure: Measure, columns: Columns, options: EvaluationOptions
+) -> CrossedBreakdown:
+    """An event measure by one or two columns of metadata; proposals of scores are those of the whole corpus."""
+    whole = corpus.evaluate([measure], options)[str(measure)]
+    if isinstance(corpus.system, Scores) and not measure.kind.all_thresholds:
+        options = replace(options, threshold=whole.threshold)
+    utterances = corpus.references.utterances
+
+    def cell_of(chosen: Any) -> Cell:
+        part = replace(corpus, references=corpus.references.take(chosen), system=_of(corpus.system, utterances, chosen))
+        events = int(spoof_ranges(part.references, unite=measure.kind.variant == "spoofspan").starts.size)
+        try:
+            return Cell(part.evaluate([measure], options)[str(measure)].value, 0, events)
+        except UndefinedMeasureError as error:
+            return Cell(float("nan"), 0, events, str(error).partition(";")[0])
+
+    return crossed_cells(utterances, columns, cell_of, (str(measure), "events"))
+
+
+def _of(system: Scores | Proposals, utterances: Sequence[str], chosen: Any) -> Any:
+    """What a system said of chosen utterances, as far as it said anything."""
+    known = positions([utterances[i] for i in chosen.tolist()], system.utterances)
+    return system.take(known[known >= 0])
 
 
 def _flag(name: str) -> str:

@@ -18,7 +18,7 @@ from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, with_interval
+from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, verification_of
 from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, utterance_scores_hash
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.utterance_scores import VerificationScores
+    from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.uncertainty.clusters import Resampling
 
 Truth = References | Mapping[str, str] | Protocol
@@ -154,6 +155,22 @@ class UtteranceCorpus(Corpus):
     def break_down(self, by: str, *_: Any) -> NoReturn:
         """There is no time to break down."""
         raise UsageError(f"--by {by} {NEEDS_SCORES}")
+
+    def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
+        """A measure by one or two columns of metadata, with a comma between them."""
+        from spoofspan.evaluation.crossed import columns_of, crossed
+
+        if by in ("kind", "length", "boundary"):
+            self.break_down(by)
+        wanted = Measure.parse(measure)
+        self.prepare([wanted], options)
+        plan = options.plan(wanted, None, trials=self.trials is not None)
+        mass, _ = self.mass(plan.rules, wanted.kind.trials)
+        return crossed(mass, plan, columns_of(by, read_column), self._value_of)
+
+    def _value_of(self, plan: Plan, mass: ScoreMass) -> float:
+        priced = mass if plan.measure.kind.name != "a-dcf" else self._priced(plan, mass, None)
+        return float(plan.value(priced).value)
 
 
 def _mass_of_references(
