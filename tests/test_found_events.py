@@ -219,7 +219,7 @@ def test_what_has_no_meaning_is_refused(demo):
         "event-collar-f1@rate=-1": "a share of the event",
         "event-psds@dtc=0": "dtc is a share",
         "event-psds@max_efpr=0": "max_efpr is a number",
-        "event-ap@iou=0.5:0:1": "has no number in it",
+        "event-ap@iou=0.5:0:1": "is no number",
         "event-ap@iou=0.5:1": "is no number",
         "event-f1@iou=0.5:0.1:0.9": "is no number",
     }.items():

@@ -205,16 +205,19 @@ def _set_parameters(spelling: object, text: str, parameters: dict[str, float | s
             raise UsageError(f"no measure {spelling!r}: no parameter {name!r}, {valid}")
         try:
             if name in ranges and ":" in number:
-                start, step, stop = (Decimal(one) for one in number.split(":"))
-                if not 0 < step < Decimal("inf") or not start <= stop < Decimal("inf"):
-                    raise UsageError(
-                        f"no measure {spelling!r}: {number!r} has no number in it; write {name}=0.5:0.05:0.95"
-                    )
-                parameters[name] = ":".join(f"{one.normalize():f}" for one in (start, step, stop))
-                continue
-            parameters[name] = float(number)
+                parameters[name] = _several(number)
+            else:
+                parameters[name] = float(number)
         except (ValueError, InvalidOperation):
             raise UsageError(f"no measure {spelling!r}: {number!r} is no number") from None
+
+
+def _several(text: str) -> str:
+    """Numbers from start to stop, start:step:stop, in one spelling."""
+    start, step, stop = (Decimal(one) for one in text.split(":"))
+    if not 0 < step < Decimal("inf") or not -Decimal("inf") < start <= stop < Decimal("inf"):
+        raise ValueError(text)
+    return ":".join(f"{one.normalize():f}" for one in (start, step, stop))
 
 
 def parse_measures(spellings: Sequence[str | Measure]) -> list[Measure]:

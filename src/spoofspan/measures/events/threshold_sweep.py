@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -121,7 +122,9 @@ def falling_threshold(spans: Spans, criterion: Criterion) -> Iterator[Change]:
             # inside of a range nobody looks them up again
             first[row], last[row] = low, high
             first[high], last[low] = low, high
-        yield score, count.found - before[0], count.false - before[1], ranges - before[2]
+        after = count.found, count.false, ranges
+        if after != before:
+            yield score, after[0] - before[0], after[1] - before[1], after[2] - before[2]
 
 
 def falling_confidence(spans: Spans, criterion: Criterion) -> Iterator[Change]:
@@ -139,9 +142,10 @@ def _from_the_highest(scores: Float64) -> Iterator[tuple[float, list[int]]]:
     """Falling scores, and the rows of each."""
     order = np.argsort(-scores, kind="stable")
     in_order = scores[order]
-    heads = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: in_order.size])
-    for head, rows in zip(heads.tolist(), np.split(order, heads[1:]), strict=True):
-        yield float(in_order[head]), rows.tolist()
+    heads = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: in_order.size]).tolist()
+    rows, levels = order.tolist(), in_order.tolist()
+    for head, end in pairwise((*heads, len(rows))):
+        yield levels[head], rows[head:end]
 
 
 def _equal_neighbours_joined(spans: Spans) -> Spans:
