@@ -38,6 +38,7 @@ class Rules:
     gaps: str = "error"
     nonspeech: str = "error"
     collar: float = 0.0
+    collar_edges: str = "inside"
     regions: dict | None = None
     overlong: str = "error"
     last_frame: str = "use"
@@ -235,6 +236,8 @@ def apply_collar(pieces, extent, rules):
     """Rule 6."""
     collar = nanoseconds(rules.collar)
     changes = [b[0] for a, b in neighbours(pieces) if a[2] != b[2]]
+    if rules.collar_edges == "all":
+        changes += [edge for piece in pieces for edge in piece[:2] if edge in (0, extent) and piece[2] == "spoof"]
     ignored = [(edge - collar, edge + collar) for edge in changes]
     return ignore(pieces, extent, ignored, inside=True)
 

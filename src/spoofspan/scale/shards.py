@@ -214,6 +214,10 @@ class ShardedCorpus(Corpus):
             "beforehand"
         )
 
+    def cross(self, *_: Any) -> NoReturn:
+        """Not of shards."""
+        self.break_down()
+
     def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
         """Go through the shards that have both sides, and say how far that is."""
         with progress(what, total=len(self), unit="shards") as advance:

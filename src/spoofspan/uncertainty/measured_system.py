@@ -116,7 +116,8 @@ def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
 
 
 def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
-    return lambda point: float(value_at(point, plan.measure.kind.name, plan.measure.positive))
+    measure = plan.measure
+    return lambda point: float(value_at(point, measure.kind.name, measure.positive, measure.parameters))
 
 
 def _value(plan: Plan, mass: ScoreMass) -> float:
