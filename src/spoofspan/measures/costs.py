@@ -170,7 +170,7 @@ def cllr(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = 
     and wrong costs infinitely much, which is an error.
     """
     amounts = ScoredAmounts.of(curve)
-    ratios = _log_ratios(amounts, curve, scores_are, prior)
+    ratios = log_ratios(amounts, curve, scores_are, prior)
     wrong = (np.isposinf(ratios) & (amounts.spoof > 0)) | (np.isneginf(ratios) & (amounts.bona_fide > 0))
     if wrong.any():
         score = float(curve.thresholds[:-1][wrong][0])
@@ -189,6 +189,11 @@ def min_cllr(curve: ErrorCurve) -> float:
     with np.errstate(divide="ignore"):
         ratios = np.log(bona_fide / all_bona_fide) - np.log(spoof / all_spoof)
     return _mean_cost(bona_fide, -ratios) / 2 + _mean_cost(spoof, ratios) / 2
+
+
+def calibration_loss(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = EVEN) -> float:
+    """What the Cllr would gain by the best increasing map of the scores, in bits: Cllr - minCllr, never below 0."""
+    return max(cllr(curve, scores_are, prior=prior) - min_cllr(curve), 0.0)
 
 
 def pool_adjacent_violators(bona_fide: Float64, spoof: Float64) -> tuple[Float64, Float64]:
@@ -223,8 +228,8 @@ def _mean_cost(amounts: Float64, against: Float64) -> float:
     return math.fsum(amounts[some] * np.logaddexp(0.0, against[some])) / math.fsum(amounts) / math.log(2)
 
 
-def _log_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
-    """The declared log-likelihood ratios of bona fide to spoof."""
+def log_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
+    """The declared log-likelihood ratio of bona fide to spoof of each score."""
     scores = curve.thresholds[:-1]
     _check_declared(scores, scores_are)
     share = float(_inside_0_1(prior, "prior"))
