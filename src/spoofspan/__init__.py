@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         compare,
         seed_variation,
     )
+    from spoofspan.uncertainty.sample_size import SampleSize, sample_size
 
 # Where each public name lives. A name is loaded when it is first used, so that `import spoofspan` costs nothing.
 _HOMES = {
@@ -85,6 +86,7 @@ _HOMES = {
     "scale.sharding": "sharded",
     "scale.shards": "evaluate_shards",
     "uncertainty": "Comparison Interval Resampling SeedVariation bootstrap compare seed_variation",
+    "uncertainty.sample_size": "SampleSize sample_size",
 }
 
 __all__ = [
@@ -108,6 +110,7 @@ __all__ = [
     "Resampling",
     "ResolutionTable",
     "Rules",
+    "SampleSize",
     "ScoreMass",
     "Scores",
     "SeedVariation",
@@ -142,6 +145,7 @@ __all__ = [
     "read_utterance_scores",
     "read_verification_scores",
     "resolution_table",
+    "sample_size",
     "seed_variation",
     "sharded",
     "utterance_eer",

@@ -14,11 +14,12 @@ whatever the number of draws.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
 
 from spoofspan.base.times import Float64, Int64
-from spoofspan.uncertainty.student import t_deviate
+from spoofspan.uncertainty.student import quantile
 
 DRAWS = 100_000
 FEWEST_DRAWS = 10_000
@@ -60,13 +61,13 @@ def adjusted_p_values(
     """
     p = np.asarray(p_values, np.float64)
     if p.size < 2:
-        return p.tolist()
+        return list(p_values)
     if degrees >= MANY_DEGREES:
         degrees = np.inf
     elif degrees < len(covariance):  # a covariance of lower rank is drawn from so many normal values
         degrees = max(int(degrees), 1)
     # p-values may have degrees of freedom of their own: what counts is how far out they are on one scale
-    found = np.array([t_deviate(1 - one / 2, degrees) if one < 1 else 0.0 for one in p_values])
+    found = np.array([_deviate(one, degrees) for one in p_values])
     order = np.argsort(p, kind="stable")
     columns = np.asarray(pairs, np.int64)[order]
     count = int(np.clip(RATIOS_DRAWN // p.size, FEWEST_DRAWS, DRAWS))
@@ -81,7 +82,14 @@ def adjusted_p_values(
     drawn = np.maximum.accumulate((reached + 1) / (count + 1))
     adjusted = np.empty_like(p)
     adjusted[order] = drawn
-    return np.maximum(np.minimum(adjusted, holm(p_values)), p).tolist()
+    return [float(one) for one in np.maximum(np.minimum(adjusted, holm(p_values)), p)]
+
+
+def _deviate(p: float, degrees: float) -> float:
+    """How far from 0 a statistic with this p lies."""
+    if np.isfinite(degrees):
+        return quantile(1 - p, degrees) if p < 1 else 0.0
+    return -NormalDist().inv_cdf(p / 2) if p > 0 else np.inf
 
 
 def draw_ratios(rng: np.random.Generator, count: int, pairs: Int64, covariance: Float64, degrees: float) -> Float64:
@@ -127,4 +135,4 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(np.maximum.accumulate((p.size - np.arange(p.size)) * p[order]), 1.0)
-    return adjusted.tolist()
+    return [float(one) for one in adjusted]

@@ -1,36 +1,43 @@
 """How large a test set must be to tell two values apart, and what a test set of a given size can tell.
 
-A jackknife over the clusters of one evaluation says by how much one cluster moves a value: with C clusters and the
+A jackknife over the clusters of an evaluation says by how much one cluster moves a value: with C clusters and the
 variance V of the value, one cluster contributes ``C V``. On n clusters of the same kind the difference of two systems
 varies by::
 
     (s1^2 + s2^2 - 2 r s1 s2) / n        s^2 = C V of a system, r the correlation of both over clusters
 
-r is that of the two systems where both were measured on the same clusters (*paired*), and 0 on different ones
-(*unpaired*, n clusters for each). The power of the two-sided t test at n - 1 degrees of freedom (2 n - 2, unpaired)
-is a noncentral t probability. It is integrated over the law of the estimated standard error::
+r is that of the two systems where both are measured on the same clusters (*paired*), and 0 on different ones
+(*unpaired*, n clusters for each). The test is the t test, with n - 1 degrees of freedom paired and 2 n - 2 unpaired;
+:mod:`spoofspan.uncertainty.power` has its power.
 
-    power = E[ 1 - Phi(t u - delta) + Phi(-t u - delta) ],    u^2 ~ chi^2(df) / df,   delta = difference / standard error
-
-A rate of another height varies by another amount. Where the values to be told apart are not those of the evaluation,
-``s^2`` is scaled as a share's variance is, by ``p (1 - p)``.
+A rate of another height varies by another amount. Where the values to be told apart are not those that were measured,
+``s^2`` is scaled as the variance of a share is, by ``p (1 - p)``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import UsageError
-from spoofspan.uncertainty.student import NORMAL, t_deviate
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.times import Float64
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.measures.measure import Measure, in_percent, number_text
+from spoofspan.uncertainty.clusters import Clusters
+from spoofspan.uncertainty.measured_system import BootstrapArguments, measured_systems, split_arguments
+from spoofspan.uncertainty.power import clusters_needed, detectable_difference, power_of
+from spoofspan.uncertainty.replicates import Replicates
 
-FEWEST = 3
-MOST = 10**9
-# Points of the integral over the law of the standard error.
-POINTS = 400
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+# How alike two systems may be over clusters, where only one was measured.
+CORRELATIONS = (0.5, 0.8, 0.95)
 
 
 @dataclass(frozen=True)
@@ -48,9 +55,9 @@ class Needed:
     utterances
         How many that are, with as many in a cluster as now.
     power_now
-        With as many clusters as the evaluation has.
+        The power with the clusters of the evaluation.
     detectable
-        The difference that these would tell with the power asked for.
+        The difference that these tell with the power asked for.
 
     """
 
@@ -66,71 +73,194 @@ class Needed:
         return dict(vars(self))
 
 
-def power_of(difference: float, deviation: float, clusters: float, level: float, samples: int = 1) -> float:
-    """The chance that a two-sided t test at the level finds a difference.
+@dataclass(frozen=True)
+class SampleSize:
+    """How large a test set must be to tell two values apart.
 
     Parameters
     ----------
-    difference
-        The true one.
-    deviation
-        The standard deviation of the difference that one cluster gives.
-    clusters
-        How many there are, for each system.
+    measure
+        What is measured.
+    first, second
+        The values to be told apart.
+    power
+        With which probability they shall be.
     level
-        As 0.05.
-    samples
-        1: both systems on the same clusters. 2: on different ones.
-
-    Returns
-    -------
-    float
+        Of the test, as 0.05.
+    clusters, utterances
+        How many the evaluation has.
+    drawn_by
+        What the clusters are.
+    needed
+        How many it takes, in a comparison on the same clusters (if the correlation is unknown, for several) and on
+        different ones.
+    warnings
+        Reasons to look twice at it.
 
     Examples
     --------
-    >>> round(power_of(0.5, 1.0, 34, 0.05), 3)  # of standard deviations: textbooks say 34 pairs for 80 %
-    0.808
+    See :func:`sample_size`.
 
     """
-    degrees = samples * (clusters - 1)
-    distance = abs(difference) / deviation * math.sqrt(clusters) if deviation else math.inf
-    if math.isinf(distance):
+
+    measure: str
+    first: float
+    second: float
+    power: float
+    level: float
+    clusters: int
+    utterances: int
+    drawn_by: str
+    needed: tuple[Needed, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def precision(self) -> float:
+        """How far the numbers of clusters may be off, as a share: two standard errors of a variance."""
+        return 2 * math.sqrt(2 / (self.clusters - 1))
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        from spoofspan.report.verdicts import size_table
+
+        return size_table(self).render("html")
+
+    def __str__(self) -> str:
+        from spoofspan.report.verdicts import size_table
+
+        return size_table(self).render("text").rstrip("\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        plain = {name: value for name, value in vars(self).items() if name not in ("needed", "warnings")}
+        needed = [one.to_dict() for one in self.needed]
+        return {**plain, "precision": self.precision, "needed": needed, "warnings": list(self.warnings)}
+
+
+def sample_size(
+    references: References,
+    systems: Mapping[str, Scores],
+    measure: str | Measure = "range-eer",
+    *,
+    first: float | None = None,
+    second: float | None = None,
+    power: float = 0.8,
+    correlation: float | None = None,
+    **arguments: Unpack[BootstrapArguments],
+) -> SampleSize:
+    """Say how large a test set must be to tell two values apart, from one evaluation.
+
+    Parameters
+    ----------
+    references
+        Of the evaluation.
+    systems
+        One system, or two, by name: their values vary from cluster to cluster as those to be told apart will.
+    measure
+        A measure that is taken at no threshold, as ``"range-eer"``.
+    first, second
+        The values to be told apart; without them, those of the systems.
+    power
+        With which probability they shall be told apart.
+    correlation
+        Of two systems over clusters, where only one was measured; several are shown without it.
+    **arguments
+        As in :func:`~spoofspan.bootstrap`; the level of the test is 1 - ``confidence``.
+
+    Returns
+    -------
+    SampleSize
+
+    Raises
+    ------
+    UsageError
+        If there is nothing to tell apart, or the systems cannot be compared.
+
+    Examples
+    --------
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> found = sample_size(corpus.references, {"ours": corpus.systems[0.02]}, first=0.052, second=0.060)
+    >>> [(one.paired, one.correlation, one.clusters) for one in found.needed]  # utterances, here
+    [(True, 0.5, 349), (True, 0.8, 142), (True, 0.95, 39), (False, 0.0, 694)]
+
+    """
+    how, options = split_arguments(arguments)
+    if not 0 < power < 1:
+        raise UsageError(f"power={power!r}: must lie between 0 and 1, as 0.8")
+    if correlation is not None and not -1 < correlation < 1:
+        raise UsageError(f"correlation={correlation!r}: must lie between -1 and 1")
+    if len(systems) not in (1, 2):
+        raise UsageError(f"give one system or two, not {len(systems)}")
+    measured = measured_systems(references, systems, Measure.parse(measure), options, {})
+    some = next(iter(measured.values()))
+    clusters = Clusters.of(some.mass.utterances, how.clusters)
+    values = [system.value for system in measured.values()]
+    covariance = clusters.count * _covariance([one.replicates(clusters) for one in measured.values()])
+    if len(systems) == 2:
+        if correlation is not None:
+            raise UsageError("correlation= is for one system; of two it is measured")
+        variances, apart = covariance.diagonal().tolist(), math.sqrt(math.prod(covariance.diagonal()))
+        pairings = [float(covariance[0, 1]) / apart if apart else 0.0]
+    else:
+        variances, values = covariance.diagonal().tolist() * 2, values * 2
+        pairings = list(CORRELATIONS) if correlation is None else [correlation]
+        if second is None:
+            raise UsageError(f"say what {some.name} = {values[0]:.6g} shall be told from: second=")
+    told = [value if given is None else given for value, given in zip(values, (first, second), strict=True)]
+    deviations = [
+        math.sqrt(variance * _scale(some.name, value, target))
+        for variance, value, target in zip(variances, values, told, strict=True)
+    ]
+    level, utterances = 1 - how.confidence, len(some.mass.utterances)
+    difference = told[0] - told[1]
+
+    def needed(paired: bool, correlation: float) -> Needed:
+        s1, s2 = deviations
+        deviation = math.sqrt(max(s1**2 + s2**2 - 2 * correlation * s1 * s2, 0.0))
+        samples = 1 if paired else 2
+        count = clusters_needed(difference, deviation, power, level, samples)
+        return Needed(
+            paired,
+            correlation,
+            count,
+            math.ceil(count * utterances / clusters.count),
+            power_of(difference, deviation, clusters.count, level, samples),
+            detectable_difference(deviation, clusters.count, power, level, samples),
+        )
+
+    return SampleSize(
+        measure=some.name,
+        first=told[0],
+        second=told[1],
+        power=power,
+        level=level,
+        clusters=clusters.count,
+        utterances=utterances,
+        drawn_by=how.drawn_by,
+        needed=(*(needed(True, one) for one in pairings), needed(False, 0.0)),
+        warnings=clusters.cautions(),
+    )
+
+
+def _covariance(engines: Sequence[Replicates]) -> Float64:
+    """The jackknife's covariance of systems."""
+    without = np.stack([engine.values_without_each() for engine in engines])
+    if np.isnan(without).any():
+        raise UndefinedMeasureError("without one of the clusters the measure has no value; use smaller clusters")
+    moved = without - without.mean(axis=1, keepdims=True)
+    covariance: Float64 = (without.shape[1] - 1) / without.shape[1] * (moved @ moved.T)
+    return covariance
+
+
+def _scale(measure: str, value: float, target: float) -> float:
+    """By how much more a share of another height varies."""
+    if value == target or not in_percent(measure):
         return 1.0
-    critical = t_deviate(1 - level / 2, degrees)
-    spread = 1 / math.sqrt(2 * degrees)
-    edges = np.linspace(max(1 - 9 * spread, 0.0), 1 + 12 * spread, POINTS + 1)
-    u = (edges[1:] + edges[:-1]) / 2
-    density = np.exp((degrees - 1) * np.log(u) - degrees * (u**2 - 1) / 2)
-    found = [NORMAL.cdf(distance - critical * one) + NORMAL.cdf(-distance - critical * one) for one in u]
-    return float(np.dot(density, found) / density.sum())
-
-
-def clusters_needed(difference: float, deviation: float, power: float, level: float, samples: int = 1) -> int:
-    """The fewest clusters (for each system) with which a difference is found with at least this power."""
-    if not difference:
-        raise UsageError("equal values cannot be told apart; give two different ones")
-
-    def enough(clusters: int) -> bool:
-        return power_of(difference, deviation, clusters, level, samples) >= power
-
-    low, high = FEWEST - 1, FEWEST
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > MOST:
-            raise UsageError(f"it takes more than {MOST:,} clusters; the values are too close to each other")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def detectable_difference(deviation: float, clusters: int, power: float, level: float, samples: int = 1) -> float:
-    """The least difference that so many clusters find with this power."""
-    low, high = 0.0, deviation
-    while power_of(high, deviation, clusters, level, samples) < power:
-        low, high = high, 2 * high
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2
-        enough = power_of(middle, deviation, clusters, level, samples) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    for one in (value, target):
+        if not 0 < one < 1:
+            raise UsageError(
+                f"{measure} = {number_text(measure, one)}: from a rate of 0 or 1 nothing follows about others; "
+                "give values between them"
+            )
+    return target * (1 - target) / (value * (1 - value))

@@ -1,64 +1,83 @@
-"""Student's t law: its tail and its quantiles, in doubles."""
+"""Student's t distribution, with any positive number of degrees of freedom.
+
+With t of nu degrees of freedom and x = nu / (nu + t^2), the chance of a value at least as far from 0 as t is the
+regularised incomplete beta function I_x(nu / 2, 1 / 2). Its continued fraction (Abramowitz and Stegun, 26.5.8) is
+summed by Lentz's method.
+"""
 
 from __future__ import annotations
 
-import math
-from statistics import NormalDist
+from functools import lru_cache
+from math import exp, isinf, lgamma, log, log1p
 
-NORMAL = NormalDist()
+# A term of the continued fraction that changes the product by less than this is the last.
+PRECISION = 1e-14
+TINY = 1e-300
+MOST_TERMS = 10_000
 
 
-def t_tail(t: float, degrees: float) -> float:
-    """P(T >= t) for t >= 0.
+def two_sided_p(statistic: float, degrees: float) -> float:
+    """The chance that t lies at least as far from 0, on either side.
 
-    >>> round(t_tail(2.228, 10), 4)
-    0.025
+    >>> round(two_sided_p(12.7062, 1), 6), two_sided_p(0.0, 5)
+    (0.05, 1.0)
     """
-    if math.isinf(t):
+    square = statistic * statistic
+    if isinf(square):
         return 0.0
-    if math.isinf(degrees):
-        return math.erfc(t / math.sqrt(2)) / 2
-    return _beta_share(degrees / (degrees + t * t), degrees / 2, 0.5) / 2
+    return _incomplete_beta(degrees / 2, 0.5, degrees / (degrees + square), square / (degrees + square))
 
 
-def t_deviate(share: float, degrees: float) -> float:
-    """The t below which T lies with this chance.
+@lru_cache(maxsize=4096)
+def quantile(confidence: float, degrees: float) -> float:
+    """How far from 0 t lies at most, on either side, with this confidence.
 
-    >>> round(t_deviate(0.975, 10), 3)
-    2.228
+    >>> round(quantile(0.95, 1), 3), round(quantile(0.95, 30), 3)
+    (12.706, 2.042)
     """
-    tail = 1 - share
-    if share < 0.5:
-        return -t_deviate(tail, degrees)
-    if tail == 0:
-        return math.inf
-    if math.isinf(degrees):
-        return NORMAL.inv_cdf(share)
+    tail = 1 - confidence
     low, high = 0.0, 1.0
-    while t_tail(high, degrees) > tail:
+    while two_sided_p(high, degrees) > tail:
         low, high = high, 2 * high
-    while high - low > 1e-12 * high:
+    while True:
         middle = (low + high) / 2
-        low, high = (middle, high) if t_tail(middle, degrees) > tail else (low, middle)
-    return (low + high) / 2
+        if not low < middle < high:
+            return high
+        if two_sided_p(middle, degrees) > tail:
+            low = middle
+        else:
+            high = middle
 
 
-def _beta_share(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function, by its continued fraction."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _beta_share(1 - x, b, a)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
-    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
-    total = d
-    for m in range(1, 10_000):
-        for term in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d, c = 1 / (1 + term * d), 1 + term / c
-            total *= d * c
-        if abs(d * c - 1) < 1e-15:
-            break
-    return front * total
+def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
+    """I_x(a, b), regularised; ``rest`` is 1 - x, which may be too small to be had from x."""
+    if not x or not rest:
+        return float(x > 0)
+    if x > (a + 1) / (a + b + 2):  # the fraction converges fast on the other side
+        return 1 - _incomplete_beta(b, a, rest, x)
+    # of the smaller part, the logarithm as it is; of the larger one, from the smaller
+    log_x = log(x) if x < 0.5 else log1p(-rest)
+    log_rest = log(rest) if rest < 0.5 else log1p(-x)
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log_x + b * log_rest) / a
+    return front / _fraction(a, b, x)
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """1 + d1 / (1 + d2 / (1 + ...)), by Lentz's method."""
+    product, above, below = 1.0, 1.0, 0.0
+    for term in range(1, MOST_TERMS):
+        half, odd = divmod(term, 2)
+        if odd:
+            factor = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
+        else:
+            factor = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
+        below = 1 / _away_from_zero(1 + factor * below)
+        above = _away_from_zero(1 + factor / above)
+        product *= above * below
+        if abs(above * below - 1) < PRECISION:
+            return product
+    return product
+
+
+def _away_from_zero(value: float) -> float:
+    return value if abs(value) > TINY else TINY
