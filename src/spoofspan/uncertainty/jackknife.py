@@ -14,11 +14,12 @@ as the sum of squares, 2 V^2 / Var(V), with Var(V) from the spread of the square
 the errors, it is a handful. The other counts the clusters of the scarcer class, less one: 60 utterances of which four
 have spoof know as much of spoof as four do.
 
-Under :data:`FEW_CLUSTERS` of a class there is a caution, under :data:`FEWEST_CLUSTERS` neither interval nor p-value.
+With few clusters of a class there is a caution, with fewer than three neither interval nor p-value
+(:class:`~spoofspan.uncertainty.clusters.ClusterCounts`).
 
 For several systems: ``Jackknife.of(measured systems, clusters)`` has ``values`` (one for each system), ``without`` (a
-row for each cluster, a column for each system), ``covariance`` (between systems), the counts ``with_bona_fide`` and
-``with_spoof``, and ``estimate(contrast)`` with the standard error and the degrees of freedom of any contrast.
+row for each cluster, a column for each system), ``covariance`` (between systems), ``counts`` (of clusters, by class),
+and ``estimate(contrast)`` with the standard error and the degrees of freedom of any contrast.
 """
 
 from __future__ import annotations
@@ -32,17 +33,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spoofspan.base.times import Float64
-from spoofspan.uncertainty.clusters import Clusters
+from spoofspan.uncertainty.clusters import ClusterCounts, Clusters
 from spoofspan.uncertainty.left_out import LeftOut
 from spoofspan.uncertainty.student import quantile, two_sided_p
 
 if TYPE_CHECKING:
     from spoofspan.uncertainty.measured_system import MeasuredSystem
-
-# With fewer clusters of a class there is a caution.
-FEW_CLUSTERS = 30
-# With fewer, t has one degree of freedom and reaches 12.7 standard errors to either side: as good as no interval.
-FEWEST_CLUSTERS = 3
 
 
 @dataclass(frozen=True)
@@ -77,14 +73,13 @@ class Jackknife:
         The value of each system with all clusters.
     without
         A row for each cluster, a column for each system: the value without it.
-    with_bona_fide, with_spoof
-        How many clusters have any of that class; None for a class that the measure does not look at.
+    counts
+        How many clusters there are, by class.
     """
 
     values: Float64
     without: Float64
-    with_bona_fide: int | None
-    with_spoof: int | None
+    counts: ClusterCounts
 
     @classmethod
     def of(cls, systems: Sequence[MeasuredSystem], clusters: Clusters) -> Jackknife:
@@ -94,21 +89,16 @@ class Jackknife:
     @classmethod
     def from_left_out(cls, values: Sequence[float], systems: Sequence[LeftOut]) -> Jackknife:
         """Put together what was left out of each system."""
-        counts = [
-            None if any(flags is None for flags in column) else int(np.min([np.count_nonzero(one) for one in column]))
-            for column in ([one.bona_fide for one in systems], [one.spoof for one in systems])
-        ]
-        return cls(np.array(values, np.float64), np.stack([one.without for one in systems], axis=1), *counts)
+        return cls(
+            np.array(values, np.float64),
+            np.stack([one.without for one in systems], axis=1),
+            counts_of(systems),
+        )
 
     @property
     def clusters(self) -> int:
         """How many there are."""
         return len(self.without)
-
-    @property
-    def fewest(self) -> int:
-        """How many clusters have some of the scarcer class."""
-        return min(count for count in (self.with_bona_fide, self.with_spoof, self.clusters) if count is not None)
 
     @cached_property
     def deviations(self) -> Float64:
@@ -131,7 +121,7 @@ class Jackknife:
         return Estimate(value, error, self._degrees_of_freedom(squares))
 
     def _degrees_of_freedom(self, squares: Float64) -> float:
-        most = float(self.fewest - 1)
+        most = float(self.counts.fewest - 1)
         spread = float(((squares - squares.mean()) ** 2).sum()) * squares.size / (squares.size - 1)
         if not spread:
             return most
@@ -140,22 +130,16 @@ class Jackknife:
     @cached_property
     def refusal(self) -> str | None:
         """Why nothing can be said of other test sets; None if something can."""
-        few = self._few(FEWEST_CLUSTERS)
-        if few:
-            return f"{few}: nothing can be said of other test sets; an interval and a p-value need {FEWEST_CLUSTERS}"
-        if np.isnan(self.without).any():
-            return "without one of the clusters the measure has no value, so nothing can be said of other test sets"
-        return None
+        if self.counts.refusal is None and np.isnan(self.without).any():
+            return "without one of the clusters the measure has no value, so there is no interval and no p-value"
+        return self.counts.refusal
 
-    @cached_property
-    def cautions(self) -> tuple[str, ...]:
-        """Reasons to look twice at an interval or a p-value, or the one for which there is none."""
-        if self.refusal is not None:
-            return (self.refusal,)
-        few = self._few(FEW_CLUSTERS)
-        return (f"{few} (under {FEW_CLUSTERS}): interval and p-value rest on few; say so beside them",) if few else ()
 
-    def _few(self, least: int) -> str:
-        named = {"bona fide": self.with_bona_fide, "spoof": self.with_spoof}
-        few = [f"{count} with {name}" for name, count in named.items() if count is not None and count < least]
-        return f"of {self.clusters} clusters only {' and '.join(few)}" if few else ""
+def counts_of(systems: Sequence[LeftOut]) -> ClusterCounts:
+    """How many clusters have any of a class, of the system that has fewest."""
+    columns = [one.bona_fide for one in systems], [one.spoof for one in systems]
+    counts = [
+        None if any(flags is None for flags in column) else min(int(np.count_nonzero(flags)) for flags in column)
+        for column in columns
+    ]
+    return ClusterCounts(len(systems[0].without), *counts)

@@ -22,7 +22,7 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Literal, cast
@@ -38,6 +38,7 @@ from spoofspan.measures.confusion import ConfusionMatrix, Formula, formula_of
 from spoofspan.measures.costs import TandemCosts, dcf_formula, tdcf_formula, verification_errors
 from spoofspan.measures.crossing import SAMPLE, sum_ties
 from spoofspan.measures.operating_point import OperatingPoint, Totals, point_at, totals
+from spoofspan.uncertainty.clusters import ClusterCounts, Clusters
 from spoofspan.uncertainty.replicates import add_sums, blocks_by_unit
 
 # A chord of the curve reaches so many standard errors to either side.
@@ -133,6 +134,20 @@ def sums_by_unit(mass: ScoreMass, unit_of: Int64, units: int, point: OperatingPo
     return sums
 
 
+def class_flags(sums: Int64) -> tuple[Flags, Flags]:
+    """Which units have any bona fide, and any spoof."""
+    return sums[:, 0] + sums[:, 2] > 0, sums[:, 1] + sums[:, 3] > 0
+
+
+def count_classes(masses: Sequence[ScoreMass], clusters: Clusters) -> ClusterCounts:
+    """How many clusters have any of a class, of the mass that has fewest."""
+    flags = [
+        class_flags(sums_by_unit(mass, clusters.units_of(mass.utterances), clusters.count, None)) for mass in masses
+    ]
+    bona_fide, spoof = (min(int(np.count_nonzero(one)) for one in column) for column in zip(*flags, strict=True))
+    return ClusterCounts(clusters.count, bona_fide, spoof)
+
+
 def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float, sums: Int64) -> LeftOut:
     """Leave out each unit of a measure at an operating point, which stays where it is or moves with the rates."""
     measure, kept = plan.measure, kept_by(plan)
@@ -161,7 +176,7 @@ def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float
         return float(whole.value(formula, (fpr, fnr), measure.positive))
 
     one_class = OF_ONE_CLASS.get(measure.kind.name) if kept is None else None
-    bona_fide, spoof = sums[:, 0] + sums[:, 2] > 0, sums[:, 1] + sums[:, 3] > 0
+    bona_fide, spoof = class_flags(sums)
     if one_class is not None:
         only_spoof = (one_class == "positives") == (measure.positive == "spoof")
         return LeftOut(

@@ -22,7 +22,7 @@ from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.uncertainty.clusters import Clusters, Method, Resampling
 from spoofspan.uncertainty.eer_replicates import EerReplicates
-from spoofspan.uncertainty.left_out import LeftOut, has_slope, left_out_at, sums_by_unit
+from spoofspan.uncertainty.left_out import LeftOut, class_flags, has_slope, left_out_at, sums_by_unit
 from spoofspan.uncertainty.replicates import (
     ConfusionReplicates,
     MeanReplicates,
@@ -93,7 +93,7 @@ class MeasuredSystem:
         if point is not None and has_slope(self.plan):
             return left_out_at(self.plan, self.mass, point, self.value, sums)
         without = self.replicates(clusters).values_without_each()
-        return LeftOut(without, sums[:, 0] + sums[:, 2] > 0, sums[:, 1] + sums[:, 3] > 0)
+        return LeftOut(without, *class_flags(sums))
 
 
 @dataclass(frozen=True, kw_only=True)
