@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         SeedVariation,
         bootstrap,
         compare,
+        interval,
         seed_variation,
     )
     from spoofspan.uncertainty.sample_size import SampleSize, sample_size
@@ -85,7 +86,7 @@ _HOMES = {
     "measures.per_utterance": "UtteranceErrors errors_by_utterance",
     "scale.sharding": "sharded",
     "scale.shards": "evaluate_shards",
-    "uncertainty": "Comparison Interval Resampling SeedVariation bootstrap compare seed_variation",
+    "uncertainty": "Comparison Interval Resampling SeedVariation bootstrap compare interval seed_variation",
     "uncertainty.sample_size": "SampleSize sample_size",
 }
 
@@ -133,6 +134,7 @@ __all__ = [
     "evaluate",
     "evaluate_shards",
     "evaluate_utterances",
+    "interval",
     "overlay",
     "point_eer",
     "point_mass",

@@ -75,7 +75,12 @@ def min_dcf(curve: ErrorCurve, **costs: Fraction | float) -> ValueAtPoint:
 
     ``costs`` are ``p_spoof``, ``cost_miss`` and ``cost_false_alarm``, those of ASVspoof 5 unless given.
     """
-    return best_point(curve, cost_formula("DCF", *_class_costs(**costs)))
+    return best_point(curve, dcf_formula(**costs))
+
+
+def dcf_formula(**costs: Fraction | float) -> Formula:
+    """The normalised detection cost at a threshold; ``costs`` as in :func:`min_dcf`."""
+    return cost_formula("DCF", *_class_costs(**costs))
 
 
 def act_dcf(
@@ -389,6 +394,11 @@ def min_tdcf(
     curve: ErrorCurve, verification: VerificationErrors, form: Form = "2021", costs: TandemCosts | None = None
 ) -> ValueAtPoint:
     """The least normalised t-DCF of all thresholds of a countermeasure, exactly."""
+    return best_point(curve, tdcf_formula(verification, form, costs))
+
+
+def tdcf_formula(verification: VerificationErrors, form: Form = "2021", costs: TandemCosts | None = None) -> Formula:
+    """The normalised t-DCF at a threshold of a countermeasure."""
     always, of_misses, of_false_alarms = _constants(verification, form, costs or TandemCosts())
     for name, cost in (("C1", of_misses), ("C2", of_false_alarms)):
         if cost <= 0:
@@ -396,7 +406,7 @@ def min_tdcf(
                 f"the t-DCF has no value: {name} = {float(cost):.6g} is not positive; the verification system is too "
                 "poor, or accepts no spoof at all, so check its scores and the costs"
             )
-    return best_point(curve, cost_formula("t-DCF", of_misses, of_false_alarms, always))
+    return cost_formula("t-DCF", of_misses, of_false_alarms, always)
 
 
 def _constants(rates: VerificationErrors, form: Form, costs: TandemCosts) -> tuple[Fraction, Fraction, Fraction]:

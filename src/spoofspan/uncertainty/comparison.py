@@ -1,19 +1,15 @@
 """Comparison: whether one system is better than another, or the test set only makes it look so.
 
-All systems are measured on the same draws of clusters. A difference is ``first - second``: for an error rate, negative
+All systems are measured on the same clusters. A difference is ``first - second``: for an error rate, negative
 means that the first system is better.
 
-- **Threshold-free measures** (EER, AUC, minDCF, ...): the *paired cluster bootstrap*. With the difference d and the
-  differences d_1 ... d_B of the replicates, r is the number of replicates with ``|d_b - d| >= |d|``: how often a
-  difference this large comes from drawing alone.
-- **Measures at each system's own fixed threshold** (F1, FPR, ...): *approximate randomisation*. In each round the
-  confusion matrices of the two systems are swapped cluster by cluster by the toss of a coin; r is the number of
-  rounds with ``|d_b| >= |d|``. A threshold-free measure cannot be treated so: scores of two systems on different
-  scales do not mix, and p would depend on the scale.
+A p-value and the interval of a difference come from one construction, so that they cannot disagree: p is under
+1 - confidence if and only if the interval does not hold 0. By the jackknife both come from the same t; by percentiles
+or BCa, p is the interval inverted. Of several pairs, p is also given after Holm's correction, which keeps the chance of
+any false claim among them at the level.
 
-Either way ``p = (r + 1) / (B + 1)``, two-sided, never 0. Of several pairs, p is also given after Holm's correction,
-which keeps the chance of any false claim among them at the level. The paired bootstrap sees the scores of a system
-only through its values, so an increasing map of one system's scores changes no p.
+A test sees the scores of a system only through its values, so an increasing map of one system's scores changes no p.
+That is why scores of two systems are never swapped: they have no common scale.
 
 **Several seeds** of one system say how much of a number is the training, and how much the test set.
 A system trained five times gives five EERs. Their standard deviation says what training does. The interval of the mean
@@ -28,19 +24,19 @@ by less.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from spoofspan.base.errors import UsageError
-from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import stream
-from spoofspan.uncertainty.intervals import Interval, draw_systems
+from spoofspan.uncertainty.intervals import Interval, spread_of
 from spoofspan.uncertainty.measured_system import (
     BootstrapArguments,
     SignedSystems,
@@ -48,15 +44,12 @@ from spoofspan.uncertainty.measured_system import (
     signers_of,
     split_arguments,
 )
-from spoofspan.uncertainty.replicates import SummedReplicates
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# Two differences that are equal in exact arithmetic may be this far apart in doubles, relative to the values.
-ROUNDING = 1e-12
-# So many coins are tossed at once.
-COINS_HELD = 1 << 21
+# Where p-values come from.
+Test = Literal["jackknife-t", "percentile interval, inverted", "bca interval, inverted"]
 
 
 @dataclass(frozen=True)
@@ -114,13 +107,13 @@ class Comparison(SignedSystems):
 
     measure: str
     direction: Literal["lower", "higher"]  # is better
-    test: Literal["paired cluster bootstrap", "approximate randomisation"]
+    test: Test
     intervals: Mapping[str, Interval]
     differences: tuple[Difference, ...]
 
     def better(self, difference: Difference) -> str | None:
         """The better one of two systems, if the test says so at the level of the intervals; None: undecided."""
-        if difference.adjusted_p_value > 1 - difference.interval.level or not difference.value:
+        if not difference.adjusted_p_value < 1 - difference.interval.level or not difference.value:
             return None
         first_is = (difference.value < 0) == (self.direction == "lower")
         return difference.first if first_is else difference.second
@@ -177,7 +170,7 @@ def compare(
     thresholds: Mapping[str, float] | None = None,
     **arguments: Unpack[BootstrapArguments],
 ) -> Comparison:
-    """Compare two or more systems, every two of them, on the same draws of clusters.
+    """Compare two or more systems, every two of them, on the same clusters.
 
     Parameters
     ----------
@@ -205,7 +198,7 @@ def compare(
     --------
     >>> import spoofspan.demo
     >>> corpus = spoofspan.demo.load()
-    >>> found = compare(corpus.references, {"A": corpus.systems[0.02], "B": corpus.systems[0.64]}, replicates=200)
+    >>> found = compare(corpus.references, {"A": corpus.systems[0.02], "B": corpus.systems[0.64]})
     >>> found["A", "B"].value < 0, found["A", "B"].p_value < 0.05
     (True, True)
 
@@ -216,33 +209,20 @@ def compare(
     parsed = Measure.parse(measure)
     fixed = _fixed_thresholds(parsed, systems, thresholds)
     measured = measured_systems(references, systems, parsed, options, fixed)
-    engines, draws = draw_systems(measured, how)
-    values = dict(zip(engines, draws.values, strict=True))
-    # only BCa leaves out clusters
-    without = {name: engine.values_without_each() for name, engine in engines.items()} if how.method == "bca" else {}
-    intervals = {
-        name: draws.interval(system.value, values[name], without.get(name)) for name, system in measured.items()
-    }
-    pairs = list(combinations(engines, 2))
-    found, p_values = [], []
-    for first, second in pairs:
-        difference = measured[first].value - measured[second].value
-        replicates = values[first] - values[second]
-        found.append(draws.interval(difference, replicates, without[first] - without[second] if without else None))
-        one, other = engines[first], engines[second]
-        if isinstance(one, SummedReplicates) and isinstance(other, SummedReplicates):
-            p_values.append(randomisation_p_value(one, other, how.replicates, how.seed))
-        else:
-            p_values.append(bootstrap_p_value(difference, replicates))
+    spread = spread_of(measured, how)
+    names = list(measured)
+    pairs = list(combinations(range(len(names)), 2))
+    found = [spread.difference(first, second) for first, second in pairs]
+    adjusted = holm([p for _, p in found])
     differences = tuple(
-        Difference(first, second, one, p, adjusted)
-        for (first, second), one, p, adjusted in zip(pairs, found, p_values, holm(p_values), strict=True)
+        Difference(names[first], names[second], one, p, after)
+        for (first, second), (one, p), after in zip(pairs, found, adjusted, strict=True)
     )
     return Comparison(
-        measure=draws.measure,
+        measure=spread.measure,
         direction=parsed.kind.direction,
-        test="approximate randomisation" if fixed else "paired cluster bootstrap",
-        intervals=intervals,
+        test=cast("Test", f"{how.method} interval, inverted" if how.draws else how.method),
+        intervals={name: spread.one(place) for place, name in enumerate(names)},
         differences=differences,
         signers=signers_of(measured),
     )
@@ -272,45 +252,20 @@ def _fixed_thresholds(
     return given
 
 
-def bootstrap_p_value(difference: float, replicates: Float64) -> float:
-    """How often replicates lie as far from the difference as that lies from 0, two-sided.
-
-    >>> bootstrap_p_value(0.3, np.array([0.1, 0.2, 0.3, 0.7]))
-    0.4
-    """
-    far = np.abs(replicates - difference) >= abs(difference) - ROUNDING * max(abs(difference), 1.0)
-    return (int(np.count_nonzero(far)) + 1) / (replicates.size + 1)
-
-
-def randomisation_p_value(first: SummedReplicates, second: SummedReplicates, rounds: int, seed: int) -> float:
-    """How often swapping the confusion matrices of random clusters makes a difference as large, two-sided."""
-    once = np.ones((1, first.units), np.int64)
-    difference = float((first.values(once) - second.values(once))[0])
-    least = abs(difference) - ROUNDING * max(abs(difference), 1.0)
-    at_once = max(COINS_HELD // first.units, 1)
-    reached = 0
-    for start in range(0, rounds, at_once):
-        numbers = range(start, min(start + at_once, rounds))
-        coins = np.stack([stream(seed, number).integers(0, 2, first.units) for number in numbers])
-        stay, go = 1 - coins, coins
-        one = first.values_of(first.sums(stay) + second.sums(go))
-        other = second.values_of(first.sums(go) + second.sums(stay))
-        # a round in which the measure has no value counts against a difference
-        reached += int(np.count_nonzero(~(np.abs(one - other) < least)))
-    return (reached + 1) / (rounds + 1)
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's correction: the lowest p times their number, the next times one less, ..., never falling, at most 1.
 
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
+
+    A pair without a p-value stays without, and counts as one of the pairs.
     """
-    order = np.argsort(p_values, kind="stable")
+    order = np.argsort(p_values, kind="stable")  # NaN comes last
     adjusted, highest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = highest
+        if not isnan(p_values[index]):
+            highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = nan if isnan(p_values[index]) else highest
     return adjusted
 
 
@@ -427,27 +382,28 @@ def seed_variation(
 
     """
     how, options = split_arguments(arguments)
-    if how.method != "percentile":
+    if how.method == "bca":
         raise UsageError("the mean over seeds has percentile intervals only; leave method= out")
+    how = replace(how, method="percentile")  # seeds are drawn too
     if len(seeds) < 2:
         raise UsageError("give the scores of at least two seeds; for one, bootstrap gives an interval")
     thresholds = {} if threshold is None else dict.fromkeys(seeds, threshold)
     measured = measured_systems(references, seeds, Measure.parse(measure), options, thresholds)
-    _, draws = draw_systems(measured, how)
-    values = np.array([system.value for system in measured.values()])
+    spread = spread_of(measured, how)
+    values = spread.estimates
     mean = float(values.mean())
     joint = None
     count = len(seeds)
     if count >= FEWEST_FOR_JOINT:
         numbers = np.arange(how.replicates)
         chosen = [stream(how.seed, SEED_STREAMS + int(b)).integers(0, count, count - 1) for b in numbers]
-        joint = draws.interval(mean, draws.values[np.stack(chosen), numbers[:, None]].mean(axis=1))
+        joint = spread.of_replicates(mean, spread.values[np.stack(chosen), numbers[:, None]].mean(axis=1))
     return SeedVariation(
-        measure=draws.measure,
+        measure=spread.measure,
         values=dict(zip(measured, values.tolist(), strict=True)),
         mean=mean,
         standard_deviation=float(values.std(ddof=1)),
-        test_set=draws.interval(mean, draws.values.mean(axis=0)),
+        test_set=spread.of_replicates(mean, spread.values.mean(axis=0)),
         joint=joint,
         signers=signers_of(measured),
     )

@@ -22,6 +22,7 @@ from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.uncertainty.clusters import Clusters, Method, Resampling
 from spoofspan.uncertainty.eer_replicates import EerReplicates
+from spoofspan.uncertainty.left_out import LeftOut, class_flags, has_slope, left_out_at, sums_by_unit
 from spoofspan.uncertainty.replicates import (
     ConfusionReplicates,
     MeanReplicates,
@@ -83,6 +84,16 @@ class MeasuredSystem:
         if plan.threshold is not None:
             return ConfusionReplicates(self.mass, units, clusters.count, plan.threshold, _value_at(plan))
         return MeasuredReplicates(self.mass, units, clusters.count, partial(_value, plan))
+
+    def left_out(self, clusters: Clusters) -> LeftOut:
+        """The value without each cluster in turn."""
+        units, measure = clusters.units_of(self.mass.utterances), self.plan.measure
+        point = None if measure.macro else self.plan.value(self.mass).point
+        sums = sums_by_unit(self.mass, units, clusters.count, point)
+        if point is not None and has_slope(self.plan):
+            return left_out_at(self.plan, self.mass, point, self.value, sums)
+        without = self.replicates(clusters).values_without_each()
+        return LeftOut(without, *class_flags(sums))
 
 
 @dataclass(frozen=True, kw_only=True)

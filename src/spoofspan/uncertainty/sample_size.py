@@ -17,21 +17,18 @@ A rate of another height varies by another amount. Where the values to be told a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
-from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.measures.measure import Measure, in_percent, number_text
 from spoofspan.uncertainty.clusters import Clusters
+from spoofspan.uncertainty.jackknife import Jackknife
 from spoofspan.uncertainty.measured_system import BootstrapArguments, measured_systems, split_arguments
 from spoofspan.uncertainty.power import clusters_needed, detectable_difference, power_of
-from spoofspan.uncertainty.replicates import Replicates
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -196,7 +193,10 @@ def sample_size(
     some = next(iter(measured.values()))
     clusters = Clusters.of(some.mass.utterances, how.clusters)
     values = [system.value for system in measured.values()]
-    covariance = clusters.count * _covariance([one.replicates(clusters) for one in measured.values()])
+    jackknife = Jackknife.of(list(measured.values()), clusters)
+    if jackknife.refusal is not None:
+        raise UndefinedMeasureError(f"{some.name}: {jackknife.refusal}")
+    covariance = clusters.count * jackknife.covariance
     if len(systems) == 2:
         if correlation is not None:
             raise UsageError("correlation= is for one system; of two it is measured")
@@ -239,18 +239,8 @@ def sample_size(
         utterances=utterances,
         drawn_by=how.drawn_by,
         needed=(*(needed(True, one) for one in pairings), needed(False, 0.0)),
-        warnings=clusters.cautions(),
+        warnings=jackknife.counts.cautions,
     )
-
-
-def _covariance(engines: Sequence[Replicates]) -> Float64:
-    """The jackknife's covariance of systems."""
-    without = np.stack([engine.values_without_each() for engine in engines])
-    if np.isnan(without).any():
-        raise UndefinedMeasureError("without one of the clusters the measure has no value; use smaller clusters")
-    moved = without - without.mean(axis=1, keepdims=True)
-    covariance: Float64 = (without.shape[1] - 1) / without.shape[1] * (moved @ moved.T)
-    return covariance
 
 
 def _scale(measure: str, value: float, target: float) -> float:
