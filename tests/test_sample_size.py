@@ -20,11 +20,11 @@ def corpus():
 
 
 def without(corpus, system, left_out):
-    """The range EER without some utterances."""
+    """The AUC without some utterances."""
     keep = np.array([i for i, utt in enumerate(corpus.references.utterances) if utt not in left_out])
     names = {corpus.references.utterances[i] for i in keep}
     rows = np.array([i for i, utt in enumerate(system.utterances) if utt in names])
-    return ss.range_eer(corpus.references.take(keep), system.take(rows)).value
+    return ss.evaluate(corpus.references.take(keep), system.take(rows), ["range-auc"])["range-auc"].value
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +42,11 @@ def test_the_clusters_needed_follow_from_a_jackknife_by_hand(corpus, speakers):
         ]
     )
     covariance = np.cov(left) * (len(names) - 1) ** 2  # of one cluster: C times the jackknife's (C - 1)^2 / C
-    found = ss.sample_size(corpus.references, systems, clusters=speakers, clusters_are="speaker")
+    found = ss.sample_size(corpus.references, systems, "range-auc", clusters=speakers, clusters_are="speaker")
     paired, unpaired = found.needed
     correlation = covariance[0, 1] / (covariance[0, 0] * covariance[1, 1]) ** 0.5
     assert paired.correlation == pytest.approx(correlation)
-    values = [ss.range_eer(corpus.references, system).value for system in systems.values()]
+    values = [without(corpus, system, set()) for system in systems.values()]
     assert (found.first, found.second) == pytest.approx(values)
     both = covariance[0, 0] + covariance[1, 1]
     for one, variance, samples in ((paired, both - 2 * covariance[0, 1], 1), (unpaired, both, 2)):
@@ -105,7 +105,7 @@ def test_the_command_says_what_the_library_does(folder, corpus):
     found = json.loads(run(folder, *words, "--format", "json").stdout)["plan"]
     references = ss.read_references(folder / "references.rttm", durations=folder / "reco2dur")
     scores = {"unit0.02": ss.read_scores(folder / "unit0.02.score")}
-    expected = ss.sample_size(references, scores, first=0.052, second=0.055, correlation=0.9)
+    expected = ss.sample_size(references, scores, first=5.2 / 100, second=5.5 / 100, correlation=0.9)
     assert found == json.loads(json.dumps(expected.to_dict()))
     text = run(folder, *words).stdout
     for one in expected.needed:

@@ -51,6 +51,7 @@ def adjusted_p_values(
     Returns
     -------
     list of float
+        NaN where p is.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def adjusted_p_values(
     elif degrees < len(covariance):  # a covariance of lower rank is drawn from so many normal values
         degrees = max(int(degrees), 1)
     # p-values may have degrees of freedom of their own: what counts is how far out they are on one scale
-    found = np.array([_deviate(one, degrees) for one in p_values])
+    found = np.array([0.0 if np.isnan(one) else _deviate(one, degrees) for one in p_values])
     order = np.argsort(p, kind="stable")
     columns = np.asarray(pairs, np.int64)[order]
     count = int(np.clip(RATIOS_DRAWN // p.size, FEWEST_DRAWS, DRAWS))
@@ -130,9 +131,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
+
+    A pair without a p-value stays without, and counts as one of the pairs.
     """
     p = np.asarray(p_values, np.float64)
-    order = np.argsort(p, kind="stable")
+    order = np.argsort(p, kind="stable")  # NaN comes last, and stays
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(np.maximum.accumulate((p.size - np.arange(p.size)) * p[order]), 1.0)
     return [float(one) for one in adjusted]

@@ -18,10 +18,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from spoofspan.base.times import Float64
+from spoofspan.uncertainty.jackknife import Estimate
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,15 @@ def satterthwaite(terms: Sequence[Term]) -> Term:
     """
     whole = sum(term.variance for term in terms)
     spread = sum(term.variance**2 / term.degrees for term in terms)
-    return Term(whole, whole**2 / spread if spread else math.inf)
+    return Term(whole, max(whole**2 / spread, 1.0) if spread else math.inf)
+
+
+def with_terms(estimate: Estimate, terms: Sequence[Term]) -> Estimate:
+    """An estimate that varies by more than its jackknife says."""
+    if not terms:
+        return estimate
+    whole = satterthwaite([Term(estimate.standard_error**2, estimate.degrees_of_freedom), *terms])
+    return Estimate(estimate.value, math.sqrt(whole.variance), whole.degrees)
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,8 @@ class VarianceComponents:
         The variance of the mean over k trainings: fixed + seed / k.
     degrees
         Of freedom, of the total.
+    terms
+        What training adds to the variance of the mean: (between seeds - interaction) / k.
     notes
         Which components came out below zero.
 
@@ -79,7 +91,13 @@ class VarianceComponents:
     fixed: float
     total: float
     degrees: float
+    terms: tuple[Term, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parts as standard deviations of a value from one training on one test set."""
+        parts = {"test_set": self.test_set, "seed": self.seed, "interaction": self.interaction}
+        return {name: math.sqrt(part) for name, part in parts.items()}
 
 
 def variance_components(values: Float64, covariance: Float64, degrees: float) -> VarianceComponents:
@@ -117,13 +135,16 @@ def variance_components(values: Float64, covariance: Float64, degrees: float) ->
         for name, part in (("test set", test_set), ("seed", seed))
         if part < 0
     )
-    terms = seed_terms(between, interaction, count, degrees) if seed > 0 else []
+    terms = () if seed <= 0 else (Term(between / count, count - 1), Term(-interaction / count, degrees * (count - 1)))
     whole = satterthwaite([Term(fixed, degrees), *terms])
     return VarianceComponents(
-        max(test_set, 0.0), max(seed, 0.0), interaction, count, fixed, whole.variance, whole.degrees, notes
+        test_set=max(test_set, 0.0),
+        seed=max(seed, 0.0),
+        interaction=interaction,
+        seeds=count,
+        fixed=fixed,
+        total=whole.variance,
+        degrees=whole.degrees,
+        terms=terms,
+        notes=notes,
     )
-
-
-def seed_terms(between: float, interaction: float, seeds: int, degrees: float) -> list[Term]:
-    """What training adds to the variance of a mean over seeds: (between - interaction) / seeds."""
-    return [Term(between / seeds, seeds - 1), Term(-interaction / seeds, degrees * (seeds - 1))]
