@@ -116,7 +116,8 @@ class Task:
         """How the systems' values move together: a row for each, whose products are covariances."""
         if self.spread.how.draws:
             drawn = self.contrasts @ self.spread.values
-            return (drawn - drawn.mean(axis=1, keepdims=True)) / np.sqrt(max(drawn.shape[1] - 1, 1))
+            around: Float64 = (drawn - drawn.mean(axis=1, keepdims=True)) / np.sqrt(drawn.shape[1] - 1)
+            return around
         jackknife = self.spread.jackknife
         moved: Float64 = np.sqrt((jackknife.clusters - 1) / jackknife.clusters) * (
             self.contrasts @ np.nan_to_num(jackknife.deviations).T
