@@ -29,18 +29,22 @@ from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
-from coverage import mass_of
 
 import spoofspan as ss
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.uncertainty import max_t
+from spoofspan.uncertainty.clusters import Clusters
 from spoofspan.uncertainty.eer_replicates import EerReplicates
+from spoofspan.uncertainty.jackknife import Estimate, Jackknife
+from spoofspan.uncertainty.measured_system import measured_system
 from spoofspan.uncertainty.power import clusters_needed
 from spoofspan.uncertainty.ranks import ranks
-from spoofspan.uncertainty.student import quantile, two_sided_p
+from spoofspan.uncertainty.student import quantile
 from spoofspan.uncertainty.variance_components import variance_components
 
 NORMAL = NormalDist()
 FRAMES = 20
+NS = 20_000_000
 UTTERANCE_SHARE = 0.3
 SHARED = 0.5
 LEVEL = 0.05
@@ -48,42 +52,63 @@ REPLICATES = 999
 
 
 class Family:
-    """Systems on one corpus: their EERs, and those without each utterance or under any weights of utterances."""
+    """Systems on one corpus."""
 
-    def __init__(self, rng: np.random.Generator, utterances: int, distances, shared: float = SHARED):
+    def __init__(self, rng: np.random.Generator, utterances: int, distances, shared: float = SHARED) -> None:
         self.spoof = rng.integers(0, 2, (utterances, FRAMES))
         common = self._effects(rng)
         self.scores = [
             np.where(self.spoof == 1, -d, d) + sqrt(shared) * common + sqrt(1 - shared) * self._effects(rng)
             for d in distances
         ]
-        self.tables = [Table(self.spoof, scores) for scores in self.scores]
-        self.values = np.array([table.values(np.ones((1, utterances)))[0] for table in self.tables])
+        ids = [f"{i:06d}" for i in range(utterances)]
+        offsets, rows = np.arange(utterances + 1) * FRAMES, np.arange(self.spoof.size) % FRAMES
+        references = ss.References.from_columns(
+            ids,
+            np.full(utterances, FRAMES * NS),
+            offsets,
+            rows * NS,
+            (rows + 1) * NS,
+            self.spoof.reshape(-1).astype(bool),
+        )
+        measured = [
+            measured_system(
+                references,
+                ss.Scores.from_columns(ids, offsets, scores.reshape(-1), hop=0.02, higher="bonafide"),
+                ss.Measure.parse("range-eer"),
+                EvaluationOptions(),
+            )
+            for scores in self.scores
+        ]
+        self.masses = [one.mass for one in measured]
+        self.jackknife = Jackknife.of(measured, Clusters.of(ids, None))
+        self.values = self.jackknife.values
 
     def _effects(self, rng: np.random.Generator) -> np.ndarray:
         of_utterance = rng.normal(size=(2, len(self.spoof), 1))
         chosen = np.where(self.spoof == 1, of_utterance[1], of_utterance[0])
         return sqrt(UTTERANCE_SHARE) * chosen + sqrt(1 - UTTERANCE_SHARE) * rng.normal(size=self.spoof.shape)
 
-    def without_each(self) -> np.ndarray:
-        return np.stack([table.without_each() for table in self.tables])
+    def differences(self, pairs) -> list[Estimate]:
+        unit = np.eye(len(self.values))
+        return [self.jackknife.estimate(unit[i] - unit[j]) for i, j in pairs]
 
-    def covariance(self) -> np.ndarray:
-        """The jackknife's."""
-        without = self.without_each()
-        count = without.shape[1]
-        return np.cov(without) * (count - 1) ** 2 / count
+    def adjusted(self, pairs, found: list[Estimate], seed: int) -> list[float]:
+        """As :mod:`spoofspan.uncertainty.families` does."""
+        degrees = float(np.median([one.degrees_of_freedom for one in found]))
+        p = [one.p_value for one in found]
+        return max_t.adjusted_p_values(p, pairs, self.jackknife.covariance, degrees, seed)
 
     def replicates(self, rng: np.random.Generator, count: int) -> np.ndarray:
         size = len(self.spoof)
         weights = rng.multinomial(size, np.full(size, 1 / size), count).astype(np.float64)
-        return np.stack([table.values(weights) for table in self.tables])
+        return np.stack([Table(self.spoof, scores).values(weights) for scores in self.scores])
 
 
 class Table:
     """EERs (rule nearest) under any weights of utterances: counts of each utterance below thresholds near the EER.
 
-    Written for this file, so that families are simulated fast; :func:`check` compares it with the package.
+    For replicates only, which the package draws one by one; :func:`check` compares both.
     """
 
     def __init__(self, spoof: np.ndarray, scores: np.ndarray, near: int = 4) -> None:
@@ -110,21 +135,11 @@ class Table:
         return Table(spoof, scores, 2 * near)
 
     def values(self, weights: np.ndarray) -> np.ndarray:
-        found = self._crossing([weights @ below for below in self.below], [weights @ own for own in self.own])
-        return self.wider().values(weights) if found is None else found
-
-    def without_each(self) -> np.ndarray:
-        sums = [below.sum(axis=0) - below for below in self.below]
-        found = self._crossing(sums, [own.sum() - own for own in self.own])
-        return self.wider().without_each() if found is None else found
-
-    @staticmethod
-    def _crossing(below: list[np.ndarray], whole: list[np.ndarray]) -> np.ndarray | None:
-        positive = below[0] / whole[0][:, None]
-        negative = 1 - below[1] / whole[1][:, None]
+        positive = (weights @ self.below[0]) / (weights @ self.own[0])[:, None]
+        negative = 1 - (weights @ self.below[1]) / (weights @ self.own[1])[:, None]
         gap = positive - negative
         if (gap[:, 0] > 0).any() or (gap[:, -1] < 0).any():
-            return None
+            return self.wider().values(weights)
         best = np.abs(gap).argmin(axis=1)
         rows = np.arange(len(best))
         return (positive[rows, best] + negative[rows, best]) / 2
@@ -133,17 +148,9 @@ class Table:
 def check() -> None:
     """The EERs of this file are the package's."""
     family = Family(np.random.default_rng(0), 60, [1.0])
-    mass = mass_of(family.spoof, family.scores[0], FRAMES)
-    np.testing.assert_allclose(family.values, float(ss.equal_error_rate(mass).value))
-    np.testing.assert_allclose(family.without_each()[0], EerReplicates(mass).values_without_each(), atol=1e-12)
-
-
-def pairwise_p(values: np.ndarray, covariance: np.ndarray, degrees: float, pairs) -> list[float]:
-    found = []
-    for i, j in pairs:
-        variance = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
-        found.append(two_sided_p(abs(values[i] - values[j]) / sqrt(variance), degrees))
-    return found
+    weights = np.random.default_rng(1).multinomial(60, np.full(60, 1 / 60), 50)
+    found = Table(family.spoof, family.scores[0]).values(weights.astype(np.float64))
+    np.testing.assert_allclose(found, EerReplicates(family.masses[0]).values(weights), atol=1e-12)
 
 
 def bootstrap_max_t(values: np.ndarray, replicates: np.ndarray, pairs) -> list[float]:
@@ -165,10 +172,10 @@ def family(number: int, systems: int = 20, utterances: int = 200) -> dict:
     rng = np.random.default_rng([4, number])
     made = Family(rng, utterances, [-NORMAL.inv_cdf(0.15)] * systems)
     pairs = list(combinations(range(systems), 2))
-    covariance = made.covariance()
-    p = pairwise_p(made.values, covariance, utterances - 1, pairs)
+    tested = made.differences(pairs)
+    p = [one.p_value for one in tested]
     return {
-        "max-T, jackknife": min(max_t.adjusted_p_values(p, pairs, covariance, utterances - 1, number)) <= LEVEL,
+        "max-T, jackknife": min(made.adjusted(pairs, tested, number)) <= LEVEL,
         "max-T, bootstrap": min(bootstrap_max_t(made.values, made.replicates(rng, REPLICATES), pairs)) <= LEVEL,
         "Holm, jackknife": min(max_t.holm(p)) <= LEVEL,
         "no correction": min(p) <= LEVEL,
@@ -184,9 +191,7 @@ def ranked(number: int) -> dict:
     rng = np.random.default_rng([5, number])
     made = Family(rng, 200, [-NORMAL.inv_cdf(eer) for eer in eers])
     pairs = list(combinations(range(len(eers)), 2))
-    covariance = made.covariance()
-    p = pairwise_p(made.values, covariance, 199, pairs)
-    adjusted = max_t.adjusted_p_values(p, pairs, covariance, 199, number)
+    adjusted = made.adjusted(pairs, made.differences(pairs), number)
     verdicts = [
         (str(i), str(j)) if made.values[i] < made.values[j] else (str(j), str(i))
         for (i, j), one in zip(pairs, adjusted, strict=True)
@@ -205,10 +210,9 @@ def spread(number: int) -> dict:
     eers = np.linspace(0.03, 0.47, 15)
     made = Family(np.random.default_rng([6, number]), 1000, [-NORMAL.inv_cdf(eer) for eer in eers])
     pairs = list(combinations(range(15), 2))
-    covariance = made.covariance()
-    p = pairwise_p(made.values, covariance, 999, pairs)
-    adjusted = np.array(max_t.adjusted_p_values(p, pairs, covariance, 999, number))
-    small = np.array(p) < LEVEL / 105
+    tested = made.differences(pairs)
+    adjusted = np.array(made.adjusted(pairs, tested, number))
+    small = np.array([one.p_value for one in tested]) < LEVEL / 105
     return {"pairs decided": int((adjusted <= LEVEL).sum()), "small p undecided": int((adjusted[small] > LEVEL).sum())}
 
 
@@ -223,7 +227,8 @@ def seeded(number: int) -> dict:
             middle = -NORMAL.inv_cdf(0.15)
             distances = middle + deviation * rng.normal(size=count)
             made = Family(rng, 200, distances)
-            parts = variance_components(made.values, made.covariance(), 199)
+            degrees = made.jackknife.estimate(np.full(count, 1 / count)).degrees_of_freedom
+            parts = variance_components(made.values, made.jackknife.covariance, degrees)
             truth = NORMAL.cdf(-middle / sqrt(1 + deviation**2))
             mean = float(made.values.mean())
             ends = mean + np.array([-1, 1]) * quantile(0.95, parts.degrees) * sqrt(parts.total)
@@ -238,19 +243,17 @@ def powered(number: int) -> dict:
     rng = np.random.default_rng([8, number])
     first, second = 0.15, 0.13
     distances = [-NORMAL.inv_cdf(first), -NORMAL.inv_cdf(second)]
-    pilot = 300 * Family(rng, 300, distances).covariance()
+    pilot = 300 * Family(rng, 300, distances).jackknife.covariance
     found = {}
     for kind, variance in (("paired", pilot[0, 0] + pilot[1, 1] - 2 * pilot[0, 1]), ("unpaired", np.trace(pilot))):
         samples = 1 if kind == "paired" else 2
         count = clusters_needed(first - second, sqrt(variance), 0.8, LEVEL, samples)
         if kind == "paired":
-            made = Family(rng, count, distances)
-            p = pairwise_p(made.values, made.covariance(), count - 1, [(0, 1)])[0]
+            (one,) = Family(rng, count, distances).differences([(0, 1)])
         else:
-            two = [Family(rng, count, [d]) for d in distances]
-            variances = [np.var(one.without_each()[0]) * (count - 1) for one in two]
-            p = two_sided_p(abs(two[0].values[0] - two[1].values[0]) / sqrt(sum(variances)), 2 * count - 2)
-        found |= {f"{kind}: utterances": count, f"{kind}: told apart": bool(p <= LEVEL)}
+            a, b = (Family(rng, count, [d]).jackknife.estimate([1.0]) for d in distances)
+            one = Estimate(a.value - b.value, sqrt(a.standard_error**2 + b.standard_error**2), 2 * count - 2)
+        found |= {f"{kind}: utterances": count, f"{kind}: told apart": bool(one.p_value < LEVEL)}
     return found
 
 
