@@ -91,8 +91,8 @@ def test_ratios_of_sums_are_the_cost_of_declared_scores(scores_are, higher):
         assert engine.values_without_each() == pytest.approx(slow.values_without_each(), abs=1e-12)
 
 
-def test_amounts_beyond_doubles_are_added_in_whole_numbers():
-    """Times without a common divisor, and of a million draws: twice the pairs are beyond 2**53."""
+def test_amounts_beyond_int64_are_multiplied_in_whole_numbers():
+    """Times without a common divisor, counted up to a million times: twice the pairs are beyond 2**62."""
     references, scores = toy(12, 6)
     odd = references.ends + np.where(references.ends < references.durations[0], 1 + np.arange(72) % 7, 0)
     starts = np.where(references.starts > 0, np.roll(odd, 1), 0)

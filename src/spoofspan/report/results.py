@@ -25,6 +25,8 @@ from spoofspan.report.table import Table, json_text
 from spoofspan.uncertainty import Comparison, Interval, SeedVariation
 
 ROWS_PER_PIECE = 1 << 16  # of a Parquet file
+# What stands where an interval or a p-value is refused.
+NONE = "none"
 
 
 def render(evaluation: Evaluation, spelling: str, breakdowns: Sequence[Breakdown] = ()) -> str:
@@ -90,7 +92,7 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     ]
     notes = _notes(measurements)
     notes += dict.fromkeys(f"intervals: {one.how}" for one in intervals)
-    notes += dict.fromkeys(f"warning: {text}" for one in intervals for text in one.warnings)
+    notes += _warnings([text for one in intervals for text in one.warnings])
     if signatures:
         notes += [f"signature {m.signature}" for m in measurements]
     between = interval_header(intervals[0]) if intervals else ()
@@ -112,6 +114,8 @@ def interval_cells(measure: str, interval: Interval | None) -> tuple[str, str]:
     """Both ends, as the value of the measure is read; empty without an interval."""
     if interval is None:
         return "", ""
+    if interval.refused:
+        return NONE, NONE
     return number_text(measure, interval.low), number_text(measure, interval.high)
 
 
@@ -149,7 +153,7 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True) -> tup
         for name, one in comparison.intervals.items()
     )
     some = next(iter(comparison.intervals.values()))
-    notes = ["", f"{comparison.direction} is better; intervals: {some.how}", *_warnings(comparison.intervals)]
+    notes = ["", f"{comparison.direction} is better; intervals: {some.how}", *_warnings(comparison.warnings)]
     if signatures:
         notes += _signatures(comparison.signatures)
     systems = Table(("system", _heading(measure), *interval_header(some)), rows, tuple(notes))
@@ -162,8 +166,7 @@ def _differences_table(comparison: Comparison) -> Table:
         (
             f"{one.first} - {one.second}",
             _signed(measure, one.value),
-            _signed(measure, one.interval.low),
-            _signed(measure, one.interval.high),
+            *(NONE if one.interval.refused else _signed(measure, end) for end in (one.interval.low, one.interval.high)),
             _p(one.p_value),
             _p(one.adjusted_p_value),
             comparison.better(one) or "undecided",
@@ -174,7 +177,7 @@ def _differences_table(comparison: Comparison) -> Table:
     unit = "difference, points" if in_percent(measure) else "difference"
     header = ("pair", unit, *interval_header(some), "p", "p (Holm)", "better")
     many = f"; Holm's correction over {len(rows)} pairs" if len(rows) > 1 else ""
-    level = f"'better' is said where p (Holm) is at most {1 - some.level:.3g}"
+    level = f"'better' is said where p (Holm) is under {1 - some.level:.3g}"
     return Table(header, rows, ("", f"p: {comparison.test}, two-sided{many}; {level}"))
 
 
@@ -191,7 +194,7 @@ def seeds_table(variation: SeedVariation, *, signatures: bool = True) -> Table:
     else:
         ends = interval_cells(measure, variation.joint)
         rows.append(("mean, seeds drawn too", number_text(measure, variation.mean), *ends))
-    notes += _warnings({"mean": test_set})
+    notes += _warnings(test_set.warnings)
     if signatures:
         notes += _signatures(variation.signatures)
     return Table(("seed", _heading(measure), *interval_header(test_set)), tuple(rows), tuple(notes))
@@ -207,11 +210,13 @@ def _signed(measure: str, value: float) -> str:
 
 
 def _p(value: float) -> str:
+    if value != value:
+        return NONE
     return f"{value:.4f}" if value >= 0.001 else f"{value:.2g}"
 
 
-def _warnings(intervals: Mapping[str, Interval]) -> list[str]:
-    return list(dict.fromkeys(f"warning: {text}" for one in intervals.values() for text in one.warnings))
+def _warnings(texts: Sequence[str]) -> list[str]:
+    return [f"warning: {text}" for text in dict.fromkeys(texts)]
 
 
 def _signatures(signatures: Mapping[str, Signature]) -> list[str]:

@@ -118,6 +118,12 @@ class Comparison(SignedSystems):
         first_is = (difference.value < 0) == (self.direction == "lower")
         return difference.first if first_is else difference.second
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to look twice at intervals and p-values, each once."""
+        found = (*self.intervals.values(), *(one.interval for one in self.differences))
+        return tuple(dict.fromkeys(text for one in found for text in one.warnings))
+
     def _repr_html_(self) -> str:
         """Two tables, for notebooks."""
         from spoofspan.report.results import comparison_tables
@@ -141,7 +147,7 @@ class Comparison(SignedSystems):
             f"p = {one.p_value:.4g}, Holm {one.adjusted_p_value:.4g}"
             for one in self.differences
         ]
-        return "\n".join([*lines, *(f"warning: {text}" for text in some.warnings)])
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
@@ -159,6 +165,7 @@ class Comparison(SignedSystems):
                 for name, one in self.intervals.items()
             ],
             "differences": [{**one.to_dict(), "better": self.better(one)} for one in self.differences],
+            "warnings": list(self.warnings),
         }
 
 

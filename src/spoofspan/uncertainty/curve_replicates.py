@@ -4,8 +4,7 @@
   groups (:class:`~spoofspan.uncertainty.eer_replicates.Gathered`). Both errors at the edges of a group bound what can
   be had inside of it, so only groups that may hold the best threshold are looked at. The result has the bits of the
   measure of the re-weighted mass.
-- **AUC**: :class:`AucReplicates`. Twice the number of pairs in the right order, a tie counting once, is a whole number,
-  and so are its parts in doubles as long as they stay below 2**53.
+- **AUC**: :class:`AucReplicates`. Twice the number of pairs in the right order, a tie counting once, is a whole number.
 - **Cllr**: :class:`CostReplicates`, a ratio of sums over units; the same as the measure but for rounding.
 """
 
@@ -85,10 +84,10 @@ class CurveReplicates:
         bounds = self._ratios(whole, bona_fide[:-1], spoof[1:])
         found = [(at_edges, bona_fide, spoof)]
         for group in np.flatnonzero(bounds >= best - CLOSE * abs(best)).tolist():
-            inside = self._gathered.called_under(weights, group, below)
-            ratios = self._ratios(whole, *inside)
+            bona_fide, spoof = self._gathered.called_under(weights, group, below)
+            ratios = self._ratios(whole, bona_fide, spoof)
             best = max(best, float(ratios.max()))
-            found.append((ratios, *inside))
+            found.append((ratios, bona_fide, spoof))
         least = best - CLOSE * abs(best)
         pairs: set[tuple[int, int]] = set()
         for ratios, *called in found:
@@ -150,7 +149,7 @@ class AucReplicates:
         self.units = len(gathered.columns.columns)
         self._unit = gathered.unit
         amounts = gathered.bona_fide, gathered.spoof, gathered.columns.columns[:, 2:4]
-        # in units of their common divisor the amounts are small, and doubles add them exactly
+        # in units of their common divisor the amounts are small, and products of them fit into int64
         tick = max(gcd(*(int(np.gcd.reduce(column, axis=None)) for column in amounts if column.size)), 1)
         self._bona_fide, self._spoof = gathered.bona_fide // tick, gathered.spoof // tick
         self._undecided = gathered.columns.columns[:, 2:4] // tick
@@ -182,9 +181,7 @@ class AucReplicates:
 
     @staticmethod
     def _dot(amounts: Int64, others: Int64, bound: int) -> int:
-        if 2 * bound < 2**53:
-            return int(np.dot(amounts.astype(np.float64), others.astype(np.float64)))
-        return exact_dot(amounts, others)
+        return int((amounts * others).sum()) if 2 * bound < 2**62 else exact_dot(amounts, others)
 
     def values_without_each(self) -> Float64:
         """The value without each of the units, by taking away its pairs with all units, and giving back its own."""
@@ -192,7 +189,7 @@ class AucReplicates:
         u_bona_fide, u_spoof = (column.astype(np.float64) for column in self._undecided.T)
 
         def by_unit(column: Float64) -> Float64:
-            return np.bincount(self._unit, column, minlength=self.units)
+            return np.bincount(self._unit, column, minlength=self.units).astype(np.float64, copy=False)
 
         spoof_before, bona_fide_before = (np.concatenate(([0.0], np.cumsum(one))) for one in (spoof, bona_fide))
         of_bona_fide = by_unit(bona_fide * (spoof_before[self._start] + spoof_before[self._end]))
@@ -221,7 +218,7 @@ class AucReplicates:
         before = np.concatenate(([0.0], np.cumsum(spoof[order])))
         first = before[np.searchsorted(unit, unit)]
         pairs = bona_fide[order] * (before[:-1] + before[1:] - 2 * first)
-        return np.bincount(unit, pairs, minlength=self.units)
+        return np.bincount(unit, pairs, minlength=self.units).astype(np.float64, copy=False)
 
 
 class CostReplicates(SummedReplicates):
