@@ -53,7 +53,7 @@ def plot(
     ),
     resolutions: str | None = o.flag(None, "resolution, resampling: points of these, in ms: 10,20,40."),
     confidence: float | None = o.flag(None, "det: draw the bootstrap interval of the EER, such as 0.95."),
-    replicates: int = o.flag(2000, "Of the bootstrap."),
+    replicates: int | None = o.flag(None, "Intervals by a bootstrap with so many replicates. Default: jackknife-t."),
     scores_are: o.ScoresAre = None,
     prior: float | None = o.flag(None, "reliability, pav, tippett: the share of spoof that is meant; 0.5."),
     bins: int | None = o.flag(None, "reliability: how many bins; 10."),
@@ -152,7 +152,9 @@ def plot(
             threshold = range_eer(references, scores, eer_rule=eer_rule, **rules).threshold
         data = _of_utterance(kind, (references, scores, utterance), threshold, points, levels, audio, rules)
     else:
-        bootstrapped = None if confidence is None else {"confidence": confidence, "replicates": replicates}
+        bootstrapped: dict[str, Any] | None = None if confidence is None else {"confidence": confidence}
+        if bootstrapped is not None and replicates is not None:
+            bootstrapped |= {"method": "percentile", "replicates": replicates}
         names = [one.system or (Path(one.path).name if len(files) > 1 else "") for one in files]
         data = [  # a whole curve of 12 million scores is not kept
             _of_system(
@@ -180,7 +182,7 @@ def _of_system(
     """The data of one system in a figure of systems."""
     from spoofspan.report.figures import calibration_data
     from spoofspan.report.figures import figure_data as data
-    from spoofspan.uncertainty import bootstrap
+    from spoofspan.uncertainty import interval
 
     if kind is Kind.boundary:
         return data.boundary_data(*system, **how)
@@ -189,7 +191,7 @@ def _of_system(
         return getattr(calibration_data, f"{kind.value}_data")(curve, **meaning)
     if bootstrapped is not None:
         references, scores, _ = system
-        curve = replace(curve, interval=bootstrap(references, scores, curve.eer.measure, **bootstrapped, **how))
+        curve = replace(curve, interval=interval(references, scores, curve.eer.measure, **bootstrapped, **how))
     return {Kind.det: data.det_data, Kind.threshold: data.threshold_data, Kind.scores: data.score_data}[kind](curve)
 
 

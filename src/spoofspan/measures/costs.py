@@ -46,6 +46,7 @@ and Automatic Speaker Verification: Fundamentals, IEEE/ACM TASLP 28, 2020.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -175,7 +176,7 @@ def cllr(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = 
     and wrong costs infinitely much, which is an error.
     """
     amounts = ScoredAmounts.of(curve)
-    ratios = log_ratios(amounts, curve, scores_are, prior)
+    ratios = stated_ratios(amounts, curve, scores_are, prior)
     wrong = (np.isposinf(ratios) & (amounts.spoof > 0)) | (np.isneginf(ratios) & (amounts.bona_fide > 0))
     if wrong.any():
         score = float(curve.thresholds[:-1][wrong][0])
@@ -233,16 +234,47 @@ def _mean_cost(amounts: Float64, against: Float64) -> float:
     return math.fsum(amounts[some] * np.logaddexp(0.0, against[some])) / math.fsum(amounts) / math.log(2)
 
 
-def log_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
-    """The declared log-likelihood ratio of bona fide to spoof of each score."""
-    scores = curve.thresholds[:-1]
-    _check_declared(scores, scores_are)
+def stated_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
+    """The declared log-likelihood ratio of bona fide to spoof of each score of a curve."""
+    _check_declared(curve.thresholds[:-1], scores_are)
+    return _log_ratios(amounts.scores, curve.sums.higher, scores_are, prior)
+
+
+def score_costs(
+    scores: Float64, higher: str, scores_are: ScoresAre, prior: Fraction | float = EVEN
+) -> tuple[Float64, Float64]:
+    """What scores in bona fide polarity cost in bits, where they lie over bona fide and over spoof."""
+    ratios = _log_ratios(scores, higher, scores_are, prior)
+    return np.logaddexp(0.0, -ratios) / math.log(2), np.logaddexp(0.0, ratios) / math.log(2)
+
+
+def least_score_costs(curve: ErrorCurve) -> Callable[[Float64], tuple[Float64, Float64]]:
+    """As :func:`score_costs`, after the best increasing map of the scores of a curve."""
+    amounts = ScoredAmounts.of(curve)
+    bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
+    with np.errstate(divide="ignore"):
+        ratios = np.log(bona_fide / math.fsum(bona_fide)) - np.log(spoof / math.fsum(spoof))
+    each = amounts.bona_fide + amounts.spoof
+    # a score belongs to the group that the middle of its amount falls into
+    group = np.searchsorted(np.cumsum(bona_fide + spoof), np.cumsum(each) - each / 2)
+    costs = np.logaddexp(0.0, -ratios)[group] / math.log(2), np.logaddexp(0.0, ratios)[group] / math.log(2)
+
+    def of_scores(scores: Float64) -> tuple[Float64, Float64]:
+        place = np.minimum(np.searchsorted(amounts.scores, scores), amounts.scores.size - 1)
+        return costs[0][place], costs[1][place]
+
+    return of_scores
+
+
+def _log_ratios(scores: Float64, higher: str, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
+    """The declared log-likelihood ratios of bona fide to spoof, of scores in bona fide polarity."""
     share = float(_inside_0_1(prior, "prior"))
     if scores_are == "llr":
-        return amounts.scores
+        return scores
+    given = scores if higher == "bonafide" else -scores
     with np.errstate(divide="ignore"):
-        log_odds = np.log(scores) - np.log1p(-scores)
-    if curve.sums.higher == "spoof":
+        log_odds = np.log(given) - np.log1p(-given)
+    if higher == "spoof":
         log_odds = -log_odds
     return log_odds - math.log((1 - share) / share)
 

@@ -26,6 +26,8 @@ from spoofspan.uncertainty import Comparison, Interval, SeedVariation
 from spoofspan.uncertainty.ranks import Rank
 
 ROWS_PER_PIECE = 1 << 16  # of a Parquet file
+# What stands where an interval or a p-value is refused.
+NONE = "none"
 
 
 def render(evaluation: Evaluation, spelling: str, breakdowns: Sequence[Breakdown] = ()) -> str:
@@ -91,7 +93,7 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     ]
     notes = _notes(measurements)
     notes += dict.fromkeys(f"intervals: {one.how}" for one in intervals)
-    notes += dict.fromkeys(f"warning: {text}" for one in intervals for text in one.warnings)
+    notes += _warnings([text for one in intervals for text in one.warnings])
     if signatures:
         notes += [f"signature {m.signature}" for m in measurements]
     between = interval_header(intervals[0]) if intervals else ()
@@ -113,6 +115,8 @@ def interval_cells(measure: str, interval: Interval | None) -> tuple[str, str]:
     """Both ends, as the value of the measure is read; empty without an interval."""
     if interval is None:
         return "", ""
+    if interval.refused:
+        return NONE, NONE
     return number_text(measure, interval.low), number_text(measure, interval.high)
 
 
@@ -169,7 +173,7 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True) -> tup
     if ranks:
         ranked = ("rank", "best rank", "worst rank", "group")
         notes.append("ranks: those that no verdict below contradicts; systems that share a letter are not told apart")
-    notes += [f"warning: {text}" for text in comparison.warnings]
+    notes += _warnings(comparison.warnings)
     if signatures:
         notes += _signatures(comparison.signatures)
     systems = Table(("system", _heading(measure), *interval_header(some), *ranked), rows, tuple(notes))
@@ -186,8 +190,7 @@ def _differences_table(comparison: Comparison) -> Table:
         (
             f"{one.first} - {one.second}",
             _signed(measure, one.value),
-            _signed(measure, one.interval.low),
-            _signed(measure, one.interval.high),
+            *(NONE if one.interval.refused else _signed(measure, end) for end in (one.interval.low, one.interval.high)),
             _p(one.p_value),
             *((_p(one.adjusted_p_value),) if adjusted else ()),
             comparison.better(one) or "undecided",
@@ -217,7 +220,7 @@ def seeds_table(variation: SeedVariation, *, signatures: bool = True) -> Table:
         deviations = ", ".join(f"{name} {number_text(measure, value)}" for name, value in parts.items())
         notes.append(f"standard deviations of one value{' (points)' if in_percent(measure) else ''}: {deviations}")
         notes += [f"note: {text}" for text in variation.components.notes]
-    notes += [f"warning: {text}" for text in variation.warnings]
+    notes += _warnings(variation.warnings)
     if signatures:
         notes += _signatures(variation.signatures)
     return Table(("seed", _heading(measure), *interval_header(variation.test_set)), tuple(rows), tuple(notes))
@@ -233,7 +236,13 @@ def _signed(measure: str, value: float) -> str:
 
 
 def _p(value: float) -> str:
-    return f"{value:.2g}" if value < 0.001 else f"{value:.4f}"
+    if value != value:
+        return NONE
+    return f"{value:.4f}" if value >= 0.001 else f"{value:.2g}"
+
+
+def _warnings(texts: Sequence[str]) -> list[str]:
+    return [f"warning: {text}" for text in dict.fromkeys(texts)]
 
 
 def _signatures(signatures: Mapping[str, Signature]) -> list[str]:

@@ -119,6 +119,12 @@ class Comparison(SignedSystems):
         """The better one of two systems, if the test says so at the level of the intervals; None: undecided."""
         return better_of(difference, self.direction)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to look twice at intervals and p-values, each once."""
+        found = (*self.intervals.values(), *(one.interval for one in self.differences))
+        return tuple(dict.fromkeys((*(text for one in found for text in one.warnings), *self.cautions)))
+
     def _repr_html_(self) -> str:
         """Two tables, for notebooks."""
         from spoofspan.report.results import comparison_tables
@@ -146,13 +152,6 @@ class Comparison(SignedSystems):
         if len(self.ranks) > 2:
             lines += [f"rank of {one.system}: {one.low} to {one.high}, group {one.groups}" for one in self.ranks]
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Reasons to look twice at it."""
-        found = (one.interval for one in self.differences)
-        of_numbers = (text for one in (*self.intervals.values(), *found) for text in one.warnings)
-        return tuple(dict.fromkeys((*of_numbers, *self.cautions)))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""

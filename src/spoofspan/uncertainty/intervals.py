@@ -115,9 +115,15 @@ class Interval:
     with_spoof: int | None = None
 
     def __str__(self) -> str:
-        bounds = f"{100 * self.level:g} % interval {self.low:.5g} to {self.high:.5g}"
+        ends = "none" if self.refused else f"{self.low:.5g} to {self.high:.5g}"
+        bounds = f"{100 * self.level:g} % interval {ends}"
         first = f"{self.measure} {self.estimate:.5g}, {bounds} ({self.how})"
         return "\n".join([first, *(f"  warning: {text}" for text in self.warnings)])
+
+    @property
+    def refused(self) -> bool:
+        """Whether nothing can be said of other test sets; ``warnings`` has the reason."""
+        return isnan(self.low)
 
     @property
     def how(self) -> str:
@@ -137,11 +143,11 @@ class Interval:
     def agreeing_with(self, p_value: float) -> Interval:
         """Move an end across 0 where rounding makes the interval and its p-value disagree."""
         holds = self.low <= 0 <= self.high
-        if isnan(p_value) or isnan(self.low) or holds == (p_value >= 1 - self.level):
+        if isnan(p_value) or self.refused or holds == (p_value >= 1 - self.level):
             return self
-        if holds:
-            return replace(self, **({"low": nextafter(0, 1)} if self.estimate > 0 else {"high": nextafter(0, -1)}))
-        return replace(self, **({"low": 0.0} if self.low > 0 else {"high": 0.0}))
+        if self.estimate > 0:
+            return replace(self, low=nextafter(0, 1) if holds else 0.0)
+        return replace(self, high=nextafter(0, -1) if holds else 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the replicates as plain data."""
@@ -254,7 +260,7 @@ class Spread:
     def _p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
         if not self.how.draws:
             return with_terms(self.jackknife.estimate(contrast), terms).p_value
-        if isnan(interval.low):
+        if interval.refused:
             return nan
         correction = None
         if self.without is not None:

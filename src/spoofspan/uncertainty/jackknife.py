@@ -96,19 +96,21 @@ class Jackknife:
         )
 
     @property
-    def clusters(self) -> int:
-        """How many there are."""
+    def left_out(self) -> int:
+        """How many times something was left out: a cluster, or a group of them."""
         return len(self.without)
 
     @cached_property
     def deviations(self) -> Float64:
         """How far each value without a cluster is from their mean: a row for each cluster."""
-        return self.without - self.without.mean(axis=0)
+        deviations: Float64 = self.without - self.without.mean(axis=0)
+        return deviations
 
     @cached_property
     def covariance(self) -> Float64:
         """The covariance of the systems' values from one test set to the next."""
-        return (self.clusters - 1) / self.clusters * (self.deviations.T @ self.deviations)
+        covariance: Float64 = (self.left_out - 1) / self.left_out * (self.deviations.T @ self.deviations)
+        return covariance
 
     def estimate(self, contrast: Sequence[float] | Float64) -> Estimate:
         """A sum of systems with weights, its standard error and degrees of freedom; NaN where it is refused."""
@@ -117,7 +119,7 @@ class Jackknife:
         if self.refusal is not None:
             return Estimate(value, nan, nan)
         squares = (self.deviations @ weights) ** 2
-        error = sqrt((self.clusters - 1) / self.clusters * float(squares.sum()))
+        error = sqrt((self.left_out - 1) / self.left_out * float(squares.sum()))
         return Estimate(value, error, self._degrees_of_freedom(squares))
 
     def _degrees_of_freedom(self, squares: Float64) -> float:
@@ -137,9 +139,7 @@ class Jackknife:
 
 def counts_of(systems: Sequence[LeftOut]) -> ClusterCounts:
     """How many clusters have any of a class, of the system that has fewest."""
-    columns = [one.bona_fide for one in systems], [one.spoof for one in systems]
-    counts = [
-        None if any(flags is None for flags in column) else min(int(np.count_nonzero(flags)) for flags in column)
-        for column in columns
-    ]
-    return ClusterCounts(len(systems[0].without), *counts)
+    flags = [one.bona_fide for one in systems], [one.spoof for one in systems]
+    counts = [[int(np.count_nonzero(one)) for one in column if one is not None] for column in flags]
+    bona_fide, spoof = (min(column) if column else None for column in counts)
+    return ClusterCounts(systems[0].clusters, bona_fide, spoof)

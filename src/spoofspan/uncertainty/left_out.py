@@ -61,7 +61,8 @@ class LeftOut:
     Parameters
     ----------
     without
-        The value without each cluster; NaN where there is none.
+        The value without each cluster (of slow measures with many clusters: without each group of them); NaN where
+        there is none.
     bona_fide, spoof
         Which clusters have any of that class. Where a measure rests on one class only, the other is None.
     worst
@@ -73,6 +74,11 @@ class LeftOut:
     bona_fide: Flags | None
     spoof: Flags | None
     worst: Callable[[float, float], float] | None = None
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters there are."""
+        return next(flags.size for flags in (self.bona_fide, self.spoof) if flags is not None)
 
 
 @dataclass(frozen=True, eq=False)

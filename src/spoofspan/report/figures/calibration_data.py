@@ -19,10 +19,10 @@ from spoofspan.measures.costs import (
     ScoredAmounts,
     ScoresAre,
     cllr,
-    log_ratios,
     min_cllr,
     pool_adjacent_violators,
     reliability,
+    stated_ratios,
 )
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
 from spoofspan.report.figures.figure_data import Line, SystemCurve
@@ -124,7 +124,7 @@ def pav_data(system: SystemCurve, scores_are: ScoresAre, *, prior: float = float
     """
     curve = error_curve_of(system.mass)
     amounts = ScoredAmounts.of(curve)
-    ratios = log_ratios(amounts, curve, scores_are, prior)
+    ratios = stated_ratios(amounts, curve, scores_are, prior)
     bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
     # every score has some amount, so sums tell which scores a group holds
     last = np.searchsorted(np.cumsum(amounts.bona_fide + amounts.spoof), np.cumsum(bona_fide + spoof))
@@ -191,7 +191,7 @@ def tippett_data(system: SystemCurve, scores_are: ScoresAre, *, prior: float = f
     """
     curve = error_curve_of(system.mass)
     amounts = ScoredAmounts.of(curve)
-    ratios = log_ratios(amounts, curve, scores_are, prior)
+    ratios = stated_ratios(amounts, curve, scores_are, prior)
     return TippettData(
         system.name,
         _at_least(ratios, amounts.bona_fide),
