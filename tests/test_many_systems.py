@@ -228,9 +228,9 @@ def test_files_of_a_pattern_that_share_no_utterance_are_parts_of_one_system(fold
     lines = (folder / "unit0.02.score").read_text().splitlines(keepends=True)
     utterances = sorted({line.split()[0] for line in lines})
     half = set(utterances[: len(utterances) // 2])
-    (tmp_path / "part1.score").write_text("".join(line for line in lines if line.split()[0] in half))
-    (tmp_path / "part2.score").write_text("".join(line for line in lines if line.split()[0] not in half))
-    (found,) = as_json(folder, f"parts={tmp_path}/part*.score", folder / "unit0.64.score")["comparisons"]
+    (tmp_path / "part1_unit0.02.score").write_text("".join(line for line in lines if line.split()[0] in half))
+    (tmp_path / "part2_unit0.02.score").write_text("".join(line for line in lines if line.split()[0] not in half))
+    (found,) = as_json(folder, f"parts={tmp_path}/part*_unit0.02.score", folder / "unit0.64.score")["comparisons"]
     assert "seeds" not in found["systems"][0]
     (whole,) = as_json(folder, folder / "unit0.02.score", folder / "unit0.64.score")["comparisons"]
     assert found["systems"][0]["value"] == whole["systems"][0]["value"]

@@ -119,7 +119,7 @@ class Task:
             around: Float64 = (drawn - drawn.mean(axis=1, keepdims=True)) / np.sqrt(drawn.shape[1] - 1)
             return around
         jackknife = self.spread.jackknife
-        moved: Float64 = np.sqrt((jackknife.clusters - 1) / jackknife.clusters) * (
+        moved: Float64 = np.sqrt((jackknife.left_out - 1) / jackknife.left_out) * (
             self.contrasts @ np.nan_to_num(jackknife.deviations).T
         )
         return moved
@@ -167,7 +167,7 @@ class Family:
 def _adjusted(
     tasks: Sequence[Task], pairs: Sequence[Pair], tested: Sequence[Sequence[tuple[Interval, float]]]
 ) -> list[float]:
-    moved = np.concatenate([task.movements() for task in tasks])
+    moved = [task.movements() for task in tasks]
     parts = [one for task in tasks for one in task.components.values()]
     trained = [0.0 if one is None else sum(term.variance for term in one.terms) for one in parts]
     size = len(tasks[0].rows)
@@ -177,7 +177,10 @@ def _adjusted(
     # differences have degrees of freedom of their own; the middle one says how well the covariance is known
     known = [one for one in degrees if not isnan(one)]
     middle = float(np.median(known)) if known else float("inf")
-    covariance = moved @ moved.T + np.diag(trained)
+    # measures that left out clusters in other groups are treated as if they did not move together
+    covariance = np.diag(trained) + np.block(
+        [[a @ b.T if a.shape[1] == b.shape[1] else np.zeros((len(a), len(b))) for b in moved] for a in moved]
+    )
     return adjusted_p_values([p for _, p in found], places, covariance, middle, tasks[0].spread.how.seed)
 
 
