@@ -437,7 +437,7 @@ def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, flo
 
     >>> low, high = bounds(Estimate(0.1, 0.02, 30), "logit", 0.95)
     >>> round(low, 4), round(high, 4)
-    (0.066, 0.1488)
+    (0.0659, 0.1489)
     """
     value, reach = found.value, found.reach(confidence)
     if scale == "logit" and 0 < value < 1:

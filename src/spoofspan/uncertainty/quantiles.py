@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal
 
 import numpy as np
 
@@ -66,19 +65,17 @@ def inverted_p_value(replicates: Float64, correction: BcaCorrection | None = Non
     >>> inverted_p_value(np.array([-1.0, *range(1, 99)]))
     0.03
     """
-    ordered = np.sort(replicates)
-    count = ordered.size
-    # the shares of replicates, on the scale of quantiles, that reach down and up to 0
-    shares = [min(max(_share_below(ordered, side), 1 / (count + 1)), count / (count + 1)) for side in ("right", "left")]
+    down, up = _share_up_to_zero(np.sort(replicates)), _share_up_to_zero(np.sort(-replicates))
     if correction is not None:
-        shares = [correction.asked(share) for share in shares]
-    return float(min(max(2 * min(shares[0], 1 - shares[1]), 2 / (count + 1)), 1.0))
+        down, up = correction.asked(down), 1 - correction.asked(1 - up)
+    return float(min(max(2 * min(down, up), 2 / (replicates.size + 1)), 1.0))
 
 
-def _share_below(ordered: Float64, side: Literal["left", "right"]) -> float:
-    """Which quantile is 0: the lowest such (left) or the highest (right), along a line between two replicates."""
-    place = int(np.searchsorted(ordered, 0.0, side=side))
-    if place in (0, ordered.size) or (side == "left" and ordered[place] == 0.0):
-        return (place + (place < ordered.size)) / (ordered.size + 1) if place else 0.0
+def _share_up_to_zero(ordered: Float64) -> float:
+    """The highest quantile that is at most 0, along a line between two replicates; never beyond the last of them."""
+    count = ordered.size
+    place = int(np.searchsorted(ordered, 0.0, side="right"))
+    if place in (0, count):
+        return max(place, 1) / (count + 1)
     below, above = float(ordered[place - 1]), float(ordered[place])
-    return (place - below / (above - below)) / (ordered.size + 1)
+    return (place - below / (above - below)) / (count + 1)

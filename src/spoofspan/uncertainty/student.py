@@ -8,7 +8,7 @@ summed by Lentz's method.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import exp, isinf, lgamma, log, log1p
+from math import exp, inf, isinf, lgamma, log, log1p, pi
 
 # A term of the continued fraction that changes the product by less than this is the last.
 PRECISION = 1e-14
@@ -36,17 +36,25 @@ def quantile(confidence: float, degrees: float) -> float:
     (12.706, 2.042)
     """
     tail = 1 - confidence
-    low, high = 0.0, 1.0
-    while two_sided_p(high, degrees) > tail:
-        low, high = high, 2 * high
+    low, high, middle = 0.0, inf, 1.0
+    # Newton's steps, halved or doubled where they leave what is left to look at
     while True:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            return high
-        if two_sided_p(middle, degrees) > tail:
+        excess = two_sided_p(middle, degrees) - tail
+        if excess > 0:
             low = middle
         else:
             high = middle
+        step = middle + excess / (2 * _density(middle, degrees))
+        if not low < step < high:
+            step = 2 * middle if isinf(high) else (low + high) / 2
+        if abs(step - middle) <= PRECISION * middle or not low < step < high:
+            return step
+        middle = step
+
+
+def _density(t: float, degrees: float) -> float:
+    norm = lgamma((degrees + 1) / 2) - lgamma(degrees / 2) - log(degrees * pi) / 2
+    return exp(norm - (degrees + 1) / 2 * log1p(t * t / degrees))
 
 
 def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
