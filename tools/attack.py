@@ -177,9 +177,8 @@ def main() -> int:
             seconds = time.monotonic() - begin
             if seconds > options.seconds or (options.mutants and tried.total() >= options.mutants):
                 break
-    print(
-        f"{tried.total():,} mutants of {len(tried)} targets, seed {options.seed}: {len(escaped)} escaped ({seconds:.0f} s)"
-    )
+    count = f"{tried.total():,} mutants of {len(tried)} targets"
+    print(f"{count}, seed {options.seed}, {seconds:.0f} s: {len(escaped)} escaped")
     if options.json:
         options.json.write_text(json.dumps({"seed": options.seed, "tried": tried, "escaped": escaped}, indent=1))
     return 1 if escaped else 0
