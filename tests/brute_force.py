@@ -38,6 +38,7 @@ class Rules:
     gaps: str = "error"
     nonspeech: str = "error"
     collar: float = 0.0
+    collar_edges: str = "inside"
     regions: dict | None = None
     overlong: str = "error"
     last_frame: str = "use"
@@ -48,6 +49,7 @@ class Rules:
     utterances: str = "all"
     label: str | float = "any"
     last_point: str = "use"
+    pooling: str = "min"
     resolution: float | None = None
 
 
@@ -234,6 +236,8 @@ def apply_collar(pieces, extent, rules):
     """Rule 6."""
     collar = nanoseconds(rules.collar)
     changes = [b[0] for a, b in neighbours(pieces) if a[2] != b[2]]
+    if rules.collar_edges == "all":
+        changes += [edge for piece in pieces for edge in piece[:2] if edge in (0, extent) and piece[2] == "spoof"]
     ignored = [(edge - collar, edge + collar) for edge in changes]
     return ignore(pieces, extent, ignored, inside=True)
 
@@ -444,7 +448,8 @@ def point_ranges(extent, rules):
     while round(k * rules.resolution * 1e9) < extent:
         start = round(k * rules.resolution * 1e9)
         end = round((k + 1) * rules.resolution * 1e9)
-        if rules.last_point == "use" or 2 * (min(end, extent) - start) >= end - start:
+        share = {"use": 0, "round": Fraction(1, 2), "drop": 1}[rules.last_point]
+        if min(end, extent) - start >= share * (end - start):
             out.append((start, min(end, extent)))
         k += 1
     return out
@@ -500,10 +505,18 @@ def point_label(k, start, end, labels, rules):
     return "spoof" if is_spoof else "bonafide"
 
 
-def point_score(start, end, pieces):
-    """Rule 19."""
-    under = [score for a, b, score in pieces if overlap(start, end, a, b) > 0]
-    return min(under) if under else None
+def point_score(start, end, pieces, pooling="min"):
+    """Rule 19; the mean of finite scores is exact, and rounded once."""
+    under = [(score, overlap(start, end, a, b)) for a, b, score in pieces if overlap(start, end, a, b) > 0]
+    if not under:
+        return None
+    if pooling == "mean":
+        total = sum(Fraction(score) * lasted for score, lasted in under)
+        return float(total / sum(lasted for _, lasted in under))
+    if pooling.startswith("top-k"):
+        lowest = sorted(score for score, _ in under)[: int(pooling[6:-1])]
+        return float(sum(map(Fraction, lowest)) / len(lowest))
+    return {"min": min, "max": max}[pooling](score for score, _ in under)
 
 
 def point_entries(references, durations, scores, hop, higher, **rules):
@@ -517,7 +530,7 @@ def point_entries(references, durations, scores, hop, higher, **rules):
             label = point_label(k, start, end, labels, rules)
             if label == "ignore":
                 continue
-            score = point_score(start, end, pieces)
+            score = point_score(start, end, pieces, rules.pooling)
             entries.append((score, 1, 0) if label == "bonafide" else (score, 0, 1))
     return entries
 

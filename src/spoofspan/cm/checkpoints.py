@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.base.extras import require
+from spoofspan.base.locks import own_folder
 from spoofspan.cm.config import Config
 from spoofspan.cm.frontends import architecture_of
 from spoofspan.cm.model import build
@@ -54,8 +55,9 @@ def write_config(folder: Path, config: Config, model: nn.Module) -> None:
 
 def save(folder: Path, model: nn.Module, config: Config, about: Mapping[str, Any]) -> None:
     """Write a whole checkpoint."""
-    write_config(folder, config, model)
-    write_tensors(folder / MODEL, model.state_dict(), about)
+    with own_folder(folder):
+        write_config(folder, config, model)
+        write_tensors(folder / MODEL, model.state_dict(), about)
 
 
 def load(folder: str | Path) -> Checkpoint:

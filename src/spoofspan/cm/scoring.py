@@ -26,6 +26,7 @@ import numpy as np
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.locks import own_folder
 from spoofspan.base.progress import progress
 from spoofspan.cm.frame_times import COARSEST, HOP, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
 from spoofspan.cm.scorers import Float32, Scorer, Window, load_scorer
@@ -115,13 +116,12 @@ def score(
     scorer = load_scorer(checkpoint, device)
     folder = Path(out).expanduser()
     files = _targets(folder, scorer.branches, official)
-    for path in files.values():
-        if folder.is_dir():
+    with own_folder(folder):  # the files of two runs would not fit each other
+        for path in files.values():
             check_target(path, force)
-    began = time.monotonic()
-    made, seconds = score_sounds(scorer, sounds)
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(files, made, force)
+        began = time.monotonic()
+        made, seconds = score_sounds(scorer, sounds)
+        _write(files, made, force)
     return Scored(files, len(sounds), seconds, time.monotonic() - began)
 
 
@@ -190,8 +190,8 @@ def find_recordings(
     """All recordings that these words mean, by their ids.
 
     A word is a sound file (its id is the name without its ending), a folder (all sound files in it), a list
-    (``.lst``, ``.txt``, ``.scp``: a path, or an id and a path, in each line) or ``-``: a sound file or a list by
-    standard input.
+    (``.lst``, ``.txt``, ``.scp``: a path, or an id and a path, in each line), ``-`` or a pipe: a sound file or a list
+    by standard input or ``<(ls *.wav)``.
     """
     check_channel(channel)
     check_truncated(truncated)
@@ -222,18 +222,24 @@ def sound_folder(data: Path, subset: str) -> Path | None:
 
 def _meant(word: str | Path, channel: str | None) -> dict[str, Sound]:
     if str(word) == "-":
-        content = sys.stdin.buffer.read()
-        if content.startswith(BEGINNINGS):
-            return {STDIN: Sound(content, STDIN, channel)}
-        return _listed(content, STDIN, Path(), channel)
+        return _piped(sys.stdin.buffer.read(), STDIN, channel)
     path = Path(word).expanduser()
     if path.is_dir():
         return sounds_in(path, channel)
-    if not path.is_file():
+    if not path.exists():
         raise UsageError(f"there is no file or folder {str(word)!r}")
+    if not path.is_file():
+        return _piped(path.read_bytes(), str(word), channel)
     if path.suffix.lower() in LISTS:
         return _listed(sources(path)[0].text(), str(path), path.parent, channel)
     return {path.stem: Sound(path, str(path), channel)}
+
+
+def _piped(content: bytes, source: str, channel: str | None) -> dict[str, Sound]:
+    """What came through a pipe: the sound of one recording, or a list."""
+    if content.startswith(BEGINNINGS):
+        return {Path(source).name: Sound(content, source, channel)}
+    return _listed(content, source, Path(), channel)
 
 
 def _listed(content: bytes, source: str, folder: Path, channel: str | None) -> dict[str, Sound]:

@@ -2,7 +2,7 @@
 
 Sound files, and notes on what was done, appear whole or not at all, and what is there already is not made again. Since
 every utterance depends on the seed and its own name only, a build that was interrupted ends with the same bytes.
-``corpus.json`` is written last: a folder that has it is complete.
+``corpus.json`` is written last: a folder that has it is complete. One process builds in a folder at a time.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from spoofspan.base.errors import SpoofspanWarning, UsageError
+from spoofspan.base.locks import LOCK, PARTS, own_folder, remove_parts
 from spoofspan.base.pool import check_jobs, do_all, in_batches
 from spoofspan.base.version import __version__
 from spoofspan.corpus.builtin import built_in_settings, write_voices
@@ -77,7 +78,7 @@ def build(
     Raises
     ------
     UsageError
-        If the folder has something else in it.
+        If the folder has something else in it, or another process builds there.
     DataError
         If the recordings do not suffice.
 
@@ -96,9 +97,18 @@ def build(
         _check_source(given, out)
     where = BUILT_IN if given is None else str(given.resolve())
     identity = {"builder": BUILDER_VERSION, "source": where, "settings": chosen.to_dict()}
-    finished = _prepare(out, identity, force)
+    finished = None if force or (out / WORK).exists() else _finished(out, identity)  # perhaps where nobody may write
     if finished is not None:
         return finished
+    with own_folder(out):
+        finished = _prepare(out, identity, force)
+        return _build(out, given, chosen, workers, identity, truncated) if finished is None else finished
+
+
+def _build(
+    out: Path, given: Path | None, chosen: Settings, workers: int, identity: dict[str, Any], truncated: str
+) -> dict[str, Any]:
+    """Do what is not done yet, in a folder that was made ready."""
     recordings = find_recordings(given or write_voices(out / SOURCES, chosen, workers), check_truncated(truncated))
     survey = _survey(out, recordings.items, chosen, workers)
     if truncated == "use":
@@ -145,32 +155,33 @@ def _check_source(source: Path, out: Path) -> None:
         raise UsageError(f"the source {str(source)!r} is inside of {str(out)!r}; build the corpus in another folder")
 
 
+def _finished(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
+    """What corpus.json says if everything is there already."""
+    if not (out / ABOUT).is_file():
+        return None
+    known = _read_json(out / ABOUT)
+    if any(known.get(key) != identity[key] for key in identity):
+        raise UsageError(f"{str(out)!r} has a corpus of other settings; choose another folder, or give --force")
+    return dict(known)
+
+
 def _prepare(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any] | None:
     """Make the folder ready; what corpus.json says if everything is there already."""
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"{str(out)!r} is a file; give the name of a folder")
     about, note = out / ABOUT, out / WORK / NOTE
     if about.is_file() and not force:
-        known = _read_json(about)
-        if all(known.get(key) == identity[key] for key in identity):
-            shutil.rmtree(out / WORK, ignore_errors=True)
-            return dict(known)
-        raise UsageError(f"{str(out)!r} has a corpus of other settings; choose another folder, or give --force")
+        shutil.rmtree(out / WORK, ignore_errors=True)  # of a build that was killed when all was done
+        return _finished(out, identity)
     if note.is_file() and not force and _read_json(note) != identity:
         raise UsageError(f"{str(out)!r} has a corpus that was begun with other settings; repeat them, or give --force")
     ours = about.is_file() or note.is_file()
-    if out.is_dir() and any(out.iterdir()) and not ours:
+    if not ours and any(one.name not in (LOCK, WORK) for one in out.iterdir()):  # a kill may come before the note
         raise UsageError(f"the folder {str(out)!r} is not empty, and no corpus; choose another")
     if force and ours:
         about.unlink(missing_ok=True)
         for name in (DATABASE, SOURCES, WORK):
             shutil.rmtree(out / name, ignore_errors=True)
-    for leftover in out.rglob(".*.part"):  # of a build that was killed
-        leftover.unlink()
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{str(out)!r} cannot be made ({error.strerror or error})") from None
+    remove_parts(out.rglob(PARTS))  # of a build that was killed
+    note.parent.mkdir(exist_ok=True)
     write_json(note, identity)
     return None
 

@@ -65,6 +65,8 @@ class References:
         Whether both classes occur; a file that lists spoofs only does not say where an utterance ends.
     dropped_empty
         How many empty ranges were dropped.
+    modality
+        Whose fakes are spoof here, where the source is audio-visual: "any", "audio" or "visual".
 
     Examples
     --------
@@ -85,6 +87,7 @@ class References:
     snap: int = 0
     names_both_classes: bool = True  # not so in a file that lists spoofs only
     dropped_empty: int = 0
+    modality: str | None = None
 
     @classmethod
     def from_ranges(

@@ -380,8 +380,9 @@ def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
         raise UsageError(f"{place}scores must be one-dimensional, not {array.shape}")
     if not array.size and array.dtype.kind not in "fiu":
         return np.zeros(0)
-    if array.dtype in (np.float16, np.float32, np.float64):
-        return array
+    native = array.dtype.newbyteorder("=")
+    if native in (np.float16, np.float32, np.float64):
+        return array.astype(native, copy=False)
     if array.dtype == bool:
         raise UsageError(
             f"{place}these scores are hard decisions (bool); an EER needs scores that say how likely a spoof is "

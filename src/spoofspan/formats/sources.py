@@ -1,9 +1,8 @@
 """Sources: where bytes come from, whatever they are packed in.
 
-A source is a file, standard input (``-``), or an object that pyarrow opens (``s3://``, ``gs://``, ...). gzip and zstd
-are recognised by their first bytes, not by their name. Text is UTF-8, with or without a byte order mark, LF or CRLF.
-A few bytes can stand for gigabytes, so what is read at once is bounded: a line, what is unpacked from one byte, a file
-that is held whole.
+A source is a file, a pipe, standard input (``-``), or an object that pyarrow opens (``s3://``, ...). gzip and zstd are
+recognised by their first bytes, not by their name. Text is UTF-8, with or without a byte order mark, LF or CRLF. A few
+bytes can stand for gigabytes, so what is read at once is bounded: a line, what one byte unpacks to, a file held whole.
 The bytes that are read are counted for progress: one count for all sources of a corpus, whatever reads them.
 """
 
@@ -16,7 +15,7 @@ import mmap
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import IO, Any, cast
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.progress import Advance, is_shown, progress
 from spoofspan.formats import arrow as pa
+from spoofspan.formats.pipes import pipe_of
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 HEAD_BYTES = 1 << 16
@@ -45,12 +45,14 @@ class Source:
 
     def open(self) -> IO[bytes]:
         """Open for reading, unpacked."""
-        try:
-            raw = self.opener()
-        except OSError as error:
-            raise DataError(f"{self.name}: cannot be read ({error.strerror or error}); check the path") from None
-        buffered = io.BufferedReader(cast(io.RawIOBase, raw)) if not hasattr(raw, "peek") else raw
-        start = cast(io.BufferedReader, buffered).peek(4)[:4]
+        with ExitStack() as opened:
+            try:
+                raw = opened.enter_context(self.opener())
+                buffered = io.BufferedReader(cast(io.RawIOBase, raw)) if not hasattr(raw, "peek") else raw
+                start = cast(io.BufferedReader, buffered).peek(4)[:4]
+            except OSError as error:
+                raise unreadable(self.name, error) from None
+            opened.pop_all()  # it stays open
         if start.startswith(GZIP):
             import gzip
 
@@ -129,9 +131,11 @@ class Source:
         return self.read(HEAD_BYTES)
 
     def broken(self, error: Exception) -> DataError:
-        """The error for bytes that end too early or cannot be unpacked."""
+        """The error for bytes that the system does not give, that end too early, or that cannot be unpacked."""
         if getattr(error, "errno", None) == errno.ENOMEM:
             return DataError(f"{self.name}: the file does not fit into memory; is it what it should be?")
+        if isinstance(error, OSError) and error.errno is not None:
+            return unreadable(self.name, error)
         return DataError(f"{self.name}: the file is truncated or damaged ({error}); get it again")
 
     def lines(self) -> Iterator[tuple[int, str]]:
@@ -185,6 +189,24 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
+def unreadable(name: str, error: OSError) -> DataError:
+    """The error for a path that the system does not let us read."""
+    return DataError(f"{name}: cannot be read ({error.strerror or error}); check the path and its rights")
+
+
+@contextmanager
+def naming(files: Sequence[str]) -> Iterator[None]:
+    """See that a refusal of what is read here names a file: the first, where the reader itself named none."""
+    try:
+        yield
+    except (DataError, UsageError) as error:
+        text = str(error)
+        if not files or any(name in text for name in files):
+            raise
+        others = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+        raise type(error)(f"{files[0]}{others}: {text}") from None
+
+
 def not_utf8(name: str, line: int) -> DataError:
     """The error for text in another encoding."""
     return DataError(f"{name}:{line}: not UTF-8 text; convert it (for example: iconv -f latin1 -t utf-8)")
@@ -208,10 +230,17 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
         return [Source(str(name) if isinstance(name, (str, Path)) else "<stream>", lambda: io.BytesIO(data))]
     text = str(where)
     if text == "-":
-        piped = sys.stdin.buffer.read()
-        return [Source("<stdin>", lambda: io.BytesIO(piped))]
+        return [Source("<stdin>", pipe_of(sys.stdin.buffer, "<stdin>").open)]
     if "://" in text:
         return [Source(text, lambda: _open_address(text))]
+    try:
+        return _found(text, suffixes)
+    except OSError as error:  # a folder on the way that must not be entered, a name too long
+        raise unreadable(text, error) from None
+
+
+def _found(text: str, suffixes: Sequence[str]) -> list[Source]:
+    """The files of a path, a glob or a folder."""
     path = Path(text).expanduser()
     if path.is_dir():
         return _in_folder(path, suffixes)
@@ -225,6 +254,8 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
 
 
 def _file(path: Path) -> Source:
+    if not path.is_file():
+        return Source(str(path), pipe_of(path, str(path)).open)
     return Source(str(path), lambda: path.open("rb"), path)
 
 

@@ -34,7 +34,7 @@ from spoofspan.base.columns import (
 from spoofspan.base.errors import DataError, UsageError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, Labels, References
-from spoofspan.data.rules import Regions, Rules, Touched, note_touched
+from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched, note_touched
 
 # The label of time that counts on neither side; the others are those of references.
 IGNORED = 3
@@ -155,6 +155,7 @@ _CODE = {"bonafide": BONA_FIDE, "spoof": SPOOF, "ignore": IGNORED}
 
 def label_references(references: References, rules: Rules) -> tuple[Labelling, list[Touched]]:
     """Apply rules 1 to 7; also returns how much time each of them decided."""
+    rules.check_modality(references.modality)
     touched: list[Touched] = []
     snap = references.snap if rules.snap is None else duration_ns(rules.snap, "snap")
     ranges = _Ranges(references, snap)
@@ -170,7 +171,7 @@ def label_references(references: References, rules: Rules) -> tuple[Labelling, l
     labelling = ranges.fill(extents, rules, touched)
     labelling = _decide_nonspeech(labelling, rules, touched)
     if rules.collar:
-        labelling = _ignore_collars(labelling, duration_ns(rules.collar, "collar"), touched)
+        labelling = _ignore_collars(labelling, duration_ns(rules.collar, "collar"), rules.collar_edges, touched)
     if rules.regions is not None:
         labelling = _ignore_outside_regions(labelling, rules.regions, touched)
     return labelling, touched
@@ -322,11 +323,17 @@ def _decide_nonspeech(labelling: Labelling, rules: Rules, touched: list[Touched]
     return replace(labelling, labels=table[labelling.labels])
 
 
-def _ignore_collars(labelling: Labelling, collar: int, touched: list[Touched]) -> Labelling:
-    """Rule 6: ignore the time around every change of label."""
+def _ignore_collars(labelling: Labelling, collar: int, which: CollarEdges, touched: list[Touched]) -> Labelling:
+    """Rule 6: ignore the time around every change of label, and where spoof begins or ends an utterance if told so."""
     rows = np.flatnonzero(within_utterances(labelling.offsets, labelling.labels[1:] != labelling.labels[:-1]))
     utterance = utterance_of_rows(labelling.offsets)[rows]
     edges = labelling.ends[rows]
+    if which == "all":
+        some = np.flatnonzero(np.diff(labelling.offsets))
+        first = some[labelling.labels[labelling.offsets[some]] == SPOOF]
+        last = some[labelling.labels[labelling.offsets[some + 1] - 1] == SPOOF]
+        edges = np.concatenate((edges, np.zeros(first.size, np.int64), labelling.extents[last]))
+        utterance = np.concatenate((utterance, first, last))
     starts, ends = np.maximum(edges - collar, 0), np.minimum(edges + collar, labelling.extents[utterance])
     return _ignored(labelling, utterance, starts, ends, touched, "collar", f"{collar}ns")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,11 @@ def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> Refere
     ids = read.ids if durations is None else list(durations)
     counts = np.append(read.counts, np.zeros(len(ids) - len(read.ids), np.int64))
     kinds = read.columns["kinds"]
+    modalities = {part.metadata().get("modality") for part in parts}
+    if len(modalities) > 1:
+        raise DataError(f"{read.name}: some of these files are of another modality; read them apart")
     try:
-        return References.from_columns(
+        references = References.from_columns(
             ids,
             None if durations is None else np.array(list(durations.values()), np.int64),
             offsets_of(counts),
@@ -52,6 +55,7 @@ def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> Refere
         )
     except DataError as error:
         raise naming_file(f"{read.name}: ", error) from None
+    return replace(references, modality=modalities.pop())
 
 
 def _place(parts: Sequence[_PartReferences], row: int) -> str:

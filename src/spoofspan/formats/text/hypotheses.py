@@ -124,25 +124,26 @@ def _as_references(scores: Scores, name: str) -> References:
     return References.from_columns(scores.utterances, durations, scores.offsets, starts, ends, labels=labels)
 
 
-def _format(
+def decisions_format(
     name: str,
     about: str,
     note_ranges: NoteRanges,
     recognises: Callable[[bytes], bool],
-    write: Callable[[References], Iterator[bytes]],
+    write: Callable[[References], Iterator[bytes]] | None,
     suffixes: tuple[str, ...] = (),
 ) -> Format[Scores]:
-    """A format of decisions, which are written as the references that they would be."""
+    """A format of decisions, which are written as the references that they would be, if at all."""
     takes, reader = ("snap", "durations"), partial(_read, note_ranges)
 
     def writer(scores: Scores) -> Iterator[bytes]:
-        return write(_as_references(scores, name))
+        return iter(()) if write is None else write(_as_references(scores, name))
 
-    return Format(name, f"hard decisions: {about}", reader, recognises, writer, suffixes, takes=takes)
+    given = None if write is None else writer
+    return Format(name, f"hard decisions: {about}", reader, recognises, given, suffixes, takes=takes)
 
 
 FORMATS = (
-    _format(
+    decisions_format(
         "hypothesis-rttm",
         "RTTM, as references; bonafide, spoof, an attack, or nonspeech (not spoof)",
         rttm.note_ranges,
@@ -150,14 +151,14 @@ FORMATS = (
         rttm.write,
         (".rttm",),
     ),
-    _format(
+    decisions_format(
         "hypothesis-had",
         "<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* [<0|1>], as HAD's references (T genuine, F fake)",
         partial(labelled_ranges.HAD_LINES.note_ranges, label_optional=True),
         partial(labelled_ranges.recognises_had, label_optional=True),
         labelled_ranges.write_had,
     ),
-    _format(
+    decisions_format(
         "hypothesis-segments",
         "<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*, as a segment list",
         labelled_ranges.SEGMENT_LINES.note_ranges,
