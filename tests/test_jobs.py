@@ -91,6 +91,26 @@ def test_a_process_that_is_killed_is_an_error_that_says_so():
             assert none is None
 
 
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_script_without_a_guard_is_told_of_it(typed, files):
+    script = "import spoofspan as ss\nwith ss.sharded('r.parquet', 's.parquet', jobs=2) as corpus: len(corpus)\n"
+    (files / "script.py").write_text(script)
+    how = {"input": script} if typed else {"stdin": subprocess.DEVNULL}
+    environment = {**os.environ, "PYTHONPATH": str(Path(ss.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-" if typed else "script.py"],
+        cwd=files,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        **how,
+    )
+    assert done.returncode
+    told = 'jobs=2: the processes could not start; put what the script does under if __name__ == "__main__": '
+    assert told in done.stderr.splitlines()[-1]
+
+
 def test_results_come_in_order_or_as_they_finish_and_few_tasks_wait():
     taken = []
 

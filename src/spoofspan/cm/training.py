@@ -187,7 +187,7 @@ class _Loop:
         for name, tensor in tensors.items():
             part, _, rest = name.partition("/")
             parts[part][rest] = tensor
-        self.model.load_state_dict(parts["model"])
+        checkpoints.fill(self.model, parts["model"], path)
         checkpoints.restore_optimiser(self.optimiser, self.model, parts["optimiser"])
         if self.at.scaler:
             self.scaler.load_state_dict(self.at.scaler)

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import SpoofspanWarning, UsageError
 from spoofspan.base.locks import LOCK, PARTS, own_folder, remove_parts
 from spoofspan.base.pool import check_jobs, do_all, in_batches
 from spoofspan.base.version import __version__
@@ -30,7 +31,7 @@ from spoofspan.corpus.source_folder import Recording, find_recordings
 from spoofspan.corpus.splice_plan import Plan, UtterancePlan, make_plan
 from spoofspan.corpus.splicing import Material, make_utterance
 from spoofspan.corpus.survey import Surveyed, look_at
-from spoofspan.formats.sound import wav_bytes
+from spoofspan.formats.sound import Sound, check_truncated, wav_bytes
 from spoofspan.formats.writing import write_atomically
 
 BUILT_IN = "built-in voices and vocoders"
@@ -47,6 +48,7 @@ def build(
     *,
     jobs: int | None = 1,
     force: bool = False,
+    truncated: str = "error",
 ) -> dict[str, Any]:
     """Build a partially spoofed corpus in a folder, of recordings or of built-in voices and vocoders.
 
@@ -65,6 +67,8 @@ def build(
         How many processes; None is one per core.
     force : bool
         Throw a corpus of other settings away.
+    truncated : str
+        Recordings with fewer samples than their header states: ``"error"``, or ``"use"`` what is there, with a warning.
 
     Returns
     -------
@@ -98,13 +102,17 @@ def build(
         return finished
     with own_folder(out):
         finished = _prepare(out, identity, force)
-        return _build(out, given, chosen, workers, identity) if finished is None else finished
+        return _build(out, given, chosen, workers, identity, truncated) if finished is None else finished
 
 
-def _build(out: Path, given: Path | None, chosen: Settings, workers: int, identity: dict[str, Any]) -> dict[str, Any]:
+def _build(
+    out: Path, given: Path | None, chosen: Settings, workers: int, identity: dict[str, Any], truncated: str
+) -> dict[str, Any]:
     """Do what is not done yet, in a folder that was made ready."""
-    recordings = find_recordings(given or write_voices(out / SOURCES, chosen, workers))
+    recordings = find_recordings(given or write_voices(out / SOURCES, chosen, workers), check_truncated(truncated))
     survey = _survey(out, recordings.items, chosen, workers)
+    if truncated == "use":
+        _warn_of_truncated(recordings.items, survey)
     plan = make_plan(recordings.items, survey, chosen)
     made = _make(out, plan, Material({one.name: one for one in recordings.items}, survey), chosen, workers)
     sets = {subset: rows for subset in SETS if (rows := [one for one in made if one.subset == subset])}
@@ -124,6 +132,19 @@ def _build(out: Path, given: Path | None, chosen: Settings, workers: int, identi
     write_json(out / ABOUT, about)
     shutil.rmtree(out / WORK)
     return about
+
+
+def _warn_of_truncated(recordings: Sequence[Recording], survey: Mapping[str, Surveyed]) -> None:
+    """Say which recordings have fewer samples than their header states; workers read them without a word."""
+    for one in recordings:
+        stated = Sound(one.path, str(one.path)).stated_samples
+        if survey[one.name].samples < stated - 1:  # a resampler may be a sample off its forecast
+            warnings.warn(
+                f"{one.path}: the file is truncated: its header states {stated / RATE:.3f} s, and "
+                f"{survey[one.name].samples / RATE:.3f} s are there; these are used",
+                SpoofspanWarning,
+                stacklevel=3,
+            )
 
 
 def _check_source(source: Path, out: Path) -> None:

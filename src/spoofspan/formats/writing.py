@@ -31,6 +31,13 @@ def write_atomically(path: str | Path, chunks: Iterable[bytes], force: bool = Fa
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
         return
+    try:
+        _write(path, chunks, force)
+    except OSError as error:  # a full disk, for example
+        raise UsageError(f"{str(path)!r} cannot be written ({error.strerror or error})") from None
+
+
+def _write(path: str | Path, chunks: Iterable[bytes], force: bool) -> None:
     target = Path(path).expanduser()
     if target.exists() and not target.is_file() and not target.is_dir():  # a device or a pipe has no place to take
         with target.open("wb") as stream:
