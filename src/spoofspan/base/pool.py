@@ -46,7 +46,7 @@ class Pool:
         self._remedy = remedy
         spawn = multiprocessing.get_context("spawn")
         self._begun = spawn.Event()
-        self._executor = ProcessPoolExecutor(self.jobs, spawn, _end_with_parent, (self._begun,))
+        self._executor = ProcessPoolExecutor(self.jobs, spawn, _begin, (self._begun,))
 
     def close(self) -> None:
         """End the processes, and forget work that has not begun."""
@@ -127,14 +127,19 @@ def do_all(
             yield result
 
 
-def _end_with_parent(begun: Event) -> None:
-    """Let this worker end when the process that started it is gone; it would wait for work forever.
+def _begin(begun: Event) -> None:
+    """What a worker does first.
 
     That it gets here says that it could start. An interruption from the keyboard reaches all processes; the one that
     started this one deals with it.
     """
     begun.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """Let this process end when the one that started it (by ``multiprocessing``) is gone; it would wait forever."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:

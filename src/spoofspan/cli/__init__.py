@@ -46,6 +46,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def spoofspan(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
@@ -58,6 +59,9 @@ def spoofspan(
 
       spoofspan eval ref.rttm unit0.02.score --durations reco2dur
     """
+    from spoofspan.formats.pipes import remembered
+
+    context.with_resource(remembered())
 
 
 def main() -> None:
@@ -83,6 +87,13 @@ def main() -> None:
         except SpoofspanError as error:
             print(f"error: {error}", file=sys.stderr)
             sys.exit(error.exit_code)
+        except MemoryError:
+            print(
+                f"error: there is not enough memory for this ({' '.join(sys.argv[1:])}); give it less at once, or more "
+                "memory; eval has --stream",
+                file=sys.stderr,
+            )
+            sys.exit(SpoofspanError.exit_code)
         except OSError as error:
             why = error.strerror or error
             told = f"the result cannot be written to stdout ({why})"  # files have names

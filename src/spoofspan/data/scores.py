@@ -254,7 +254,7 @@ class Scores:
             raise UsageError(f"{first.size} starts and {last.size} ends for {numbers.size} scores; give one each")
         check_ranges(first, last, lambda row: place_of(ids, offset, row, "range"))
         raw = cls(ids, offset, numbers, higher, starts=first, ends=last)
-        rows, new_offsets, dropped = tidy_rows(offset, first, last)
+        rows, new_offsets, dropped = tidy_rows(offset, first, last, numbers)
         return raw if rows is None else replace(raw.with_rows(rows, new_offsets), dropped_empty=dropped)
 
     def __len__(self) -> int:

@@ -7,12 +7,12 @@
 
 Rows reach the shard of their utterance whatever their order in the files, so an unsorted file takes no more memory
 than a sorted one. Where the shards begin comes from a sample of the ids in the references; how many there are, from
-the size of the files. Everything lies in one temporary folder (TMPDIR says where), which goes when the work is done.
+the size of the files. Everything lies in one temporary folder (TMPDIR says where), which goes when the work is done; if
+the process is killed, with the next one.
 """
 
 from __future__ import annotations
 
-import tempfile
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,12 +27,14 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import Problems, refuse
+from spoofspan.base.locks import temporary_folder
 from spoofspan.base.pool import open_pool
 from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
+from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.arrays.kaldi import read_label2id
-from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
 from spoofspan.formats.reading import choose_format
 from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, counted, naming
@@ -68,6 +70,8 @@ def sharded(
     column: str | None = None,
     snap: float | None = None,
     split: str | None = None,
+    modality: Modality | None = None,
+    subset: str | None = None,
     label2id: Where | Mapping[str, int] | None = None,
     shards: int | None = None,
     jobs: int | None = None,
@@ -82,8 +86,8 @@ def sharded(
         Files, folders, globs or addresses, as in :func:`spoofspan.read_references`.
     reference_format, scores_format
         Formats, where the content does not show them.
-    durations, reference_hop, snap, split
-        As ``durations``, ``hop``, ``snap`` and ``split`` in :func:`spoofspan.read_references`.
+    durations, reference_hop, snap, split, modality, subset
+        As ``durations``, ``hop``, ``snap``, ... in :func:`spoofspan.read_references`.
     hop, higher, column, label2id
         As in :func:`spoofspan.read_scores`.
     shards
@@ -105,16 +109,16 @@ def sharded(
     ...     print(len(corpus), corpus.higher)
     1 bonafide
     """
-    reference_options = ReadOptions(hop=reference_hop, snap=snap, split=split)
+    reference_options = ReadOptions(hop=reference_hop, snap=snap, split=split, modality=modality, subset=subset)
     score_options = ReadOptions(
         hop=hop, higher=higher, column=column, label2id=None if label2id is None else read_label2id(label2id)
     )
     reference_sources, reference_reader = choose_format(
-        REFERENCE_FORMATS, references, reference_format, reference_options, ("split",)
+        REFERENCE_FORMATS, references, reference_format, reference_options, OF_METADATA
     )
     score_sources, score_reader = choose_format(SCORE_FORMATS, scores, scores_format, score_options, ("label2id",))
-    with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder, open_pool(jobs, TOO_LARGE) as pool:
-        root, stored = Path(folder), Path(folder) / "stored"
+    with temporary_folder() as root, open_pool(jobs, TOO_LARGE) as pool:
+        stored = root / "stored"
         stored.mkdir()
         ids = IdSample()
 

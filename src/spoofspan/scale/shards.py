@@ -54,6 +54,7 @@ class ShardFacts:
 
     labels: frozenset[int] = frozenset()
     snap: int = 0
+    modality: str | None = None
     higher: Higher | None = None
     hop: float | None = None
     empty: bool = False
@@ -65,6 +66,7 @@ class ShardFacts:
         return cls(
             frozenset() if references is None else frozenset(np.unique(references.labels).tolist()),
             0 if references is None else references.snap,
+            None if references is None else references.modality,
             None if scores is None else scores.higher,
             None if scores is None else scores.hop,
             references is None and scores is None,
@@ -77,6 +79,7 @@ class CorpusFacts:
 
     hop: float | None = None
     snap: int = 0
+    modality: str | None = None
     known_higher: Higher | None = None
     labels: set[int] = field(default_factory=set)
 
@@ -91,6 +94,7 @@ class CorpusFacts:
         """Add those of a shard."""
         self.labels |= facts.labels
         self.snap = max(self.snap, facts.snap)
+        self.modality = facts.modality or self.modality
         if facts.higher is None:
             return
         if self.known_higher is not None and (
@@ -209,6 +213,10 @@ class ShardedCorpus(Corpus):
             "--by needs the corpus in memory; leave --stream, --jobs and --scheduler out, or select the utterances "
             "beforehand"
         )
+
+    def cross(self, *_: Any) -> NoReturn:
+        """Not of shards."""
+        self.break_down()
 
     def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
         """Go through the shards that have both sides, and say how far that is."""
@@ -347,7 +355,7 @@ class _Prepared:
             sign_hashes,
             str(self.plan.measure),
             self.plan.read_off,
-            self.plan.spelled_rules(corpus.facts.snap),
+            self.plan.spelled_rules(corpus.facts.snap, corpus.facts.modality),
             (hashes[0], f"{self.utterances.count}:{self.utterances.digest()}", hashes[1]),
             self.plan.rules.regions,
         )

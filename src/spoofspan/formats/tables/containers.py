@@ -102,6 +102,8 @@ def damage_told(broken: Callable[[Exception], DataError]) -> Iterator[None]:
     """Turn what Arrow says of bytes that it cannot read into an error that names the file, as ``broken`` makes it."""
     try:
         yield
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise broken(error) from None
 
