@@ -50,7 +50,10 @@ MODULES = {
     "points": ("mass/points", "mass/pooling"),
     "rules": ("data/rule", "data/rules"),
 }
-COPIED = ("src", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGELOG.md", "pyproject.toml")
+COPIED = (
+    *("src", "tests", "docs", "examples", "benchmarks", "tools", ".github", "conftest.py"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"),
+)
 MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
 MADE_TESTS["histogram"] = ("test_mutants_bins.py", "test_mutants_histogram.py")  # the faster ones first
 MADE_TESTS["mass"] += ("test_mutants_overlaying.py", "test_mutants_large.py")

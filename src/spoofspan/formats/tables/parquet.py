@@ -24,7 +24,8 @@ VALUES_PER_BATCH = 1 << 18
 def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
     first = 0
     with damage_told(source.broken), random_access(source, mapped=whole) as opened:
-        file = pa.parquet.ParquetFile(opened, page_checksum_verification=True)
+        # read ahead, a file in pieces would lie in memory whole before its end
+        file = pa.parquet.ParquetFile(opened, pre_buffer=whole, page_checksum_verification=True)
         schema = file.schema_arrow
         chosen = [name for name in schema.names if name in names]
         if whole:
