@@ -48,6 +48,10 @@ class Inputs:
     modality: o.Modality = None
     subset: o.Subset = None
 
+    def __post_init__(self) -> None:
+        if self.references == self.scores == "-":
+            raise UsageError("REFERENCES and SCORES cannot both be standard input (-); give one of them as a file")
+
     def read(self) -> tuple[References, Scores]:
         """Read both sides."""
         references, scores = self.read_known(wanted=True)
@@ -79,9 +83,7 @@ class Inputs:
         from spoofspan.formats.sources import sources
         from spoofspan.scale.memory import fits_into_memory
 
-        files = [str(where) for where in self._files()]
-        # standard input can be read only once
-        return "-" not in files and not fits_into_memory([one for where in files for one in sources(where)])
+        return not fits_into_memory([one for where in self._files() for one in sources(str(where))])
 
     def sharded(self, jobs: int | None = None) -> AbstractContextManager[ShardedCorpus]:
         """Cut both sides into shards on disk, for as long as the context lasts."""
@@ -160,6 +162,16 @@ class Inputs:
                 ) from None
             raise
 
+    def unused_columns(self) -> list[str]:
+        """What is wrong with columns of the scores that are not measured; of a file that can be read again."""
+        from spoofspan.formats.format import ReadOptions
+        from spoofspan.formats.reading import check_unused_columns
+
+        where = self.scores if self.dataset is None else self.references or self.scores
+        if where is None or not Path(where).expanduser().is_file():
+            return []
+        return check_unused_columns(where, self.scores_format, ReadOptions(hop=self.hop, column=self.column))
+
     @cached_property
     def database(self) -> Dataset:
         """The database that --dataset names, read once; what it has is said."""
@@ -218,13 +230,11 @@ def read_column(metadata: str | None, name: str) -> Mapping[str, str]:
 
 
 def looks_like(where: Where) -> set[str]:
-    """What a file could be by its first bytes; nothing for standard input, which can be read only once."""
+    """What a file could be by its first bytes."""
     from spoofspan.formats import registry as formats
     from spoofspan.formats.sources import sources
     from spoofspan.formats.text.protocol import recognises_utterance_labels
 
-    if where == "-":
-        return set()
     try:
         head = sources(where)[0].head
     except SpoofspanError:

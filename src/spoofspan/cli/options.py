@@ -139,6 +139,12 @@ ScoresAre = Annotated[str | None, option("llr or probability, for measures that 
 OutputFormat = Annotated[Output, option("How to print the result.", "--format")]
 Out = Annotated[Path | None, option("Write the result to this file instead of stdout.")]
 Force = Annotated[bool, option("Overwrite an existing file.", "--force")]
+Truncated = Annotated[
+    str,
+    option(
+        "Sound files with fewer samples than their header states: error, or use (what is there).", of=("error", "use")
+    ),
+]
 Quiet = Annotated[bool, option("Show no progress.", "--quiet", "-q", callback=_be_quiet)]
 
 

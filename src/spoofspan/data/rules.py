@@ -32,6 +32,7 @@ Uncovered = Literal["error", "hold", "bonafide", "spoof", "ignore", "unanswered"
 Overlong = Literal["error", "cut"]
 LastFrame = Literal["use", "drop"]
 Overlap = Literal["error", "min", "mean", "centre"]
+CollarEdges = Literal["inside", "all"]
 Utterances = Literal["all", "drop-bonafide-CON"]
 Label = Literal["any", "majority", "rounded"] | float
 LastPoint = Literal["use", "round", "drop"]
@@ -54,6 +55,7 @@ class RuleArguments(TypedDict, total=False):
     overlap: Overlap
     regions: Regions | None
     collar: float
+    collar_edges: CollarEdges
     partial: bool
     utterances: Utterances
     label: Label
@@ -127,6 +129,12 @@ class Rules:
         0.0,
         "Ignore this many seconds around each boundary.",
         "Time within this of a boundary between labels is ignored.",
+    )
+    collar_edges: CollarEdges = declared(
+        "inside",
+        "Which edges have a collar: {}.",
+        "Which edges have a collar. inside: those between labels; all: also 0 and the end, where spoof lies there.",
+        implied="inside",
     )
     partial: bool = declared(
         False,

@@ -61,7 +61,8 @@ def explain(subject: str) -> str:
     except UsageError:
         kind = KINDS.get(name) or EVENT_KINDS.get(name)
         if kind is not None:
-            return _explain_measure(Measure.parse(f"{kind.bases[0]}-{name}"))
+            at = "@20ms" if kind.bases[0] == "point" else ""
+            return _explain_measure(Measure.parse(f"{kind.bases[0]}-{name}{at}"))
     if (meaning := synonym(name)) is not None:
         return meaning
     events = (f"event-{one}" for one in EVENT_KINDS)
@@ -103,7 +104,8 @@ def _explain_measure(measure: Measure) -> str:
             "the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/events.md.",
         ]
     if kind.parameters:
-        lines.append(f"Parameters: {', '.join(f'{name}={value:g}' for name, value in measure.parameters)}.")
+        given = (f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in measure.parameters)
+        lines.append(f"Parameters: {', '.join(given)}.")
     if kind.reference:
         lines.append(f"Reference: {kind.reference}.")
     return "\n".join(lines)

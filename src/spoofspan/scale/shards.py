@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, NothingToMeasureError, Problems, UsageError
+from spoofspan.base.errors import DataError, NothingToMeasureError, Problems, UsageError, strangers
 from spoofspan.base.hashing import UtterancesHash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Int64
@@ -214,6 +214,10 @@ class ShardedCorpus(Corpus):
             "beforehand"
         )
 
+    def cross(self, *_: Any) -> NoReturn:
+        """Not of shards."""
+        self.break_down()
+
     def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
         """Go through the shards that have both sides, and say how far that is."""
         with progress(what, total=len(self), unit="shards") as advance:
@@ -318,7 +322,11 @@ class _Prepared:
     dtypes: set[np.dtype[Any]] = field(default_factory=set)  # rules may change those of the scores
     nothing: str = ""
 
+    def __post_init__(self) -> None:
+        self.regions = set(self.plan.rules.regions or ())  # of utterances that no shard has had so far
+
     def add(self, look: _Look) -> None:
+        self.regions.difference_update(look.utterances)
         self._touch(look.touched)
         self.nothing = self.nothing or look.nothing
         if look.mass is not None and look.dtype is not None:
@@ -355,7 +363,8 @@ class _Prepared:
         def errors_at(point: OperatingPoint) -> UtteranceErrors:
             return corpus.errors(lambda references, scores: errors_with(references, scores, point, self.plan.rules))
 
-        return self.plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
+        plan = replace(self.plan, notes=(*self.plan.notes, *strangers("regions", self.regions, ())))
+        return plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,7 +137,7 @@ def _entries_of_split(
 def _objects(source: Source, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the place and the content of each object of a JSON list."""
     try:
-        text = source.read().decode("utf-8-sig")
+        text = source.document().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{source.name}: not UTF-8 text (byte {error.start}); convert it to UTF-8") from None
     if not text.strip():

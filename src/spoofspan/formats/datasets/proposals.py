@@ -65,7 +65,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
 
 def json_pairs(source: Source, shape: str = SHAPE) -> _Object:
     """Read the JSON object as pairs, so that a name that is there twice is seen."""
-    data = source.read()
+    data = source.document()
     if not data.strip():
         raise DataError(f"{source.name}: the file is empty")
     try:

@@ -21,8 +21,8 @@ import numpy as np
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import text_of
-from spoofspan.formats.line_blocks import BOM, MOST_BYTES_PER_LINE, line_blocks, native_buffer, refuse_empty
-from spoofspan.formats.sources import Source, not_utf8
+from spoofspan.formats.line_blocks import BOM, line_blocks, native_buffer, refuse_empty
+from spoofspan.formats.sources import MOST_BYTES_PER_LINE, Source, not_utf8
 from spoofspan.formats.tables.arrow_tables import REFERENCES, TEXTS, Schema, plain_texts, with_metadata
 from spoofspan.formats.tables.containers import Container, in_pieces
 from spoofspan.formats.tables.table_columns import Part, missing_columns
@@ -122,6 +122,8 @@ def _parts(delimiter: str, source: Source, wanted: Sequence[str], whole: bool) -
             table = with_metadata(table, stated)
             yield Part(table, source.name, 2 if one_line_each else None, names, rows)
             first += table.num_rows
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, UnicodeDecodeError) as error:
         _explain(source, names, chosen, delimiter)
         raise DataError(f"{source.name}: cannot be read ({error}); correct the file") from None
@@ -171,7 +173,7 @@ def _arrow_type(name: str) -> Any:
 
 def _explain(source: Source, names: list[str], chosen: list[str], delimiter: str) -> None:
     """Raise for what a line by line look finds."""
-    data = source.read()
+    data = source.text()
     try:
         text = data.removeprefix(BOM).decode("utf-8")
     except UnicodeDecodeError as error:

@@ -30,7 +30,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.lines import Line, is_finite, lines_of, mostly
+from spoofspan.formats.text.lines import Line, fields_of, is_finite, lines_of, mostly
 from spoofspan.formats.text.rows import (
     RangeRows,
     WrittenRange,
@@ -91,7 +91,7 @@ class RangeList:
                 durations[utterance] = rows.seconds(where, line.fields[1], "duration")
                 if durations[utterance] <= 0:
                     rows.problems.add(f"{where}: the duration must be positive, not {line.fields[1]}")
-            items = line.fields[1].split("/") if self.joined else line.fields[3:]
+            items = fields_of(line.fields[1], "/", line.place) if self.joined else line.fields[3:]
             noted = [self._note_item(rows, line.place, utterance, item) for item in items]
             spoof = "spoof" in noted
             if label is not None and None not in noted and spoof != (self.labels[label] == "spoof"):
