@@ -55,7 +55,7 @@ def _text(content: bytes, name: str) -> str:
 
 def _tiers(source: Source) -> tuple[str, list[Tier]]:
     """The end of the grid, and its interval tiers."""
-    found: list[str] = VALUE.findall(_text(source.read(), source.name))
+    found: list[str] = VALUE.findall(_text(source.document(), source.name))
     values = iter([value for value in found if not value.startswith("!")])
 
     def word() -> str:
