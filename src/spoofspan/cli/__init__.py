@@ -101,7 +101,7 @@ def main() -> None:
             why = error.strerror or str(error)
             if error.filename is not None:
                 why = f"{error.filename}: cannot be read or written ({why}); check the path and its rights"
-            elif error.errno and why in (os.strerror(error.errno), IS_CLOSED):  # nothing else has no name; Arrow tells it
+            elif error.errno and why in (os.strerror(error.errno), IS_CLOSED):  # errors of Arrow say which file it was
                 why = f"the result cannot be written to stdout ({why})"
             print(f"error: {why}", file=sys.stderr)
             sys.exit(SpoofspanError.exit_code)
