@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -260,6 +261,16 @@ def test_what_is_no_checkpoint_is_refused(checkpoint, tmp_path):
     checkpoints.save(broken, build(BASELINE), BASELINE, {})
     (broken / "config.toml").write_text(SMALL.to_toml())
     with pytest.raises(ss.DataError, match="do not fit"):
+        load_scorer(broken)
+    checkpoints.save(broken, build(SMALL), SMALL, {})
+    tensors, about = checkpoints.read_tensors(broken / "model.safetensors")
+    name, tensor = next((name, one) for name, one in tensors.items() if one.ndim == 2)
+    checkpoints.write_tensors(broken / "model.safetensors", tensors | {name: tensor[:-1]}, about)
+    found, meant = (tuple(one.shape) for one in (tensor[:-1], tensor))
+    message = (
+        f"model.safetensors: the tensor {name} has shape {found}, config.toml asks for {meant}; the weights do not fit"
+    )
+    with pytest.raises(ss.DataError, match=re.escape(message)):
         load_scorer(broken)
 
 

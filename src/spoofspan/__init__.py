@@ -52,9 +52,11 @@ if TYPE_CHECKING:
         SeedVariation,
         bootstrap,
         compare,
+        interval,
         seed_variation,
     )
     from spoofspan.uncertainty.agreement import Agreement, error_agreement
+    from spoofspan.uncertainty.sample_size import SampleSize, sample_size
 
 # Where each public name lives. A name is loaded when it is first used, so that `import spoofspan` costs nothing.
 _HOMES = {
@@ -87,8 +89,9 @@ _HOMES = {
     "measures.per_utterance": "UtteranceErrors errors_by_utterance",
     "scale.sharding": "sharded",
     "scale.shards": "evaluate_shards",
+    "uncertainty": "Comparison Interval Resampling SeedVariation bootstrap compare interval seed_variation",
     "uncertainty.agreement": "Agreement error_agreement",
-    "uncertainty": "Comparison Interval Resampling SeedVariation bootstrap compare seed_variation",
+    "uncertainty.sample_size": "SampleSize sample_size",
 }
 
 __all__ = [
@@ -114,6 +117,7 @@ __all__ = [
     "Resampling",
     "ResolutionTable",
     "Rules",
+    "SampleSize",
     "ScoreMass",
     "Scores",
     "SeedVariation",
@@ -137,6 +141,7 @@ __all__ = [
     "evaluate",
     "evaluate_shards",
     "evaluate_utterances",
+    "interval",
     "measure_domains",
     "overlay",
     "point_eer",
@@ -150,6 +155,7 @@ __all__ = [
     "read_utterance_scores",
     "read_verification_scores",
     "resolution_table",
+    "sample_size",
     "seed_variation",
     "sharded",
     "utterance_eer",

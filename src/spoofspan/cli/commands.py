@@ -41,6 +41,7 @@ class LazyCommand(NamedTuple):
 COMMANDS = (
     LazyCommand("eval", "Measure a system.", "eval", "eval_"),
     LazyCommand("compare", "Compare systems on one corpus, every two of them.", "compare", "compare"),
+    LazyCommand("plan", "Plan a test set: how many utterances or speakers tell two values apart.", "plan", "plan"),
     LazyCommand("report", "Make a page that shows where systems err.", "report", "report"),
     LazyCommand("check", "Check files before measuring.", "check", "check"),
     LazyCommand("table", "Measure systems at several resolutions.", "table", "table"),
@@ -48,6 +49,7 @@ COMMANDS = (
     LazyCommand("plot", "Draw a figure of one system or several.", "plot", "plot"),
     LazyCommand("convert", "Convert between formats.", "convert", "convert"),
     LazyCommand("diff-references", "Compare two references of one corpus.", "diff_references", "diff_references"),
+    LazyCommand("benchmarks", "List benchmarks and what they are ranked by.", "benchmarks", "benchmarks"),
     LazyCommand("explain", "Explain a name in plain words.", "explain", "explain"),
     LazyCommand("demo", "Measure a small corpus and explain the numbers.", "demo", "demo"),
     LazyCommand("corpus", "Build and check partially spoofed corpora.", "corpus", "app"),

@@ -14,6 +14,8 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
+from spoofspan.cli.algorithm import AlgorithmOptions, takes_algorithm
+from spoofspan.cli.benchmark_options import takes_benchmark
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import ProposalOptions, UtteranceInputs, takes_proposals, takes_utterance_scores
 from spoofspan.cli.inputs import Inputs, read_column, takes_inputs
@@ -31,10 +33,12 @@ if TYPE_CHECKING:
 BREAKDOWN_NAMES = ("kind", "length", "boundary")
 
 
+@takes_benchmark
 @takes_inputs
 @takes_bootstrap
 @takes_utterance_scores
 @takes_proposals
+@takes_algorithm
 @o.takes_rules
 def eval_(
     *,
@@ -52,6 +56,7 @@ def eval_(
     more: UtteranceInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
+    algorithm: AlgorithmOptions,
     proposals: ProposalOptions,
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
@@ -110,6 +115,10 @@ def eval_(
       spoofspan eval keys.tsv --utterance-scores cm_scores.tsv -m utterance-eer --by attack,codec --heatmap eer.pdf
 
       spoofspan eval metadata.json proposals.json -m event-ap@iou=0.5
+
+      spoofspan eval ref.rttm eval.score --algorithm bisection --precision 1e-5
+
+      spoofspan eval --benchmark av-deepfake1m val_metadata.json prediction.json
     """
     from spoofspan.evaluation.corpus import CorpusInMemory, read_eer_threshold
     from spoofspan.evaluation.plan import EvaluationOptions
@@ -126,6 +135,14 @@ def eval_(
         if threshold is not None:
             raise UsageError("give --threshold or --threshold-from, not both")
         threshold = read_eer_threshold(threshold_from, measure or [], given=more.utterance_scores is not None)
+    # what bisection has no answer to
+    exact = {"eer-rule": eer_rule, "threshold": threshold, "by": by, "per-utterance": per_utterance, "stream": stream}
+    exact |= {"jobs": jobs, "scheduler": scheduler, "utterance-scores": more.utterance_scores}
+    exact |= {"confidence": bootstrap.confidence}
+    if algorithm.bisects(measure, exact):
+        found = algorithm.evaluate(inputs.read(), EvaluationOptions(convention, rules=rules))
+        o.deliver(render(found, output.value), out, force)
+        return
     with ExitStack() as open_files:
         corpus: Corpus
         alone = more.alone(inputs)

@@ -122,7 +122,7 @@ class UtteranceInputs:
         known = looks_like(found[0])
         if len(found) == 1 and "utterance labels" in known and "references" not in known:
             return read_utterance_labels(found[0])
-        return inputs.references_from(found[0] if inputs.references == "-" else inputs.references)
+        return inputs.references_from(inputs.references)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class Recording:
     speaker: str
     attack: str | None  # None: bona fide
     subset: str | None = None  # train, dev or eval, where a list says it
+    truncated: str = "error"  # or "use": what is there of a file with fewer samples than its header states
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Recordings:
     attacks: dict[str, str]  # A01 -> name in the source
 
 
-def find_recordings(source: Path) -> Recordings:
+def find_recordings(source: Path, truncated: str = "error") -> Recordings:
     """Find the recordings of a folder or of a list."""
     if source.is_dir():
         found = list(_in_folder(source))
@@ -64,7 +65,7 @@ def find_recordings(source: Path) -> Recordings:
     for needed, spoofed in (("bona fide", False), ("spoofed", True)):
         if not any((one.attack is not None) == spoofed for one in found):
             raise DataError(f"{source}: there are no {needed} recordings; a partially spoofed corpus needs both")
-    return _named(found)
+    return _named([replace(one, truncated=truncated) for one in found])
 
 
 def _in_folder(folder: Path) -> Iterable[Recording]:

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, strangers
 from spoofspan.base.progress import progress, track
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS
@@ -345,7 +345,7 @@ def measure_scores(
     """Take one measure of scores, with an interval if it is said how to resample."""
     references, scores = inputs.references, inputs.scores
     mass, touched = plan.mass(references, scores)
-
+    plan = replace(plan, notes=(*plan.notes, *strangers("regions", plan.rules.regions or (), mass.utterances)))
     found = plan.measured(
         mass,
         touched,
@@ -364,7 +364,9 @@ def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: R
     from spoofspan.uncertainty.intervals import interval_of_system
     from spoofspan.uncertainty.measured_system import MeasuredSystem
 
-    return replace(found, interval=interval_of_system(MeasuredSystem(plan, mass, found.value), resampling))
+    notes = strangers(f"a {resampling.clusters_are}", resampling.clusters or (), mass.utterances)
+    interval = interval_of_system(MeasuredSystem(plan, mass, found.value), resampling)
+    return replace(found, interval=interval, notes=(*found.notes, *notes))
 
 
 def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = False) -> float:

@@ -294,7 +294,7 @@ def bisection_eer(
     if not result.bracketed:
         notes.append("FPR - FNR has the same sign at the lowest and at the highest score, so nothing was bracketed")
     measure = f"bisection-eer({quantiles},{precision:g})"
-    signed_rules, inputs = plan.spelled_rules(references.snap), Inputs(references, scores)
+    signed_rules, inputs = plan.spelled_rules(references.snap, references.modality), Inputs(references, scores)
     signer = partial(sign, measure, "bisection", signed_rules, inputs, rates.utterances, plan.rules.regions)
     return BisectionMeasurement(
         measure=measure,

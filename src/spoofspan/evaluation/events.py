@@ -135,6 +135,7 @@ class EventEvaluation:
             if value != default[name]:
                 raise UsageError(f"{name} speaks of scores, and these are proposals; leave {name}= ({_flag(name)}) out")
         rules = self._rules()
+        rules.check_modality(self.references.modality)
         references = self._snapped(rules)
         known = positions(references.utterances, proposals.utterances)
         if not (known >= 0).any():
@@ -146,6 +147,7 @@ class EventEvaluation:
         if rows := int(np.diff(proposals.offsets)[unknown].sum()):
             notes.append(f"of utterances that the references lack: {counted(rows, 'proposal')}")
         spelled = {"snap": f"{references.snap}ns"}
+        spelled |= spelled_rules("references", rules, references.snap, references.modality)
         point = OperatingPoint(float("nan"), "spoof", 0, 0, 0, 0, unit="events")
         return Prepared(
             EventCorpus(references, proposals), rules, spelled, "proposals:given", point, notes=tuple(notes)
@@ -158,7 +160,7 @@ class EventEvaluation:
         proposals = proposals_from_runs(
             overlay.labelling.utterances, overlay.runs, point.threshold, self.proposing, everything=point.everything
         )
-        spelled = spelled_rules("range", rules, self.references.snap)
+        spelled = spelled_rules("range", rules, self.references.snap, self.references.modality)
         how, touched = f"proposals:{source},{self.proposing}", overlay.undecided()[1]
         return Prepared(EventCorpus(references, proposals), rules, spelled, how, point, touched)
 
@@ -175,7 +177,7 @@ class EventEvaluation:
         rules, overlay, references = self._laid(scores)
         corpus = ScoredCorpus(references, overlay.labelling.utterances, overlay.runs, self.proposing.smoothing)
         point = OperatingPoint(float("nan"), scores.higher, 0, 0, 0, 0, unit="events")
-        spelled = spelled_rules("range", rules, self.references.snap)
+        spelled = spelled_rules("range", rules, self.references.snap, self.references.modality)
         how, touched = f"{ALL_THRESHOLDS},{self.proposing}", overlay.undecided()[1]
         return Prepared(corpus, rules, spelled, how, point, touched)
 

@@ -139,7 +139,7 @@ class Measurement:
         if self.interval is not None:
             lines.append(f"  {100 * self.interval.level:g} % interval {self.interval_text} ({self.interval.how})")
         lines += [f"  {text}" for text in (*self.touched_lines(), *self.notes)]
-        lines += [f"  warning: {text}" for text in self.warnings]
+        lines += [f"  warning: {text}" for text in (*self.warnings, *self.interval_warnings)]
         return "\n".join(lines)
 
     @property
@@ -152,7 +152,14 @@ class Measurement:
         """The interval as it is read, without a unit; nothing if there is none."""
         if self.interval is None:
             return ""
+        if self.interval.refused:
+            return "none"
         return " to ".join(number_text(self.measure, end) for end in (self.interval.low, self.interval.high))
+
+    @property
+    def interval_warnings(self) -> tuple[str, ...]:
+        """Reasons to look twice at the interval, or why there is none."""
+        return () if self.interval is None else self.interval.warnings
 
     def touched_lines(self) -> list[str]:
         """What the rules decided, a line each."""
@@ -215,6 +222,12 @@ class BisectionMeasurement(Measurement):
     def bracketed(self) -> bool:
         """Whether FPR - FNR changed its sign between the lowest and the highest score."""
         return self.bisection.bracketed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON; thresholds of the trace are in the polarity of the scores."""
+        sign = 1 if self.point.higher == "bonafide" else -1
+        steps = [vars(step) | {"threshold": sign * step.threshold} for step in self.trace]
+        return super().to_dict() | {"reached": self.reached, "bracketed": self.bracketed, "trace": steps}
 
 
 def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[str, ...]:

@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
-from spoofspan.base.times import LONGEST, milliseconds
+from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
-from spoofspan.data.rules import Rules, Touched, rules_for
+from spoofspan.data.rules import Modality, Rules, Touched, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
 from spoofspan.mass.boundary_points import boundary_references, rules_of_boundaries
-from spoofspan.mass.points import check_resolution, point_mass_with
+from spoofspan.mass.points import WHOLE_UTTERANCE, check_resolution, point_mass_with
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import at_constraint, macro_at, value_at
@@ -52,8 +52,6 @@ class Value:
 
 Undefined = Literal["raise", "nan"]
 OnUndefined = Callable[[Measure, UndefinedMeasureError], None]
-# No utterance is as long as one point of this resolution (seconds).
-WHOLE_UTTERANCE = LONGEST / 1e9
 
 
 @dataclass(frozen=True)
@@ -145,13 +143,13 @@ class Plan:
             arguments["asv_scores"] = self.asv_scores
         return arguments
 
-    def spelled_rules(self, snap: int) -> dict[str, str]:
-        """The rules as text; what the references decide (their ``snap`` in ns) is written out."""
-        return spelled_rules(self.kind, self.rules, snap)
+    def spelled_rules(self, snap: int, modality: str | None = None) -> dict[str, str]:
+        """The rules as text; what the references decide (their ``snap`` in ns, their modality) is written out."""
+        return spelled_rules(self.kind, self.rules, snap, modality)
 
     def signer(self, inputs: Inputs, utterances: Sequence[str]) -> Callable[[], Signature]:
         """What signs a value of these inputs, measured on these utterances; hashes are computed when it is called."""
-        rules = self.spelled_rules(inputs.references.snap)
+        rules = self.spelled_rules(inputs.references.snap, inputs.references.modality)
         return partial(sign, str(self.measure), self.read_off, rules, inputs, utterances, self.rules.regions)
 
     def measured(
@@ -266,6 +264,8 @@ class EvaluationOptions:
                     f"measured at {milliseconds(resolution)}, coarser than the scores' hop of {milliseconds(hop)}: "
                     "an easier task, not a better system",
                 )
+        if measure.basis != "range" and rules.pooling == "noisy-or":
+            notes = (*notes, "thresholds are of ln P(no frame is spoofed), or minus it where high scores mean spoof")
         if measure.kind.needs_asv and measure.kind.name != "t-eer" and self.asv_scores is not None:
             notes = (*notes, str(verification_errors(self.asv_scores)))
         rule = check_eer_rule(self.eer_rule or convention_rule)
@@ -313,9 +313,9 @@ def point_rules(
     return rules_for("point", convention, overrides, finer_than_hop=finer)
 
 
-def spelled_rules(kind: str, rules: Rules, snap: int) -> dict[str, str]:
-    """The rules as text; what the references decide (their ``snap`` in ns) is written out."""
+def spelled_rules(kind: str, rules: Rules, snap: int, modality: str | None = None) -> dict[str, str]:
+    """The rules as text; what the references decide (their ``snap`` in ns, their modality) is written out."""
     spelled = rules.spelled(kind)
     if rules.snap is None:
         spelled["snap"] = f"{snap}ns"
-    return spelled
+    return spelled | Rules(modality=cast("Modality | None", modality)).spelled("references")

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+import numpy as np
+
 from spoofspan.base.errors import UsageError
 from spoofspan.base.hashing import labels_hash, utterances_hash
 from spoofspan.data.protocol import Protocol
@@ -23,7 +25,7 @@ from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, verification_of
 from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, utterance_scores_hash
 from spoofspan.mass.points import classes_of
-from spoofspan.mass.ranges import drop_empty, label_utterances
+from spoofspan.mass.ranges import drop_empty, label_utterances, pair
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import mass_of_classes, trial_mass, utterance_mass
 from spoofspan.measures.curve import error_curve_of
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 Truth = References | Mapping[str, str] | Protocol
 # What is done with scores in time says nothing about scores without time.
 NEEDS_SCORES = "needs scores in time: give SCORES after REFERENCES"
-RULES_OF_TIMED_SCORES = ("uncovered", "slack", "overlong", "last_frame", "overlap", "last_point")
+RULES_OF_TIMED_SCORES = ("uncovered", "slack", "overlong", "last_frame", "overlap", "last_point", "pooling")
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,7 @@ class UtteranceCorpus(Corpus):
         """The rules that count, as text."""
         if not isinstance(self.truth, References):
             return {"utterance-scores": "given", "labels": "given", "partial": str(plan.rules.partial)}
-        spelled = plan.spelled_rules(self.truth.snap)
+        spelled = plan.spelled_rules(self.truth.snap, self.truth.modality)
         return {"utterance-scores": "given"} | {
             rule: value for rule, value in spelled.items() if rule not in RULES_OF_TIMED_SCORES
         }
@@ -179,6 +181,14 @@ def _mass_of_references(
     if rules.label == "rounded":
         raise UsageError("label='rounded' needs points of a resolution; utterances have label='any', or a fraction")
     touched: list[Touched] = []
+    if rules.label == "any" and references.durations is None and not references.names_both_classes:
+        # a list of spoofs says who is spoofed, though not how long anybody lasts
+        rules.check_modality(references.modality)
+        references, scores = pair(references, scores, rules, touched)
+        spoofed = np.diff(np.concatenate(([0], np.cumsum(references.labels == SPOOF)))[references.offsets]) > 0
+        return mass_of_classes(scores, np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8), "utterance scores"), tuple(
+            touched
+        )
     labelling, scores = drop_empty(*label_utterances(references, scores, rules, touched), touched)
     classes = classes_of(labelling.time_of(BONA_FIDE), labelling.time_of(SPOOF), rules)
     return mass_of_classes(scores, classes, f"utterance scores, {rules.label}"), tuple(touched)

@@ -155,6 +155,7 @@ _CODE = {"bonafide": BONA_FIDE, "spoof": SPOOF, "ignore": IGNORED}
 
 def label_references(references: References, rules: Rules) -> tuple[Labelling, list[Touched]]:
     """Apply rules 1 to 7; also returns how much time each of them decided."""
+    rules.check_modality(references.modality)
     touched: list[Touched] = []
     snap = references.snap if rules.snap is None else duration_ns(rules.snap, "snap")
     ranges = _Ranges(references, snap)
@@ -242,10 +243,13 @@ class _Ranges:
         self._keep(self.ends > self.starts)
 
     def refuse_past(self, extents: Int64) -> None:
-        """Rule 2: ranges that end more than ``snap`` past the extent are an error."""
+        """Rule 2: ranges that end more than ``snap`` past the extent are an error, and those that lie there whole."""
         last_ends = self.last_ends
+        past = last_ends - extents > self.snap
+        listed = has_rows(self.offsets)
+        past[listed] |= self.starts[last_rows(self.offsets)] >= extents[listed]
         refuse(
-            np.flatnonzero(last_ends - extents > self.snap),
+            np.flatnonzero(past),
             lambda i: (
                 f"utterance {self.utterances[i]!r}: a range ends at {seconds_text(last_ends[i])}, "
                 f"past the duration of {seconds_text(extents[i])}"
@@ -367,7 +371,9 @@ def _ignored(
 def merge_rows(
     offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[np.bool_], Int64] | None:
-    """Rule 1: make one of overlapping ranges of equal content; returns the rows to keep and the ends of all.
+    """Rule 1: make one of ranges of equal content that overlap, and of neighbours that touch.
+
+    Returns the rows to keep and the ends of all.
 
     None if there is nothing to do. Rare, so a plain loop over the utterances that have any.
     """
@@ -377,13 +383,14 @@ def merge_rows(
     ends, keep = ends.copy(), np.ones(ends.size, bool)
     for i in np.unique(utterance_of_rows(offsets)[1:][overlapping]):
         open_row: dict[int, int] = {}
+        before = -1
         for row in range(int(offsets[i]), int(offsets[i + 1])):
-            holder = open_row.get(int(content[row]))
-            if holder is not None and starts[row] <= ends[holder]:
+            holder = open_row.get(int(content[row]), -1)
+            if holder >= 0 and (starts[row] < ends[holder] or (starts[row] == ends[holder] and holder == before)):
                 ends[holder] = max(ends[holder], ends[row])
                 keep[row] = False
             else:
-                open_row[int(content[row])] = row
+                before = open_row[int(content[row])] = row
     return keep, ends
 
 

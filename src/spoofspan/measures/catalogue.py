@@ -286,6 +286,14 @@ KINDS: Mapping[str, Kind] = by_name(
         AGNITIO,
         declared=True,
     ),
+    _cost(
+        "calibration-loss",
+        "Cllr - minCllr",
+        "costs:calibration_loss",
+        "What the best monotone calibration would take off the Cllr, in bits; 0 for calibrated scores.",
+        AGNITIO,
+        declared=True,
+    ),
 )
 
 

@@ -46,7 +46,7 @@ and Automatic Speaker Verification: Fundamentals, IEEE/ACM TASLP 28, 2020.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -76,7 +76,12 @@ def min_dcf(curve: ErrorCurve, **costs: Fraction | float) -> ValueAtPoint:
 
     ``costs`` are ``p_spoof``, ``cost_miss`` and ``cost_false_alarm``, those of ASVspoof 5 unless given.
     """
-    return best_point(curve, cost_formula("DCF", *_class_costs(**costs)))
+    return best_point(curve, dcf_formula(**costs))
+
+
+def dcf_formula(**costs: Fraction | float) -> Formula:
+    """The normalised detection cost at a threshold; ``costs`` as in :func:`min_dcf`."""
+    return cost_formula("DCF", *_class_costs(**costs))
 
 
 def act_dcf(
@@ -174,7 +179,7 @@ def cllr(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = 
     and wrong costs infinitely much, which is an error.
     """
     amounts = ScoredAmounts.of(curve)
-    ratios = _log_ratios(amounts, curve, scores_are, prior)
+    ratios = stated_ratios(amounts, curve, scores_are, prior)
     wrong = (np.isposinf(ratios) & (amounts.spoof > 0)) | (np.isneginf(ratios) & (amounts.bona_fide > 0))
     if wrong.any():
         score = float(curve.thresholds[:-1][wrong][0])
@@ -193,6 +198,11 @@ def min_cllr(curve: ErrorCurve) -> float:
     with np.errstate(divide="ignore"):
         ratios = np.log(bona_fide / all_bona_fide) - np.log(spoof / all_spoof)
     return _mean_cost(bona_fide, -ratios) / 2 + _mean_cost(spoof, ratios) / 2
+
+
+def calibration_loss(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = EVEN) -> float:
+    """What the Cllr would gain by the best increasing map of the scores, in bits: Cllr - minCllr, never below 0."""
+    return max(cllr(curve, scores_are, prior=prior) - min_cllr(curve), 0.0)
 
 
 def pool_adjacent_violators(bona_fide: Float64, spoof: Float64) -> tuple[Float64, Float64]:
@@ -227,16 +237,47 @@ def _mean_cost(amounts: Float64, against: Float64) -> float:
     return math.fsum(amounts[some] * np.logaddexp(0.0, against[some])) / math.fsum(amounts) / math.log(2)
 
 
-def _log_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
-    """The declared log-likelihood ratios of bona fide to spoof."""
-    scores = curve.thresholds[:-1]
-    _check_declared(scores, scores_are)
+def stated_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
+    """The declared log-likelihood ratio of bona fide to spoof of each score of a curve."""
+    _check_declared(curve.thresholds[:-1], scores_are)
+    return _log_ratios(amounts.scores, curve.sums.higher, scores_are, prior)
+
+
+def score_costs(
+    scores: Float64, higher: str, scores_are: ScoresAre, prior: Fraction | float = EVEN
+) -> tuple[Float64, Float64]:
+    """What scores in bona fide polarity cost in bits, where they lie over bona fide and over spoof."""
+    ratios = _log_ratios(scores, higher, scores_are, prior)
+    return np.logaddexp(0.0, -ratios) / math.log(2), np.logaddexp(0.0, ratios) / math.log(2)
+
+
+def least_score_costs(curve: ErrorCurve) -> Callable[[Float64], tuple[Float64, Float64]]:
+    """As :func:`score_costs`, after the best increasing map of the scores of a curve."""
+    amounts = ScoredAmounts.of(curve)
+    bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
+    with np.errstate(divide="ignore"):
+        ratios = np.log(bona_fide / math.fsum(bona_fide)) - np.log(spoof / math.fsum(spoof))
+    each = amounts.bona_fide + amounts.spoof
+    # a score belongs to the group that the middle of its amount falls into
+    group = np.searchsorted(np.cumsum(bona_fide + spoof), np.cumsum(each) - each / 2)
+    costs = np.logaddexp(0.0, -ratios)[group] / math.log(2), np.logaddexp(0.0, ratios)[group] / math.log(2)
+
+    def of_scores(scores: Float64) -> tuple[Float64, Float64]:
+        place = np.minimum(np.searchsorted(amounts.scores, scores), amounts.scores.size - 1)
+        return costs[0][place], costs[1][place]
+
+    return of_scores
+
+
+def _log_ratios(scores: Float64, higher: str, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
+    """The declared log-likelihood ratios of bona fide to spoof, of scores in bona fide polarity."""
     share = float(_inside_0_1(prior, "prior"))
     if scores_are == "llr":
-        return amounts.scores
+        return scores
+    given = scores if higher == "bonafide" else -scores
     with np.errstate(divide="ignore"):
-        log_odds = np.log(scores) - np.log1p(-scores)
-    if curve.sums.higher == "spoof":
+        log_odds = np.log(given) - np.log1p(-given)
+    if higher == "spoof":
         log_odds = -log_odds
     return log_odds - math.log((1 - share) / share)
 
@@ -423,8 +464,13 @@ def min_tdcf(
     curve: ErrorCurve, verification: VerificationErrors, form: Form = "2021", costs: TandemCosts | None = None
 ) -> ValueAtPoint:
     """The least normalised t-DCF of all thresholds of a countermeasure, exactly."""
+    return best_point(curve, tdcf_formula(verification, form, costs))
+
+
+def tdcf_formula(verification: VerificationErrors, form: Form = "2021", costs: TandemCosts | None = None) -> Formula:
+    """The normalised t-DCF at a threshold of a countermeasure."""
     always, of_misses, of_false_alarms = tandem_constants(verification, form, costs or TandemCosts())
-    return best_point(curve, cost_formula("t-DCF", of_misses, of_false_alarms, always))
+    return cost_formula("t-DCF", of_misses, of_false_alarms, always)
 
 
 def tandem_constants(rates: VerificationErrors, form: Form, costs: TandemCosts) -> tuple[Fraction, Fraction, Fraction]:

@@ -108,6 +108,8 @@ def _from_table(source: Source, column: str) -> Mapping[str, str]:
             names = source.head.split(b"\n", 1)[0]
             between = next((one for one in ("\t", ",") if one.encode() in names), " ")
             table = pa.csv.read_csv(content, parse_options=pa.csv.ParseOptions(delimiter=between))
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{source.name}: cannot be read as a table ({error}); correct the file") from None
     of_ids = NAME if NAME in table.column_names and "utterance" not in table.column_names else "utterance"
