@@ -32,7 +32,7 @@ def note_ranges(rows: RangeRows, sources: Sequence[Source]) -> Mapping[str, floa
     """Note every range as spoof."""
     for source in sources:
         for utterance, listed in json_pairs(source, SHAPE):
-            place = f"{source.name}: {utterance!r}"
+            place = f"{source.name}: utterance {utterance!r}"
             if not isinstance(listed, list) or not all(isinstance(one, list) and len(one) == 2 for one in listed):
                 rows.problems.add(f"{place}: not a list of [start, end] in seconds")
             elif rows.name_once(source.name, utterance):

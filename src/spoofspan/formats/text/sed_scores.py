@@ -64,6 +64,10 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
         for place, (onset, offset, text) in columns_of(source, (*TIMES, name), rows.problems):
             where = f"{place}: utterance {utterance!r}"
             times = rows.seconds(where, onset, "onset"), rows.seconds(where, offset, "offset")
+            if not 0 <= times[0] <= times[1]:
+                rows.problems.add(
+                    f"{where}: the range from {onset} to {offset} starts before 0, or ends before it starts"
+                )
             ranges.append((*times, score_of(text, where, rows.problems)))
     rows.problems.raise_if_any("correct the files")
     return Scores.from_ranges(found, higher=higher or "spoof")

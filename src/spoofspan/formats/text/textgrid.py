@@ -55,25 +55,32 @@ def _text(content: bytes, name: str) -> str:
 
 def _tiers(source: Source) -> tuple[str, list[Tier]]:
     """The end of the grid, and its interval tiers."""
-    found: list[str] = VALUE.findall(_text(source.read(), source.name))
-    values = iter([value for value in found if not value.startswith("!")])
+    text = _text(source.read(), source.name)
+    values = (one for one in VALUE.finditer(text) if not one[0].startswith("!"))
+    reached = 0
+
+    def value() -> str:
+        nonlocal reached
+        found = next(values, None)
+        if found is None:
+            raise ValueError
+        reached = found.end()
+        return found[0]
 
     def word() -> str:
-        value = next(values)
-        if not value.startswith('"'):
-            raise StopIteration
-        return value[1:-1].replace('""', '"')
+        if not (found := value()).startswith('"'):
+            raise ValueError
+        return found[1:-1].replace('""', '"')
 
     def number() -> str:
-        value = next(values)
-        if value.startswith('"'):
-            raise StopIteration
-        return value
+        if (found := value()).startswith('"'):
+            raise ValueError
+        return found
 
     tiers: list[Tier] = []
     try:
         if (word(), word())[1] != "TextGrid":
-            raise StopIteration
+            raise ValueError
         _, end, count = number(), number(), int(number())
         for _ in range(count):
             kind, name, _, _, rows = word(), word(), number(), number(), int(number())
@@ -82,9 +89,11 @@ def _tiers(source: Source) -> tuple[str, list[Tier]]:
             else:
                 for _ in range(rows):
                     number(), word()
-    except (StopIteration, RuntimeError, ValueError):  # a generator turns the first into the second
+    except ValueError:
+        line = text.count("\n", 0, reached) + 1
         raise DataError(
-            f"{source.name}: no TextGrid, or a truncated one; save it again from Praat (as a text file)"
+            f"{source.name}:{line}: no TextGrid from here on, or a truncated one; save it again from Praat (as a text "
+            "file)"
         ) from None
     return end, tiers
 
