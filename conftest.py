@@ -77,6 +77,8 @@ SLOW = (
     "tests/test_neighbours.py",
     "tests/test_report_browser.py",
     "tests/test_torch.py",
+    "tests/test_bounds.py::test_the_command_line_refuses_four_gibibytes_in_one_line_within_seconds[scores]",
+    "tests/test_bounds.py::test_the_command_line_refuses_four_gibibytes_in_one_line_within_seconds[durations]",
     "tests/test_corpus_build.py::test_a_build_that_was_killed",
     "tests/test_corpus_build.py::test_the_same_seed_gives_the_same_bytes",
     "tests/test_pipes.py::test_pipes_are_cut_into_shards_to_the_same_bits[jobs]",

@@ -85,8 +85,8 @@ def test_a_sparse_file_is_refused_by_every_reader(tmp_path):
 
 
 def test_arrays_and_tables_that_repeat_one_value_are_refused(tmp_path):
-    """Formats that pack by themselves: 128 MiB of zeros."""
-    zeros = np.zeros(16 * MIB)
+    """Formats that pack by themselves: 32 MiB of zeros."""
+    zeros = np.zeros(4 * MIB)
     np.savez_compressed(tmp_path / "scores~npz~s.npz", u1=zeros)
     ids = pa.DictionaryArray.from_arrays(pa.array(np.zeros(zeros.size, np.int32)), ["u1"])
     pq.write_table(
@@ -94,7 +94,7 @@ def test_arrays_and_tables_that_repeat_one_value_are_refused(tmp_path):
         tmp_path / "scores~parquet~s.parquet",
     )
     with zipfile.ZipFile(tmp_path / "reference~npz~r.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("u1.npy", bytes(128 * MIB))
+        archive.writestr("u1.npy", bytes(32 * MIB))
     answer = run_child(tmp_path)
     assert_refused(answer, 100 * MIB)
     assert all("200 times its size" in one["said"] for one in answer["found"].values())
@@ -144,9 +144,9 @@ def test_the_command_line_refuses_four_gibibytes_in_one_line_within_seconds(role
 
 def test_too_little_memory_is_said_with_the_file(tmp_path):
     """A legal file under a limit: the sentence names it, and there is no traceback."""
-    values = np.random.default_rng(1).normal(size=40 * MIB).astype(np.float32)
+    values = np.arange(16 * MIB, dtype=np.float32)
     np.savez(tmp_path / "scores~npz~large.npz", u1=values)
-    said = run_child(tmp_path, limit=100 * MIB)["found"]["scores~npz~large.npz"]["said"]
+    said = run_child(tmp_path, limit=40 * MIB)["found"]["scores~npz~large.npz"]["said"]
     assert "scores~npz~large.npz: what the format npz says is in there does not fit into memory" in said
 
 
@@ -199,6 +199,27 @@ def test_a_header_that_states_more_than_there_is(stated, tmp_path, monkeypatch):
         path.write_bytes(wav(16_000, stated=stated))
 
 
+@pytest.mark.parametrize(
+    ("form", "subtype"), [("FLAC", None), ("AIFF", None), ("AU", None), ("WAV", "PCM_24"), ("RF64", None)]
+)
+def test_other_files_state_how_much_they_have(form, subtype, tmp_path):
+    soundfile = pytest.importorskip("soundfile", reason="soundfile is not installed: pip install 'spoofspan[cm]'")
+    from spoofspan.formats.sound import Sound
+
+    path = tmp_path / f"u.{form.lower()}"
+    wave = np.random.default_rng(1).normal(0, 0.1, 48_000)
+    soundfile.write(path, wave, 16_000, format=form, subtype=subtype)
+    whole = Sound(path, path.name).read()
+    assert whole.size == 48_000
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    with pytest.raises(ss.DataError, match=rf"{path.name}: .*--truncated use"):
+        Sound(path, path.name).read()
+    with pytest.warns(ss.SpoofspanWarning, match=rf"{path.name}: .* are there; these are used"):
+        found = Sound(path, path.name, truncated="use").read()
+    assert 24_000 < found.size < 33_000
+    np.testing.assert_array_equal(found, whole[: found.size])
+
+
 def test_a_pipe_need_not_know_how_long_it_is():
     """As ffmpeg writes a WAV file to standard output."""
     from spoofspan.formats.sound import Sound
@@ -226,7 +247,24 @@ def test_scoring_a_truncated_file_is_an_error_unless_told(tmp_path, capsys):
     assert code == 0
     assert "warning: " in said.err
     assert "16,000 are there; these are used" in said.err
-    assert ss.read_scores(tmp_path / "scores" / "scores_20ms.parquet").values.size == 50
+    assert ss.read_scores(tmp_path / "scores" / "scores_20ms.parquet").values.size == 49
     code, said = run([*command, "--truncated", "perhaps"], capsys)
     assert code == 2
     assert "truncated='perhaps'" in said.err
+
+
+def test_lists_of_recordings_are_bounded_too(tmp_path, capsys):
+    for name, head, command in (
+        ("some.lst", b"a.wav\n", ["cm", "score", "--preset", "joint-detector", "some.lst", "--out", "out"]),
+        ("some.csv", b"path,speaker,attack\n", ["corpus", "build", "out", "--source", "some.csv"]),
+    ):
+        path = tmp_path / name
+        path.write_bytes(head)
+        os.truncate(path, 4 << 30)
+        code, said = run([tmp_path / one if one in (name, "out") else one for one in command], capsys)
+        assert code == 3
+        assert f"{name}:2: the line is longer than 64 MiB" in said.err
+    path.write_bytes(head + b"a" * 200_000 + b",s,A01\n")
+    code, said = run(["corpus", "build", tmp_path / "other", "--source", path], capsys)
+    assert code == 3
+    assert "some.csv:2: cannot be read as CSV (field larger than field limit" in said.err

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -240,6 +241,12 @@ def test_recordings_come_from_folders_lists_and_standard_input(tmp_path, monkeyp
     assert list(standard_input(f"{tmp_path}/b.wav\n".encode())) == ["b"]
     by_pipe = standard_input((tmp_path / "a.wav").read_bytes())
     np.testing.assert_array_equal(by_pipe["stdin"].read(), find(tmp_path / "a.wav")["a"].read())
+    if hasattr(os, "mkfifo"):  # as <(ls *.wav) is
+        os.mkfifo(tmp_path / "fifo")
+        writer = threading.Thread(target=(tmp_path / "fifo").write_text, args=(f"{tmp_path}/b.wav\n",))
+        writer.start()
+        assert list(find(tmp_path / "fifo")) == ["b"]
+        writer.join()
     for wrong in ("missing.wav", "."):
         with pytest.raises(ss.UsageError):
             find(tmp_path / "nowhere" / wrong)

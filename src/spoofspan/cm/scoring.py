@@ -34,6 +34,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import partialspoof_scores
 from spoofspan.formats.sound import RATE, SUFFIXES, Samples, Sound, check_channel, check_truncated, sounds_in
+from spoofspan.formats.sources import sources
 from spoofspan.formats.tables import parquet
 from spoofspan.formats.text.utterance_scores import write_asvspoof5
 from spoofspan.formats.writing import check_target, write_atomically
@@ -230,7 +231,7 @@ def _meant(word: str | Path, channel: str | None) -> dict[str, Sound]:
     if not path.is_file():
         return _piped(path.read_bytes(), str(word), channel)
     if path.suffix.lower() in LISTS:
-        return _listed(path.read_bytes(), str(path), path.parent, channel)
+        return _listed(sources(path)[0].text(), str(path), path.parent, channel)
     return {path.stem: Sound(path, str(path), channel)}
 
 

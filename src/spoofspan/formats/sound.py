@@ -31,6 +31,7 @@ Samples = npt.NDArray[np.float32]
 RATE = 16_000  # samples a second of everything that is asked for at one rate
 SUFFIXES = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".aif", ".au", ".sph", ".w64", ".rf64", ".caf")
 BLOCK = 1 << 18  # numbers that are read at once
+LAST_BLOCK = 1 << 10  # near a fault
 SLOWEST, FASTEST = 1_000, 10_000_000  # samples a second that a header may state
 FULL_SCALE = 32768
 TRUNCATED = {"error": "is refused", "use": "is used as far as it goes, with a warning"}
@@ -123,7 +124,7 @@ class Sound:
         except TruncatedError as error:
             if self.truncated == "error" or not done:
                 raise
-            self._warn(str(error))
+            self._warn(f"{str(error).partition(';')[0]}, and {done:,} samples are there")
         else:
             if done < file.stated:
                 self._tell(file.stated, done)
@@ -136,7 +137,7 @@ class Sound:
         self._warn(text)
 
     def _warn(self, text: str) -> None:
-        warnings.warn(f"{text.partition(';')[0]}; these are used", SpoofspanWarning, stacklevel=2)
+        warnings.warn(f"{text}; these are used", SpoofspanWarning, stacklevel=2)
 
     @contextmanager
     def _opened(self, *, check: bool = True) -> Iterator[_File]:
@@ -246,13 +247,23 @@ class _SoundFile:
         self._file.seek(self.position)
 
     def blocks(self, dtype: str) -> Iterator[Any]:
+        size = max(1, BLOCK // self.channels)
         while True:
             try:
-                block = self._file.read(max(1, BLOCK // self.channels), dtype=dtype, always_2d=True)
+                block = self._file.read(size, dtype=dtype, always_2d=True)
             except self._error as error:
-                raise TruncatedError(f"{self._name}: cannot be read to its end ({error}); repair the file") from None
+                if size > LAST_BLOCK:  # of a block that fails, what comes before the fault is fine
+                    size = LAST_BLOCK
+                    with suppress(self._error):
+                        self._file.seek(self.position)
+                        continue
+                raise TruncatedError(
+                    f"{self._name}: cannot be read to its end ({error}); repair the file, or take what is there with "
+                    "truncated='use' (--truncated use)"
+                ) from None
             if not len(block):
                 return
+            self.position += len(block)
             yield block
 
 
@@ -314,7 +325,8 @@ def stated_bytes(stream: BinaryIO) -> DataBytes | None:
                 if length == UNKNOWN and large is None and isinstance(stream, io.BytesIO):
                     break  # who writes into a pipe cannot know
                 length = large if large is not None and length == UNKNOWN else length
-                found = DataBytes(length, min(size - position - 8, length))
+                before = 16 if name == b"SSND" else 8  # bytes of its own head
+                found = DataBytes(length + 8 - before, max(min(size - position - before, length + 8 - before), 0))
             position += 8 + length + length % 2
     stream.seek(0)
     return found

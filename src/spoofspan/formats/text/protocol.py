@@ -101,8 +101,9 @@ class NoColumnError(UsageError):
 
 def _from_table(source: Source, column: str) -> Mapping[str, str]:
     try:
-        content = pa.BufferReader(native_buffer([source.read()]))
-        if source.head.startswith(b"PAR1"):
+        is_parquet = source.head.startswith(b"PAR1")
+        content = pa.BufferReader(native_buffer([source.document() if is_parquet else source.text()]))
+        if is_parquet:
             table = pa.parquet.read_table(content)
         else:
             names = source.head.split(b"\n", 1)[0]
