@@ -23,6 +23,7 @@ from spoofspan.base.progress import progress, track
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.evaluation.cautions import with_cautions
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined
 from spoofspan.evaluation.signature import Inputs
@@ -354,6 +355,7 @@ def measure_scores(
         undefined,
         lambda point: errors_with(references, scores, point, plan.rules),
     )
+    found = with_cautions(found, plan, mass, both_classes=references.names_both_classes)
     return with_interval(found, plan, mass, resampling)
 
 

@@ -27,10 +27,12 @@ from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.evaluation.cautions import with_cautions
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures_for_hop
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, sign_hashes
+from spoofspan.mass.diagnosis import pairing_remedy
 from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.measure import Measure
@@ -344,7 +346,7 @@ class _Prepared:
     def measured(self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: Problems) -> Measurement:
         if unpaired.total:
             if not self.plan.rules.partial:
-                unpaired.raise_if_any("complete the files, or measure the common utterances with partial=True")
+                unpaired.raise_if_any(pairing_remedy((), ()))
             self._touch([Touched("partial", "True", 0, unpaired.total)])
         if self.mass is None:
             raise NothingToMeasureError(
@@ -364,7 +366,8 @@ class _Prepared:
             return corpus.errors(lambda references, scores: errors_with(references, scores, point, self.plan.rules))
 
         plan = replace(self.plan, notes=(*self.plan.notes, *strangers("regions", self.regions, ())))
-        return plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
+        found = plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
+        return with_cautions(found, plan, mass, both_classes={BONA_FIDE, SPOOF} <= corpus.facts.labels)
 
 
 @dataclass(frozen=True, eq=False)
