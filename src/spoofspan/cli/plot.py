@@ -46,7 +46,7 @@ def plot(
     width: str | None = o.flag(None, "column (80 mm), page (170 mm), or a number of mm."),
     resolution: str | None = o.flag(None, "det, threshold, scores: points of this many ms. measurement: the points."),
     resolutions: str | None = o.flag(None, "resolution, resampling: points of these, in ms: 10,20,40."),
-    confidence: float | None = o.flag(None, "det: draw the bootstrap interval of the EER, such as 0.95."),
+    confidence: float | None = o.flag(None, "det: draw the interval of the EER, such as 0.95."),
     replicates: int | None = o.flag(None, "Intervals by a bootstrap with so many replicates. Default: jackknife-t."),
     utterance: str | None = o.flag(None, "timeline, measurement, resampling: which one."),
     threshold: float | None = o.flag(None, "Of figures of one utterance; without it, that of the EER."),
