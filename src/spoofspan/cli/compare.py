@@ -40,8 +40,8 @@ def compare(
 ) -> None:
     """Compare systems on one corpus, every two of them.
 
-    The difference of two systems with its interval and p-value: by a paired bootstrap over speakers (or utterances)
-    for measures without a threshold, by approximate randomisation for measures at each system's own threshold.
+    The difference of two systems with its interval and p-value, which never disagree: from leaving out each speaker
+    (or utterance) once, or by a bootstrap with --interval percentile or bca.
 
     For example:
 
