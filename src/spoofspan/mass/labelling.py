@@ -34,7 +34,8 @@ from spoofspan.base.columns import (
 from spoofspan.base.errors import DataError, UsageError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, Labels, References
-from spoofspan.data.rules import Regions, Rules, Touched, note_touched
+from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched, note_touched
+from spoofspan.mass.time_axis import TimeAxis
 
 # The label of time that counts on neither side; the others are those of references.
 IGNORED = 3
@@ -78,7 +79,7 @@ def overwrite(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64
     count = labelling.extents.size
     keep = ends > starts
     utterance, starts, ends = utterance[keep], starts[keep], ends[keep]
-    axis = _Axis(labelling.extents)
+    axis = TimeAxis(labelling.extents)
     # Cut the runs at the ranges' edges, then find the label of every cell by its first instant.
     run_utterance = utterance_of_rows(labelling.offsets)
     cell_utterance = np.concatenate((run_utterance, utterance, utterance))
@@ -106,46 +107,10 @@ def cut_at_both(a: Labelling, b: Labelling) -> tuple[Labelling, Labels]:
     # an overwrite with a's own labels only cuts
     cells = overwrite(a, utterance, starts, b.ends, IGNORED)
     cell_utterance, cell_start = utterance_of_rows(cells.offsets), cells.starts
-    axis = _Axis(a.extents)
+    axis = TimeAxis(a.extents)
     labels_a = a.labels[axis.last_at_or_before(cell_utterance, cell_start, utterance_of_rows(a.offsets), a.starts)]
     labels_b = b.labels[axis.last_at_or_before(cell_utterance, cell_start, utterance, starts)]
     return replace(cells, labels=labels_a), labels_b
-
-
-class _Axis:
-    """All utterances one after the other, so that a time of any of them is one number.
-
-    Corpora of more than 146 years do not fit onto it; their times are compared utterance by utterance.
-    """
-
-    def __init__(self, extents: Int64) -> None:
-        self._shift: Int64 | None = None
-        if int(extents.sum(dtype=np.float64)) + extents.size < 2**61:
-            self._shift = np.concatenate(([0], np.cumsum(extents[:-1] + 1)))
-
-    def order(self, utterance: Int64, time: Int64) -> npt.NDArray[np.intp]:
-        """The rows by utterance, then time."""
-        if self._shift is None:
-            return np.lexsort((time, utterance))
-        return np.argsort(self._shift[utterance] + time)
-
-    def count_at_or_before(self, utterance: Int64, time: Int64, other_utterance: Int64, other_time: Int64) -> Any:
-        """Count, over all utterances up to and including its own, the other times that do not come later."""
-        if self._shift is not None:
-            others = np.sort(self._shift[other_utterance] + other_time)
-            return np.searchsorted(others, self._shift[utterance] + time, side="right")
-        merged_utterance = np.concatenate((other_utterance, utterance))
-        merged_time = np.concatenate((other_time, time))
-        is_query = np.concatenate((np.zeros(other_time.size, bool), np.ones(time.size, bool)))
-        order = np.lexsort((is_query, merged_time, merged_utterance))
-        seen = np.cumsum(~is_query[order])
-        counts = np.empty(order.size, np.int64)
-        counts[order] = seen
-        return counts[other_time.size :]
-
-    def last_at_or_before(self, utterance: Int64, time: Int64, run_utterance: Int64, run_start: Int64) -> Any:
-        """Find the run that each time lies in; runs start at 0, so there always is one in the same utterance."""
-        return self.count_at_or_before(utterance, time, run_utterance, run_start) - 1
 
 
 # ---------------------------------------------------------------- from references, by rules 1 to 7
@@ -155,6 +120,7 @@ _CODE = {"bonafide": BONA_FIDE, "spoof": SPOOF, "ignore": IGNORED}
 
 def label_references(references: References, rules: Rules) -> tuple[Labelling, list[Touched]]:
     """Apply rules 1 to 7; also returns how much time each of them decided."""
+    rules.check_modality(references.modality)
     touched: list[Touched] = []
     snap = references.snap if rules.snap is None else duration_ns(rules.snap, "snap")
     ranges = _Ranges(references, snap)
@@ -170,7 +136,7 @@ def label_references(references: References, rules: Rules) -> tuple[Labelling, l
     labelling = ranges.fill(extents, rules, touched)
     labelling = _decide_nonspeech(labelling, rules, touched)
     if rules.collar:
-        labelling = _ignore_collars(labelling, duration_ns(rules.collar, "collar"), touched)
+        labelling = _ignore_collars(labelling, duration_ns(rules.collar, "collar"), rules.collar_edges, touched)
     if rules.regions is not None:
         labelling = _ignore_outside_regions(labelling, rules.regions, touched)
     return labelling, touched
@@ -242,10 +208,13 @@ class _Ranges:
         self._keep(self.ends > self.starts)
 
     def refuse_past(self, extents: Int64) -> None:
-        """Rule 2: ranges that end more than ``snap`` past the extent are an error."""
+        """Rule 2: ranges that end more than ``snap`` past the extent are an error, and those that lie there whole."""
         last_ends = self.last_ends
+        past = last_ends - extents > self.snap
+        listed = has_rows(self.offsets)
+        past[listed] |= self.starts[last_rows(self.offsets)] >= extents[listed]
         refuse(
-            np.flatnonzero(last_ends - extents > self.snap),
+            np.flatnonzero(past),
             lambda i: (
                 f"utterance {self.utterances[i]!r}: a range ends at {seconds_text(last_ends[i])}, "
                 f"past the duration of {seconds_text(extents[i])}"
@@ -319,11 +288,17 @@ def _decide_nonspeech(labelling: Labelling, rules: Rules, touched: list[Touched]
     return replace(labelling, labels=table[labelling.labels])
 
 
-def _ignore_collars(labelling: Labelling, collar: int, touched: list[Touched]) -> Labelling:
-    """Rule 6: ignore the time around every change of label."""
+def _ignore_collars(labelling: Labelling, collar: int, which: CollarEdges, touched: list[Touched]) -> Labelling:
+    """Rule 6: ignore the time around every change of label, and where spoof begins or ends an utterance if told so."""
     rows = np.flatnonzero(within_utterances(labelling.offsets, labelling.labels[1:] != labelling.labels[:-1]))
     utterance = utterance_of_rows(labelling.offsets)[rows]
     edges = labelling.ends[rows]
+    if which == "all":
+        some = np.flatnonzero(np.diff(labelling.offsets))
+        first = some[labelling.labels[labelling.offsets[some]] == SPOOF]
+        last = some[labelling.labels[labelling.offsets[some + 1] - 1] == SPOOF]
+        edges = np.concatenate((edges, np.zeros(first.size, np.int64), labelling.extents[last]))
+        utterance = np.concatenate((utterance, first, last))
     starts, ends = np.maximum(edges - collar, 0), np.minimum(edges + collar, labelling.extents[utterance])
     return _ignored(labelling, utterance, starts, ends, touched, "collar", f"{collar}ns")
 
@@ -361,7 +336,9 @@ def _ignored(
 def merge_rows(
     offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[np.bool_], Int64] | None:
-    """Rule 1: make one of overlapping ranges of equal content; returns the rows to keep and the ends of all.
+    """Rule 1: make one of ranges of equal content that overlap, and of neighbours that touch.
+
+    Returns the rows to keep and the ends of all.
 
     None if there is nothing to do. Rare, so a plain loop over the utterances that have any.
     """
@@ -371,13 +348,14 @@ def merge_rows(
     ends, keep = ends.copy(), np.ones(ends.size, bool)
     for i in np.unique(utterance_of_rows(offsets)[1:][overlapping]):
         open_row: dict[int, int] = {}
+        before = -1
         for row in range(int(offsets[i]), int(offsets[i + 1])):
-            holder = open_row.get(int(content[row]))
-            if holder is not None and starts[row] <= ends[holder]:
+            holder = open_row.get(int(content[row]), -1)
+            if holder >= 0 and (starts[row] < ends[holder] or (starts[row] == ends[holder] and holder == before)):
                 ends[holder] = max(ends[holder], ends[row])
                 keep[row] = False
             else:
-                open_row[int(content[row])] = row
+                before = open_row[int(content[row])] = row
     return keep, ends
 
 

@@ -9,8 +9,9 @@ Imports evaluation, which is of the same layer, and the rooms below: base, data,
 """
 
 from spoofspan.uncertainty.clusters import Resampling
-from spoofspan.uncertainty.comparison import Comparison, Difference, SeedVariation, compare, seed_variation
+from spoofspan.uncertainty.comparison import Comparison, Difference, compare, compare_measures
 from spoofspan.uncertainty.intervals import Interval, bootstrap, bootstrap_of, interval
+from spoofspan.uncertainty.seeds import SeedVariation, seed_variation
 
 __all__ = [
     "Comparison",
@@ -21,6 +22,7 @@ __all__ = [
     "bootstrap",
     "bootstrap_of",
     "compare",
+    "compare_measures",
     "interval",
     "seed_variation",
 ]

@@ -40,6 +40,7 @@ from spoofspan.uncertainty.left_out import LeftOut, count_classes
 from spoofspan.uncertainty.measured_system import BootstrapArguments, MeasuredSystem, measured_system, split_arguments
 from spoofspan.uncertainty.quantiles import BcaCorrection, inverted_p_value, quantiles
 from spoofspan.uncertainty.replicates import MeasuredReplicates, Replicates
+from spoofspan.uncertainty.variance_components import Term, with_terms
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -184,24 +185,22 @@ class Spread:
         """The interval of one system."""
         return self.interval(np.eye(len(self.estimates))[system])
 
-    def difference(self, first: int, second: int) -> tuple[Interval, float]:
-        """The interval of first - second and its p-value: under 1 - confidence iff the interval does not hold 0."""
-        unit = np.eye(len(self.estimates))
-        contrast = unit[first] - unit[second]
-        interval = self.interval(contrast)
-        p_value = self._p_value(contrast, interval)
+    def difference(self, contrast: Float64, terms: Sequence[Term] = ()) -> tuple[Interval, float]:
+        """The interval of a difference and its p-value: under 1 - confidence iff the interval does not hold 0."""
+        interval = self.interval(contrast, terms)
+        p_value = self._p_value(contrast, terms, interval)
         return interval.agreeing_with(p_value), p_value
 
-    def interval(self, contrast: Float64) -> Interval:
-        """The interval of a contrast."""
+    def interval(self, contrast: Float64, terms: Sequence[Term] = ()) -> Interval:
+        """The interval of a contrast; ``terms`` are variances that no test set shows, as that of training."""
         if not self.how.draws:
-            return self._by_jackknife(contrast)
+            return self._by_jackknife(contrast, terms)
         without = None if self.without is None else contrast @ self.without
         return self.of_replicates(float(contrast @ self.estimates), contrast @ self.values, without)
 
-    def _by_jackknife(self, contrast: Float64) -> Interval:
+    def _by_jackknife(self, contrast: Float64, terms: Sequence[Term]) -> Interval:
         jackknife = self.jackknife
-        found = jackknife.estimate(contrast)
+        found = with_terms(jackknife.estimate(contrast), terms)
         reason = jackknife.refusal
         low = high = nan
         if reason is None:
@@ -258,9 +257,9 @@ class Spread:
             low = high = nan
         return self._interval(estimate, low, high, float(np.std(replicates, ddof=1)), replicates, cautions)
 
-    def _p_value(self, contrast: Float64, interval: Interval) -> float:
+    def _p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
         if not self.how.draws:
-            return self.jackknife.estimate(contrast).p_value
+            return with_terms(self.jackknife.estimate(contrast), terms).p_value
         if interval.refused:
             return nan
         correction = None

@@ -267,10 +267,19 @@ def _comparison(references: References, systems: Mapping[str, Scores], settings:
             "low": "" if one.interval.refused else number_text(comparison.measure, one.interval.low),
             "high": "" if one.interval.refused else number_text(comparison.measure, one.interval.high),
             "p": None if isnan(one.p_value) else one.p_value,
-            "holm": None if isnan(one.adjusted_p_value) else one.adjusted_p_value,
+            "adjusted": None if isnan(one.adjusted_p_value) else one.adjusted_p_value,
             "better": printable(comparison.better(one) or ""),
         }
         for one in comparison.differences
     ]
-    cautions = [printable(text) for text in comparison.warnings]
-    return {"measure": comparison.measure, "test": comparison.test, "pairs": pairs, "cautions": cautions}
+    ranks = [
+        one.to_dict() | {"system": printable(one.system), "value": number_text(comparison.measure, one.value)}
+        for one in comparison.ranks
+    ]
+    return {
+        "measure": comparison.measure,
+        "test": comparison.test,
+        "ranks": ranks if len(ranks) > 2 else [],
+        "pairs": pairs,
+        "cautions": [printable(text) for text in comparison.warnings],
+    }
