@@ -55,7 +55,10 @@ QUICK = """
     mutants_bins mutants_curve mutants_large mutants_overlaying mutants_rules
 """
 # Not these: more of the same, or whole commands.
-NOT_QUICK = re.compile(r"under_every_rule\[[2-9]\]|reweighted_mass\[[1-9]\]|test_house.py::test_(results|the_demo)")
+NOT_QUICK = re.compile(
+    r"under_every_rule\[[2-9]\]|reweighted_mass\[[1-9]\]|test_house.py::test_(results|the_demo)"
+    r"|test_documents.py::test_the_commands"
+)
 QUICK_ROOMS = ("base", "data", "mass", "measures", "evaluation", "uncertainty")
 QUICK_PLACES = [
     *(ROOT / "tests" / f"test_{name}.py" for name in QUICK.split()),

@@ -203,13 +203,13 @@ def test_conventions_as_json_are_those_of_the_library():
 
 
 @pytest.mark.parametrize("arguments", [["demo"], ["demo", "--conventions"]])
-def test_the_readme_shows_what_is_printed(arguments):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+def test_the_page_on_concepts_shows_what_is_printed(arguments):
+    page = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8").splitlines()
     lines = [line.rstrip() for line in output_of(*arguments).splitlines()]
     ruled = max(i for i, line in enumerate(lines) if line and not line.strip("-"))
     shown = lines[ruled - 1 : ruled + 7]
-    place = readme.index(shown[0])
-    assert readme[place : place + len(shown)] == shown
+    place = page.index(shown[0])
+    assert page[place : place + len(shown)] == shown
 
 
 def test_the_page_on_tables_shows_what_is_printed(table):
