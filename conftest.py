@@ -76,6 +76,7 @@ SLOW = (
     "tests/test_dask.py",
     "tests/test_experiment.py",
     "tests/test_neighbours.py",
+    "tests/test_notebooks.py",
     "tests/test_report_browser.py",
     "tests/test_torch.py",
     "tests/test_corpus_build.py::test_a_build_that_was_killed",

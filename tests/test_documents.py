@@ -13,6 +13,8 @@ import os
 import re
 import shlex
 from dataclasses import dataclass
+from fnmatch import fnmatch
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,8 @@ from typer.testing import CliRunner
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
+from spoofspan.cli.commands import COMMANDS
+from spoofspan.corpus.checking import segments_of
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
@@ -141,7 +145,7 @@ def demo_files(tmp_path_factory):
         if label != "bonafide":
             proposals[utterance].append([0.9, float(start), float(start) + float(duration)])
     (folder / "proposals.json").write_text(json.dumps(proposals), "utf-8")
-    labels = {utterance: (scores.values[begin:end] > 0.3).astype(np.uint8) for utterance, begin, end in rows}
+    labels = {utterance: (~spoof).astype(np.uint8) for utterance, spoof in segments_of(references, 0.02)}
     np.savez(folder / "labels.npz", **labels)
     unpack(GOLDEN / "gaps" / "dev_score_ali_2_20230101.pkl.gz", folder)
     return folder
@@ -279,6 +283,26 @@ def test_commands_that_are_only_named_have_the_options_they_are_given(page):
     named = inline_commands(page)
     named += [words for block in blocks_of(page) if block.mark == "not run" for words in block.commands]
     assert [wrong for words in named if words[0] == "spoofspan" and (wrong := mistake_in(words))] == []
+
+
+# ---------------------------------------------------------------- the site
+
+
+def test_the_site_has_every_public_name_and_every_command():
+    spec = spec_from_file_location("site_conf", ROOT / "docs" / "conf.py")
+    conf = module_from_spec(spec)
+    spec.loader.exec_module(conf)
+    reference, commands = conf.api_reference(), conf.help_of_commands()
+    assert [name for name in ss.__all__ if f":: spoofspan.{name}\n" not in reference] == []
+    assert [one.name for one in COMMANDS if f"\n## spoofspan {one.name}\n\n```text\nUsage: " not in commands] == []
+    assert "\n## spoofspan corpus build\n" in commands
+
+
+def test_every_page_is_listed_in_the_site():
+    listed = re.findall(r"^[a-z][\w/*-]*$", (ROOT / "docs" / "index.md").read_text("utf-8"), re.M)
+    pages = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
+    names = [path.with_suffix("").as_posix() for path in pages if path.name != "index.md"]
+    assert [name for name in names if not any(fnmatch(name, one) for one in listed)] == []
 
 
 # ---------------------------------------------------------------- error messages
