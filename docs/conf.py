@@ -98,6 +98,7 @@ GATHERED = (
     "spoofspan.events",
     "spoofspan.groups",
     "spoofspan.report.page",
+    "spoofspan.report.figures",
     "spoofspan.cm",
 )  # their names live elsewhere
 
