@@ -8,6 +8,7 @@ the changelog and the page for contributors from the top of the repository.
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -104,7 +105,13 @@ GATHERED = (
 
 
 def setup(app: Any) -> None:
-    """Change pages while they are read."""
+    """Change pages while they are read; load late names now, since autodoc mocks packages only while it imports."""
+    from sphinx.ext.autodoc.mock import mock
+
+    with mock(autodoc_mock_imports):
+        for module in map(import_module, MODULES):
+            for name in getattr(module, "__all__", ()):
+                getattr(module, name)
     app.connect("source-read", change_page)
 
 
