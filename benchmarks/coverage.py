@@ -1,18 +1,24 @@
-"""Simulate corpora whose true EER is known, to see what share of intervals covers it and how often tests are wrong.
+"""Simulate corpora whose true values are known: how often intervals hold them, and how often tests are wrong.
 
-    python benchmarks/coverage.py [--corpora N] [--runs N] [--replicates B] [--only NAME ...]
-        [--populations NAME ...] [--json FILE]
+    python benchmarks/coverage.py [--only coverage|level] [--cells NAME ...] [--measures NAME ...] [--method METHOD]
+        [--corpora N] [--pairs N] [--json FILE]
 
-Each frame has its own label, half of them spoof. Its score is normal around +d (bona fide) or -d (spoof), moved by an
-effect of its speaker and by one of its utterance, each on frames of that class: some speakers are easy to tell from
-their spoofs, some are not. The variances add up to 1, so the EER of the population is Phi(-d), in closed form, whatever
-the shares a and b of the effects are::
+What is finished is kept in FILE and not made again: a run that was stopped goes on where it was. Without anything left
+to do, it prints the tables.
 
-    score = +-d + sqrt(a) * speaker[class] + sqrt(b) * utterance[class] + sqrt(1 - a - b) * noise
+**Corpora.** Utterances have log-normal lengths (median 12 frames of 20 ms, sigma 0.5). 30 % of them are bona fide (90 %
+where 2 % of the time is spoof); in the others a two-state chain goes back and forth between both classes. A score is
 
-``coverage``: in which share of corpora the interval of each bootstrap holds Phi(-d). ``level``: in which share of pairs
-of equally good systems the paired test finds a difference at 5 %. ``scales``: the same, the second system on another
-scale.
+    +-d + speaker[class] + utterance[class] + noise
+
+with + for bona fide. The noise has a correlation of 0.6 from a frame to the next and 70 % of the variance; the effects
+have the rest, 30 % for the utterance, or 15 % each where there are speakers. All of it is normal with variance 1 in
+sum, so the EER of the population is Phi(-d), and F1, FNR at an FPR, minDCF and Cllr have closed forms as well. True
+values of points and utterances come from 300,000 utterances.
+
+**coverage**: in which share of corpora the 95 % interval holds the true value. **level**: in which share of pairs of
+equally good systems (half of the variance in common) p is at most 1, 5, 10 and 50 %, and how often interval and p
+disagree.
 """
 
 from __future__ import annotations
@@ -22,9 +28,10 @@ import json
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from math import sqrt
+from dataclasses import dataclass
+from math import log, pi, sqrt
 from pathlib import Path
 from statistics import NormalDist
 
@@ -32,204 +39,358 @@ import numpy as np
 from run import as_text
 
 import spoofspan as ss
-from spoofspan.uncertainty.clusters import Resampling, draw_replicates
-from spoofspan.uncertainty.comparison import bootstrap_p_value
-from spoofspan.uncertainty.eer_replicates import EerReplicates
-from spoofspan.uncertainty.intervals import quantiles
 
-EER = 0.15
-DISTANCE = -NormalDist().inv_cdf(EER)
 NS = 20_000_000
-SIMULATIONS = ("coverage", "level", "scales")
+NORMAL = NormalDist()
+NOISE, CORRELATION, SHARED = 0.7, 0.6, 0.5
+# In the chain, the class of a frame is drawn anew with this chance, and else that of the frame before.
+DRAWN_ANEW = 0.2
+LEVELS = (0.01, 0.05, 0.1, 0.5)
+BATCH = 25  # corpora between two writings of the file
 
 
 @dataclass(frozen=True)
-class Population:
-    """How a corpus is made."""
+class Cell:
+    """A kind of corpus."""
 
-    name: str
+    utterances: int
     speakers: int
-    utterances_each: int
-    frames_each: int
-    speaker_share: float
-    utterance_share: float
-    bounds: tuple[float, float] | None = None  # of the coverage by speaker or, without speakers, by utterance
-
-
-POPULATIONS = (
-    Population("200 independent utterances", 200, 1, 20, 0.0, 0.3, (0.93, 0.97)),
-    Population("20 speakers", 20, 8, 10, 0.15, 0.15),
-    Population("48 speakers", 48, 8, 10, 0.15, 0.15),
-    Population("200 speakers", 200, 4, 10, 0.15, 0.15),
-)
-
-
-def scores_of(population: Population, rng: np.random.Generator, systems: int = 1, shared: float = 0.0):
-    """Labels and the scores of systems; ``shared`` is how much of their effects and noise they have in common."""
-    p = population
-    shape = (p.speakers, p.utterances_each, p.frames_each)
-    spoof = rng.integers(0, 2, shape)
-    shares = p.speaker_share, p.utterance_share, 1 - p.speaker_share - p.utterance_share
-
-    def effects() -> np.ndarray:
-        # one of each class for a speaker and for an utterance
-        parts = (rng.normal(size=(2, *shape[:k], *(1,) * (3 - k))) for k in (1, 2, 3))
-        bona_fide, spoofed = sum(sqrt(share) * part for share, part in zip(shares, parts, strict=True))
-        return np.where(spoof == 1, spoofed, bona_fide)
-
-    common = effects()
-    values = [sqrt(shared) * common + sqrt(1 - shared) * effects() for _ in range(systems)]
-    return spoof, [np.where(spoof == 1, -DISTANCE, DISTANCE) + value for value in values]
-
-
-def mass_of(spoof: np.ndarray, values: np.ndarray, frames_each: int) -> ss.ScoreMass:
-    """The corpus as a mass; with one frame per utterance, a bootstrap over utterances is one over frames."""
-    count = spoof.size // frames_each
-    ids = [f"{i:06d}" for i in range(count)]
-    rows = np.arange(spoof.size) % frames_each
-    offsets = np.arange(count + 1) * frames_each
-    durations = np.full(count, frames_each * NS)
-    references = ss.References.from_columns(
-        ids, durations, offsets, rows * NS, (rows + 1) * NS, spoof.reshape(-1).astype(bool)
-    )
-    scores = ss.Scores.from_columns(ids, offsets, values.reshape(-1), hop=0.02, higher="bonafide")
-    return ss.overlay(references, scores)
-
-
-def covered(engine: EerReplicates, how: Resampling) -> tuple[bool, float]:
-    low, high = quantiles(draw_replicates([engine], how).values[0], (0.025, 0.975))
-    return low <= EER <= high, high - low
-
-
-@dataclass(frozen=True)
-class Result:
-    """A share of simulated corpora, and the range it must lie in."""
-
-    name: str
-    over: str
-    share: float
-    runs: int
-    width: float | None = None  # mean width of the intervals, in points of EER
-    at_least: float | None = None
-    at_most: float | None = None
+    eer: float
+    spoof: float
 
     @property
-    def ok(self) -> bool | None:
-        if self.at_least is None or self.at_most is None:
+    def name(self) -> str:
+        of = f"{self.speakers} speakers x {self.utterances // self.speakers}" if self.speakers else str(self.utterances)
+        return f"{of}, EER {100 * self.eer:g} %, {100 * self.spoof:g} % spoof"
+
+    @property
+    def distance(self) -> float:
+        return -NORMAL.inv_cdf(self.eer)
+
+    @property
+    def clusters(self) -> dict[str, str] | None:
+        if not self.speakers:
             return None
-        return self.at_least <= self.share <= self.at_most
-
-    @property
-    def standard_error(self) -> float:
-        return sqrt(self.share * (1 - self.share) / self.runs)
+        return {utterance: f"S{i % self.speakers:03d}" for i, utterance in enumerate(names(self.utterances))}
 
 
-def coverage(corpora: int, replicates: int, chosen: list[str]) -> Iterator[Result]:
-    for population in (one for one in POPULATIONS if one.name in chosen):
-        hits: dict[str, list[bool]] = {}
-        widths: dict[str, list[float]] = {}
-        for number in progress(corpora, population.name):
-            rng = np.random.default_rng([1, population.speakers, number])
-            spoof, (values,) = scores_of(population, rng)
-            mass = mass_of(spoof, values, population.frames_each)
-            how = Resampling(replicates=replicates, seed=number)
-            engines = {
-                "utterances": EerReplicates(mass),
-                "frames": EerReplicates(mass_of(spoof, values, 1)),
-            }
-            if population.utterances_each > 1:
-                speaker = np.repeat(np.arange(population.speakers), population.utterances_each)
-                engines["speakers"] = EerReplicates(mass, speaker)
-            for over, engine in engines.items():
-                hit, width = covered(engine, how)
-                hits.setdefault(over, []).append(hit)
-                widths.setdefault(over, []).append(width)
-        for over in ("speakers", "utterances", "frames"):
-            if over in hits:
-                bounds = population.bounds if over == "utterances" and population.bounds else (None, None)
-                share, width = float(np.mean(hits[over])), 100 * float(np.mean(widths[over]))
-                yield Result(f"coverage, {population.name}", over, share, corpora, width, *bounds)
+SIZES = ((200, 0), (480, 48), (200, 10), (1000, 0), (50, 0))
+CELLS = [Cell(*size, eer, spoof) for spoof in (0.5, 0.02) for eer in (0.15, 0.01) for size in SIZES]
+PAIRS = [Cell(*size, eer, 0.5) for eer in (0.15, 0.01) for size in SIZES[:3]]
+# With how many corpora, and the threshold of those that have one.
+MEASURES = {
+    "range-eer": 1000,
+    "utterance-eer": 1000,
+    "range-f1": 1000,
+    "point-eer@40ms": 300,
+    "range-fnr@fpr=0.01": 300,
+    "range-min-dcf": 300,
+    "range-cllr": 300,
+}
+THRESHOLDS = {"range-f1": 0.0}
+DECLARED = {"range-cllr": "llr"}
 
 
-def level(runs: int, replicates: int) -> Iterator[Result]:
-    yield level_with("same scale", 2, lambda values: values, runs, replicates)
+def names(count: int) -> list[str]:
+    return [f"{i:06d}" for i in range(count)]
 
 
-def level_on_scales(runs: int, replicates: int) -> Iterator[Result]:
-    # corpora of their own: the same ones would give the same p-values, and say nothing new
-    yield level_with("second system on another scale", 3, lambda values: np.exp(3 * values), runs, replicates)
+def corpus(
+    cell: Cell, rng: np.random.Generator, systems: int = 1
+) -> tuple[ss.References, list[np.ndarray], np.ndarray]:
+    """References, the scores of systems, and the offsets of utterances."""
+    count = cell.utterances
+    lengths = np.maximum(1, np.rint(np.exp(rng.normal(log(12), 0.5, count)))).astype(np.int64)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    utterance = np.repeat(np.arange(count), lengths)
+    place = np.arange(offsets[-1]) - offsets[utterance]
+    pure = 0.3 if cell.spoof == 0.5 else 0.9
+    anew = (rng.random(place.size) < DRAWN_ANEW) | (place == 0)
+    drawn = rng.random(place.size) < cell.spoof / (1 - pure)
+    last = np.maximum.accumulate(np.where(anew, np.arange(place.size), 0))
+    spoof = drawn[last] & (rng.random(count) >= pure)[utterance]
+    speaker = np.arange(count) % cell.speakers if cell.speakers else None
+
+    def parts() -> np.ndarray:
+        of_class = spoof.astype(np.int64)
+        rest = 1 - NOISE
+        moved = np.zeros(place.size)
+        if speaker is not None:
+            rest /= 2
+            moved = sqrt(rest) * rng.normal(size=(2, cell.speakers))[of_class, speaker[utterance]]
+        moved = moved + sqrt(rest) * rng.normal(size=(2, count))[of_class, utterance]
+        noise = rng.normal(size=place.size)
+        for k in range(1, int(lengths.max())):
+            rows = np.flatnonzero(place == k)
+            noise[rows] = CORRELATION * noise[rows - 1] + sqrt(1 - CORRELATION**2) * noise[rows]
+        return moved + sqrt(NOISE) * noise
+
+    mean = np.where(spoof, -cell.distance, cell.distance)
+    if systems == 1:
+        values = [mean + parts()]
+    else:
+        common = parts()
+        values = [mean + sqrt(SHARED) * common + sqrt(1 - SHARED) * parts() for _ in range(systems)]
+    references = ss.References.from_columns(names(count), lengths * NS, offsets, place * NS, (place + 1) * NS, spoof)
+    return references, values, offsets
 
 
-def level_with(scale: str, seed: int, other: Callable[[np.ndarray], np.ndarray], runs: int, replicates: int) -> Result:
-    population = Population("null", 200, 1, 10, 0.0, 0.3)
-    found = []
-    for number in progress(runs, f"level, {scale}"):
-        rng = np.random.default_rng([seed, number])
-        spoof, (first, second) = scores_of(population, rng, systems=2, shared=0.5)
-        masses = [mass_of(spoof, values, population.frames_each) for values in (first, other(second))]
-        engines = [EerReplicates(mass) for mass in masses]
-        estimate = [float(ss.equal_error_rate(mass).value) for mass in masses]
-        values = draw_replicates(engines, Resampling(replicates=replicates, seed=number)).values
-        found.append(bootstrap_p_value(estimate[0] - estimate[1], values[0] - values[1]) <= 0.05)
-    return Result(f"level of the paired test, {scale}", "utterances", float(np.mean(found)), runs, None, 0.035, 0.065)
+def scored(values: np.ndarray, offsets: np.ndarray) -> ss.Scores:
+    return ss.Scores.from_columns(names(offsets.size - 1), offsets, values, hop=0.02, higher="bonafide")
 
 
-def progress(count: int, what: str) -> Iterator[int]:
-    start = last = time.monotonic()
-    for number in range(count):
-        yield number
-        if time.monotonic() - last > 20:
-            last = time.monotonic()
-            left = (last - start) / (number + 1) * (count - number - 1)
-            print(f"{what}: {number + 1} of {count}, {left:.0f} s left", file=sys.stderr, flush=True)
+# ---------------------------------------------------------------- true values
 
 
-def as_rows(results: list[Result]) -> list[list[str]]:
-    verdicts = {True: "ok", False: "NO", None: "-"}
-    rows = [["simulated", "drawn", "share", "standard error", "runs", "mean width", "must lie in", "ok"]]
-    for one in results:
-        width = "" if one.width is None else f"{one.width:.2f} points"
-        bounds = "" if one.at_least is None else f"{100 * one.at_least:g} to {100 * one.at_most:g} %"
-        share, error = f"{100 * one.share:.1f} %", f"{100 * one.standard_error:.1f}"
-        rows.append([one.name, one.over, share, error, f"{one.runs:,}", width, bounds, verdicts[one.ok]])
+def true_value(cell: Cell, measure: str) -> float | None:
+    """The value of the population in closed form; None where there is none."""
+    d, e = cell.distance, cell.eer
+    if measure == "range-eer":
+        return e
+    if measure == "range-f1":  # at 0: both rates are those of the EER
+        found = cell.spoof * (1 - e)
+        return 2 * found / (found + (1 - cell.spoof) * e + cell.spoof)
+    if measure == "range-fnr@fpr=0.01":
+        return 1 - NORMAL.cdf(d + NORMAL.inv_cdf(0.01) + d)
+    if measure == "range-min-dcf":  # where the densities, times their costs, are equal
+        of_misses, of_false_alarms = 0.95 * 1, 0.05 * 10
+        tau = -log(of_misses / of_false_alarms) / (2 * d)
+        cost = of_misses * NORMAL.cdf(tau - d) + of_false_alarms * (1 - NORMAL.cdf(tau + d))
+        return min(1.0, cost / min(of_misses, of_false_alarms))
+    if measure == "range-cllr":  # the same of both classes, by symmetry
+        x = np.linspace(-12, 12, 200_001)
+        density = np.exp(-x * x / 2) / sqrt(2 * pi)
+        return float((density * np.logaddexp(0, -(x + d))).sum() * (x[1] - x[0]) / log(2))
+    return None
+
+
+def simulated_value(cell: Cell, measure: str) -> float:
+    """The value on 300,000 utterances; speakers do not matter, the variances are the same."""
+    rng = np.random.default_rng([4, int(1000 * cell.eer), int(1000 * cell.spoof)])
+    large = Cell(100_000, 0, cell.eer, cell.spoof)
+    mass = None
+    for number in range(3):
+        references, (values,), offsets = corpus(large, rng)
+        renamed = [f"{number}{name}" for name in references.utterances]
+        references = ss.References.from_columns(
+            renamed, references.durations, references.offsets, references.starts, references.ends,
+            references.labels == 1,
+        )  # fmt: skip
+        scores = ss.Scores.from_columns(renamed, offsets, values, hop=0.02, higher="bonafide")
+        part = ss.point_mass(references, scores, 0.04 if "point" in measure else 1000.0)
+        mass = part if mass is None else mass + part
+    return float(ss.equal_error_rate(mass).value)
+
+
+# ---------------------------------------------------------------- what is counted
+
+
+class Store:
+    """Counts of what is finished, in a file that is never half-written."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.content = json.loads(path.read_text()) if path and path.exists() else {"truth": {}, "counts": {}}
+
+    def counts(self, key: str) -> Counter:
+        return Counter(self.content["counts"].get(key, {}))
+
+    def keep(self, key: str, counts: Counter) -> None:
+        self.content["counts"][key] = dict(counts)
+        self.write()
+
+    def truth(self, cell: Cell, measure: str) -> float:
+        exact = true_value(cell, measure)
+        if exact is not None:
+            return exact
+        key = f"{measure}, EER {cell.eer:g}, spoof {cell.spoof:g}"
+        if key not in self.content["truth"]:
+            self.content["truth"][key] = simulated_value(cell, measure)
+            self.write()
+        return self.content["truth"][key]
+
+    def write(self) -> None:
+        if self.path is not None:
+            draft = self.path.with_suffix(".part")
+            draft.write_text(json.dumps(self.content, indent=1) + "\n")
+            draft.replace(self.path)
+
+
+def cover(cell: Cell, measures: list[str], numbers: range, method: str, truths: dict[str, float]) -> dict[str, Counter]:
+    """Measure some corpora of a cell."""
+    found = {measure: Counter() for measure in measures}
+    for number in numbers:
+        rng = np.random.default_rng(
+            [1, cell.utterances, cell.speakers, int(1000 * cell.eer), int(1000 * cell.spoof), number]
+        )
+        references, (values,), offsets = corpus(cell, rng)
+        scores = scored(values, offsets)
+        for measure, counts in found.items():
+            counts["runs"] += 1
+            try:
+                one = ss.interval(
+                    references, scores, measure, clusters=cell.clusters, method=method, replicates=199, seed=number,
+                    threshold=THRESHOLDS.get(measure), scores_are=DECLARED.get(measure),
+                )  # fmt: skip
+            except ss.UndefinedMeasureError:
+                counts["undefined"] += 1
+                continue
+            if one.low != one.low:
+                counts["refused"] += 1
+                continue
+            truth = truths[measure]
+            held = one.low <= truth <= one.high
+            counts["held"] += held
+            counts["below"] += truth < one.low
+            counts["cautioned"] += bool(one.warnings)
+            counts["held without caution"] += held and not one.warnings
+            counts["width"] += one.high - one.low
+            counts["no error"] += one.estimate == 0
+    return found
+
+
+def null_pairs(cell: Cell, numbers: range, method: str) -> Counter:
+    """Compare equally good systems; the second one on another scale."""
+    counts: Counter = Counter()
+    for number in numbers:
+        rng = np.random.default_rng([2, cell.utterances, cell.speakers, int(1000 * cell.eer), number])
+        references, (first, second), offsets = corpus(cell, rng, systems=2)
+        systems = {"A": scored(first, offsets), "B": scored(np.exp(3 * second), offsets)}
+        (pair,) = ss.compare(
+            references, systems, clusters=cell.clusters, method=method, replicates=199, seed=number
+        ).differences
+        counts["runs"] += 1
+        for level in LEVELS:
+            counts[f"{level:g}"] += pair.p_value <= level
+        excluded = not pair.interval.low <= 0 <= pair.interval.high
+        counts["disagree"] += excluded != (pair.p_value < 1 - pair.interval.level)
+    return counts
+
+
+# ---------------------------------------------------------------- runs and tables
+
+
+def rounds(most: int, step: int) -> Iterator[int]:
+    """Ever more corpora: all cells have some before any has all."""
+    yield from (min(done, most) for done in range(step, most + step, step))
+
+
+def run_coverage(store: Store, cells: list[Cell], measures: list[str], method: str, most: int | None) -> None:
+    wanted = {measure: min(MEASURES[measure], most or MEASURES[measure]) for measure in measures}
+    for target in rounds(max(wanted.values()), 100):
+        for cell in cells:
+            keys = {one: f"coverage, {method}, {cell.name}, {one}" for one in measures}
+            counts = {one: store.counts(key) for one, key in keys.items()}
+            truths = {one: store.truth(cell, one) for one in measures}
+            started = time.monotonic()
+            while True:
+                # measures that are equally far share their corpora
+                behind = {
+                    one: counts[one]["runs"] for one in measures if counts[one]["runs"] < min(target, wanted[one])
+                }
+                if not behind:
+                    break
+                first = min(behind.values())
+                together = [one for one, done in behind.items() if done == first]
+                numbers = range(first, min(first + BATCH, *(min(target, wanted[one]) for one in together)))
+                for one, more in cover(cell, together, numbers, method, truths).items():
+                    counts[one].update(more)
+                    store.keep(keys[one], counts[one])
+            say(f"{cell.name}: {target} corpora", started)
+
+
+def run_level(store: Store, cells: list[Cell], method: str, most: int) -> None:
+    for target in rounds(most, 500):
+        for cell in cells:
+            key = f"level, {method}, {cell.name}"
+            counts = store.counts(key)
+            started = time.monotonic()
+            while counts["runs"] < target:
+                first = counts["runs"]
+                counts.update(null_pairs(cell, range(first, min(first + BATCH, target)), method))
+                store.keep(key, counts)
+            say(f"{cell.name}: {target} pairs", started)
+
+
+def say(text: str, started: float) -> None:
+    seconds = time.monotonic() - started
+    if seconds > 1:
+        print(f"{text} ({seconds:.0f} s)", file=sys.stderr, flush=True)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def coverage_rows(store: Store, cells: list[Cell], method: str) -> list[list[str]]:
+    rows = [
+        [
+            "corpora",
+            "measure",
+            "runs",
+            "held %",
+            "cautioned %",
+            "refused %",
+            "without caution: runs",
+            "held %",
+            "mean width",
+        ]
+    ]
+    for cell in cells:
+        for measure in MEASURES:
+            counts = store.counts(f"coverage, {method}, {cell.name}, {measure}")
+            runs = counts["runs"]
+            given = runs - counts["refused"] - counts["undefined"]
+            if not given:
+                continue
+            plain = given - counts["cautioned"]
+            shares = (counts["held"] / given, counts["cautioned"] / runs, (runs - given) / runs)
+            alone = percent(counts["held without caution"] / plain) if plain else ""
+            width = f"{counts['width'] / given:.4f}"
+            rows.append([cell.name, measure, f"{runs:,}", *map(percent, shares), f"{plain:,}", alone, width])
+    return rows
+
+
+def level_rows(store: Store, cells: list[Cell], method: str) -> list[list[str]]:
+    rows = [["pairs", "runs", *(f"p <= {100 * level:g} %" for level in LEVELS), "interval and p disagree"]]
+    for cell in cells:
+        counts = store.counts(f"level, {method}, {cell.name}")
+        if counts["runs"]:
+            shares = (percent(counts[f"{level:g}"] / counts["runs"]) for level in LEVELS)
+            rows.append([cell.name, f"{counts['runs']:,}", *shares, str(counts["disagree"])])
     return rows
 
 
 def as_markdown(rows: list[list[str]]) -> str:
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([lines[0], "|---|---|---:|---:|---:|---:|---|---|", *lines[1:]])
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpora", type=int, default=2000, help="simulated corpora for the coverage")
-    # of 1,000 runs the share has a standard error of 0.7 points, a quarter of the range it must lie in
-    parser.add_argument("--runs", type=int, default=3000, help="simulated pairs for the level")
-    parser.add_argument("--replicates", type=int, default=999)
-    parser.add_argument("--only", nargs="+", choices=SIMULATIONS, default=SIMULATIONS)
-    names = [one.name for one in POPULATIONS]
-    parser.add_argument("--populations", nargs="+", choices=names, default=names, help="those of the coverage")
-    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--only", nargs="+", choices=("coverage", "level"), default=("coverage", "level"))
+    parser.add_argument("--cells", nargs="+", metavar="TEXT", help="only those whose name contains one of these")
+    parser.add_argument("--measures", nargs="+", choices=list(MEASURES), default=list(MEASURES))
+    parser.add_argument("--method", choices=("jackknife-t", "percentile"), default="jackknife-t")
+    parser.add_argument("--corpora", type=int, help="at most so many; default: 1,000, of slower measures 300")
+    parser.add_argument("--pairs", type=int, default=4000)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where finished corpora are counted")
+    parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    simulations = {
-        "coverage": lambda: coverage(arguments.corpora, arguments.replicates, arguments.populations),
-        "level": lambda: level(arguments.runs, arguments.replicates),
-        "scales": lambda: level_on_scales(arguments.runs, arguments.replicates),
-    }
-    results: list[Result] = []
-    for name in arguments.only:
-        for result in simulations[name]():
-            results.append(result)
-            # a long run that is stopped has said what it knew
-            print(f"{result.name}, over {result.over}: {100 * result.share:.1f} %", file=sys.stderr, flush=True)
-    rows = as_rows(results)
-    print(as_text(rows), "\n\n", as_markdown(rows), sep="")
-    if arguments.json:
-        facts = {"replicates": arguments.replicates, "eer": EER}
-        lines = [asdict(one) | {"ok": one.ok} for one in results]
-        arguments.json.write_text(json.dumps({"settings": facts, "results": lines}, indent=1) + "\n", encoding="utf-8")
-    return int(any(one.ok is False for one in results))
+
+    def chosen(cells: list[Cell]) -> list[Cell]:
+        return [one for one in cells if not arguments.cells or any(text in one.name for text in arguments.cells)]
+
+    store = Store(arguments.json)
+    if "level" in arguments.only:
+        run_level(store, chosen(PAIRS), arguments.method, arguments.pairs)
+    if "coverage" in arguments.only:
+        run_coverage(store, chosen(CELLS), arguments.measures, arguments.method, arguments.corpora)
+    render: Callable[[list[list[str]]], str] = as_markdown if arguments.markdown else as_text
+    print(render(coverage_rows(store, chosen(CELLS), arguments.method)), end="\n\n")
+    print(render(level_rows(store, chosen(PAIRS), arguments.method)))
+    return 0
 
 
 if __name__ == "__main__":

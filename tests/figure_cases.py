@@ -20,11 +20,14 @@ VERSION = FOLDER / "matplotlib.txt"
 DPI = 50
 UTTERANCE = "CON_E_0000059"
 NAMES = ("det", "threshold", "scores", "resolution", "boundary", "timeline", "measurement", "resampling", "heatmap")
+NAMES += ("reliability", "pav", "tippett")
 
 
 @cache
 def prepared():
     """The data of all figures, by name, each with the function that draws it."""
+    from spoofspan.report.figures import calibration_data as calibration
+    from spoofspan.report.figures import calibration_figures
     from spoofspan.report.figures import system_figures as figures
     from spoofspan.report.figures import utterance_figures as timeline_figures
     from spoofspan.report.figures.heatmap import draw_heatmap
@@ -55,6 +58,12 @@ def prepared():
             resampling_data(references, systems[0.16], UTTERANCE, [0.08, 0.32], 0.1),
         ),
         "heatmap": (draw_heatmap, {"dev": table, "eval": table}),
+        "reliability": (
+            calibration_figures.draw_reliability,
+            [calibration.reliability_data(one, "llr") for one in (fine, coarse)],
+        ),
+        "pav": (calibration_figures.draw_pav, [calibration.pav_data(one, "llr") for one in (fine, coarse)]),
+        "tippett": (calibration_figures.draw_tippett, [calibration.tippett_data(one, "llr") for one in (fine, coarse)]),
     }
 
 

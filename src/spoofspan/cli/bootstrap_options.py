@@ -1,4 +1,4 @@
-"""Flags of the bootstrap: how the test set is resampled for intervals."""
+"""Flags of intervals: what is left out or resampled, and how."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ class BootstrapOptions:
 
     confidence: float | None = o.typed_flag("Level of intervals, such as 0.95.")
     cluster: str | None = o.typed_flag(
-        "What is resampled: a column of --metadata, or utterance. Default: speakers, if it has them.",
+        "What is left out or resampled: a column of --metadata, or utterance. Default: speakers, if it has them.",
         of=["speaker", "utterance"],
     )
+    interval: str | None = o.typed_flag(
+        "jackknife-t (default); or by a bootstrap: percentile, bca.", of=["jackknife-t", "percentile", "bca"]
+    )
     replicates: int | None = o.typed_flag("Number of bootstrap replicates. Default: 2000.")
-    interval: str | None = o.typed_flag("percentile or bca.", of=["percentile", "bca"])
     seed: int | None = o.typed_flag("Seed of the bootstrap. Default: 0.")
-    workers: int | None = o.typed_flag("Number of threads; the same results.")
+    workers: int | None = o.typed_flag("Number of threads of the bootstrap; the same results.")
 
     def resampling_if_asked(self, metadata: str | None) -> Resampling | None:
         """How to resample, if intervals are asked for; flags that only make sense with them are refused without."""

@@ -9,13 +9,13 @@ from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.system_inputs import Systems, takes_each_system
+from spoofspan.cli.system_inputs import Systems, takes_trained_systems
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
 
 
-@takes_each_system
+@takes_trained_systems
 @takes_bootstrap
 @o.takes_rules
 def compare(
@@ -26,6 +26,10 @@ def compare(
     ),
     threshold: list[str] | None = o.flag(None, "NAME=NUMBER for each system, for measures at a threshold."),
     threshold_from: list[str] | None = o.flag(None, "NAME=FILE: from the EER in the JSON of an eval on other data."),
+    against: str | None = o.flag(None, "Compare all systems with this one only (its name), or with the best."),
+    one_family: bool = o.flag(
+        False, "Adjust p for the comparisons of all measures together, not of each measure.", "--one-family"
+    ),
     seeds: bool = o.flag(False, "The files are one system, trained several times: mean, SD, intervals.", "--seeds"),
     scores_are: o.ScoresAre = None,
     metadata: o.Metadata = None,
@@ -40,8 +44,9 @@ def compare(
 ) -> None:
     """Compare systems on one corpus, every two of them.
 
-    The difference of two systems with its interval and p-value: by a paired bootstrap over speakers (or utterances)
-    for measures without a threshold, by approximate randomisation for measures at each system's own threshold.
+    The value and the rank of each system, and the difference of every two with its interval and p-value, over speakers
+    (or utterances). P-values are also adjusted for their number, and verdicts and ranks follow from those. A system
+    that was trained several times is given as a pattern; its value is the mean over its seeds.
 
     For example:
 
@@ -49,31 +54,40 @@ def compare(
 
       spoofspan compare labels.parquet a.parquet b.parquet c.parquet --metadata protocol.txt
 
+      spoofspan compare ref.rttm ours=a.score theirs=b.score base=c.score --against base
+
+      spoofspan compare ref.rttm 'A=a/seed*.score' 'B=b/seed*.score' --durations reco2dur
+
       spoofspan compare ref.rttm a.score b.score -m range-f1 --threshold-from a=dev_a.json --threshold-from b=dev_b.json
 
       spoofspan compare ref.rttm seed1.score seed2.score seed3.score --seeds
     """
     from spoofspan.base.version import __version__
     from spoofspan.report.results import comparison_tables, finite, seeds_table
-    from spoofspan.uncertainty.comparison import compare as compare_systems
-    from spoofspan.uncertainty.comparison import seed_variation
+    from spoofspan.uncertainty.comparison import compare_measures
+    from spoofspan.uncertainty.seeds import seed_variation
 
     o.must_be_free(out, force=force)
-    references, scores = systems.read_each(fewest=2)
-    resampling = bootstrap.resampling(metadata or systems.typed.protocol())
-    how = {**vars(resampling), "convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
+    measures = measure or ["range-eer"]
+    given = {one: _thresholds(threshold or [], threshold_from or [], one) for one in measures}
     tables: list[Table] = []
     plain: list[dict[str, Any]] = []
-    for one in measure or ["range-eer"]:
-        thresholds = _thresholds(threshold or [], threshold_from or [], one)
-        if seeds:
-            if thresholds:
-                raise UsageError("--threshold and --threshold-from are for a comparison; leave --seeds out")
-            variation = seed_variation(references, scores, one, **how)
+    resampling = bootstrap.resampling(metadata or systems.typed.protocol())
+    how = {**vars(resampling), "convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
+    if seeds:
+        if any(given.values()):
+            raise UsageError("--threshold and --threshold-from are for a comparison; leave --seeds out")
+        if against or one_family:
+            raise UsageError("--against and --one-family are for a comparison; leave --seeds out")
+        references, trained = systems.read_each(fewest=2)
+        for one in measures:
+            variation = seed_variation(references, trained, one, **how)
             tables.append(seeds_table(variation))
             plain.append(variation.to_dict())
-        else:
-            comparison = compare_systems(references, scores, one, thresholds=thresholds or None, **how)
+    else:
+        references, several = systems.read_trained(fewest=2)
+        how |= {"thresholds": {one: found for one, found in given.items() if found}, "one_family": one_family}
+        for comparison in compare_measures(references, several, measures, against=against, **how):
             tables.extend(comparison_tables(comparison))
             plain.append(comparison.to_dict())
     content = {"spoofspan": __version__, "seeds" if seeds else "comparisons": finite(plain)}

@@ -27,6 +27,9 @@ class Kind(str, Enum):
     scores = "scores"
     resolution = "resolution"
     boundary = "boundary"
+    reliability = "reliability"
+    pav = "pav"
+    tippett = "tippett"
     timeline = "timeline"
     measurement = "measurement"
     resampling = "resampling"
@@ -34,6 +37,7 @@ class Kind(str, Enum):
 
 OF_ONE_UTTERANCE = (Kind.timeline, Kind.measurement, Kind.resampling)
 OVER_THRESHOLDS = (Kind.det, Kind.threshold, Kind.scores)
+OF_CALIBRATION = (Kind.reliability, Kind.pav, Kind.tippett)
 
 
 @takes_systems
@@ -44,10 +48,15 @@ def plot(
     systems: Systems,
     out: Path = o.flag(..., "The .png, .svg or .pdf file to write.", show_default=False),
     width: str | None = o.flag(None, "column (80 mm), page (170 mm), or a number of mm."),
-    resolution: str | None = o.flag(None, "det, threshold, scores: points of this many ms. measurement: the points."),
+    resolution: str | None = o.flag(
+        None, "Measure points of this many ms: in figures of systems but boundary and resolution, and in measurement."
+    ),
     resolutions: str | None = o.flag(None, "resolution, resampling: points of these, in ms: 10,20,40."),
     confidence: float | None = o.flag(None, "det: draw the bootstrap interval of the EER, such as 0.95."),
-    replicates: int = o.flag(2000, "Of the bootstrap."),
+    replicates: int | None = o.flag(None, "Intervals by a bootstrap with so many replicates. Default: jackknife-t."),
+    scores_are: o.ScoresAre = None,
+    prior: float | None = o.flag(None, "reliability, pav, tippett: the share of spoof that is meant; 0.5."),
+    bins: int | None = o.flag(None, "reliability: how many bins; 10."),
     utterance: str | None = o.flag(None, "timeline, measurement, resampling: which one."),
     threshold: float | None = o.flag(None, "Of figures of one utterance; without it, that of the EER."),
     audio: Path | None = o.flag(None, "timeline: the recording, a WAV file."),
@@ -69,6 +78,12 @@ def plot(
 
     boundary: how much of the error lies near a true boundary.
 
+    reliability: the share of spoof over the probability that the scores state (--scores-are llr or probability).
+
+    pav: the best monotone calibration of the scores, with Cllr and minCllr (--scores-are).
+
+    tippett: how much of each class has at least a likelihood ratio (--scores-are).
+
     timeline: one utterance, its reference, scores, decision and errors.
 
     measurement: one utterance counted in points and measured in ranges.
@@ -83,6 +98,8 @@ def plot(
 
       spoofspan plot resolution ref.rttm 'unit{resolution}.score' --durations reco2dur --out resolution.svg
 
+      spoofspan plot pav ref.rttm ours=a.score theirs=b.score --durations reco2dur --scores-are llr --out pav.pdf
+
       spoofspan plot timeline ref.rttm a.score --utterance CON_E_0000001 --audio CON_E_0000001.wav --out one.png
     """
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
@@ -94,9 +111,12 @@ def plot(
     must_be_drawable(out)
     size = {} if width is None else {"width": in_mm(width)}
     meant_for: dict[str, tuple[Any, tuple[Kind, ...]]] = {
-        "--resolution": (resolution, (*OVER_THRESHOLDS, Kind.measurement)),
+        "--resolution": (resolution, (*OVER_THRESHOLDS, *OF_CALIBRATION, Kind.measurement)),
         "--resolutions": (resolutions, (Kind.resolution, Kind.resampling)),
         "--confidence": (confidence, (Kind.det,)),
+        "--scores-are": (scores_are, OF_CALIBRATION),
+        "--prior": (prior, OF_CALIBRATION),
+        "--bins": (bins, (Kind.reliability,)),
         "--utterance": (utterance, OF_ONE_UTTERANCE),
         "--threshold": (threshold, OF_ONE_UTTERANCE),
         "--audio": (audio, (Kind.timeline,)),
@@ -104,6 +124,11 @@ def plot(
     for flag, (value, kinds) in meant_for.items():
         if value is not None and kind not in kinds:
             raise UsageError(f"{flag} means nothing to {kind.value}, only to {', '.join(one.value for one in kinds)}")
+    if kind in OF_CALIBRATION and scores_are is None:
+        raise UsageError(
+            f"{kind.value} takes scores at their word: say what they are with --scores-are llr or probability"
+        )
+    meaning = {"scores_are": scores_are, "prior": prior, "bins": bins}
     points = None if resolution is None else _one_resolution(resolution)
     levels = None if resolutions is None else resolutions_in(resolutions, "--resolutions")
     rules |= {"convention": convention}
@@ -127,10 +152,20 @@ def plot(
             threshold = range_eer(references, scores, eer_rule=eer_rule, **rules).threshold
         data = _of_utterance(kind, (references, scores, utterance), threshold, points, levels, audio, rules)
     else:
-        bootstrapped = None if confidence is None else {"confidence": confidence, "replicates": replicates}
+        bootstrapped: dict[str, Any] | None = None if confidence is None else {"confidence": confidence}
+        if bootstrapped is not None and replicates is not None:
+            bootstrapped |= {"method": "percentile", "replicates": replicates}
         names = [one.system or (Path(one.path).name if len(files) > 1 else "") for one in files]
         data = [  # a whole curve of 12 million scores is not kept
-            _of_system(kind, (references, systems.scores(one), name), points, bootstrapped, eer_rule=eer_rule, **rules)
+            _of_system(
+                kind,
+                (references, systems.scores(one), name),
+                points,
+                bootstrapped,
+                {name: value for name, value in meaning.items() if value is not None},
+                eer_rule=eer_rule,
+                **rules,
+            )
             for name, one in zip(names, files, strict=True)
         ]
     save(getattr(figures, f"draw_{kind.value}")(data, **size), out, force)
@@ -141,18 +176,22 @@ def _of_system(
     system: tuple[References, Scores, str],
     points: float | None,
     bootstrapped: dict[str, Any] | None,
+    meaning: dict[str, Any],
     **how: Any,
 ) -> Any:
     """The data of one system in a figure of systems."""
+    from spoofspan.report.figures import calibration_data
     from spoofspan.report.figures import figure_data as data
-    from spoofspan.uncertainty import bootstrap
+    from spoofspan.uncertainty import interval
 
     if kind is Kind.boundary:
         return data.boundary_data(*system, **how)
     curve = data.system_curve(*system, resolution=points, **how)
+    if kind in OF_CALIBRATION:
+        return getattr(calibration_data, f"{kind.value}_data")(curve, **meaning)
     if bootstrapped is not None:
         references, scores, _ = system
-        curve = replace(curve, interval=bootstrap(references, scores, curve.eer.measure, **bootstrapped, **how))
+        curve = replace(curve, interval=interval(references, scores, curve.eer.measure, **bootstrapped, **how))
     return {Kind.det: data.det_data, Kind.threshold: data.threshold_data, Kind.scores: data.score_data}[kind](curve)
 
 

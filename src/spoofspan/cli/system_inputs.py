@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,10 +61,24 @@ class Systems:
     def read_each(self, fewest: int) -> tuple[References, dict[str, Scores]]:
         """Read the references, and each word (a file, a folder, a pattern) as the scores of one system."""
         files = named_files(self.words)
-        if len(files) < fewest:
-            least = "two systems" if fewest == 2 else "one system"
-            raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {len(files)}")
+        _at_least(fewest, files)
         return self.read()[0], {name: self.typed.read_scores(where) for name, where in files.items()}
+
+    def read_trained(self, fewest: int) -> tuple[References, dict[str, Scores | dict[str, Scores]]]:
+        """As :meth:`read_each`; files of one pattern that score the same utterances are trainings of one system."""
+        files = named_files(self.words)
+        _at_least(fewest, files)
+        return self.read()[0], {name: self._trainings(where) for name, where in files.items()}
+
+    def _trainings(self, where: str) -> Scores | dict[str, Scores]:
+        paths = sorted(glob(str(Path(where).expanduser()))) if has_magic(where) else []  # noqa: PTH207
+        if len(paths) < 2:
+            return self.typed.read_scores(where)
+        first, second = (self.typed.read_scores(path) for path in paths[:2])
+        if set(first.utterances).isdisjoint(second.utterances):  # parts of one system
+            return self.typed.read_scores(where)
+        rest = [self.typed.read_scores(path) for path in paths[2:]]
+        return dict(zip(named_files(paths), (first, second, *rest), strict=True))
 
     def segment_labels(self, hop: float) -> References:
         """The label array of a hop in the database."""
@@ -105,6 +120,12 @@ class Systems:
         return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: self.scores(rows[key][seed])))
 
 
+def _at_least(fewest: int, files: Mapping[str, str]) -> None:
+    if len(files) < fewest:
+        least = "two systems" if fewest == 2 else "one system"
+        raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {len(files)}")
+
+
 def named_files(words: Sequence[str]) -> dict[str, str]:
     """Files by the names of their systems: ``NAME=FILE``, or FILE, whose name without its ending it is then.
 
@@ -130,3 +151,4 @@ def _takes(about: str) -> Callable[[o.Command], o.Command]:
 
 takes_systems = _takes("Score files, folders, or patterns such as 'unit{resolution}.score' (see docs/tables.md).")
 takes_each_system = _takes("The scores of each system, as FILE or NAME=FILE.")
+takes_trained_systems = _takes("The scores of each system, as FILE or NAME=FILE; of several seeds, as NAME='PATTERN'.")

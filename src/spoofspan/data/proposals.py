@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spoofspan.base.columns import check_offsets, check_ranges, flat_rows, place_of, seconds_column, utterance_ids
+from spoofspan.base.columns import (
+    check_offsets,
+    check_ranges,
+    flat_rows,
+    place_of,
+    rows_of,
+    seconds_column,
+    utterance_ids,
+)
 from spoofspan.base.errors import UsageError, refuse
 from spoofspan.base.times import Float64, Int64, times_ns
 
@@ -74,6 +82,12 @@ class Proposals:
                 "find out why the system gave no number there",
             )
         check_ranges(self.starts, self.ends, place)
+
+    def take(self, chosen: Int64) -> Proposals:
+        """Keep chosen utterances, in that order."""
+        rows, offsets = rows_of(self.offsets, chosen)
+        columns = self.confidences[rows], self.starts[rows], self.ends[rows]
+        return Proposals(tuple(self.utterances[i] for i in chosen.tolist()), offsets, *columns)
 
     def __len__(self) -> int:
         return len(self.utterances)

@@ -46,6 +46,7 @@ and Automatic Speaker Verification: Fundamentals, IEEE/ACM TASLP 28, 2020.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -75,7 +76,12 @@ def min_dcf(curve: ErrorCurve, **costs: Fraction | float) -> ValueAtPoint:
 
     ``costs`` are ``p_spoof``, ``cost_miss`` and ``cost_false_alarm``, those of ASVspoof 5 unless given.
     """
-    return best_point(curve, cost_formula("DCF", *_class_costs(**costs)))
+    return best_point(curve, dcf_formula(**costs))
+
+
+def dcf_formula(**costs: Fraction | float) -> Formula:
+    """The normalised detection cost at a threshold; ``costs`` as in :func:`min_dcf`."""
+    return cost_formula("DCF", *_class_costs(**costs))
 
 
 def act_dcf(
@@ -85,19 +91,22 @@ def act_dcf(
 
     ``costs`` as in :func:`min_dcf`.
     """
-    _check_declared(curve.thresholds[:-1], scores_are)
     of_misses, of_false_alarms = _class_costs(**costs)
-    # bona fide is called spoof below this likelihood ratio of bona fide to spoof
-    ratio = of_false_alarms / of_misses
+    point = curve.at(threshold_of_ratio(curve, scores_are, of_false_alarms / of_misses, prior))
+    return ValueAtPoint(cost_formula("DCF", of_misses, of_false_alarms).at(point), point)
+
+
+def threshold_of_ratio(
+    curve: ErrorCurve, scores_are: ScoresAre, ratio: Fraction, prior: Fraction | float = EVEN
+) -> float:
+    """The threshold below which (in bona fide polarity) the likelihood ratio of bona fide to spoof is less."""
+    _check_declared(curve.thresholds[:-1], scores_are)
     share = _inside_0_1(prior, "prior")
     if scores_are == "llr":
         tau = math.log(ratio.numerator) - math.log(ratio.denominator)
-        threshold = tau if curve.sums.higher == "bonafide" else -tau
-    else:
-        odds = ratio * (1 - share) / share
-        threshold = float(odds / (1 + odds) if curve.sums.higher == "bonafide" else 1 / (1 + odds))
-    point = curve.at(threshold)
-    return ValueAtPoint(cost_formula("DCF", of_misses, of_false_alarms).at(point), point)
+        return tau if curve.sums.higher == "bonafide" else -tau
+    odds = ratio * (1 - share) / share
+    return float(odds / (1 + odds) if curve.sums.higher == "bonafide" else 1 / (1 + odds))
 
 
 def cost_formula(name: str, of_misses: Fraction, of_false_alarms: Fraction, always: Fraction = Fraction(0)) -> Formula:
@@ -170,7 +179,7 @@ def cllr(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = 
     and wrong costs infinitely much, which is an error.
     """
     amounts = ScoredAmounts.of(curve)
-    ratios = _log_ratios(amounts, curve, scores_are, prior)
+    ratios = stated_ratios(amounts, curve, scores_are, prior)
     wrong = (np.isposinf(ratios) & (amounts.spoof > 0)) | (np.isneginf(ratios) & (amounts.bona_fide > 0))
     if wrong.any():
         score = float(curve.thresholds[:-1][wrong][0])
@@ -189,6 +198,11 @@ def min_cllr(curve: ErrorCurve) -> float:
     with np.errstate(divide="ignore"):
         ratios = np.log(bona_fide / all_bona_fide) - np.log(spoof / all_spoof)
     return _mean_cost(bona_fide, -ratios) / 2 + _mean_cost(spoof, ratios) / 2
+
+
+def calibration_loss(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = EVEN) -> float:
+    """What the Cllr would gain by the best increasing map of the scores, in bits: Cllr - minCllr, never below 0."""
+    return max(cllr(curve, scores_are, prior=prior) - min_cllr(curve), 0.0)
 
 
 def pool_adjacent_violators(bona_fide: Float64, spoof: Float64) -> tuple[Float64, Float64]:
@@ -223,16 +237,47 @@ def _mean_cost(amounts: Float64, against: Float64) -> float:
     return math.fsum(amounts[some] * np.logaddexp(0.0, against[some])) / math.fsum(amounts) / math.log(2)
 
 
-def _log_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
-    """The declared log-likelihood ratios of bona fide to spoof."""
-    scores = curve.thresholds[:-1]
-    _check_declared(scores, scores_are)
+def stated_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
+    """The declared log-likelihood ratio of bona fide to spoof of each score of a curve."""
+    _check_declared(curve.thresholds[:-1], scores_are)
+    return _log_ratios(amounts.scores, curve.sums.higher, scores_are, prior)
+
+
+def score_costs(
+    scores: Float64, higher: str, scores_are: ScoresAre, prior: Fraction | float = EVEN
+) -> tuple[Float64, Float64]:
+    """What scores in bona fide polarity cost in bits, where they lie over bona fide and over spoof."""
+    ratios = _log_ratios(scores, higher, scores_are, prior)
+    return np.logaddexp(0.0, -ratios) / math.log(2), np.logaddexp(0.0, ratios) / math.log(2)
+
+
+def least_score_costs(curve: ErrorCurve) -> Callable[[Float64], tuple[Float64, Float64]]:
+    """As :func:`score_costs`, after the best increasing map of the scores of a curve."""
+    amounts = ScoredAmounts.of(curve)
+    bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
+    with np.errstate(divide="ignore"):
+        ratios = np.log(bona_fide / math.fsum(bona_fide)) - np.log(spoof / math.fsum(spoof))
+    each = amounts.bona_fide + amounts.spoof
+    # a score belongs to the group that the middle of its amount falls into
+    group = np.searchsorted(np.cumsum(bona_fide + spoof), np.cumsum(each) - each / 2)
+    costs = np.logaddexp(0.0, -ratios)[group] / math.log(2), np.logaddexp(0.0, ratios)[group] / math.log(2)
+
+    def of_scores(scores: Float64) -> tuple[Float64, Float64]:
+        place = np.minimum(np.searchsorted(amounts.scores, scores), amounts.scores.size - 1)
+        return costs[0][place], costs[1][place]
+
+    return of_scores
+
+
+def _log_ratios(scores: Float64, higher: str, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
+    """The declared log-likelihood ratios of bona fide to spoof, of scores in bona fide polarity."""
     share = float(_inside_0_1(prior, "prior"))
     if scores_are == "llr":
-        return amounts.scores
+        return scores
+    given = scores if higher == "bonafide" else -scores
     with np.errstate(divide="ignore"):
-        log_odds = np.log(scores) - np.log1p(-scores)
-    if curve.sums.higher == "spoof":
+        log_odds = np.log(given) - np.log1p(-given)
+    if higher == "spoof":
         log_odds = -log_odds
     return log_odds - math.log((1 - share) / share)
 
@@ -321,7 +366,10 @@ FORMS = ("2019", "2021")
 
 @dataclass(frozen=True)
 class VerificationErrors:
-    """The error rates of a verification system at a threshold: accepted iff score >= threshold."""
+    """The error rates of a verification system at a threshold: accepted iff score >= threshold.
+
+    The threshold is NaN where the rates are given.
+    """
 
     threshold: float
     rejected_targets: Fraction
@@ -331,10 +379,33 @@ class VerificationErrors:
     def __str__(self) -> str:
         rates = (self.rejected_targets, self.accepted_nontargets, self.accepted_spoofs)
         rejected, accepted, spoofs = (f"{100 * float(rate):.2f} %" for rate in rates)
+        how = "with rates as given" if self.given else f"accepting from its EER threshold {self.threshold!r} on"
         return (
-            f"the verification system, accepting from its EER threshold {self.threshold!r} on, rejects {rejected} of "
-            f"targets and accepts {accepted} of non-targets and {spoofs} of spoofs"
+            f"the verification system, {how}, rejects {rejected} of targets and accepts {accepted} of non-targets and "
+            f"{spoofs} of spoofs"
         )
+
+    @classmethod
+    def of_rates(cls, rates: Sequence[float]) -> VerificationErrors:
+        """Given rates: of accepted non-targets, rejected targets and accepted spoofs."""
+        exact = [as_fraction(rate, "asv_rates") for rate in rates]
+        if len(exact) != 3 or not all(0 <= rate <= 1 for rate in exact):
+            raise UsageError(
+                f"asv_rates={list(rates)}: these are three shares from 0 to 1: of accepted non-targets, rejected "
+                "targets and accepted spoofs (--asv-rates PFA,PMISS,PFA_SPOOF)"
+            )
+        return cls(math.nan, exact[1], exact[0], exact[2])
+
+    @property
+    def given(self) -> bool:
+        """Whether the rates were given, and not found at a threshold."""
+        return math.isnan(self.threshold)
+
+    @property
+    def spelled(self) -> str:
+        """The rates as they stand in a signature."""
+        rates = self.accepted_nontargets, self.rejected_targets, self.accepted_spoofs
+        return ",".join(repr(float(rate)) for rate in rates)
 
 
 @dataclass(frozen=True)
@@ -349,12 +420,14 @@ class TandemCosts:
 
 
 @lru_cache(maxsize=1)  # the same system is asked for in every replicate
-def verification_errors(scores: VerificationScores) -> VerificationErrors:
-    """The error rates at the threshold of the EER of targets against non-targets (rule ``nearest``).
+def verification_errors(scores: VerificationScores | VerificationErrors) -> VerificationErrors:
+    """The error rates, as given, or at the threshold of the EER of targets against non-targets (rule ``nearest``).
 
     As in ASVspoof's scripts, the threshold is the highest score that is rejected at the EER, and the rates count that
     score as accepted: they are one step off the EER.
     """
+    if isinstance(scores, VerificationErrors):
+        return scores
     # a verification system tells targets from non-targets as a countermeasure tells bona fide from spoof
     values = np.concatenate((scores.target, scores.nontarget))
     ids = tuple(str(i) for i in range(values.size))
@@ -372,7 +445,9 @@ def verification_errors(scores: VerificationScores) -> VerificationErrors:
     )
 
 
-def min_tdcf_behind(curve: ErrorCurve, asv_scores: VerificationScores, form: float, **costs: float) -> ValueAtPoint:
+def min_tdcf_behind(
+    curve: ErrorCurve, asv_scores: VerificationScores | VerificationErrors, form: float, **costs: float
+) -> ValueAtPoint:
     """As :func:`min_tdcf`, of parameters as they are spelled in the name of a measure."""
     spelled = f"{form:g}"
     if spelled not in FORMS:
@@ -384,18 +459,17 @@ def min_tdcf(
     curve: ErrorCurve, verification: VerificationErrors, form: Form = "2021", costs: TandemCosts | None = None
 ) -> ValueAtPoint:
     """The least normalised t-DCF of all thresholds of a countermeasure, exactly."""
-    always, of_misses, of_false_alarms = _constants(verification, form, costs or TandemCosts())
-    for name, cost in (("C1", of_misses), ("C2", of_false_alarms)):
-        if cost <= 0:
-            raise UndefinedMeasureError(
-                f"the t-DCF has no value: {name} = {float(cost):.6g} is not positive; the verification system is too "
-                "poor, or accepts no spoof at all, so check its scores and the costs"
-            )
-    return best_point(curve, cost_formula("t-DCF", of_misses, of_false_alarms, always))
+    return best_point(curve, tdcf_formula(verification, form, costs))
 
 
-def _constants(rates: VerificationErrors, form: Form, costs: TandemCosts) -> tuple[Fraction, Fraction, Fraction]:
-    """C0, C1 and C2."""
+def tdcf_formula(verification: VerificationErrors, form: Form = "2021", costs: TandemCosts | None = None) -> Formula:
+    """The normalised t-DCF at a threshold of a countermeasure."""
+    always, of_misses, of_false_alarms = tandem_constants(verification, form, costs or TandemCosts())
+    return cost_formula("t-DCF", of_misses, of_false_alarms, always)
+
+
+def tandem_constants(rates: VerificationErrors, form: Form, costs: TandemCosts) -> tuple[Fraction, Fraction, Fraction]:
+    """C0, C1 and C2; the last two are positive."""
     exact = {name: as_fraction(value, name) for name, value in vars(costs).items()}
     p_spoof, p_nontarget, miss, false_alarm, spoof = exact.values()
     p_target = 1 - p_spoof - p_nontarget
@@ -406,8 +480,12 @@ def _constants(rates: VerificationErrors, form: Form, costs: TandemCosts) -> tup
     verifying = p_target * miss * rates.rejected_targets + p_nontarget * false_alarm * rates.accepted_nontargets
     of_misses = p_target * miss - verifying
     of_false_alarms = p_spoof * spoof * rates.accepted_spoofs
-    if form == "2019":
-        return Fraction(0), of_misses, of_false_alarms
-    if form == "2021":
-        return verifying, of_misses, of_false_alarms
-    raise UsageError(f"form={form!r}: valid: '2019', '2021'")
+    if form not in FORMS:
+        raise UsageError(f"form={form!r}: valid: '2019', '2021'")
+    for name, cost in (("C1", of_misses), ("C2", of_false_alarms)):
+        if cost <= 0:
+            raise UndefinedMeasureError(
+                f"the t-DCF has no value: {name} = {float(cost):.6g} is not positive; the verification system is too "
+                "poor, or accepts no spoof at all, so check its scores and the costs"
+            )
+    return Fraction(0) if form == "2019" else verifying, of_misses, of_false_alarms

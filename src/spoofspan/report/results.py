@@ -15,7 +15,8 @@ from spoofspan.base.version import __version__
 from spoofspan.evaluation.breakdown import Breakdown
 from spoofspan.evaluation.check import Check
 from spoofspan.evaluation.corpus import Evaluation
-from spoofspan.evaluation.measurement import EventMeasurement, Measurement
+from spoofspan.evaluation.crossed import CrossedBreakdown
+from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
 from spoofspan.evaluation.reference_diff import NAMES, ReferenceDifference
 from spoofspan.evaluation.signature import Signature
 from spoofspan.measures.measure import in_percent, number_text
@@ -23,19 +24,48 @@ from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.report.table import Table, json_text
 from spoofspan.uncertainty import Comparison, Interval, SeedVariation
+from spoofspan.uncertainty.ranks import Rank
 
 ROWS_PER_PIECE = 1 << 16  # of a Parquet file
+# What stands where an interval or a p-value is refused.
+NONE = "none"
 
 
-def render(evaluation: Evaluation, spelling: str, breakdowns: Sequence[Breakdown] = ()) -> str:
+def render(
+    evaluation: Evaluation,
+    spelling: str,
+    breakdowns: Sequence[Breakdown] = (),
+    crossed: Sequence[CrossedBreakdown] = (),
+) -> str:
     """Write an evaluation, and its breakdowns, in one of the output formats."""
     if spelling == "json":
         plain = evaluation_dict(evaluation)
         if breakdowns:
             plain["breakdowns"] = [finite(one.to_dict()) for one in breakdowns]
+        if crossed:
+            plain["crossed"] = [finite(one.to_dict()) for one in crossed]
         return json_text(plain)
-    tables = [results_table(evaluation), *map(breakdown_table, breakdowns)]
+    traces = [trace_table(one) for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]
+    tables = [results_table(evaluation), *traces, *map(breakdown_table, breakdowns), *map(crossed_table, crossed)]
     return "\n".join(table.render(spelling) for table in tables)
+
+
+def trace_table(measurement: BisectionMeasurement) -> Table:
+    """Every threshold that Algorithm 1 tried, in that order."""
+    steps = measurement.to_dict()["trace"]
+    rows = tuple(
+        (
+            str(number),
+            f"{step['quantile']:.6f}",
+            repr(step["threshold"]),
+            *(f"{100 * step[rate]:.4f}" for rate in ("false_positive_rate", "false_negative_rate")),
+            f"{100 * (step['false_positive_rate'] - step['false_negative_rate']):+.4f}",
+        )
+        for number, step in enumerate(steps, 1)
+    )
+    ended = "the precision was reached" if measurement.reached else "the precision was not reached"
+    header = ("step", "quantile %", "threshold", "FPR %", "FNR %", "FPR - FNR")
+    return Table(header, rows, ("", f"Algorithm 1 of the paper: {ended}"))
 
 
 def breakdown_table(breakdown: Breakdown) -> Table:
@@ -57,6 +87,24 @@ def breakdown_table(breakdown: Breakdown) -> Table:
     return Table(header, rows, (*notes, breakdown.about) if breakdown.about else notes)
 
 
+def crossed_table(crossed: CrossedBreakdown) -> Table:
+    """One row per value of the first column; one column per value of the second, or the amounts of both classes."""
+
+    def text(value: float) -> str:
+        return "" if math.isnan(value) else number_text(crossed.measure, value)
+
+    notes = ["", f"{crossed.measure}{' in %' * in_percent(crossed.measure)}"]
+    notes += [crossed.about] if crossed.about else []
+    if len(crossed.by) == 1:
+        header: tuple[str, ...] = (crossed.by[0], f"bona fide {crossed.unit}", f"spoof {crossed.unit}", crossed.measure)
+        cells = [(row, crossed[row, crossed.columns[0]]) for row in crossed.rows]
+        rows = [(row, str(one.bona_fide), str(one.spoof), text(one.value) or one.reason) for row, one in cells]
+        return Table(header, tuple(rows), tuple(notes))
+    header = (" x ".join(crossed.by), *crossed.columns)
+    values = zip(crossed.rows, crossed.values(), strict=True)
+    return Table(header, tuple((row, *map(text, line)) for row, line in values), tuple(notes))
+
+
 def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
     """An evaluation as plain data, in the shape of ``docs/schema/evaluation.json``."""
     return {"spoofspan": __version__, **finite(evaluation.to_dict())}
@@ -76,7 +124,8 @@ def finite(value: Any) -> Any:
 def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
     measurements = list(evaluation.measurements.values())
-    only_eers = all(m.measure.partition("@")[0].endswith("-eer") for m in measurements)
+    # at a t-EER the countermeasure's two rates need not be equal
+    only_eers = all(m.measure.partition("@")[0].endswith("-eer") and "-t-eer" not in m.measure for m in measurements)
     intervals = [m.interval for m in measurements if m.interval is not None]
     rows: list[tuple[str, ...]] = [
         (
@@ -90,7 +139,7 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     ]
     notes = _notes(measurements)
     notes += dict.fromkeys(f"intervals: {one.how}" for one in intervals)
-    notes += dict.fromkeys(f"warning: {text}" for one in intervals for text in one.warnings)
+    notes += _warnings([text for one in intervals for text in one.warnings])
     if signatures:
         notes += [f"signature {m.signature}" for m in measurements]
     between = interval_header(intervals[0]) if intervals else ()
@@ -112,6 +161,8 @@ def interval_cells(measure: str, interval: Interval | None) -> tuple[str, str]:
     """Both ends, as the value of the measure is read; empty without an interval."""
     if interval is None:
         return "", ""
+    if interval.refused:
+        return NONE, NONE
     return number_text(measure, interval.low), number_text(measure, interval.high)
 
 
@@ -142,59 +193,83 @@ def _read_off(measurements: list[Measurement]) -> str:
 
 
 def comparison_tables(comparison: Comparison, *, signatures: bool = True) -> tuple[Table, Table]:
-    """The value of each system, and the difference of every two."""
+    """The value and the rank of each system, and the differences."""
     measure = comparison.measure
+    ranks = {one.system: one for one in comparison.ranks} if len(comparison.ranks) > 2 else {}
     rows = tuple(
-        (name, number_text(measure, one.estimate), *interval_cells(measure, one))
+        (
+            name,
+            number_text(measure, one.estimate),
+            *interval_cells(measure, one),
+            *(
+                (str(ranks[name].place), str(ranks[name].low), str(ranks[name].high), ranks[name].groups)
+                if ranks
+                else ()
+            ),
+        )
         for name, one in comparison.intervals.items()
     )
     some = next(iter(comparison.intervals.values()))
-    notes = ["", f"{comparison.direction} is better; intervals: {some.how}", *_warnings(comparison.intervals)]
+    notes = ["", f"{comparison.direction} is better; intervals: {some.how}"]
+    notes += [
+        f"{name}: mean of {len(seeds)} seeds ({', '.join(number_text(measure, one) for one in seeds.values())})"
+        for name, seeds in comparison.trainings.items()
+    ]
+    ranked: tuple[str, ...] = ()
+    if ranks:
+        ranked = ("rank", "best rank", "worst rank", "group")
+        notes.append("ranks: those that no verdict below contradicts; systems that share a letter are not told apart")
+    notes += _warnings(comparison.warnings)
     if signatures:
         notes += _signatures(comparison.signatures)
-    systems = Table(("system", _heading(measure), *interval_header(some)), rows, tuple(notes))
+    systems = Table(("system", _heading(measure), *interval_header(some), *ranked), rows, tuple(notes))
     return systems, _differences_table(comparison)
 
 
+def _rank_cells(rank: Rank) -> tuple[str, ...]:
+    return str(rank.place), str(rank.low), str(rank.high), rank.groups
+
+
 def _differences_table(comparison: Comparison) -> Table:
-    measure = comparison.measure
+    measure, adjusted = comparison.measure, comparison.compared > 1
     rows = tuple(
         (
             f"{one.first} - {one.second}",
             _signed(measure, one.value),
-            _signed(measure, one.interval.low),
-            _signed(measure, one.interval.high),
+            *(NONE if one.interval.refused else _signed(measure, end) for end in (one.interval.low, one.interval.high)),
             _p(one.p_value),
-            _p(one.adjusted_p_value),
+            *((_p(one.adjusted_p_value),) if adjusted else ()),
             comparison.better(one) or "undecided",
         )
         for one in comparison.differences
     )
     some = comparison.differences[0].interval
     unit = "difference, points" if in_percent(measure) else "difference"
-    header = ("pair", unit, *interval_header(some), "p", "p (Holm)", "better")
-    many = f"; Holm's correction over {len(rows)} pairs" if len(rows) > 1 else ""
-    level = f"'better' is said where p (Holm) is at most {1 - some.level:.3g}"
+    header = ("pair", unit, *interval_header(some), "p", *(("p (max-T)",) if adjusted else ()), "better")
+    many = f"; adjusted for {comparison.compared} comparisons by step-down max-T" if adjusted else ""
+    level = f"'better' is said where p{' (max-T)' if adjusted else ''} is under {1 - some.level:.3g}"
     return Table(header, rows, ("", f"p: {comparison.test}, two-sided{many}; {level}"))
 
 
 def seeds_table(variation: SeedVariation, *, signatures: bool = True) -> Table:
     """The value of each seed, their mean and standard deviation, and the intervals of the mean."""
     measure = variation.measure
+    mean = number_text(measure, variation.mean)
     rows = [(name, number_text(measure, value), "", "") for name, value in variation.values.items()]
-    test_set = variation.test_set
-    rows.append(("mean", number_text(measure, variation.mean), *interval_cells(measure, test_set)))
     rows.append(("SD over seeds", number_text(measure, variation.standard_deviation), "", ""))
-    notes = ["", f"the interval of the mean is that of the test set, seeds fixed: {test_set.how}"]
-    if variation.joint is None:
-        notes.append("no joint interval of test set and seeds: that needs at least five seeds")
-    else:
-        ends = interval_cells(measure, variation.joint)
-        rows.append(("mean, seeds drawn too", number_text(measure, variation.mean), *ends))
-    notes += _warnings({"mean": test_set})
+    rows.append(("mean, these seeds", mean, *interval_cells(measure, variation.test_set)))
+    if variation.joint is not None:
+        rows.append(("mean, other seeds too", mean, *interval_cells(measure, variation.joint)))
+    notes = ["", f"intervals: {variation.test_set.how}"]
+    if variation.components is not None:
+        parts = {name.replace("_", " "): value for name, value in variation.components.to_dict().items()}
+        deviations = ", ".join(f"{name} {number_text(measure, value)}" for name, value in parts.items())
+        notes.append(f"standard deviations of one value{' (points)' if in_percent(measure) else ''}: {deviations}")
+        notes += [f"note: {text}" for text in variation.components.notes]
+    notes += _warnings(variation.warnings)
     if signatures:
         notes += _signatures(variation.signatures)
-    return Table(("seed", _heading(measure), *interval_header(test_set)), tuple(rows), tuple(notes))
+    return Table(("seed", _heading(measure), *interval_header(variation.test_set)), tuple(rows), tuple(notes))
 
 
 def _heading(measure: str) -> str:
@@ -207,11 +282,13 @@ def _signed(measure: str, value: float) -> str:
 
 
 def _p(value: float) -> str:
+    if value != value:
+        return NONE
     return f"{value:.4f}" if value >= 0.001 else f"{value:.2g}"
 
 
-def _warnings(intervals: Mapping[str, Interval]) -> list[str]:
-    return list(dict.fromkeys(f"warning: {text}" for one in intervals.values() for text in one.warnings))
+def _warnings(texts: Sequence[str]) -> list[str]:
+    return [f"warning: {text}" for text in dict.fromkeys(texts)]
 
 
 def _signatures(signatures: Mapping[str, Signature]) -> list[str]:
@@ -232,7 +309,8 @@ def check_table(check: Check) -> Table:
     ]
     verdict = "passed: measuring will go through" if check.passed else "refused:"
     lines = [line for problem in check.problems for line in problem.splitlines()]
-    return Table(("what", "found"), tuple(rows), ("", verdict, *lines))
+    notes = [line for note in check.notes for line in f"note: {note}".splitlines()]
+    return Table(("what", "found"), tuple(rows), ("", verdict, *lines, *notes))
 
 
 def difference_dict(difference: ReferenceDifference, most: int) -> dict[str, Any]:

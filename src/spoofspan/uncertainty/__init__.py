@@ -1,16 +1,17 @@
 """How far a number would move on another test set of the same kind, and whether two systems differ by more.
 
-A bootstrap draws clusters (speakers, or utterances) with replacement and measures each draw exactly. Read
-``intervals.py`` first (:func:`bootstrap`), then ``clusters.py`` (what is drawn) and ``replicates.py`` (how a draw is
-measured; EERs have a fast way of their own in ``eer_replicates.py``). ``comparison.py`` compares systems, and several
-trainings of one.
+Read ``intervals.py`` first (:func:`interval`), then ``jackknife.py`` (each cluster, a speaker or an utterance, is left
+out once) and ``left_out.py`` (how the value without it is computed). A bootstrap draws clusters instead
+(``clusters.py``), measures each draw exactly (``replicates.py``; EERs have a fast way of their own in
+``eer_replicates.py``) and takes ``quantiles.py``. ``comparison.py`` compares systems, and several trainings of one.
 
 Imports evaluation, which is of the same layer, and the rooms below: base, data, mass, measures.
 """
 
 from spoofspan.uncertainty.clusters import Resampling
-from spoofspan.uncertainty.comparison import Comparison, Difference, SeedVariation, compare, seed_variation
-from spoofspan.uncertainty.intervals import Interval, bootstrap, bootstrap_of
+from spoofspan.uncertainty.comparison import Comparison, Difference, compare, compare_measures
+from spoofspan.uncertainty.intervals import Interval, bootstrap, bootstrap_of, interval
+from spoofspan.uncertainty.seeds import SeedVariation, seed_variation
 
 __all__ = [
     "Comparison",
@@ -21,5 +22,7 @@ __all__ = [
     "bootstrap",
     "bootstrap_of",
     "compare",
+    "compare_measures",
+    "interval",
     "seed_variation",
 ]

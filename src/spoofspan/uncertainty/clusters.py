@@ -18,10 +18,12 @@ from spoofspan.base.progress import progress
 from spoofspan.base.times import Float64, Int64
 from spoofspan.uncertainty.replicates import Replicates
 
-Method = Literal["percentile", "bca"]
-METHODS = ("percentile", "bca")
-# With fewer clusters the replicates say too little about other test sets; the interval is too narrow.
+Method = Literal["jackknife-t", "percentile", "bca"]
+METHODS = ("jackknife-t", "percentile", "bca")
+# With fewer clusters of a class there is a caution.
 FEW_CLUSTERS = 30
+# With fewer, t has one degree of freedom and reaches 12.7 standard errors to either side: as good as no interval.
+FEWEST_CLUSTERS = 3
 # BCa reads quantiles further out than they are asked for.
 FEWEST_FOR_BCA = 2000
 # So many weights are held at once by a worker.
@@ -31,18 +33,19 @@ MOST_REDRAWS = 1000
 
 @dataclass(frozen=True)
 class Resampling:
-    """The settings of a bootstrap: what is drawn, how often, and which interval is read off.
+    """How intervals are made: what is left out or drawn, and which kind of interval it is.
 
     Parameters
     ----------
     clusters
         Utterance -> the cluster (speaker, session, source recording) it belongs to; None: each utterance is one.
     replicates
-        How many times clusters are drawn.
+        How many times clusters are drawn, for ``"percentile"`` and ``"bca"``.
     confidence
         The level of the interval.
     method
-        ``"percentile"``, or ``"bca"`` (corrected for bias and acceleration).
+        ``"jackknife-t"`` leaves out each cluster once; ``"percentile"`` and ``"bca"`` (corrected for bias and
+        acceleration) draw clusters with replacement.
     seed
         Of the random draws.
     workers
@@ -65,14 +68,19 @@ class Resampling:
     clusters: Mapping[str, str] | None = None
     replicates: int = 2000
     confidence: float = 0.95
-    method: Method = "percentile"
+    method: Method = "jackknife-t"
     seed: int = 0
     workers: int = 1
     clusters_are: str = "cluster"
 
     @property
+    def draws(self) -> bool:
+        """Whether clusters are drawn, and not left out one by one."""
+        return self.method != "jackknife-t"
+
+    @property
     def drawn_by(self) -> str:
-        """What is drawn."""
+        """What is drawn or left out."""
         return "utterance" if self.clusters is None else self.clusters_are
 
     def __post_init__(self) -> None:
@@ -84,7 +92,7 @@ class Resampling:
             raise UsageError("replicates and workers must be at least 1, seed at least 0")
         if self.method == "bca" and self.replicates < FEWEST_FOR_BCA:
             raise UsageError(f"method='bca' needs at least {FEWEST_FOR_BCA:,} replicates; use more, or 'percentile'")
-        if (self.replicates + 1) * (1 - self.confidence) / 2 < 1:
+        if self.draws and (self.replicates + 1) * (1 - self.confidence) / 2 < 1:
             raise UsageError(
                 f"{self.replicates} replicates are too few for an interval at {self.confidence:g}; "
                 f"use at least {int(np.ceil(2 / (1 - self.confidence)))}"
@@ -121,14 +129,47 @@ class Clusters:
         """The cluster of each utterance, as a number."""
         return np.fromiter((self.unit_of[utt] for utt in utterances), np.int64, len(utterances))
 
+
+@dataclass(frozen=True)
+class ClusterCounts:
+    """How many clusters there are, and how many have any of a class; None for one that a measure does not look at."""
+
+    clusters: int
+    with_bona_fide: int | None
+    with_spoof: int | None
+
+    @property
+    def fewest(self) -> int:
+        """How many clusters have some of the scarcer class."""
+        return min(count for count in (self.clusters, self.with_bona_fide, self.with_spoof) if count is not None)
+
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing can be said of other test sets; None if something can."""
+        if self.fewest >= FEWEST_CLUSTERS:
+            return None
+        return (
+            f"{self._scarce} are too few (under {FEWEST_CLUSTERS}) to say anything of other test sets: there is no "
+            "interval and no p-value; measure more of them, or smaller clusters"
+        )
+
+    @property
     def cautions(self) -> tuple[str, ...]:
-        """Reasons to look twice at an interval."""
-        if self.count >= FEW_CLUSTERS:
+        """Reasons to look twice at an interval or a p-value; the reason why there is none, if there is none."""
+        if self.refusal is not None:
+            return (self.refusal,)
+        if self.fewest >= FEW_CLUSTERS:
             return ()
         return (
-            f"{self.count} clusters are few (under {FEW_CLUSTERS}): the interval is likely too narrow; say how many "
-            "there are wherever it is printed",
+            f"{self._scarce} are few (under {FEW_CLUSTERS}): intervals and p-values rest on little; say how many there "
+            "are wherever they are printed",
         )
+
+    @property
+    def _scarce(self) -> str:
+        named = {"": self.clusters, " with bona fide": self.with_bona_fide, " with spoof": self.with_spoof}
+        name = next(name for name, count in named.items() if count == self.fewest)
+        return f"{self.fewest} clusters{name}" if self.fewest != 1 else f"1 cluster{name}"
 
 
 @dataclass(frozen=True, eq=False)

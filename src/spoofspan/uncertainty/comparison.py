@@ -1,62 +1,43 @@
 """Comparison: whether one system is better than another, or the test set only makes it look so.
 
-All systems are measured on the same draws of clusters. A difference is ``first - second``: for an error rate, negative
+All systems are measured on the same clusters. A difference is ``first - second``: for an error rate, negative
 means that the first system is better.
 
-- **Threshold-free measures** (EER, AUC, minDCF, ...): the *paired cluster bootstrap*. With the difference d and the
-  differences d_1 ... d_B of the replicates, r is the number of replicates with ``|d_b - d| >= |d|``: how often a
-  difference this large comes from drawing alone.
-- **Measures at each system's own fixed threshold** (F1, FPR, ...): *approximate randomisation*. In each round the
-  confusion matrices of the two systems are swapped cluster by cluster by the toss of a coin; r is the number of
-  rounds with ``|d_b| >= |d|``. A threshold-free measure cannot be treated so: scores of two systems on different
-  scales do not mix, and p would depend on the scale.
+A p-value and the interval of a difference come from one construction, so that they cannot disagree: p is under
+1 - confidence if and only if the interval does not hold 0. By the jackknife both come from the same t; by percentiles
+or BCa, p is the interval inverted. Of several pairs, p is also given adjusted for their number
+(:mod:`spoofspan.uncertainty.max_t`), which keeps the chance of any false claim among them at the level. From all pairs
+follow the systems' ranks (:mod:`spoofspan.uncertainty.ranks`).
 
-Either way ``p = (r + 1) / (B + 1)``, two-sided, never 0. Of several pairs, p is also given after Holm's correction,
-which keeps the chance of any false claim among them at the level. The paired bootstrap sees the scores of a system
-only through its values, so an increasing map of one system's scores changes no p.
+A test sees the scores of a system only through its values, so an increasing map of one system's scores changes no p.
+That is why scores of two systems are never swapped: they have no common scale.
 
-**Several seeds** of one system say how much of a number is the training, and how much the test set.
-A system trained five times gives five EERs. Their standard deviation says what training does. The interval of the mean
-*with the seeds fixed* says what the test set does: clusters are drawn, and the mean over the same seeds is taken. A
-*joint* interval covers both: each replicate draws clusters and seeds. From fewer than five seeds it would be made up,
-and there is none.
-
-Of n seeds, n - 1 are drawn: the mean of n - 1 draws varies by SD^2 / n, as the mean of n seeds does; n draws would vary
-by less.
+A system may have been trained several times. Its value is then the mean over its seeds, and what is said of it holds
+for other trainings as well as for other test sets (:mod:`spoofspan.uncertainty.seeds`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-import numpy as np
-
-from spoofspan.base.errors import UsageError
-from spoofspan.base.times import Float64
+from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.data.references import References
-from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.measures.measure import Measure
-from spoofspan.uncertainty.clusters import stream
-from spoofspan.uncertainty.intervals import Interval, draw_systems
-from spoofspan.uncertainty.measured_system import (
-    BootstrapArguments,
-    SignedSystems,
-    measured_systems,
-    signers_of,
-    split_arguments,
-)
-from spoofspan.uncertainty.replicates import SummedReplicates
+from spoofspan.uncertainty.families import Family, Pair, Task, Trainings, training_name
+from spoofspan.uncertainty.intervals import Interval
+from spoofspan.uncertainty.measured_system import BootstrapArguments, SignedSystems, signers_of, split_arguments
+from spoofspan.uncertainty.ranks import Rank, ranks
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# Two differences that are equal in exact arithmetic may be this far apart in doubles, relative to the values.
-ROUNDING = 1e-12
-# So many coins are tossed at once.
-COINS_HELD = 1 << 21
+# Where p-values come from.
+Test = Literal["jackknife-t", "percentile interval, inverted", "bca interval, inverted"]
+# The word for whichever system has the best value.
+BEST = "best"
 
 
 @dataclass(frozen=True)
@@ -67,7 +48,7 @@ class Difference:
     second: str
     interval: Interval
     p_value: float
-    adjusted_p_value: float  # after Holm's correction over all pairs
+    adjusted_p_value: float  # for the number of comparisons
 
     @property
     def value(self) -> float:
@@ -102,9 +83,20 @@ class Comparison(SignedSystems):
     intervals
         System -> its value with an interval.
     differences
-        Of every two systems, first - second.
+        Of every two systems, first - second; with ``against``, of each system and that one.
+    compared
+        For how many comparisons p-values are adjusted.
+    against
+        The system that all others were compared with; None: every two.
+    ranks
+        The rank of each system with its interval, the best value first; none if only one system was compared with the
+        others.
+    trainings
+        System -> seed -> value, of systems with several.
+    cautions
+        What to think about in all comparisons, see :attr:`warnings`.
     signers
-        System -> what signs its value, see :attr:`signatures`.
+        System (and seed) -> what signs its value, see :attr:`signatures`.
 
     Examples
     --------
@@ -114,16 +106,24 @@ class Comparison(SignedSystems):
 
     measure: str
     direction: Literal["lower", "higher"]  # is better
-    test: Literal["paired cluster bootstrap", "approximate randomisation"]
+    test: Test
     intervals: Mapping[str, Interval]
     differences: tuple[Difference, ...]
+    compared: int = 1
+    against: str | None = None
+    ranks: tuple[Rank, ...] = ()
+    trainings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
 
     def better(self, difference: Difference) -> str | None:
         """The better one of two systems, if the test says so at the level of the intervals; None: undecided."""
-        if difference.adjusted_p_value > 1 - difference.interval.level or not difference.value:
-            return None
-        first_is = (difference.value < 0) == (self.direction == "lower")
-        return difference.first if first_is else difference.second
+        return better_of(difference, self.direction)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to look twice at intervals and p-values, each once."""
+        found = (*self.intervals.values(), *(one.interval for one in self.differences))
+        return tuple(dict.fromkeys((*(text for one in found for text in one.warnings), *self.cautions)))
 
     def _repr_html_(self) -> str:
         """Two tables, for notebooks."""
@@ -143,12 +143,15 @@ class Comparison(SignedSystems):
         lines += [
             f"{name}: {one.estimate:.5g} ({one.low:.5g} to {one.high:.5g})" for name, one in self.intervals.items()
         ]
+        adjusted = self.compared > 1
         lines += [
             f"{one.first} - {one.second}: {one.value:+.5g} ({one.interval.low:+.5g} to {one.interval.high:+.5g}), "
-            f"p = {one.p_value:.4g}, Holm {one.adjusted_p_value:.4g}"
+            f"p = {one.p_value:.4g}" + (f", adjusted {one.adjusted_p_value:.4g}" if adjusted else "")
             for one in self.differences
         ]
-        return "\n".join([*lines, *(f"warning: {text}" for text in some.warnings)])
+        if len(self.ranks) > 2:
+            lines += [f"rank of {one.system}: {one.low} to {one.high}, group {one.groups}" for one in self.ranks]
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
@@ -156,41 +159,61 @@ class Comparison(SignedSystems):
             "measure": self.measure,
             "direction": self.direction,
             "test": self.test,
+            "against": self.against,
+            "compared": self.compared,
             "systems": [
-                {
-                    "system": name,
-                    "value": one.estimate,
-                    "interval": one.to_dict(),
-                    "signature": self.signatures[name].to_dict(),
-                }
+                {"system": name, "value": one.estimate, "interval": one.to_dict(), **self._signed(name)}
                 for name, one in self.intervals.items()
             ],
             "differences": [{**one.to_dict(), "better": self.better(one)} for one in self.differences],
+            "ranks": [one.to_dict() for one in self.ranks],
+            "warnings": list(self.warnings),
         }
+
+    def _signed(self, name: str) -> dict[str, Any]:
+        """The signature of a system, or of each of its trainings."""
+        if name not in self.trainings:
+            return {"signature": self.signatures[name].to_dict()}
+        seeds = [
+            {"seed": seed, "value": value, "signature": self.signatures[training_name(name, seed)].to_dict()}
+            for seed, value in self.trainings[name].items()
+        ]
+        return {"seeds": seeds}
+
+
+def better_of(difference: Difference, direction: Literal["lower", "higher"]) -> str | None:
+    """The better one of two systems; None if they are not told apart."""
+    if not difference.adjusted_p_value < 1 - difference.interval.level or not difference.value:
+        return None
+    first_is = (difference.value < 0) == (direction == "lower")
+    return difference.first if first_is else difference.second
 
 
 def compare(
     references: References,
-    systems: Mapping[str, Scores],
+    systems: Mapping[str, Trainings],
     measure: str | Measure = "range-eer",
     *,
     thresholds: Mapping[str, float] | None = None,
+    against: str | None = None,
     **arguments: Unpack[BootstrapArguments],
 ) -> Comparison:
-    """Compare two or more systems, every two of them, on the same draws of clusters.
+    """Compare two or more systems, every two of them, on the same clusters.
 
     Parameters
     ----------
     references
         Of all systems.
     systems
-        Name -> scores.
+        Name -> scores; of a system that was trained several times, name -> seed -> scores.
     measure
         As ``"range-eer"``.
     thresholds
         Of a measure at a threshold, and only then: one for each system, chosen beforehand on other data.
+    against
+        Compare all other systems with this one only, or with the ``"best"``.
     **arguments
-        As in :func:`~spoofspan.bootstrap`.
+        As in :func:`~spoofspan.interval`.
 
     Returns
     -------
@@ -205,249 +228,105 @@ def compare(
     --------
     >>> import spoofspan.demo
     >>> corpus = spoofspan.demo.load()
-    >>> found = compare(corpus.references, {"A": corpus.systems[0.02], "B": corpus.systems[0.64]}, replicates=200)
+    >>> found = compare(corpus.references, {"A": corpus.systems[0.02], "B": corpus.systems[0.64]})
     >>> found["A", "B"].value < 0, found["A", "B"].p_value < 0.05
     (True, True)
 
     """
-    how, options = split_arguments(arguments)
-    if len(systems) < 2:
-        raise UsageError("compare at least two systems; for one, bootstrap gives an interval")
-    parsed = Measure.parse(measure)
-    fixed = _fixed_thresholds(parsed, systems, thresholds)
-    measured = measured_systems(references, systems, parsed, options, fixed)
-    engines, draws = draw_systems(measured, how)
-    values = dict(zip(engines, draws.values, strict=True))
-    # only BCa leaves out clusters
-    without = {name: engine.values_without_each() for name, engine in engines.items()} if how.method == "bca" else {}
-    intervals = {
-        name: draws.interval(system.value, values[name], without.get(name)) for name, system in measured.items()
-    }
-    pairs = list(combinations(engines, 2))
-    found, p_values = [], []
-    for first, second in pairs:
-        difference = measured[first].value - measured[second].value
-        replicates = values[first] - values[second]
-        found.append(draws.interval(difference, replicates, without[first] - without[second] if without else None))
-        one, other = engines[first], engines[second]
-        if isinstance(one, SummedReplicates) and isinstance(other, SummedReplicates):
-            p_values.append(randomisation_p_value(one, other, how.replicates, how.seed))
-        else:
-            p_values.append(bootstrap_p_value(difference, replicates))
-    differences = tuple(
-        Difference(first, second, one, p, adjusted)
-        for (first, second), one, p, adjusted in zip(pairs, found, p_values, holm(p_values), strict=True)
-    )
-    return Comparison(
-        measure=draws.measure,
-        direction=parsed.kind.direction,
-        test="approximate randomisation" if fixed else "paired cluster bootstrap",
-        intervals=intervals,
-        differences=differences,
-        signers=signers_of(measured),
-    )
+    given = {str(measure): thresholds} if thresholds is not None else {}
+    (found,) = compare_measures(references, systems, [measure], thresholds=given, against=against, **arguments)
+    return found
 
 
-def _fixed_thresholds(
-    measure: Measure, systems: Mapping[str, Scores], thresholds: Mapping[str, float] | None
-) -> dict[str, float]:
-    """The threshold of each system for a measure at one; empty for threshold-free measures."""
-    if not measure.at_threshold:
-        if thresholds is not None:
-            raise UsageError(f"{measure} is not taken at a threshold; leave thresholds= out")
-        return {}
-    given = dict(thresholds or {})
-    unknown = [name for name in given if name not in systems]
-    if unknown:
-        raise UsageError(f"a threshold for {unknown[0]!r}, which is no system; systems: {', '.join(systems)}")
-    for name, scores in systems.items():
-        if scores.decisions:
-            given[name] = DECISION_THRESHOLD
-    missing = [name for name in systems if name not in given]
-    if missing:
-        raise UsageError(
-            f"{measure} is taken at a threshold: give each system its own, chosen on other data "
-            f"(thresholds={{{missing[0]!r}: ...}}), or compare a threshold-free measure such as range-eer"
-        )
-    return given
-
-
-def bootstrap_p_value(difference: float, replicates: Float64) -> float:
-    """How often replicates lie as far from the difference as that lies from 0, two-sided.
-
-    >>> bootstrap_p_value(0.3, np.array([0.1, 0.2, 0.3, 0.7]))
-    0.4
-    """
-    far = np.abs(replicates - difference) >= abs(difference) - ROUNDING * max(abs(difference), 1.0)
-    return (int(np.count_nonzero(far)) + 1) / (replicates.size + 1)
-
-
-def randomisation_p_value(first: SummedReplicates, second: SummedReplicates, rounds: int, seed: int) -> float:
-    """How often swapping the confusion matrices of random clusters makes a difference as large, two-sided."""
-    once = np.ones((1, first.units), np.int64)
-    difference = float((first.values(once) - second.values(once))[0])
-    least = abs(difference) - ROUNDING * max(abs(difference), 1.0)
-    at_once = max(COINS_HELD // first.units, 1)
-    reached = 0
-    for start in range(0, rounds, at_once):
-        numbers = range(start, min(start + at_once, rounds))
-        coins = np.stack([stream(seed, number).integers(0, 2, first.units) for number in numbers])
-        stay, go = 1 - coins, coins
-        one = first.values_of(first.sums(stay) + second.sums(go))
-        other = second.values_of(first.sums(go) + second.sums(stay))
-        # a round in which the measure has no value counts against a difference
-        reached += int(np.count_nonzero(~(np.abs(one - other) < least)))
-    return (reached + 1) / (rounds + 1)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's correction: the lowest p times their number, the next times one less, ..., never falling, at most 1.
-
-    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p_values, kind="stable")
-    adjusted, highest = [0.0] * len(p_values), 0.0
-    for rank, index in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = highest
-    return adjusted
-
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-# ---------------------------------------------------------------- several seeds
-
-FEWEST_FOR_JOINT = 5
-# Seeds are drawn from streams of their own, behind those of the clusters.
-SEED_STREAMS = 1 << 31
-
-
-@dataclass(frozen=True, kw_only=True)
-class SeedVariation(SignedSystems):
-    """The values of one system that was trained several times, and how much of their spread is the training.
-
-    Parameters
-    ----------
-    measure
-        What was measured.
-    values
-        Seed -> value.
-    mean, standard_deviation
-        Over the seeds.
-    test_set
-        The interval of the mean with the seeds fixed.
-    joint
-        The interval of the mean with seeds drawn too; None with fewer than five seeds.
-    signers
-        Seed -> what signs its value, see :attr:`signatures`.
-
-    Examples
-    --------
-    See :func:`spoofspan.seed_variation`.
-
-    """
-
-    measure: str
-    values: Mapping[str, float]
-    mean: float
-    standard_deviation: float  # over seeds
-    test_set: Interval  # of the mean, seeds fixed
-    joint: Interval | None  # of the mean, seeds drawn too; None with fewer than five seeds
-
-    def _repr_html_(self) -> str:
-        """A table, for notebooks."""
-        from spoofspan.report.results import seeds_table
-
-        return seeds_table(self, signatures=False).render("html")
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.measure}: mean {self.mean:.5g}, SD {self.standard_deviation:.5g} over {len(self.values)} seeds",
-            *(f"  {name}: {value:.5g}" for name, value in self.values.items()),
-            f"  test set, seeds fixed: {self.test_set.low:.5g} to {self.test_set.high:.5g}",
-        ]
-        if self.joint is None:
-            lines.append(f"  no joint interval: {len(self.values)} seeds, and it needs {FEWEST_FOR_JOINT}")
-        else:
-            lines.append(f"  test set and seeds: {self.joint.low:.5g} to {self.joint.high:.5g}")
-        return "\n".join([*lines, *(f"  warning: {text}" for text in self.test_set.warnings)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, ready for JSON."""
-        return {
-            "measure": self.measure,
-            "values": [
-                {"seed": name, "value": value, "signature": self.signatures[name].to_dict()}
-                for name, value in self.values.items()
-            ],
-            "mean": self.mean,
-            "standard_deviation": self.standard_deviation,
-            "test_set": self.test_set.to_dict(),
-            "joint": None if self.joint is None else self.joint.to_dict(),
-        }
-
-
-def seed_variation(
+def compare_measures(
     references: References,
-    seeds: Mapping[str, Scores],
-    measure: str | Measure = "range-eer",
+    systems: Mapping[str, Trainings],
+    measures: Sequence[str | Measure],
     *,
-    threshold: float | None = None,
+    thresholds: Mapping[str, Mapping[str, float]] | None = None,
+    against: str | None = None,
+    one_family: bool = False,
     **arguments: Unpack[BootstrapArguments],
-) -> SeedVariation:
-    """Measure one system from several trainings.
+) -> tuple[Comparison, ...]:
+    """Compare systems by several measures.
 
     Parameters
     ----------
-    references
-        Of the test set.
-    seeds
-        Name of a training -> its scores.
-    measure
-        As ``"range-eer"``.
-    threshold
-        Of a measure at a threshold.
+    references, systems, against
+        As in :func:`compare`.
+    measures
+        As ``["range-eer", "point-eer@20ms"]``.
+    thresholds
+        Measure -> system -> threshold.
+    one_family
+        Adjust p-values for the comparisons of all measures together, so that no claim by any of them is wrong, with
+        the level's confidence. Otherwise each measure is a question of its own.
     **arguments
-        As in :func:`~spoofspan.bootstrap`; ``seed`` is that of the draws.
+        As in :func:`~spoofspan.interval`.
 
     Returns
     -------
-    SeedVariation
-
-    Examples
-    --------
-    >>> import spoofspan.demo
-    >>> corpus = spoofspan.demo.load()
-    >>> seeds = {"1": corpus.systems[0.02], "2": corpus.systems[0.04]}
-    >>> found = seed_variation(corpus.references, seeds, replicates=100)
-    >>> found.test_set.low < found.mean < found.test_set.high, found.joint
-    (True, None)
+    tuple of Comparison
+        One for each measure.
 
     """
     how, options = split_arguments(arguments)
-    if how.method != "percentile":
-        raise UsageError("the mean over seeds has percentile intervals only; leave method= out")
-    if len(seeds) < 2:
-        raise UsageError("give the scores of at least two seeds; for one, bootstrap gives an interval")
-    thresholds = {} if threshold is None else dict.fromkeys(seeds, threshold)
-    measured = measured_systems(references, seeds, Measure.parse(measure), options, thresholds)
-    _, draws = draw_systems(measured, how)
-    values = np.array([system.value for system in measured.values()])
-    mean = float(values.mean())
-    joint = None
-    count = len(seeds)
-    if count >= FEWEST_FOR_JOINT:
-        numbers = np.arange(how.replicates)
-        chosen = [stream(how.seed, SEED_STREAMS + int(b)).integers(0, count, count - 1) for b in numbers]
-        joint = draws.interval(mean, draws.values[np.stack(chosen), numbers[:, None]].mean(axis=1))
-    return SeedVariation(
-        measure=draws.measure,
-        values=dict(zip(measured, values.tolist(), strict=True)),
-        mean=mean,
-        standard_deviation=float(values.std(ddof=1)),
-        test_set=draws.interval(mean, draws.values.mean(axis=0)),
-        joint=joint,
-        signers=signers_of(measured),
+    if len(systems) < 2:
+        raise UsageError("compare at least two systems; for one, interval gives an interval")
+    if against is not None and against not in (*systems, BEST):
+        raise UsageError(f"against={against!r}: no such system; {nearest_name(against, (*systems, BEST))}")
+    tasks = [
+        Task.of(references, systems, Measure.parse(one), options, how, (thresholds or {}).get(str(one)))
+        for one in measures
+    ]
+    families = [tasks] if one_family else [[task] for task in tasks]
+    pairs = _pairs(list(systems), against)
+    return tuple(
+        _comparison(family, number, against)
+        for family in (Family.of(one, pairs) for one in families)
+        for number in range(len(family.tasks))
+    )
+
+
+def _pairs(names: list[str], against: str | None) -> list[Pair]:
+    """Which systems are compared; the best one is known only after all are."""
+    if against is None or against == BEST:
+        return list(combinations(range(len(names)), 2))
+    one = names.index(against)
+    return [(place, one) for place in range(len(names)) if place != one]
+
+
+def _comparison(family: Family, number: int, against: str | None) -> Comparison:
+    """What a family says by one of its measures."""
+    task = family.tasks[number]
+    names, direction, how = list(task.rows), task.measure.kind.direction, task.spread.how
+    differences = [
+        Difference(names[i], names[j], one, p, adjusted)
+        for (i, j), (one, p), adjusted in zip(family.pairs, family.tested[number], family.adjusted[number], strict=True)
+    ]
+    ranked: tuple[Rank, ...] = ()
+    if against is None or against == BEST:
+        found = [(one, better_of(one, direction)) for one in differences]
+        verdicts = [(better, one.second if better == one.first else one.first) for one, better in found if better]
+        ranked = ranks(task.values, verdicts, direction)
+    if against == BEST:
+        against = ranked[0].system
+        differences = [one for one in differences if against in (one.first, one.second)]
+    intervals = {name: task.interval(name) for name in names}
+    return Comparison(
+        measure=task.spread.measure,
+        direction=direction,
+        test=cast("Test", f"{how.method} interval, inverted" if how.draws else how.method),
+        intervals=intervals,
+        differences=tuple(differences),
+        compared=family.compared,
+        against=against,
+        ranks=ranked,
+        trainings={
+            name: dict(zip(seeds, task.spread.estimates[task.rows[name]].tolist(), strict=True))
+            for name, seeds in task.seeds.items()
+            if seeds
+        },
+        cautions=tuple(family.cautions),
+        signers=signers_of(task.measured),
     )

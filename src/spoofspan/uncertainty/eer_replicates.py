@@ -203,6 +203,11 @@ def gather_near_crossing(
     return _gather(mass, unit_of, units, low, top)
 
 
+def gather_all(mass: ScoreMass, unit_of: Int64, units: int) -> Gathered | None:
+    """Gather all rows; None if sums could overflow."""
+    return _gather(mass, unit_of, units, None, None)
+
+
 def _bracket(mass: ScoreMass, unit_of: Int64, units: int, deviations: float) -> tuple[Any, Any]:
     """Two scores between which replicates cross: where FPR - FNR is so many standard deviations from 0."""
     try:

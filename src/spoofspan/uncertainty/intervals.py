@@ -1,40 +1,64 @@
-"""Intervals by the cluster bootstrap: draw clusters with replacement, measure what was drawn, exactly; repeat.
+"""Intervals: in which range a value would lie on other test sets of the same kind.
 
-Clusters are what was sampled independently: speakers where they are known, utterances otherwise, **never frames**. The
-frames of an utterance are alike, so counting them as independent makes an interval too narrow (``docs/uncertainty.md``
-shows by how much: up to half as wide as it should be in the simulation).
+Test sets differ by the clusters they happen to have: speakers where they are known, utterances otherwise, **never
+frames**. The frames of an utterance are alike, so counting them as independent makes an interval too narrow
+(``docs/uncertainty.md`` shows by how much: up to half as wide as it should be in the simulation).
 
-``percentile``: the interval between two quantiles of the replicates. ``bca`` (Efron, 1987): the same with quantiles
-that are corrected for bias and for acceleration; the acceleration comes from leaving out each cluster once.
+``jackknife-t`` leaves out each cluster once (:mod:`spoofspan.uncertainty.jackknife`) and reaches as many standard
+errors to either side as t does with the degrees of freedom that the clusters allow. It is symmetric on the logit scale
+for rates, and on that of logarithms for costs that may exceed 1: there their distributions are nearer to t. Differences
+are taken as they are.
+
+Where no error was seen, a standard error of 0 would be a lie. Of n clusters without any error, the true rate may be as
+high as 1 - (alpha / 2)^(1 / n), the exact binomial bound; the interval reaches at least to the value at that rate.
+
+``percentile`` and ``bca`` draw clusters with replacement and measure each draw exactly: the interval between two
+quantiles of the replicates, or between quantiles that are corrected for bias and acceleration (Efron, 1987). Their
+p-value is the interval inverted: the highest 1 - confidence at which it still holds 0.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import exp, isnan, nan, nextafter
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
+from spoofspan.base.errors import SpoofspanWarning
 from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.measure import Measure
-from spoofspan.uncertainty.clusters import Clusters, Method, Resampling, draw_replicates
+from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Method, Resampling, draw_replicates
+from spoofspan.uncertainty.jackknife import Estimate, Jackknife, counts_of
+from spoofspan.uncertainty.left_out import LeftOut, count_classes
 from spoofspan.uncertainty.measured_system import BootstrapArguments, MeasuredSystem, measured_system, split_arguments
+from spoofspan.uncertainty.quantiles import BcaCorrection, inverted_p_value, quantiles
 from spoofspan.uncertainty.replicates import MeasuredReplicates, Replicates
+from spoofspan.uncertainty.variance_components import Term, with_terms
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+# On which scale an interval is symmetric: logits of shares, logarithms of costs, values as they are.
+Scale = Literal["logit", "log", "raw"]
+# Normalised by the best trivial decision, these are at most 1, as shares are.
+AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr")
+# exp of more overflows.
+MOST_EXPONENT = 700.0
+SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says nothing of other test sets"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Interval:
     """An estimate and the interval in which it would lie on other test sets of the same kind.
+
+    Where nothing can be said of other test sets, the bounds are NaN and ``warnings`` has the reason.
 
     Parameters
     ----------
@@ -47,21 +71,25 @@ class Interval:
     level
         As 0.95.
     method
-        ``"percentile"`` or ``"bca"``.
+        ``"jackknife-t"``, ``"percentile"`` or ``"bca"``.
     clusters
-        How many clusters were drawn from.
+        How many clusters there are.
     redrawn
         How many replicates had no value and were drawn again.
     standard_error
-        The standard deviation of the replicates.
+        From one test set to the next: by the jackknife, or the standard deviation of the replicates.
     replicates
-        The value of each replicate.
+        The value of each replicate; none with ``"jackknife-t"``.
     warnings
         Reasons to look twice at it.
     drawn_by
-        What was drawn: ``"utterance"``, ``"speaker"``, ...
+        What was left out or drawn: ``"utterance"``, ``"speaker"``, ...
     seed
         Of the draws.
+    degrees_of_freedom
+        Of t, with ``"jackknife-t"``.
+    with_bona_fide, with_spoof
+        How many clusters have any of that class; None for one that the measure does not look at.
 
     Examples
     --------
@@ -82,59 +110,173 @@ class Interval:
     warnings: tuple[str, ...] = ()
     drawn_by: str = "cluster"
     seed: int = 0
+    degrees_of_freedom: float | None = None
+    with_bona_fide: int | None = None
+    with_spoof: int | None = None
 
     def __str__(self) -> str:
-        bounds = f"{100 * self.level:g} % interval {self.low:.5g} to {self.high:.5g}"
+        ends = "none" if self.refused else f"{self.low:.5g} to {self.high:.5g}"
+        bounds = f"{100 * self.level:g} % interval {ends}"
         first = f"{self.measure} {self.estimate:.5g}, {bounds} ({self.how})"
         return "\n".join([first, *(f"  warning: {text}" for text in self.warnings)])
 
     @property
+    def refused(self) -> bool:
+        """Whether nothing can be said of other test sets; ``warnings`` has the reason."""
+        return isnan(self.low)
+
+    @property
     def how(self) -> str:
         """How it was made, in words."""
+        by = f"by {self.drawn_by} ({self.clusters:,} of them{self._by_class})"
+        if self.method == "jackknife-t":
+            return f"{self.method} {by}"
         again = f", {self.redrawn:,} drawn again" if self.redrawn else ""
-        return (
-            f"{self.method}, {self.replicates.size:,} replicates by {self.drawn_by} ({self.clusters:,} of them), "
-            f"seed {self.seed}{again}"
-        )
+        return f"{self.method}, {self.replicates.size:,} replicates {by}, seed {self.seed}{again}"
+
+    @property
+    def _by_class(self) -> str:
+        named = {"bona fide": self.with_bona_fide, "spoof": self.with_spoof}
+        parts = [f"{count:,} with {name}" for name, count in named.items() if count is not None]
+        return f"; {', '.join(parts)}" if parts else ""
+
+    def agreeing_with(self, p_value: float) -> Interval:
+        """Move an end across 0 where rounding makes the interval and its p-value disagree."""
+        holds = self.low <= 0 <= self.high
+        if isnan(p_value) or self.refused or holds == (p_value >= 1 - self.level):
+            return self
+        if self.estimate > 0:
+            return replace(self, low=nextafter(0, 1) if holds else 0.0)
+        return replace(self, high=nextafter(0, -1) if holds else 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the replicates as plain data."""
-        names = "measure estimate low high level method drawn_by clusters seed replicates redrawn standard_error"
+        names = (
+            "measure estimate low high level method drawn_by clusters with_bona_fide with_spoof degrees_of_freedom "
+            "seed replicates redrawn standard_error"
+        )
         plain = {name: getattr(self, name) for name in names.split()}
         return {**plain, "replicates": int(self.replicates.size), "warnings": list(self.warnings)}
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
-    """Systems measured on the same draws of clusters, from which intervals are read off."""
+class Spread:
+    """How far the values of systems on the same clusters move, from which intervals and p-values are read off.
+
+    A contrast is a weight for each system: 1 for one of them, 1 and -1 for a difference, 1 / k each for a mean.
+    """
 
     measure: str
+    scale: Scale
     how: Resampling
-    clusters: int
-    cautions: tuple[str, ...]
-    values: Float64  # a row for each system, a column for each replicate
-    redrawn: int
+    counts: ClusterCounts
+    estimates: Float64
+    left_out: tuple[LeftOut, ...]  # of each system, with jackknife-t
+    values: Float64  # of replicates: a row for each system; no columns with jackknife-t
+    without: Float64 | None = None  # of each cluster, a row for each system, with BCa
+    redrawn: int = 0
 
-    @classmethod
-    def of(cls, measure: str, systems: Sequence[Replicates], clusters: Clusters, how: Resampling) -> Draws:
-        """Draw clusters and measure all systems on each draw; too few clusters are warned of."""
-        cautions = clusters.cautions()
-        for caution in cautions:
-            warnings.warn(f"{measure}: {caution}", SpoofspanWarning, stacklevel=4)
-        sample = draw_replicates(systems, how)
-        return cls(measure, how, clusters.count, cautions, sample.values, sample.redrawn)
+    @cached_property
+    def jackknife(self) -> Jackknife:
+        """What leaving out each cluster says of all systems."""
+        return Jackknife.from_left_out(self.estimates.tolist(), self.left_out)
 
-    def interval(self, estimate: float, replicates: Float64, without_each: Float64 | None = None) -> Interval:
-        """The interval of an estimate; ``without_each`` has its values without each cluster, which BCa needs."""
+    def one(self, system: int) -> Interval:
+        """The interval of one system."""
+        return self.interval(np.eye(len(self.estimates))[system])
+
+    def difference(self, contrast: Float64, terms: Sequence[Term] = ()) -> tuple[Interval, float]:
+        """The interval of a difference and its p-value: under 1 - confidence iff the interval does not hold 0."""
+        interval = self.interval(contrast, terms)
+        p_value = self._p_value(contrast, terms, interval)
+        return interval.agreeing_with(p_value), p_value
+
+    def interval(self, contrast: Float64, terms: Sequence[Term] = ()) -> Interval:
+        """The interval of a contrast; ``terms`` are variances that no test set shows, as that of training."""
+        if not self.how.draws:
+            return self._by_jackknife(contrast, terms)
+        without = None if self.without is None else contrast @ self.without
+        return self.of_replicates(float(contrast @ self.estimates), contrast @ self.values, without)
+
+    def _by_jackknife(self, contrast: Float64, terms: Sequence[Term]) -> Interval:
+        jackknife = self.jackknife
+        found = with_terms(jackknife.estimate(contrast), terms)
+        reason = jackknife.refusal
+        low = high = nan
+        if reason is None:
+            mean = (contrast >= 0).all()  # of one system or several
+            low, high = bounds(found, self.scale if mean else "raw", self.how.confidence)
+            low, high = self._with_unseen_errors(contrast, found, low, high)
+        cautions = self.counts.cautions if reason is None else (reason,)
+        if found.standard_error == 0 and low == high:
+            cautions = (*cautions, SAYS_NOTHING)
+        return self._interval(found.value, low, high, found.standard_error, np.zeros(0), cautions, found)
+
+    def _with_unseen_errors(self, contrast: Float64, found: Estimate, low: float, high: float) -> tuple[float, float]:
+        """Widen an interval by errors that may be there although none was seen; a difference only if nothing was."""
+        mean = (contrast >= 0).all()
+        if not mean and found.standard_error:
+            return low, high
+        for weight, value, system in zip(contrast.tolist(), self.estimates.tolist(), self.left_out, strict=True):
+            if not weight:
+                continue
+            worst = value if system.worst is None else system.worst(*self._unseen_rates())
+            if self.scale == "logit":
+                if system.worst is None and value in (0.0, 1.0):
+                    worst = abs(value - self._unseen_rate(self.counts.fewest))
+                worst = min(max(worst, 0.0), 1.0)
+            end = found.value + weight * (worst - value)
+            low, high = min(low, end), max(high, end)
+        return low, high
+
+    def _unseen_rates(self) -> tuple[float, float]:
+        """The highest error rates of bona fide and of spoof that go with clusters without any error."""
+        counts = self.counts.with_bona_fide, self.counts.with_spoof
+        bona_fide, spoof = (self._unseen_rate(self.counts.fewest if count is None else count) for count in counts)
+        return bona_fide, spoof
+
+    def _unseen_rate(self, clusters: int) -> float:
+        tail = (1 - self.how.confidence) / 2
+        return float(1 - tail ** (1 / clusters))
+
+    def of_replicates(self, estimate: float, replicates: Float64, without_each: Float64 | None = None) -> Interval:
+        """The interval of an estimate by its replicates; BCa needs its values without each cluster."""
         tail = (1 - self.how.confidence) / 2
         shares = (tail, 1 - tail)
         if without_each is not None:
-            shares = _bca_shares(shares, estimate, replicates, without_each)
+            correction = BcaCorrection.of(estimate, replicates, without_each)
+            shares = correction.share(tail), correction.share(1 - tail)
         low, high = quantiles(replicates, shares)
-        cautions = self.cautions
+        cautions = self.counts.cautions
         if (replicates == replicates[0]).all():
             useless = "every replicate has the same value, so the interval says nothing of other test sets"
             cautions = (*cautions, useless)
+            if self.scale == "logit" and low == high == estimate in (0.0, 1.0):
+                low, high = sorted((estimate, abs(estimate - self._unseen_rate(max(self.counts.fewest, 1)))))
+        if self.counts.refusal is not None:
+            low = high = nan
+        return self._interval(estimate, low, high, float(np.std(replicates, ddof=1)), replicates, cautions)
+
+    def _p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
+        if not self.how.draws:
+            return with_terms(self.jackknife.estimate(contrast), terms).p_value
+        if interval.refused:
+            return nan
+        correction = None
+        if self.without is not None:
+            correction = BcaCorrection.of(interval.estimate, interval.replicates, contrast @ self.without)
+        return inverted_p_value(interval.replicates, correction)
+
+    def _interval(
+        self,
+        estimate: float,
+        low: float,
+        high: float,
+        error: float,
+        replicates: Float64,
+        cautions: tuple[str, ...],
+        found: Estimate | None = None,
+    ) -> Interval:
         return Interval(
             measure=self.measure,
             estimate=estimate,
@@ -142,14 +284,92 @@ class Draws:
             high=high,
             level=self.how.confidence,
             method=self.how.method,
-            clusters=self.clusters,
+            clusters=self.counts.clusters,
             redrawn=self.redrawn,
-            standard_error=float(np.std(replicates, ddof=1)),
+            standard_error=error,
             replicates=replicates,
             warnings=cautions,
             drawn_by=self.how.drawn_by,
             seed=self.how.seed,
+            degrees_of_freedom=None if found is None else found.degrees_of_freedom,
+            with_bona_fide=self.counts.with_bona_fide,
+            with_spoof=self.counts.with_spoof,
         )
+
+
+def spread_of(measured: Mapping[str, MeasuredSystem], how: Resampling) -> Spread:
+    """Leave out or draw the clusters of several systems on the same utterances."""
+    systems = list(measured.values())
+    some = systems[0]
+    clusters = Clusters.of(some.mass.utterances, how.clusters)
+    scale = scale_of(some.plan.measure)
+    estimates = np.array([one.value for one in systems])
+    if how.draws:
+        engines = [one.replicates(clusters) for one in systems]
+        counts = count_classes([one.mass for one in systems], clusters)
+        return _drawn(some.name, scale, counts, estimates, engines, how)
+    left_out = tuple(one.left_out(clusters) for one in systems)
+    counts = counts_of(left_out)
+    _warn(some.name, counts)
+    return Spread(some.name, scale, how, counts, estimates, left_out, np.zeros((len(systems), 0)))
+
+
+def _drawn(
+    name: str, scale: Scale, counts: ClusterCounts, estimates: Float64, engines: Sequence[Replicates], how: Resampling
+) -> Spread:
+    _warn(name, counts)
+    sample = draw_replicates(engines, how)
+    without = np.stack([one.values_without_each() for one in engines]) if how.method == "bca" else None
+    return Spread(name, scale, how, counts, estimates, (), sample.values, without, sample.redrawn)
+
+
+def _warn(name: str, counts: ClusterCounts) -> None:
+    for caution in counts.cautions:
+        warnings.warn(f"{name}: {caution}", SpoofspanWarning, stacklevel=5)
+
+
+def interval(
+    references: References,
+    scores: Scores,
+    measure: str | Measure = "range-eer",
+    *,
+    threshold: float | None = None,
+    **arguments: Unpack[BootstrapArguments],
+) -> Interval:
+    """Measure a system, with the interval in which its value would lie on other test sets of the same kind.
+
+    Parameters
+    ----------
+    references, scores
+        What is measured.
+    measure
+        As ``"range-eer"`` or ``"point-f1@20ms"``.
+    threshold
+        Of a measure at a threshold.
+    **arguments
+        Those of :class:`~spoofspan.Resampling` (``clusters``, ``confidence``, ``method``, ``replicates``, ``seed``,
+        ``workers``), ``convention``, ``eer_rule``, ``scores_are``, and every rule of :class:`~spoofspan.Rules`.
+
+    Returns
+    -------
+    Interval
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If the measure has no value on the test set, or hardly ever on a draw.
+
+    Examples
+    --------
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> found = interval(corpus.references, corpus.systems[0.02])
+    >>> found.method, found.low < found.estimate < found.high
+    ('jackknife-t', True)
+
+    """
+    how, options = split_arguments(arguments)
+    return interval_of_system(measured_system(references, scores, Measure.parse(measure), options, threshold), how)
 
 
 def bootstrap(
@@ -166,42 +386,31 @@ def bootstrap(
 
     Parameters
     ----------
-    references, scores
-        What is measured.
-    measure
-        As ``"range-eer"`` or ``"point-f1@20ms"``.
-    threshold
-        Of a measure at a threshold.
+    references, scores, measure, threshold
+        As in :func:`interval`.
     **arguments
-        Those of :class:`~spoofspan.Resampling` (``clusters``, ``replicates``, ``confidence``, ``method``, ``seed``,
-        ``workers``), ``convention``, ``eer_rule``, ``scores_are``, and every rule of :class:`~spoofspan.Rules`.
+        As in :func:`interval`; ``method`` is ``"percentile"`` unless given.
 
     Returns
     -------
     Interval
 
-    Raises
-    ------
-    UndefinedMeasureError
-        If the measure has no value on the test set, or hardly ever on a draw.
-
     Examples
     --------
     >>> import spoofspan.demo
     >>> corpus = spoofspan.demo.load()
-    >>> interval = bootstrap(corpus.references, corpus.systems[0.02], replicates=500)
-    >>> interval.low < interval.estimate < interval.high
-    True
+    >>> found = bootstrap(corpus.references, corpus.systems[0.02], replicates=500)
+    >>> found.replicates.size, found.low < found.estimate < found.high
+    (500, True)
 
     """
-    how, options = split_arguments(arguments)
-    return interval_of_system(measured_system(references, scores, Measure.parse(measure), options, threshold), how)
+    arguments.setdefault("method", "percentile")
+    return interval(references, scores, measure, threshold=threshold, **arguments)
 
 
 def interval_of_system(system: MeasuredSystem, how: Resampling) -> Interval:
     """The interval of a system that was measured."""
-    clusters = Clusters.of(system.mass.utterances, how.clusters)
-    return _interval_of(system.name, system.value, system.replicates(clusters), clusters, how)
+    return spread_of({"": system}, how).one(0)
 
 
 def bootstrap_of(
@@ -211,7 +420,7 @@ def bootstrap_of(
     clusters: Mapping[str, str] | None = None,
     replicates: int = 2000,
     confidence: float = 0.95,
-    method: Method = "percentile",
+    method: Literal["percentile", "bca"] = "percentile",
     seed: int = 0,
     workers: int = 1,
 ) -> Interval:
@@ -219,53 +428,31 @@ def bootstrap_of(
     how = Resampling(clusters, replicates, confidence, method, seed, workers)
     drawn = Clusters.of(mass.utterances, clusters)
     engine = MeasuredReplicates(mass, drawn.units_of(mass.utterances), drawn.count, function)
-    return _interval_of(getattr(function, "__name__", "value"), float(function(mass)), engine, drawn, how)
+    name, estimates = getattr(function, "__name__", "value"), np.array([float(function(mass))])
+    return _drawn(name, "raw", count_classes([mass], drawn), estimates, [engine], how).one(0)
 
 
-def draw_systems(measured: Mapping[str, MeasuredSystem], how: Resampling) -> tuple[dict[str, Replicates], Draws]:
-    """Measure several systems on the same draws; returns what measures each of them, and the draws."""
-    some = next(iter(measured.values()))
-    clusters = Clusters.of(some.mass.utterances, how.clusters)
-    engines = {name: system.replicates(clusters) for name, system in measured.items()}
-    return engines, Draws.of(some.name, list(engines.values()), clusters, how)
+def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, float]:
+    """Both ends of a t interval on a scale; as they are where a value lies at the end of its scale.
 
-
-def _interval_of(name: str, value: float, engine: Replicates, clusters: Clusters, how: Resampling) -> Interval:
-    draws = Draws.of(name, [engine], clusters, how)
-    return draws.interval(value, draws.values[0], engine.values_without_each() if how.method == "bca" else None)
-
-
-def quantiles(replicates: Float64, shares: tuple[float, float]) -> tuple[float, float]:
-    """Quantiles as order statistics: the k-th lowest of B is that of k / (B + 1), in between along a line.
-
-    >>> quantiles(np.arange(1.0, 40.0), (0.025, 0.975))
-    (1.0, 39.0)
+    >>> low, high = bounds(Estimate(0.1, 0.02, 30), "logit", 0.95)
+    >>> round(low, 4), round(high, 4)
+    (0.0659, 0.1489)
     """
-    low, high = np.quantile(replicates, shares, method="weibull")
-    return float(low), float(high)
+    value, reach = found.value, found.reach(confidence)
+    if scale == "logit" and 0 < value < 1:
+        odds = value / (1 - value)
+        factor = exp(min(reach / (value * (1 - value)), MOST_EXPONENT))
+        return odds / (odds + factor), odds * factor / (1 + odds * factor)
+    if scale == "log" and value > 0:
+        factor = exp(min(reach / value, MOST_EXPONENT))
+        return value / factor, value * factor
+    low, high = value - reach, value + reach
+    if scale == "raw":
+        return low, high
+    return max(low, 0.0), min(high, 1.0) if scale == "logit" else high
 
 
-def _bca_shares(
-    shares: tuple[float, float], estimate: float, replicates: Float64, without_each: Float64
-) -> tuple[float, float]:
-    """Correct the shares for bias and acceleration (Efron, 1987)."""
-    if np.isnan(without_each).any():
-        raise UndefinedMeasureError(
-            "BCa leaves out each cluster once, and without one of them a class is missing; use method='percentile'"
-        )
-    normal = NormalDist()
-    count = replicates.size
-    below = np.count_nonzero(replicates < estimate) + np.count_nonzero(replicates == estimate) / 2
-    bias = normal.inv_cdf(min(max(below / count, 0.5 / count), 1 - 0.5 / count))
-    pull = without_each.mean() - without_each
-    spread = float((pull**2).sum())
-    acceleration = float((pull**3).sum()) / (6 * spread**1.5) if spread else 0.0
-
-    def corrected(share: float) -> float:
-        shifted = bias + normal.inv_cdf(share)
-        room = 1 - acceleration * shifted
-        if room <= 0:  # beyond what the formula can say: the end of the replicates
-            return float(shifted > 0)
-        return normal.cdf(bias + shifted / room)
-
-    return corrected(shares[0]), corrected(shares[1])
+def scale_of(measure: Measure) -> Scale:
+    """On which scale the interval of a measure is symmetric."""
+    return "logit" if measure.kind.percent or measure.kind.name in AT_MOST_ONE else "log"

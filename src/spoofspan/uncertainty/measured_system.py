@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any
+from math import isnan
+from typing import Any, cast
 
 import numpy as np
 
 from spoofspan.base.errors import UsageError
-from spoofspan.base.times import Float64
+from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.evaluation.plan import EvaluationOptions, Plan, ScoresAre
+from spoofspan.evaluation.plan import EvaluationOptions, Plan, ScoresAre, no_point
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import value_at
+from spoofspan.measures.costs import least_score_costs, score_costs
+from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.uncertainty.clusters import Clusters, Method, Resampling
-from spoofspan.uncertainty.eer_replicates import EerReplicates
+from spoofspan.uncertainty.curve_replicates import AucReplicates, CostReplicates, curve_replicates
+from spoofspan.uncertainty.eer_replicates import EerReplicates, gather_all
+from spoofspan.uncertainty.left_out import LeftOut, class_flags, formula_at, has_slope, left_out_at, sums_by_unit
 from spoofspan.uncertainty.replicates import (
     ConfusionReplicates,
     MeanReplicates,
@@ -31,6 +37,8 @@ from spoofspan.uncertainty.replicates import (
 )
 
 Signer = Callable[[], Signature]
+# Of measures without a fast way, more clusters than this are left out in groups.
+MOST_LEFT_OUT, GROUPS_LEFT_OUT = 2000, 1000
 
 
 class BootstrapArguments(RuleArguments, total=False):
@@ -82,7 +90,59 @@ class MeasuredSystem:
             return MeanReplicates(values_of_utterances(plan, self.mass), units, clusters.count)
         if plan.threshold is not None:
             return ConfusionReplicates(self.mass, units, clusters.count, plan.threshold, _value_at(plan))
-        return MeasuredReplicates(self.mass, units, clusters.count, partial(_value, plan))
+        return self._over_thresholds(units, clusters.count) or MeasuredReplicates(
+            self.mass, units, clusters.count, partial(_value, plan)
+        )
+
+    def _over_thresholds(self, units: Int64, count: int) -> Replicates | None:
+        """A fast way for measures over all thresholds; None if there is none."""
+        mass, plan, measure = self.mass, self.plan, self.plan.measure
+        kind = measure.kind.name
+        if kind == "act-dcf":
+            at, formula = self._point.threshold, formula_at(plan)
+            return ConfusionReplicates(mass, units, count, at, lambda point: float(formula.at(point)))
+        if kind == "cllr":
+            return CostReplicates(mass, units, count, self._score_costs)
+        if kind == "auc":
+            gathered = gather_all(mass, units, count)
+            return None if gathered is None else AucReplicates(mass, gathered)
+        if measure.given is not None:
+            name, bound = measure.given
+            # one rate is as low as the bound on the other allows: at the last threshold within it
+            for one, other in (("fpr", ("fnr", "recall")), ("fnr", ("fpr",))):
+                if name == one and kind in other and measure.positive == "spoof":
+                    return curve_replicates(mass, units, count, formula_at(plan), "spoof", (one, Fraction(bound)))
+            return None
+        if kind in ("min-dcf", "min-tdcf", "best-f1"):
+            return curve_replicates(mass, units, count, formula_at(plan), measure.positive)
+        return None
+
+    @cached_property
+    def _point(self) -> OperatingPoint:
+        """The operating point of the value; the threshold is NaN where there is none."""
+        return self.plan.value(self.mass).point or no_point(self.mass)
+
+    def _score_costs(self, scores: Float64) -> tuple[Float64, Float64]:
+        return score_costs(scores, self.mass.higher, cast("ScoresAre", self.plan.scores_are))
+
+    def left_out(self, clusters: Clusters) -> LeftOut:
+        """The value without each cluster in turn."""
+        units, measure = clusters.units_of(self.mass.utterances), self.plan.measure
+        if not measure.macro and has_slope(self.plan) and not isnan(self._point.threshold):
+            sums = sums_by_unit(self.mass, units, clusters.count, self._point)
+            return left_out_at(self.plan, self.mass, self._point, self.value, sums)
+        flags = class_flags(sums_by_unit(self.mass, units, clusters.count, None))
+        if measure.kind.name == "min-cllr":  # the best map of the scores stays: a small change of it costs nothing
+            costs = least_score_costs(error_curve_of(self.mass))
+            return LeftOut(CostReplicates(self.mass, units, clusters.count, costs).values_without_each(), *flags)
+        engine = self.replicates(clusters)
+        if isinstance(engine, MeasuredReplicates) and clusters.count > MOST_LEFT_OUT:
+            # clusters of both classes, of one class, in random order: dealt out evenly
+            order = np.lexsort((np.random.default_rng(0).permutation(clusters.count), flags[1], flags[0]))
+            group = np.empty(clusters.count, np.int64)
+            group[order] = np.arange(clusters.count) % GROUPS_LEFT_OUT
+            engine = MeasuredReplicates(self.mass, group[units], GROUPS_LEFT_OUT, partial(_value, self.plan))
+        return LeftOut(engine.values_without_each(), *flags)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +176,8 @@ def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
 
 
 def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
-    return lambda point: float(value_at(point, plan.measure.kind.name, plan.measure.positive))
+    measure = plan.measure
+    return lambda point: float(value_at(point, measure.kind.name, measure.positive, measure.parameters))
 
 
 def _value(plan: Plan, mass: ScoreMass) -> float:
@@ -159,11 +220,11 @@ def measured_systems(
             {"measure": str(one.plan.measure), "value": one.plan.read_off, **one.plan.spelled_rules(references.snap)}
             for one in (first, other)
         ]
-        differ = [key for key in spelled[0] if spelled[0][key] != spelled[1].get(key)]
+        differ = [key for key in spelled[0] | spelled[1] if spelled[0].get(key) != spelled[1].get(key)]
         if differ:
             key = differ[0]
             raise UsageError(
-                f"{first_name!r} and {name!r} are measured under different rules ({key}: {spelled[0][key]} and "
+                f"{first_name!r} and {name!r} are measured under different rules ({key}: {spelled[0].get(key)} and "
                 f"{spelled[1].get(key)}), so their numbers cannot be compared; set {key} for all"
             )
         if used != set(other.mass.utterances):

@@ -4,6 +4,8 @@
 
     figure_data.py            data of figures of systems: ``det_data`` and others             <- read this first
     system_figures.py         their drawings: ``draw_det`` and others
+    calibration_data.py       data of figures of calibration: ``reliability_data`` and others
+    calibration_figures.py    their drawings: ``draw_reliability`` and others
     utterance_data.py         data of figures of one utterance: ``timeline_data`` and others
     utterance_figures.py      their drawings: ``draw_timeline`` and others
     heatmap.py                a resolution table as a heat map
@@ -21,6 +23,8 @@ __getattr__, __dir__ = lazy_names(
     "spoofspan.report.figures",
     {
         "figure_data": "boundary_data det_data resolution_data score_data system_curve threshold_data plain",
+        "calibration_data": "pav_data reliability_data tippett_data",
+        "calibration_figures": "draw_pav draw_reliability draw_tippett",
         "utterance_data": "measurement_data points_data resampling_data timeline_data",
         "system_figures": "draw_boundary draw_det draw_resolution draw_scores draw_threshold",
         "utterance_figures": "draw_measurement draw_resampling draw_timeline",

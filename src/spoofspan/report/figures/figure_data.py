@@ -178,8 +178,8 @@ def det_data(system: SystemCurve) -> DetData:
         eer.value,
         eer.false_positive_rate,
         eer.false_negative_rate,
-        None if interval is None else interval.low,
-        None if interval is None else interval.high,
+        None if interval is None or interval.refused else interval.low,
+        None if interval is None or interval.refused else interval.high,
     )
 
 

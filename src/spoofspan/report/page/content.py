@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
@@ -160,6 +161,7 @@ def _measurement(m: Measurement) -> dict[str, Any]:
         "interval": m.interval_text,
         "level": None if m.interval is None else m.interval.level,
         "how": None if m.interval is None else m.interval.how,
+        "cautions": [printable(text) for text in m.interval_warnings],
         "threshold": m.threshold,
         "decision": m.decision,
         "false_positive_rate": m.false_positive_rate,
@@ -262,12 +264,22 @@ def _comparison(references: References, systems: Mapping[str, Scores], settings:
             "first": printable(one.first),
             "second": printable(one.second),
             "difference": number_text(comparison.measure, one.value),
-            "low": number_text(comparison.measure, one.interval.low),
-            "high": number_text(comparison.measure, one.interval.high),
-            "p": one.p_value,
-            "holm": one.adjusted_p_value,
+            "low": "" if one.interval.refused else number_text(comparison.measure, one.interval.low),
+            "high": "" if one.interval.refused else number_text(comparison.measure, one.interval.high),
+            "p": None if isnan(one.p_value) else one.p_value,
+            "adjusted": None if isnan(one.adjusted_p_value) else one.adjusted_p_value,
             "better": printable(comparison.better(one) or ""),
         }
         for one in comparison.differences
     ]
-    return {"measure": comparison.measure, "test": comparison.test, "pairs": pairs}
+    ranks = [
+        one.to_dict() | {"system": printable(one.system), "value": number_text(comparison.measure, one.value)}
+        for one in comparison.ranks
+    ]
+    return {
+        "measure": comparison.measure,
+        "test": comparison.test,
+        "ranks": ranks if len(ranks) > 2 else [],
+        "pairs": pairs,
+        "cautions": [printable(text) for text in comparison.warnings],
+    }

@@ -1,0 +1,72 @@
+"""``spoofspan plan``: how large a test set must be to tell two systems apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spoofspan.base.errors import UsageError
+from spoofspan.cli import completion
+from spoofspan.cli import options as o
+from spoofspan.cli.system_inputs import Systems, takes_each_system
+
+
+@takes_each_system
+@o.takes_rules
+def plan(
+    *,
+    systems: Systems,
+    measure: str = o.flag("range-eer", "What is measured.", "--measure", "-m", of=completion.measures),
+    first: float | None = o.flag(
+        None, "A value to be told from another, as it is printed (5.2). Default: as measured.", "--from"
+    ),
+    second: float | None = o.flag(None, "The other value (5.5). Default: that of the second system.", "--to"),
+    power: float = o.flag(0.8, "With which probability the two shall be told apart."),
+    confidence: float = o.flag(0.95, "1 - the level of the test."),
+    correlation: float | None = o.flag(None, "Of two systems over clusters, if it is known and only one is given."),
+    metadata: o.Metadata = None,
+    cluster: str | None = o.flag(
+        None,
+        "What is sampled: a column of --metadata, or utterance. Default: speakers, if it has them.",
+        of=["speaker", "utterance"],
+    ),
+    scores_are: o.ScoresAre = None,
+    convention: o.Convention = "default",
+    eer_rule: o.EerRule = None,
+    output: o.OutputFormat = o.Output.text,
+    out: o.Out = None,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+    rules: dict[str, Any],
+) -> None:
+    """Plan a test set: how many utterances or speakers tell two values apart.
+
+    From one evaluation, of one system or of two. Says how many it takes if both systems are measured on the same
+    utterances (paired) and on different ones (unpaired), and what the test set at hand can tell.
+
+    For example:
+
+      spoofspan plan ref.rttm a.score --durations reco2dur --from 5.2 --to 5.5
+
+      spoofspan plan ref.rttm a.score b.score --durations reco2dur --metadata protocol.txt --power 0.9
+    """
+    from spoofspan.base.version import __version__
+    from spoofspan.formats.text.protocol import read_clusters
+    from spoofspan.measures.measure import in_percent
+    from spoofspan.report.results import finite
+    from spoofspan.report.verdicts import size_table
+    from spoofspan.uncertainty.sample_size import sample_size
+
+    o.must_be_free(out, force=force)
+    references, scores = systems.read_each(fewest=1)
+    if len(scores) == 1 and second is None:
+        raise UsageError(
+            "say which values shall be told apart, as --from 5.2 --to 5.5, or give the scores of two systems"
+        )
+    clusters = read_clusters(metadata or systems.typed.protocol(), cluster)
+    how: dict[str, Any] = {} if clusters is None else {"clusters_are": clusters[0], "clusters": clusters[1]}
+    how |= {"convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
+    how |= {"power": power, "confidence": confidence, "correlation": correlation}
+    scale = 100.0 if in_percent(measure) else 1.0
+    first, second = (None if value is None else value / scale for value in (first, second))
+    found = sample_size(references, scores, measure, first=first, second=second, **how)
+    o.show({"spoofspan": __version__, "plan": finite(found.to_dict())}, [size_table(found)], output, out, force)

@@ -1,0 +1,226 @@
+"""A family of comparisons: systems measured by one measure or several, whose differences are judged together.
+
+A *task* is one measure of all systems. The values of a family's systems move together from one test set to another,
+also those of different measures; their covariance is what the p-values of all differences are adjusted with
+(:mod:`spoofspan.uncertainty.max_t`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil, isnan
+from typing import TypeAlias
+
+import numpy as np
+
+from spoofspan.base.errors import UsageError
+from spoofspan.base.times import Float64
+from spoofspan.data.references import References
+from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.measures.measure import Measure
+from spoofspan.uncertainty.clusters import Resampling
+from spoofspan.uncertainty.intervals import Interval, Spread, spread_of
+from spoofspan.uncertainty.max_t import adjusted_p_values
+from spoofspan.uncertainty.measured_system import MeasuredSystem, measured_systems
+from spoofspan.uncertainty.seeds import components_of, mean_of_rows, refuse_draws, seed_cautions
+from spoofspan.uncertainty.variance_components import VarianceComponents
+
+# The scores of a system, or of each of its trainings by name.
+Trainings: TypeAlias = "Scores | Mapping[str, Scores]"
+# Replicates are raised to at most so many where fewer cannot decide.
+MOST_REPLICATES = 20_000
+Pair: TypeAlias = tuple[int, int]
+
+
+def training_name(system: str, seed: str) -> str:
+    """What one training of a system is called among others."""
+    return f"{system}/{seed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Systems measured by one measure, each with its trainings, ready to be compared."""
+
+    measure: Measure
+    measured: Mapping[str, MeasuredSystem]  # by training
+    rows: Mapping[str, list[int]]  # system -> which of these are its trainings
+    seeds: Mapping[str, list[str]]
+    spread: Spread
+
+    @classmethod
+    def of(
+        cls,
+        references: References,
+        systems: Mapping[str, Trainings],
+        measure: Measure,
+        options: EvaluationOptions,
+        how: Resampling,
+        thresholds: Mapping[str, float] | None,
+    ) -> Task:
+        """Measure every training of every system."""
+        seeds = {name: [] if isinstance(one, Scores) else list(one) for name, one in systems.items()}
+        refuse_draws(how.draws and any(seeds.values()))
+        scores: dict[str, Scores] = {}
+        rows: dict[str, list[int]] = {}
+        for name, one in systems.items():
+            trained = {name: one} if isinstance(one, Scores) else {training_name(name, s): one[s] for s in one}
+            rows[name] = list(range(len(scores), len(scores) + len(trained)))
+            scores |= trained
+        fixed = _fixed_thresholds(measure, scores, rows, thresholds)
+        measured = measured_systems(references, scores, measure, options, fixed)
+        return cls(measure, measured, rows, seeds, spread_of(measured, how))
+
+    def with_replicates(self, replicates: int) -> Task:
+        """The same from more replicates."""
+        return replace(self, spread=spread_of(self.measured, replace(self.spread.how, replicates=replicates)))
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The value of each system: the mean over its trainings."""
+        return {name: float(self.spread.estimates[rows].mean()) for name, rows in self.rows.items()}
+
+    @cached_property
+    def contrasts(self) -> Float64:
+        """A row for each system: the weights of the trainings in its value."""
+        return np.stack([mean_of_rows(self.spread, rows) for rows in self.rows.values()])
+
+    @cached_property
+    def components(self) -> dict[str, VarianceComponents | None]:
+        """System -> the parts of its variance, of systems with several trainings."""
+        return {name: components_of(self.spread, rows) for name, rows in self.rows.items()}
+
+    def interval(self, name: str) -> Interval:
+        """The interval of a system's value, over test sets and, if it has several, over trainings."""
+        part = self.components[name]
+        found = self.spread.interval(self.contrasts[list(self.rows).index(name)], () if part is None else part.terms)
+        return replace(found, warnings=(*found.warnings, *seed_cautions({name: part})))
+
+    def difference(self, pair: Pair) -> tuple[Interval, float]:
+        """The interval of the difference of two systems, and its p-value."""
+        names = list(self.rows)
+        trained = {names[place]: self.components[names[place]] for place in pair}
+        terms = [term for one in trained.values() if one is not None for term in one.terms]
+        found, p_value = self.spread.difference(self.contrasts[pair[0]] - self.contrasts[pair[1]], terms)
+        several = [name for name in trained if self.seeds[name]]
+        alone = [
+            f"{name} was trained once: what another training changes is not in its comparison with {several[0]}"
+            for name in trained
+            if several and not self.seeds[name]
+        ]
+        return replace(found, warnings=(*found.warnings, *seed_cautions(trained), *alone)), p_value
+
+    def movements(self) -> Float64:
+        """How the systems' values move together: a row for each, whose products are covariances."""
+        if self.spread.how.draws:
+            drawn = self.contrasts @ self.spread.values
+            around: Float64 = (drawn - drawn.mean(axis=1, keepdims=True)) / np.sqrt(drawn.shape[1] - 1)
+            return around
+        jackknife = self.spread.jackknife
+        moved: Float64 = np.sqrt((jackknife.left_out - 1) / jackknife.left_out) * (
+            self.contrasts @ np.nan_to_num(jackknife.deviations).T
+        )
+        return moved
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Tasks on the same systems and clusters, and their differences with p-values adjusted for all of them."""
+
+    tasks: Sequence[Task]
+    pairs: Sequence[Pair]
+    tested: Sequence[Sequence[tuple[Interval, float]]]  # of each task and pair
+    adjusted: Sequence[Sequence[float]]
+    needed: int | None  # as many replicates could decide what these cannot
+
+    @classmethod
+    def of(cls, tasks: Sequence[Task], pairs: Sequence[Pair]) -> Family:
+        """Compare; replicates are raised until they can decide, up to a bound."""
+        while True:
+            tested = [[task.difference(pair) for pair in pairs] for task in tasks]
+            adjusted = _adjusted(tasks, pairs, tested)
+            needed = _replicates_needed(tasks[0].spread.how, tested, adjusted)
+            if needed is None or needed > MOST_REPLICATES:
+                split = [adjusted[start : start + len(pairs)] for start in range(0, len(adjusted), len(pairs))]
+                return cls(tasks, pairs, tested, split, needed)
+            tasks = [task.with_replicates(needed) for task in tasks]
+
+    @property
+    def compared(self) -> int:
+        """How many comparisons there are."""
+        return len(self.tasks) * len(self.pairs)
+
+    @property
+    def cautions(self) -> list[str]:
+        """That replicates are too few, where they are."""
+        if self.needed is None:
+            return []
+        replicates = self.tasks[0].spread.how.replicates
+        return [
+            f"{replicates:,} replicates are too few for {self.compared:,} comparisons: some stay undecided although no "
+            f"replicate speaks against them; it takes {self.needed:,} (replicates=, --replicates), or jackknife-t"
+        ]
+
+
+def _adjusted(
+    tasks: Sequence[Task], pairs: Sequence[Pair], tested: Sequence[Sequence[tuple[Interval, float]]]
+) -> list[float]:
+    moved = [task.movements() for task in tasks]
+    parts = [one for task in tasks for one in task.components.values()]
+    trained = [0.0 if one is None else sum(term.variance for term in one.terms) for one in parts]
+    size = len(tasks[0].rows)
+    places = [(number * size + i, number * size + j) for number in range(len(tasks)) for i, j in pairs]
+    found = [one for row in tested for one in row]
+    degrees = [one.degrees_of_freedom for one, _ in found if one.degrees_of_freedom is not None]
+    # differences have degrees of freedom of their own; the middle one says how well the covariance is known
+    known = [one for one in degrees if not isnan(one)]
+    middle = float(np.median(known)) if known else float("inf")
+    # measures that left out clusters in other groups are treated as if they did not move together
+    covariance = np.diag(trained) + np.block(
+        [[a @ b.T if a.shape[1] == b.shape[1] else np.zeros((len(a), len(b))) for b in moved] for a in moved]
+    )
+    return adjusted_p_values([p for _, p in found], places, covariance, middle, tasks[0].spread.how.seed)
+
+
+def _replicates_needed(
+    how: Resampling, tested: Sequence[Sequence[tuple[Interval, float]]], adjusted: Sequence[float]
+) -> int | None:
+    """How many replicates could decide what these cannot: p is never lower than 2 / (replicates + 1)."""
+    if not how.draws:
+        return None
+    level, least = 1 - how.confidence, 2 / (how.replicates + 1)
+    p_values = [p for row in tested for _, p in row]
+    open_ = any(p <= least * (1 + 1e-9) and after >= level for p, after in zip(p_values, adjusted, strict=True))
+    return ceil(2 * len(p_values) / level) + 1 if open_ else None
+
+
+def _fixed_thresholds(
+    measure: Measure,
+    scores: Mapping[str, Scores],
+    rows: Mapping[str, list[int]],
+    thresholds: Mapping[str, float] | None,
+) -> dict[str, float]:
+    """The threshold of each training for a measure at one; empty for threshold-free measures."""
+    if not measure.at_threshold:
+        if thresholds is not None:
+            raise UsageError(f"{measure} is not taken at a threshold; leave thresholds= out")
+        return {}
+    given = dict(thresholds or {})
+    unknown = [name for name in given if name not in rows]
+    if unknown:
+        raise UsageError(f"a threshold for {unknown[0]!r}, which is no system; systems: {', '.join(rows)}")
+    names, found = list(scores), {}
+    for system, places in rows.items():
+        for name in (names[place] for place in places):
+            if scores[name].decisions:
+                found[name] = DECISION_THRESHOLD
+            elif system in given:
+                found[name] = given[system]
+            else:
+                raise UsageError(
+                    f"{measure} is taken at a threshold: give each system its own, chosen on other data "
+                    f"(thresholds={{{system!r}: ...}}), or compare a threshold-free measure such as range-eer"
+                )
+    return found

@@ -1,0 +1,215 @@
+"""Several seeds of one system: how much of a number is the training, and how much the test set.
+
+A system trained five times gives five EERs. Their standard deviation says what training does, on this test set. The
+interval of the mean *with the seeds fixed* says what the test set does to these five. The *joint* interval says where
+the mean of five trainings would lie on other test sets of the same kind, with other seeds:
+:mod:`spoofspan.uncertainty.variance_components` has its variance and degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spoofspan.base.errors import UsageError
+from spoofspan.base.times import Float64
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.measures.measure import Measure
+from spoofspan.uncertainty.intervals import Interval, Spread, spread_of
+from spoofspan.uncertainty.measured_system import (
+    BootstrapArguments,
+    SignedSystems,
+    measured_systems,
+    signers_of,
+    split_arguments,
+)
+from spoofspan.uncertainty.variance_components import VarianceComponents, variance_components
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+# With fewer trainings, the spread between them is hardly known.
+FEW_SEEDS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedVariation(SignedSystems):
+    """The values of one system that was trained several times, and how much of their spread is the training.
+
+    Parameters
+    ----------
+    measure
+        What was measured.
+    values
+        Seed -> value.
+    mean, standard_deviation
+        Over the seeds.
+    test_set
+        The interval of the mean with the seeds fixed.
+    joint
+        The interval of the mean on other test sets and with other seeds; None if nothing can be said of other test
+        sets.
+    components
+        The parts of the variance: test set, seed and their interaction; None as ``joint``.
+    signers
+        Seed -> what signs its value, see :attr:`signatures`.
+
+    Examples
+    --------
+    See :func:`spoofspan.seed_variation`.
+
+    """
+
+    measure: str
+    values: Mapping[str, float]
+    mean: float
+    standard_deviation: float  # over seeds
+    test_set: Interval  # of the mean, seeds fixed
+    joint: Interval | None  # of the mean, with other seeds
+    components: VarianceComponents | None
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        from spoofspan.report.results import seeds_table
+
+        return seeds_table(self, signatures=False).render("html")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to look twice at it."""
+        return (self.joint or self.test_set).warnings
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.measure}: mean {self.mean:.5g}, SD {self.standard_deviation:.5g} over {len(self.values)} seeds",
+            *(f"  {name}: {value:.5g}" for name, value in self.values.items()),
+            f"  test set, seeds fixed: {self.test_set.low:.5g} to {self.test_set.high:.5g}",
+        ]
+        if self.joint is not None:
+            lines.append(f"  test set and seeds: {self.joint.low:.5g} to {self.joint.high:.5g}")
+        if self.components is not None:
+            parts = ", ".join(
+                f"{name.replace('_', ' ')} {value:.3g}" for name, value in self.components.to_dict().items()
+            )
+            lines.append(f"  standard deviations of one value: {parts}")
+            lines += [f"  note: {text}" for text in self.components.notes]
+        return "\n".join([*lines, *(f"  warning: {text}" for text in self.warnings)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "measure": self.measure,
+            "values": [
+                {"seed": name, "value": value, "signature": self.signatures[name].to_dict()}
+                for name, value in self.values.items()
+            ],
+            "mean": self.mean,
+            "standard_deviation": self.standard_deviation,
+            "test_set": self.test_set.to_dict(),
+            "joint": None if self.joint is None else self.joint.to_dict(),
+            "components": None if self.components is None else self.components.to_dict(),
+        }
+
+
+def seed_variation(
+    references: References,
+    seeds: Mapping[str, Scores],
+    measure: str | Measure = "range-eer",
+    *,
+    threshold: float | None = None,
+    **arguments: Unpack[BootstrapArguments],
+) -> SeedVariation:
+    """Measure one system from several trainings.
+
+    Parameters
+    ----------
+    references
+        Of the test set.
+    seeds
+        Name of a training -> its scores.
+    measure
+        As ``"range-eer"``.
+    threshold
+        Of a measure at a threshold.
+    **arguments
+        As in :func:`~spoofspan.interval`, with the method ``"jackknife-t"``.
+
+    Returns
+    -------
+    SeedVariation
+
+    Examples
+    --------
+    >>> import spoofspan.demo
+    >>> corpus = spoofspan.demo.load()
+    >>> seeds = {"1": corpus.systems[0.02], "2": corpus.systems[0.04], "3": corpus.systems[0.08]}
+    >>> found = seed_variation(corpus.references, seeds)
+    >>> found.joint.low <= found.test_set.low < found.mean < found.test_set.high <= found.joint.high
+    True
+
+    """
+    how, options = split_arguments(arguments)
+    refuse_draws(how.draws)
+    if len(seeds) < 2:
+        raise UsageError("give the scores of at least two seeds; for one, interval gives an interval")
+    thresholds = {} if threshold is None else dict.fromkeys(seeds, threshold)
+    measured = measured_systems(references, seeds, Measure.parse(measure), options, thresholds)
+    spread = spread_of(measured, how)
+    rows = list(range(len(seeds)))
+    contrast, components = mean_of_rows(spread, rows), components_of(spread, rows)
+    return SeedVariation(
+        measure=spread.measure,
+        values=dict(zip(measured, spread.estimates.tolist(), strict=True)),
+        mean=float(spread.estimates.mean()),
+        standard_deviation=float(spread.estimates.std(ddof=1)),
+        test_set=spread.interval(contrast),
+        joint=None if components is None else joint_interval(spread, {"": rows}, contrast),
+        components=components,
+        signers=signers_of(measured),
+    )
+
+
+def refuse_draws(draws: bool) -> None:
+    """Bootstrap replicates vary by the test set alone."""
+    if draws:
+        raise UsageError(
+            "several seeds need the method 'jackknife-t': what varies between seeds is not in bootstrap replicates; "
+            "leave method= (--interval) out"
+        )
+
+
+def mean_of_rows(spread: Spread, rows: Sequence[int]) -> Float64:
+    """The contrast that is the mean of some rows."""
+    contrast = np.zeros(len(spread.estimates))
+    contrast[list(rows)] = 1 / len(rows)
+    return contrast
+
+
+def components_of(spread: Spread, rows: Sequence[int]) -> VarianceComponents | None:
+    """The variance components of the trainings in some rows; None for one training, or where there is no variance."""
+    if len(rows) < 2 or spread.jackknife.refusal is not None:
+        return None
+    chosen = np.ix_(rows, rows)
+    degrees = spread.jackknife.estimate(mean_of_rows(spread, rows)).degrees_of_freedom
+    return variance_components(spread.estimates[list(rows)], spread.jackknife.covariance[chosen], degrees)
+
+
+def joint_interval(spread: Spread, trainings: Mapping[str, Sequence[int]], contrast: Float64) -> Interval:
+    """The interval of a contrast over test sets and trainings of systems, with what to look twice at."""
+    parts = {name: components_of(spread, rows) for name, rows in trainings.items()}
+    terms = [term for one in parts.values() if one is not None for term in one.terms]
+    found = spread.interval(contrast, terms)
+    return replace(found, warnings=(*found.warnings, *seed_cautions(parts)))
+
+
+def seed_cautions(parts: Mapping[str, VarianceComponents | None]) -> list[str]:
+    """What the numbers of trainings give to think about."""
+    return [
+        f"{name + ': ' if name else ''}{one.seeds} seeds say little about training; train at least {FEW_SEEDS}"
+        for name, one in parts.items()
+        if one is not None and one.seeds < FEW_SEEDS
+    ]

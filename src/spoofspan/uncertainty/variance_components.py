@@ -1,0 +1,150 @@
+"""How much of a number is the test set, how much the training, and how much their interaction.
+
+A system that was trained k times gives k values on one test set::
+
+    value = system + test set + seed + interaction of both
+
+The mean over the seeds varies by ``test + seed / k + interaction / k`` from one test set and k trainings to another.
+Leaving out clusters shows how the values move together with the test set: the covariance of two seeds is the part they
+share (``test``), and what each varies beyond that is the ``interaction``. The values of the seeds differ by
+``seed + interaction``, so their variance less the interaction is ``seed``.
+
+The variance of the mean is a sum of mean squares with different degrees of freedom, and has those of Satterthwaite
+(1946): ``(sum of c_i MS_i)^2 / sum of (c_i MS_i)^2 / df_i``. Components below zero are set to 0; noise does that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spoofspan.base.times import Float64
+from spoofspan.uncertainty.jackknife import Estimate
+
+
+@dataclass(frozen=True)
+class Term:
+    """A variance that is added (or, if negative, taken off), and its degrees of freedom."""
+
+    variance: float
+    degrees: float
+
+
+def satterthwaite(terms: Sequence[Term]) -> Term:
+    """The sum of variances, with the degrees of freedom of the chi-squared law that is nearest to its own.
+
+    >>> satterthwaite([Term(2.0, 10), Term(2.0, 10)])
+    Term(variance=4.0, degrees=20.0)
+    """
+    whole = sum(term.variance for term in terms)
+    spread = sum(term.variance**2 / term.degrees for term in terms)
+    return Term(whole, max(whole**2 / spread, 1.0) if spread else math.inf)
+
+
+def with_terms(estimate: Estimate, terms: Sequence[Term]) -> Estimate:
+    """An estimate that varies by more than its jackknife says."""
+    if not terms:
+        return estimate
+    whole = satterthwaite([Term(estimate.standard_error**2, estimate.degrees_of_freedom), *terms])
+    return Estimate(estimate.value, math.sqrt(whole.variance), whole.degrees)
+
+
+@dataclass(frozen=True)
+class VarianceComponents:
+    """The parts of the variance of a value, from k trainings.
+
+    Parameters
+    ----------
+    test_set
+        What all trainings share.
+    seed
+        What a training changes on any test set.
+    interaction
+        What a training changes on this test set only.
+    seeds
+        k.
+    fixed
+        The variance of the mean over these k trainings: test set + interaction / k.
+    total
+        The variance of the mean over k trainings: fixed + seed / k.
+    degrees
+        Of freedom, of the total.
+    terms
+        What training adds to the variance of the mean: (between seeds - interaction) / k.
+    notes
+        Which components came out below zero.
+
+    Examples
+    --------
+    See :func:`variance_components`.
+
+    """
+
+    test_set: float
+    seed: float
+    interaction: float
+    seeds: int
+    fixed: float
+    total: float
+    degrees: float
+    terms: tuple[Term, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parts as standard deviations of a value from one training on one test set."""
+        parts = {"test_set": self.test_set, "seed": self.seed, "interaction": self.interaction}
+        return {name: math.sqrt(part) for name, part in parts.items()}
+
+
+def variance_components(values: Float64, covariance: Float64, degrees: float) -> VarianceComponents:
+    """Split the variance of the mean over several seeds.
+
+    Parameters
+    ----------
+    values
+        Of each seed.
+    covariance
+        Of the seeds' values over test sets (a jackknife's over clusters), seeds fixed.
+    degrees
+        Of freedom of that covariance.
+
+    Returns
+    -------
+    VarianceComponents
+
+    Examples
+    --------
+    >>> found = variance_components(np.array([0.04, 0.06]), np.array([[3e-4, 1e-4], [1e-4, 3e-4]]), 100)
+    >>> f"{found.test_set:.0e} {found.interaction:.0e} {found.seed:.0e}"  # the seeds differ as their noise does
+    '1e-04 2e-04 0e+00'
+
+    """
+    count = len(values)
+    fixed = float(covariance.mean())
+    alone = float(np.trace(covariance)) / count
+    test_set = (count * fixed - alone) / (count - 1)  # the mean of what is beside the diagonal
+    interaction = alone - test_set
+    between = float(np.var(values, ddof=1))
+    seed = between - interaction
+    notes = tuple(
+        f"the {name} component came out below zero and is taken as 0"
+        for name, part in (("test set", test_set), ("seed", seed))
+        if part < 0
+    )
+    terms = () if seed <= 0 else (Term(between / count, count - 1), Term(-interaction / count, degrees * (count - 1)))
+    whole = satterthwaite([Term(fixed, degrees), *terms])
+    return VarianceComponents(
+        test_set=max(test_set, 0.0),
+        seed=max(seed, 0.0),
+        interaction=interaction,
+        seeds=count,
+        fixed=fixed,
+        total=whole.variance,
+        degrees=whole.degrees,
+        terms=terms,
+        notes=notes,
+    )
