@@ -78,7 +78,8 @@ class Block:
     @property
     def commands(self) -> list[list[str]]:
         """The commands of a shell block, one list of words each."""
-        lines = re.sub(r"\\\n", " ", self.text).splitlines()
+        whole = re.sub(r"[<>]\([^)]*\)", "PIPE", re.sub(r"\\\n", " ", self.text))
+        lines = re.sub(r" < \S+$", "", whole, flags=re.M).splitlines()
         return [words for line in lines if (words := shlex.split(line, comments=True))]
 
 
@@ -139,6 +140,8 @@ def demo_files(tmp_path_factory):
             file.writelines(f"{utterance} {k} {value}\n" for k, value in enumerate(scores.values[begin:end].tolist()))
     lowest = (f"{utterance}\t{scores.values[begin:end].min()}\n" for utterance, begin, end in rows)
     (folder / "cm_scores.tsv").write_text("filename\tcm-score\n" + "".join(lowest), "utf-8")
+    keys = zip(corpus.protocol.utterance, corpus.protocol.label, strict=True)
+    (folder / "keys.tsv").write_text("filename\tcm-label\n" + "".join(f"{u}\t{label}\n" for u, label in keys), "utf-8")
     proposals = {utterance: [] for utterance in references.utterances}
     for line in lines:
         _, utterance, _, start, duration, _, _, label, *_ = line.split()
