@@ -140,8 +140,12 @@ def demo_files(tmp_path_factory):
             file.writelines(f"{utterance} {k} {value}\n" for k, value in enumerate(scores.values[begin:end].tolist()))
     lowest = (f"{utterance}\t{scores.values[begin:end].min()}\n" for utterance, begin, end in rows)
     (folder / "cm_scores.tsv").write_text("filename\tcm-score\n" + "".join(lowest), "utf-8")
-    keys = zip(corpus.protocol.utterance, corpus.protocol.label, strict=True)
-    (folder / "keys.tsv").write_text("filename\tcm-label\n" + "".join(f"{u}\t{label}\n" for u, label in keys), "utf-8")
+    told = corpus.protocol
+    keys = zip(told.utterance, told.label, (attack or "-" for attack in told.attack), "ab" * len(told), strict=False)
+    header = ("filename", "cm-label", "attack", "codec")
+    (folder / "keys.tsv").write_text("".join("\t".join(row) + "\n" for row in (header, *keys)), "utf-8")
+    rows_of_table = (f"{utterance},c{i % 2},l{i % 3}\n" for i, utterance in enumerate(told.utterance))
+    (folder / "table.csv").write_text("utterance,codec,language\n" + "".join(rows_of_table), "utf-8")
     proposals = {utterance: [] for utterance in references.utterances}
     for line in lines:
         _, utterance, _, start, duration, _, _, label, *_ = line.split()
