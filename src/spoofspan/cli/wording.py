@@ -26,7 +26,9 @@ def in_flags(message: str) -> str:
     >>> in_flags("20 ms would fit: give hop=0.02")
     '20 ms would fit: give --hop 0.02'
     """
-    return _ARGUMENT.sub(_flag, message)
+    # the flag that belongs to an argument of another name is named behind it: format= (--scores-format)
+    named = re.sub(r"\b\w+=(?:'[^'\s]*')? \((--[a-z0-9-]+(?: [\w-]+)?)\)", r"\1", message)
+    return _ARGUMENT.sub(_flag, named).replace(", or use undefined='nan'", "")  # which has no flag
 
 
 def _flag(found: re.Match[str]) -> str:

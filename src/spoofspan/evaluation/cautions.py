@@ -6,13 +6,13 @@ They warn, and stand among the ``warnings`` of the measurement, in every output.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from spoofspan.base.errors import SpoofspanWarning
-from spoofspan.data.rules import Rules, Touched
+from spoofspan.base.errors import DataError, SpoofspanWarning
+from spoofspan.data.rules import Regions, Rules, Touched
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_mass import ScoreMass
@@ -57,15 +57,17 @@ def decided_by_rules(
     ("uncovered='hold' decides 30.0 % of the time, time without a score: check the hop, the durations and the scores",)
     """
     unit = {"ns": 1.0, "points": (resolution or 0.0) * 1e9}.get(point.unit, 0.0)  # utterances say nothing about time
+    entries = tuple(touched)
+    ignored = sum(entry.ns for entry in entries if entry.value == "ignore")  # it is not in the denominators
     whole = (point.bona_fide + point.spoof) * unit
     found = []
-    for entry in touched:
+    for entry in entries:
         # up to two frames after the end are cut under every rule; who lists spoofs alone means the gaps to be bona fide
         usual = (entry.rule == "overlong" and rules.overlong != "cut") or (entry.rule == "gaps" and not both_classes)
         if entry.rule not in WATCHED or usual or not whole:
             continue
-        left_out = entry.value == "ignore" or entry.rule in ("overlong", "extent")  # it is not in the whole
-        share = entry.ns / (whole + entry.ns * left_out)
+        past_the_end = entry.ns if entry.rule in ("overlong", "extent") else 0
+        share = min(entry.ns / (whole + ignored + past_the_end), 1.0)
         if share > MUCH:
             found.append(f"{entry.rule}={entry.value!r} decides {100 * share:.1f} % of the time, {WATCHED[entry.rule]}")
     return tuple(found)
@@ -89,6 +91,22 @@ def beside_the_scores(point: OperatingPoint, point_at: Callable[[float], Operati
         other = mirrored if side == "bona fide" else 1 - mirrored
         return (f"{text}; is it of the other polarity? {-point.threshold:g} would call {_percent(other)} {side}",)
     return (f"{text}; is it a threshold of these scores?",)
+
+
+def refuse_strange_regions(regions: Regions | None, utterances: Collection[str]) -> None:
+    """Refuse regions that name no utterance at all: nothing would be left to measure.
+
+    >>> refuse_strange_regions({"U1": [(0.0, 1.0)]}, ["u1"])
+    Traceback (most recent call last):
+    spoofspan.base.errors.DataError: the regions name none of the utterances: they have 'U1', the references 'u1'; \
+correct the ids of the regions
+    """
+    if regions and set(regions).isdisjoint(utterances):
+        theirs, ours = next(iter(regions)), next(iter(utterances), "nothing")
+        raise DataError(
+            f"the regions name none of the utterances: they have {theirs!r}, the references {ours!r}; correct the ids "
+            "of the regions"
+        )
 
 
 def _called_bona_fide(point: OperatingPoint) -> Fraction:

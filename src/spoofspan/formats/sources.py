@@ -226,6 +226,11 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
     if isinstance(where, Source):  # found before: standard input can be read only once
         return [where]
     if not isinstance(where, (str, Path)):
+        if not hasattr(where, "read"):
+            raise UsageError(
+                f"give a path or an open file, not a {type(where).__name__}; references_from and scores_from of "
+                "spoofspan.formats.tables.dataframes take data frames"
+            )
         data = cast(IO[bytes], where).read()
         name = getattr(where, "name", None)  # a number for a file opened by its descriptor
         return [Source(str(name) if isinstance(name, (str, Path)) else "<stream>", lambda: io.BytesIO(data))]

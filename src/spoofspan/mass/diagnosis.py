@@ -68,7 +68,7 @@ def hop_remedy(frames: Int64, extents: Int64, hops_ns: npt.NDArray[np.float64]) 
         if found is not None:
             hop, count = found
             return (
-                f"the hop of {hops_ns[0] / 1e6:g} ms does not fit the durations; {hop:g} ms would fit {count:,} {of}: "
+                f"check hop and durations: {hops_ns[0] / 1e6:g} ms does not fit, {hop:g} ms would fit {count:,} {of}; "
                 f"give hop={hop / 1000:g}"
             )
     for factor, unit in UNITS.items():

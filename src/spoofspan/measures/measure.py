@@ -227,10 +227,10 @@ def _several(text: str) -> str:
     return ":".join(f"{one.normalize():f}" for one in (start, step, stop))
 
 
-def parse_measures(spellings: Sequence[str | Measure]) -> list[Measure]:
-    """Read several spellings; all wrong ones are reported together."""
+def parse_measures(spellings: str | Measure | Sequence[str | Measure]) -> list[Measure]:
+    """Read one spelling or several; all wrong ones are reported together."""
     measures, wrong = [], []
-    for spelling in spellings:
+    for spelling in [spellings] if isinstance(spellings, (str, Measure)) else spellings:
         try:
             measures.append(Measure.parse(spelling))
         except UsageError as error:

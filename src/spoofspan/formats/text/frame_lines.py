@@ -149,7 +149,10 @@ def _hop(source: Source, options: ReadOptions) -> float:
     if options.hop is not None:
         return options.hop
     if (named := hop_in_name(PurePath(source.name).name)) is None:
-        raise UsageError(f"{source.name}: neither the file nor its name says how long a frame is; give hop= (--hop)")
+        raise UsageError(
+            f"{source.name}: neither the file nor its name says how long a frame is; give hop= (--hop) in seconds, or "
+            "call the file NAME_20ms.score if it is 20 ms"
+        )
     return named
 
 
