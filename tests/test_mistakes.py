@@ -261,6 +261,11 @@ def test_what_is_no_mistake_gives_the_right_number(case, folder):
     assert_right(folder, FINE[case])
 
 
+def test_what_is_assumed_without_durations_is_said(folder):  # 13
+    assert "note: without --durations an utterance ends" in shell(folder, FINE["13 no durations"])[2]
+    assert "note" not in shell(folder, GOOD)[2]
+
+
 @pytest.mark.parametrize("hop", [0.01, 0.04])
 def test_no_rule_is_advised_where_another_hop_fits(hop, folder):
     _, _, err = shell(folder, f"eval ref.rttm s.score {D} --hop {hop}")
