@@ -89,6 +89,8 @@ def values_of_subsets(references, scores, measure, clusters, **options):
         ("point-hter@40ms", {"threshold": 0.1}),
         ("range-fpr", {"threshold": 0.1}),
         ("range-false-alarms-per-hour", {"threshold": 0.1}),
+        ("range-der", {"threshold": 0.1}),
+        ("range-dcf@p_spoof=0.9,cost_miss=3,cost_false_alarm=1", {"threshold": 0.1}),
         ("range-act-dcf", {"scores_are": "llr"}),
         ("range-cllr", {"scores_are": "llr"}),
         ("range-auc", {}),
@@ -268,6 +270,12 @@ def test_the_interval_is_that_of_t_on_its_scale(measure, scale):
     assert found.standard_error == pytest.approx(error)
     expected = interval_by_hand(found.estimate, error, found.degrees_of_freedom, scale)
     assert [found.low, found.high] == pytest.approx(expected, rel=1e-6)
+
+
+def test_an_error_rate_beyond_one_has_an_interval_around_it():
+    references, scores = few_spoofs(40, shift=0.0)
+    found = ss.interval(references, scores, "range-der", threshold=0.5)
+    assert 1 < found.low < found.estimate < found.high
 
 
 def spread_of_random_systems(rng, clusters, systems=2):
