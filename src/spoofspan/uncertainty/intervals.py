@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 Scale = Literal["logit", "log", "raw"]
 # Normalised by the best trivial decision, these are at most 1, as shares are.
 AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr")
+# A share of the spoofed time, to which false alarms add without a bound.
+BEYOND_ONE = ("der",)
 # exp of more overflows.
 MOST_EXPONENT = 700.0
 SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says nothing of other test sets"
@@ -207,10 +209,15 @@ class Spread:
             mean = (contrast >= 0).all()  # of one system or several
             low, high = bounds(found, self.scale if mean else "raw", self.how.confidence)
             low, high = self._with_unseen_errors(contrast, found, low, high)
-        cautions = self.counts.cautions if reason is None else (reason,)
+        cautions = (reason,) if reason is not None else (*self.counts.cautions, *self._few_errors(contrast))
         if found.standard_error == 0 and low == high:
             cautions = (*cautions, SAYS_NOTHING)
         return self._interval(found.value, low, high, found.standard_error, np.zeros(0), cautions, found)
+
+    def _few_errors(self, contrast: Float64) -> tuple[str, ...]:
+        """Cautions of the systems in a contrast, each once."""
+        systems = (one for one, weight in zip(self.left_out, contrast.tolist(), strict=True) if weight)
+        return tuple(dict.fromkeys(text for one in systems for text in one.cautions))
 
     def _with_unseen_errors(self, contrast: Float64, found: Estimate, low: float, high: float) -> tuple[float, float]:
         """Widen an interval by errors that may be there although none was seen; a difference only if nothing was."""
@@ -455,4 +462,6 @@ def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, flo
 
 def scale_of(measure: Measure) -> Scale:
     """On which scale the interval of a measure is symmetric."""
-    return "logit" if measure.kind.percent or measure.kind.name in AT_MOST_ONE else "log"
+    name = measure.kind.name
+    bounded = (measure.kind.percent and name not in BEYOND_ONE) or name in AT_MOST_ONE
+    return "logit" if bounded else "log"
