@@ -103,7 +103,7 @@ class Task:
         names = list(self.rows)
         trained = {names[place]: self.components[names[place]] for place in pair}
         terms = [term for one in trained.values() if one is not None for term in one.terms]
-        found, p_value = self.spread.difference(self.contrasts[pair[0]] - self.contrasts[pair[1]], terms)
+        found, p_value = self.spread.tested(self.contrasts[pair[0]] - self.contrasts[pair[1]], terms)
         several = [name for name in trained if self.seeds[name]]
         alone = [
             f"{name} was trained once: what another training changes is not in its comparison with {several[0]}"

@@ -185,7 +185,12 @@ class Spread:
         """The interval of one system."""
         return self.interval(np.eye(len(self.estimates))[system])
 
-    def difference(self, contrast: Float64, terms: Sequence[Term] = ()) -> tuple[Interval, float]:
+    def difference(self, first: int, second: int) -> tuple[Interval, float]:
+        """The interval of first - second, and its p-value."""
+        unit = np.eye(len(self.estimates))
+        return self.tested(unit[first] - unit[second])
+
+    def tested(self, contrast: Float64, terms: Sequence[Term] = ()) -> tuple[Interval, float]:
         """The interval of a difference and its p-value: under 1 - confidence iff the interval does not hold 0."""
         interval = self.interval(contrast, terms)
         p_value = self._p_value(contrast, terms, interval)
