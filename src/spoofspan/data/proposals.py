@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spoofspan.base.columns import check_offsets, check_ranges, flat_rows, place_of, seconds_column, utterance_ids
+from spoofspan.base.columns import (
+    check_offsets,
+    check_ranges,
+    flat_rows,
+    place_of,
+    rows_of,
+    seconds_column,
+    utterance_ids,
+)
 from spoofspan.base.errors import UsageError, refuse
 from spoofspan.base.times import Float64, Int64, times_ns
 
@@ -77,6 +85,12 @@ class Proposals:
 
     def __len__(self) -> int:
         return len(self.utterances)
+
+    def take(self, chosen: Int64) -> Proposals:
+        """Keep chosen utterances, in that order."""
+        rows, offsets = rows_of(self.offsets, chosen)
+        utterances = tuple(self.utterances[i] for i in chosen.tolist())
+        return Proposals(utterances, offsets, self.confidences[rows], self.starts[rows], self.ends[rows])
 
     def __repr__(self) -> str:
         utterances = f"{len(self):,} utterance{'s' * (len(self) != 1)}"

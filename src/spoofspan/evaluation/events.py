@@ -83,6 +83,11 @@ class EventEvaluation:
             found = prepared.corpus.value(measure)
         matching = prepared.corpus.matching(measure)
         events = int(matching.events.starts.size)
+        resampling, interval = self.options.resampling, None
+        if resampling is not None:
+            from spoofspan.uncertainty.event_intervals import event_interval
+
+            interval = event_interval(prepared.corpus, measure, found.value, resampling)
         return EventMeasurement(
             measure=str(measure),
             value=found.value,
@@ -98,6 +103,7 @@ class EventEvaluation:
             events=events,
             proposals=matching.counted,
             parts=found.parts,
+            interval=interval,
         )
 
     @cached_property

@@ -101,8 +101,18 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     header: tuple[str, ...] = ("measure", value, *between, "FPR %", "FNR %", "gap", "decision")
     events = [m for m in measurements if isinstance(m, EventMeasurement)]
     if len(events) == len(measurements):  # they have no rates of time
-        header = ("measure", "value", "events", "proposals", "decision")
-        rows = [(m.measure, m.value_text, str(m.events), str(m.proposals), m.decision) for m in events]
+        header = ("measure", "value", *between, "events", "proposals", "decision")
+        rows = [
+            (
+                m.measure,
+                m.value_text,
+                *(interval_cells(m.measure, m.interval) if intervals else ()),
+                str(m.events),
+                str(m.proposals),
+                m.decision,
+            )
+            for m in events
+        ]
     return Table(header, tuple(rows), tuple(notes))
 
 
