@@ -135,7 +135,8 @@ def eval_(
         evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
         first = next(iter(evaluation.measurements.values()))
         column = partial(read_column, metadata)
-        breakdowns = [corpus.break_down(one, first.measure, options, column) for one in by or ()]
+        grouped = replace(options, resampling=asked.resampling)
+        breakdowns = [corpus.break_down(one, first.measure, grouped, column) for one in by or ()]
         if per_utterance is not None:
             # a development threshold of points or whole utterances says nothing about ranges
             of_ranges = threshold_from is None or not measure or any(one.startswith("range-") for one in measure)

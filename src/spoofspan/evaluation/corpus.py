@@ -266,7 +266,7 @@ class CorpusInMemory(Corpus):
         from spoofspan.evaluation.breakdown import BREAKDOWNS, by_column
 
         chosen = {name: getattr(options, name) for name in ("convention", "eer_rule", "threshold", "scores_are")}
-        arguments = {"measure": measure, **chosen, **options.rules}
+        arguments = {"measure": measure, "resampling": options.resampling, **chosen, **options.rules}
         if by in BREAKDOWNS:
             return BREAKDOWNS[by](self.references, self.scores, **arguments)
         return by_column(self.references, self.scores, read_column(by), name=by, **arguments)

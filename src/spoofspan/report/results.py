@@ -37,12 +37,22 @@ def render(evaluation: Evaluation, spelling: str, breakdowns: Sequence[Breakdown
         if breakdowns:
             plain["breakdowns"] = [finite(one.to_dict()) for one in breakdowns]
         return json_text(plain)
-    tables = [results_table(evaluation), *map(breakdown_table, breakdowns)]
+    tables = [results_table(evaluation), *(table for one in breakdowns for table in breakdown_tables(one))]
     return "\n".join(table.render(spelling) for table in tables)
+
+
+def breakdown_tables(breakdown: Breakdown) -> list[Table]:
+    """One row per group; and the difference of every two, if intervals were asked for."""
+    tables = [breakdown_table(breakdown)]
+    if breakdown.differences:
+        tables.append(group_differences_table(breakdown))
+    return tables
 
 
 def breakdown_table(breakdown: Breakdown) -> Table:
     """One row per group."""
+    measured = [group.measurement for group in breakdown.groups if group.measurement is not None]
+    intervals = [m.interval for m in measured if m.interval is not None]
     rows = tuple(
         (
             group.name,
@@ -52,12 +62,50 @@ def breakdown_table(breakdown: Breakdown) -> Table:
             f"{group.error_seconds:.2f}",
             "" if math.isnan(group.share_of_error) else f"{100 * group.share_of_error:.1f} %",
             group.reason if group.measurement is None else group.measurement.value_text,
+            *(
+                interval_cells(breakdown.measure, None if group.measurement is None else group.measurement.interval)
+                if intervals
+                else ()
+            ),
         )
         for group in breakdown.groups
     )
-    header = (breakdown.by, "utterances", "bona fide s", "spoof s", "error s", "of all error", breakdown.measure)
-    notes = ("", f"errors at the threshold {breakdown.threshold!r} of the whole corpus")
-    return Table(header, rows, (*notes, breakdown.about) if breakdown.about else notes)
+    between = interval_header(intervals[0]) if intervals else ()
+    header = ("utterances", "bona fide s", "spoof s", "error s", "of all error", breakdown.measure, *between)
+    notes = ["", f"errors at the threshold {breakdown.threshold!r} of the whole corpus"]
+    notes += [breakdown.about] if breakdown.about else []
+    notes += [
+        f"warning: {group.name}: {text}"
+        for group in breakdown.groups
+        if group.measurement is not None
+        for text in (*group.measurement.interval_warnings, *_no_interval(group.measurement))
+    ]
+    if intervals and intervals[0].method != "jackknife-t":
+        notes.append(f"differences between groups come with the method jackknife-t, not with {intervals[0].method}")
+    return Table((breakdown.by, *header), rows, tuple(notes))
+
+
+def _no_interval(measurement: Measurement) -> list[str]:
+    return [note for note in measurement.notes if note.startswith("no interval")]
+
+
+def group_differences_table(breakdown: Breakdown) -> Table:
+    """One row per pair of groups."""
+    measure, differences = breakdown.measure, breakdown.differences
+    rows = tuple(
+        (
+            f"{one.first} - {one.second}",
+            _signed(measure, one.value),
+            *(NONE if one.interval.refused else _signed(measure, end) for end in (one.interval.low, one.interval.high)),
+            _p(one.p_value),
+            _p(one.adjusted_p_value),
+        )
+        for one in differences
+    )
+    some = differences[0].interval
+    unit = "difference, points" if in_percent(measure) else "difference"
+    header = ("groups", unit, *interval_header(some), "p", "p (max-T)")
+    return Table(header, rows, ("", f"p: {some.method}, two-sided; p (max-T): for {len(rows)} comparisons together"))
 
 
 def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
