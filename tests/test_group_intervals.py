@@ -78,7 +78,10 @@ def test_spoofs_of_two_lengths_share_their_bona_fide_time(corpus):
     errors = [group.measurement.interval.standard_error for group in found.groups]
     assert 0 < one.interval.standard_error < np.hypot(*errors) * 1.02
     if corpus.references.kinds is not None:
-        assert all(group.measurement.interval for group in by_kind(corpus.references, corpus.systems[0.16], resampling=HOW).groups)
+        assert all(
+            group.measurement.interval
+            for group in by_kind(corpus.references, corpus.systems[0.16], resampling=HOW).groups
+        )
     near = by_boundary(corpus.references, corpus.systems[0.16], resampling=HOW)
     assert all(group.measurement.interval.low < group.measurement.value for group in near.groups)
     assert near.differences == ()  # the groups lie in each other

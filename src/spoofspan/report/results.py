@@ -304,9 +304,11 @@ def _warnings(texts: Sequence[str]) -> list[str]:
 
 
 def _signatures(signatures: Mapping[str, Signature]) -> list[str]:
-    """What makes the numbers comparable, which is the same for all, and what was measured."""
-    shared = next(iter(signatures.values())).comparable
-    return [f"signature {shared}", *(f"  {name}: {one.input}" for name, one in signatures.items())]
+    """What makes the numbers comparable (the same for all, unless their utterances differ), and what was measured."""
+    shared = {one.comparable for one in signatures.values()}
+    if len(shared) > 1:
+        return [f"signature of {name}: {one}" for name, one in signatures.items()]
+    return [f"signature {shared.pop()}", *(f"  {name}: {one.input}" for name, one in signatures.items())]
 
 
 # ---------------------------------------------------------------- files

@@ -303,10 +303,11 @@ class Spread:
 
 
 def spread_of(measured: Mapping[str, MeasuredSystem], how: Resampling) -> Spread:
-    """Leave out or draw the clusters of several systems on the same utterances."""
+    """Leave out or draw the clusters of several systems."""
     systems = list(measured.values())
     some = systems[0]
-    clusters = Clusters.of(some.mass.utterances, how.clusters)
+    # systems on different utterances have the clusters of all; one that a system lacks leaves its value as it is
+    clusters = Clusters.of(list(dict.fromkeys(utt for one in systems for utt in one.mass.utterances)), how.clusters)
     scale = scale_of(some.plan.measure)
     estimates = np.array([one.value for one in systems])
     if how.draws:
