@@ -145,7 +145,8 @@ def moved_by_hand(spoof, values, cluster, keep):
     at = (
         int(np.argmin(np.abs(fpr - fnr))) if keep == "difference" else int(np.searchsorted(fpr, keep, side="right")) - 1
     )
-    at = int(np.flatnonzero(fnr == fnr[at])[0])  # the lowest of equally good thresholds
+    if keep != "difference":  # the lowest of equally good thresholds
+        at = int(np.flatnonzero(fnr == fnr[at])[0])
     low = values < (values[order][at] if at < values.size else np.inf)
     rest = []
     for one in np.unique(cluster):

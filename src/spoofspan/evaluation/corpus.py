@@ -328,7 +328,9 @@ def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: R
     from spoofspan.uncertainty.intervals import interval_of_system
     from spoofspan.uncertainty.measured_system import MeasuredSystem
 
-    return replace(found, interval=interval_of_system(MeasuredSystem(plan, mass, found.value), resampling))
+    return replace(
+        found, interval=interval_of_system(MeasuredSystem(plan, mass, found.value, found_at=found.point), resampling)
+    )
 
 
 def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = False) -> float:
