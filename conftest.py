@@ -72,12 +72,16 @@ SLOW = (
     "tests/test_cm_training.py",
     "tests/test_dask.py",
     "tests/test_experiment.py",
+    "tests/test_kill.py",
     "tests/test_jackknife.py::test_interval_and_p_never_disagree_in_ten_thousand_pairs",
     "tests/test_neighbours.py",
     "tests/test_report_browser.py",
     "tests/test_torch.py",
+    "tests/test_bounds.py::test_the_command_line_refuses_four_gibibytes_in_one_line_within_seconds[scores]",
+    "tests/test_bounds.py::test_the_command_line_refuses_four_gibibytes_in_one_line_within_seconds[durations]",
     "tests/test_corpus_build.py::test_a_build_that_was_killed",
     "tests/test_corpus_build.py::test_the_same_seed_gives_the_same_bytes",
+    "tests/test_pipes.py::test_pipes_are_cut_into_shards_to_the_same_bits[jobs]",
     # the first of several random draws is enough there
     *(f"tests/test_streaming.py::test_random_corpora_have_the_same_bits_in_shards[{i}]" for i in range(1, 8)),
     *(

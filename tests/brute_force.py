@@ -15,6 +15,7 @@ Inside, "pieces" are a list of (start, end, thing) that do not overlap.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,6 +38,7 @@ class Rules:
     gaps: str = "error"
     nonspeech: str = "error"
     collar: float = 0.0
+    collar_edges: str = "inside"
     regions: dict | None = None
     overlong: str = "error"
     last_frame: str = "use"
@@ -47,6 +49,7 @@ class Rules:
     utterances: str = "all"
     label: str | float = "any"
     last_point: str = "use"
+    pooling: str = "min"
     resolution: float | None = None
 
 
@@ -125,18 +128,26 @@ def edges_of(pieces):
 
 
 def clean_ranges(ranges):
-    """Rule 1: sorted, without empty ones, touching and overlapping ranges of one label joined."""
-    joined = []
-    for label in ("bonafide", "spoof", "nonspeech"):
-        current = None
-        for start, end, _ in sorted(r for r in ranges if r[2] == label and r[0] < r[1]):
-            if current is not None and start <= current[1]:
-                current = (current[0], max(current[1], end), label)
-                joined[-1] = current
-            else:
-                current = (start, end, label)
-                joined.append(current)
-    return sorted(joined)
+    """Rule 1: sorted, without empty ones; overlapping ranges of one label joined, and neighbours that touch."""
+    ranges = sorted(r for r in ranges if r[0] < r[1])
+    while True:
+        for i, j in itertools.combinations(range(len(ranges)), 2):
+            a, b = ranges[i], ranges[j]
+            if a[2] == b[2] and (b[0] < a[1] or (b[0] == a[1] and j == i + 1)):
+                rest = [r for k, r in enumerate(ranges) if k not in (i, j)]
+                ranges = sorted([*rest, (a[0], max(a[1], b[1]), a[2])])
+                break
+        else:
+            return ranges
+
+
+def refuse_contradictions(ranges):
+    """Rule 3: ranges of two labels that start together, and one that ends inside of another, whatever `snap` is."""
+    ranges = clean_ranges(ranges)
+    for a in ranges:
+        for b in ranges:
+            if a[2] != b[2] and a[0] <= b[0] and overlap(a[0], a[1], b[0], b[1]) and (a[0] == b[0] or b[1] < a[1]):
+                raise BadData("a range within the time of another label")
 
 
 def names_both_classes(references):
@@ -156,6 +167,8 @@ def extent_of(ranges, duration, both_classes, rules):
         return last_end
     if rules.extent == "duration" and last_end - duration > nanoseconds(rules.snap):
         raise BadData("a range ends past the duration")
+    if rules.extent == "duration" and any(start >= duration for start, _, _ in ranges):
+        raise BadData("a range lies past the duration")
     return duration
 
 
@@ -223,6 +236,8 @@ def apply_collar(pieces, extent, rules):
     """Rule 6."""
     collar = nanoseconds(rules.collar)
     changes = [b[0] for a, b in neighbours(pieces) if a[2] != b[2]]
+    if rules.collar_edges == "all":
+        changes += [edge for piece in pieces for edge in piece[:2] if edge in (0, extent) and piece[2] == "spoof"]
     ignored = [(edge - collar, edge + collar) for edge in changes]
     return ignore(pieces, extent, ignored, inside=True)
 
@@ -395,6 +410,8 @@ def chosen_utterances(references, scores, rules):
 
 def measured_utterances(references, durations, scores, hop, higher, rules):
     """Rules 1 to 15: (extent, labels, scores) of each utterance that counts."""
+    for ranges in references.values():
+        refuse_contradictions(ranges)
     both_classes = names_both_classes(references)
     for utterance in chosen_utterances(references, scores, rules):
         duration = None if durations is None else durations.get(utterance)
@@ -431,7 +448,8 @@ def point_ranges(extent, rules):
     while round(k * rules.resolution * 1e9) < extent:
         start = round(k * rules.resolution * 1e9)
         end = round((k + 1) * rules.resolution * 1e9)
-        if rules.last_point == "use" or 2 * (min(end, extent) - start) >= end - start:
+        share = {"use": 0, "round": Fraction(1, 2), "drop": 1}[rules.last_point]
+        if min(end, extent) - start >= share * (end - start):
             out.append((start, min(end, extent)))
         k += 1
     return out
@@ -487,10 +505,18 @@ def point_label(k, start, end, labels, rules):
     return "spoof" if is_spoof else "bonafide"
 
 
-def point_score(start, end, pieces):
-    """Rule 19."""
-    under = [score for a, b, score in pieces if overlap(start, end, a, b) > 0]
-    return min(under) if under else None
+def point_score(start, end, pieces, pooling="min"):
+    """Rule 19; the mean of finite scores is exact, and rounded once."""
+    under = [(score, overlap(start, end, a, b)) for a, b, score in pieces if overlap(start, end, a, b) > 0]
+    if not under:
+        return None
+    if pooling == "mean":
+        total = sum(Fraction(score) * lasted for score, lasted in under)
+        return float(total / sum(lasted for _, lasted in under))
+    if pooling.startswith("top-k"):
+        lowest = sorted(score for score, _ in under)[: int(pooling[6:-1])]
+        return float(sum(map(Fraction, lowest)) / len(lowest))
+    return {"min": min, "max": max}[pooling](score for score, _ in under)
 
 
 def point_entries(references, durations, scores, hop, higher, **rules):
@@ -504,7 +530,7 @@ def point_entries(references, durations, scores, hop, higher, **rules):
             label = point_label(k, start, end, labels, rules)
             if label == "ignore":
                 continue
-            score = point_score(start, end, pieces)
+            score = point_score(start, end, pieces, rules.pooling)
             entries.append((score, 1, 0) if label == "bonafide" else (score, 0, 1))
     return entries
 

@@ -17,8 +17,8 @@ from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 HOP, FRAMES = 0.02, 50
 TEXT = {
     *("rttm", "segment-list", "had", "vad", "audacity", "lavdf", "avdeepfake1m", "csv", "tsv", "jsonl"),
-    *("unit-score", "wedefense-logits", "frame-score", "kaldi-scp"),
-    *("hypothesis-rttm", "hypothesis-had", "hypothesis-segments"),
+    *("unit-score", "wedefense-logits", "frame-score", "kaldi-scp", "textgrid", "json-ranges", "sed-scores"),
+    *("hypothesis-rttm", "hypothesis-had", "hypothesis-segments", "hypothesis-json"),
 }
 
 
@@ -97,7 +97,8 @@ def decisions(ids):
 
 # --- as the package writes them
 
-SPOOFS_ONLY = ("lavdf", "avdeepfake1m")  # these list spoofs, and mean bona fide elsewhere
+AUDIOVISUAL = ("lavdf", "avdeepfake1m")
+SPOOFS_ONLY = (*AUDIOVISUAL, "json-ranges")  # these list spoofs, and mean bona fide elsewhere
 REFERENCE_FILES = {
     "rttm": "ref.rttm",
     "segment-list": "label.txt",
@@ -106,6 +107,8 @@ REFERENCE_FILES = {
     "audacity": "{}.txt",
     "lavdf": "metadata.json",
     "avdeepfake1m": "metadata.json",
+    "json-ranges": "ranges.json",
+    "textgrid": "{}.TextGrid",
     "segment-labels": "dev_seglab_0.01.npy",
     "npz": "labels.npz",
     "parquet": "ref.parquet",
@@ -136,6 +139,8 @@ TOLD = {"frame-score", "kaldi-ark", "npz"}  # hop and polarity are not in the fi
 def written_references(name, ids):
     form, corpus = REFERENCE_FORMATS.named(name), references(ids, name in SPOOFS_ONLY)
     options = {"durations": durations(ids)} | ({"hop": 0.01} if name == "npz" else {})
+    if name in AUDIOVISUAL:
+        options["modality"] = "audio"
     if "{}" in REFERENCE_FILES[name]:
         parts = {REFERENCE_FILES[name].format(utt): form.write(references([utt])) for utt in ids}
         return Sample(name, {file: b"".join(part) for file, part in parts.items()}, options, one_file_each=True)
@@ -224,7 +229,22 @@ def _segments(spoof):
     ).encode()
 
 
+def _spoofs(spoof):
+    """Ranges called spoof, and nothing else."""
+    ranges = {u: [[a * HOP, b * HOP] for a, b, label in runs if label == "spoof"] for u, runs in decided(spoof).items()}
+    return json.dumps(ranges).encode()
+
+
+def _sed(values):
+    rows = (f"{k * HOP:.2f}\t{(k + 1) * HOP:.2f}\t{-x:.6f}\t{x:.6f}\n" for k, x in enumerate(values.tolist()))
+    return ("onset\toffset\tbonafide\tspoof\n" + "".join(rows)).encode()
+
+
 FOREIGN = {
+    "hypothesis-json": lambda s: Sample("hypothesis-json", {"ranges.json": _spoofs(s)}),
+    "sed-scores": lambda s: Sample(
+        "sed-scores", {f"{utt}.tsv": _sed(values) for utt, values in s.items()}, one_file_each=True
+    ),
     "hypothesis-rttm": lambda s: Sample("hypothesis-rttm", {"decisions.rttm": _rttm(s)}),
     "hypothesis-had": lambda s: Sample("hypothesis-had", {"decisions.txt": _had(s)}),
     "hypothesis-segments": lambda s: Sample("hypothesis-segments", {"decisions.txt": _segments(s)}),

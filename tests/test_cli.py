@@ -220,7 +220,7 @@ def test_control_characters_in_ids_never_reach_the_terminal(tmp_path):
 
 def test_the_page_of_formats_is_up_to_date():
     root = Path(__file__).parents[1]
-    for script in ("make_formats.py", "make_measures.py"):
+    for script in ("make_formats.py", "make_measures.py", "make_benchmarks.py"):
         subprocess.run([sys.executable, root / "docs" / script, "--check"], check=True)
 
 
@@ -305,7 +305,7 @@ def test_help_brings_in_neither_commands_nor_tables_nor_formats(asked):
 def test_every_rule_is_a_flag_of_the_same_name():
     from dataclasses import fields
 
-    for command, without in (("eval", ()), ("check", ("label", "last_point"))):
+    for command, without in (("eval", ()), ("check", ("label", "last_point", "pooling"))):
         words = run(command, "--help").stdout.split()
         for rule in fields(ss.Rules):
             assert (f"--{rule.name.replace('_', '-')}" in words) == (rule.name not in without)
@@ -319,7 +319,13 @@ def test_every_rule_is_a_flag_of_the_same_name():
         ("cm ", ["train", "score", "info", "convert"]),
         ("corpus check --for", ["--format"]),
         ("eval --conv", ["--convention"]),
-        ("eval --convention ", ["default", "paper", "nii-2023", "partialspoof-metrics", "wedefense"]),
+        ("eval --convention n", ["nii-2023"]),
+        (
+            "eval --convention ",
+            ["default", "paper", "nii-2023", "partialspoof-metrics", "wedefense", "xps-forensic", "deepfense"],
+        ),
+        ("eval --pooling m", ["min", "mean", "max"]),
+        ("eval --benchmark lav-df:", ["lav-df:full", "lav-df:visual", "lav-df:audio"]),
         ("eval --measure utterance-e", ["utterance-eer"]),
         ("eval --measure point-eer@1", ["point-eer@10ms", "point-eer@160ms"]),
         ("eval --uncovered un", ["unanswered"]),

@@ -1,5 +1,7 @@
 """Weights of the published code: a made-up checkpoint with its names, and its arithmetic written out by hand."""
 
+import re
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
@@ -174,6 +176,25 @@ def test_weights_that_do_not_fit_are_refused(tmp_path):
     assert "has shape (3, 3)" in refusal(whole | {"m_angle_scales.4.weight": torch.zeros(3, 3)})
     gone = {name: one for name, one in whole.items() if name != "m_transform.0.post_nets_utt.fc.weight"}
     assert "nothing fills post_net.branches.utterance.project.weight" in refusal(gone)
+
+
+@pytest.mark.parametrize(
+    "junk", [b"", b"junk", b"PK\x03\x04junk", bytes(4000), b"\x80\x02}q\x00.", b"\x80\x04\x95" + bytes(99)]
+)
+def test_junk_is_refused_in_a_sentence_without_bad_advice(junk, tmp_path):
+    (tmp_path / "w.pt").write_bytes(junk)
+    with pytest.raises(ss.DataError, match=r"w\.pt: no.* file of weights|post_extract_proj.weight is missing") as error:
+        convert(tmp_path / "w.pt", tmp_path / "own")
+    assert not re.search("weights_only|add_safe_globals|trust|unsafe", str(error.value))
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_shapes_that_fit_no_model_are_named(tmp_path):
+    whole, name = published(), "extracter.model.post_extract_proj.weight"
+    for shape in ((), (5,), (0, 3), (2, 3, 4)):
+        torch.save(whole | {name: torch.zeros(shape)}, tmp_path / "w.pt")
+        with pytest.raises(ss.DataError, match=re.escape(f"{name} has shape {shape}, not one of 2 dimensions")):
+            convert(tmp_path / "w.pt", tmp_path / "own")
 
 
 class Evil:

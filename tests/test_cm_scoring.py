@@ -3,8 +3,10 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -239,6 +241,12 @@ def test_recordings_come_from_folders_lists_and_standard_input(tmp_path, monkeyp
     assert list(standard_input(f"{tmp_path}/b.wav\n".encode())) == ["b"]
     by_pipe = standard_input((tmp_path / "a.wav").read_bytes())
     np.testing.assert_array_equal(by_pipe["stdin"].read(), find(tmp_path / "a.wav")["a"].read())
+    if hasattr(os, "mkfifo"):  # as <(ls *.wav) is
+        os.mkfifo(tmp_path / "fifo")
+        writer = threading.Thread(target=(tmp_path / "fifo").write_text, args=(f"{tmp_path}/b.wav\n",))
+        writer.start()
+        assert list(find(tmp_path / "fifo")) == ["b"]
+        writer.join()
     for wrong in ("missing.wav", "."):
         with pytest.raises(ss.UsageError):
             find(tmp_path / "nowhere" / wrong)
@@ -260,6 +268,16 @@ def test_what_is_no_checkpoint_is_refused(checkpoint, tmp_path):
     checkpoints.save(broken, build(BASELINE), BASELINE, {})
     (broken / "config.toml").write_text(SMALL.to_toml())
     with pytest.raises(ss.DataError, match="do not fit"):
+        load_scorer(broken)
+    checkpoints.save(broken, build(SMALL), SMALL, {})
+    tensors, about = checkpoints.read_tensors(broken / "model.safetensors")
+    name, tensor = next((name, one) for name, one in tensors.items() if one.ndim == 2)
+    checkpoints.write_tensors(broken / "model.safetensors", tensors | {name: tensor[:-1]}, about)
+    found, meant = (tuple(one.shape) for one in (tensor[:-1], tensor))
+    message = (
+        f"model.safetensors: the tensor {name} has shape {found}, config.toml asks for {meant}; the weights do not fit"
+    )
+    with pytest.raises(ss.DataError, match=re.escape(message)):
         load_scorer(broken)
 
 

@@ -16,9 +16,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
 pytest.importorskip("safetensors", reason="safetensors is not installed: pip install 'spoofspan[cm]'")
 
+sys.path.append(str(Path(__file__).parents[1] / "tools"))
+import kill  # noqa: E402
 from cm_corpora import make_data, make_set, recording, write_wav  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
+from spoofspan.base import locks  # noqa: E402
+from spoofspan.base.locks import own_folder  # noqa: E402
 from spoofspan.cm import checkpoints, training  # noqa: E402
 from spoofspan.cm.batches import Corpus, Pieces, TrainingData, bucketed_batches, pieces_of  # noqa: E402
 from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
@@ -107,6 +111,42 @@ def test_a_kill_between_the_files_leaves_a_training_that_goes_on(data, whole, tm
     train(TINY, data, folder, resume=True)
     assert same(weights(folder), weights(whole.folder))
     assert (folder / "metrics.jsonl").read_text().count("\n") == TINY.training.epochs
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+@pytest.mark.parametrize(("processes", "workers"), [(2, 0), (1, 2)])
+def test_every_process_of_a_killed_training_ends_with_it_and_none_keeps_its_lock(processes, workers, data, tmp_path):
+    """Two that train, or two that read sound for it: these may be forked, and have every open file."""
+    database, folder, mark = data.train.sounds[0].where.parents[2], tmp_path / "out", "a-training-that-is-killed"
+    config = TINY.changed({"training": {"workers": workers, "epochs": 1000, "patience": 1000}})
+    (tmp_path / "tiny.toml").write_text(config.to_toml())
+    command = [*kill.PROGRAM, "cm", "train", "--config", tmp_path / "tiny.toml", "--out", folder]
+    command += ["--train", f"partialspoof:{database}:train", "--dev", f"partialspoof:{database}:dev"]
+    command += ["--processes", str(processes)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", kill.MARK: mark}
+    most, deadline = 0, time.monotonic() + 120
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
+        while process.poll() is None and time.monotonic() < deadline:
+            most = len(kill.living(mark))
+            if most >= 3 and (folder / checkpoints.STATE).is_file():  # the command and two more
+                break
+        running = process.poll() is None
+        process.kill()
+    assert running
+    assert most >= 3
+    deadline = time.monotonic() + 10
+    while kill.living(mark) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not kill.living(mark)
+    with own_folder(folder):
+        pass
+
+
+def test_two_trainings_do_not_write_one_checkpoint(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "PATIENCE", 0.1)
+    with own_folder(tmp_path), pytest.raises(ss.UsageError, match="is being written by another process"):
+        train(TINY, data, tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_real_kill_leaves_a_training_that_goes_on(whole, data, tmp_path):

@@ -402,6 +402,23 @@ def test_recordings_that_changed_meanwhile_are_used_as_they_are_now(corpus, tmp_
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
 
+def test_a_truncated_recording_is_an_error_unless_told(corpus, tmp_path):
+    """A recording with fewer samples than its header states."""
+    source = tmp_path / "speech"
+    shutil.copytree(corpus / "sources", source)
+    cut = sorted(source.rglob("*.wav"))[0]
+    cut.write_bytes(cut.read_bytes()[:-20_000])
+    settings = replace(SETTINGS, utterances=None, speakers=None, official_labels=False)
+    with pytest.raises(ss.DataError, match=rf"{cut.name}: the file is truncated: .*--truncated use"):
+        build(tmp_path / "built", source, settings)
+    with pytest.warns(ss.SpoofspanWarning, match=rf"{cut.name}: the file is truncated: its header .*; these are used"):
+        about = build(tmp_path / "built", source, settings, truncated="use")
+    assert about["sets"]["eval"]["utterances"] > 0
+    with pytest.raises(ss.UsageError, match="truncated='perhaps'"):
+        build(tmp_path / "other", source, settings, truncated="perhaps")
+    assert "--truncated" in run("build", "--help").output
+
+
 def test_more_utterances_than_the_recordings_give_are_refused(corpus, tmp_path):
     with pytest.raises(ss.DataError, match="ask for fewer"):
         build(tmp_path / "x", corpus / "sources" / "list.csv", Settings(utterances={"dev": 1000}))

@@ -428,6 +428,34 @@ def test_columns_are_not_copied_and_not_changed():
     assert all(np.array_equal(column, copy) for column, copy in zip(columns, before, strict=True))
 
 
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8", "i2", "u4", "i8"])
+def test_arrays_in_the_other_byte_order_are_read(kind):
+    def measured(order):
+        values = np.array([9, 7, 8, 2, 5, 3, 6, 1], order + kind)
+        built = ss.References.from_columns(
+            ["u1"],
+            np.array([16 * 10**7], order + "i8"),
+            np.array([0, 2], order + "i4"),
+            np.array([0.0, 0.08], order + "f8"),
+            np.array([0.08, 0.16], order + "f8"),
+            labels=np.array([0, 1], order + "i2"),
+        )
+        frames = ss.Scores.from_frames({"u1": values}, 0.02, higher="bonafide")
+        edges = np.arange(9, dtype=order + "i8") * 2 * 10**7
+        ranges = ss.Scores.from_columns(
+            ["u1"], np.array([0, 8], order + "i8"), values, starts=edges[:-1], ends=edges[1:], higher="bonafide"
+        )
+        state = ss.EerState(values.dtype if kind[0] == "f" else "f8", higher="bonafide")
+        state.add(values, bona_fide=edges[:-1], spoof=edges[::-1][:-1])
+        found = [str(ss.range_eer(built, one).signature) for one in (frames, ranges)]
+        found += [ss.point_eer(built, frames, 0.04).value, ss.range_eer(built, frames).threshold, state.to_bytes()]
+        return found, frames.values.dtype
+
+    big, little = measured(">"), measured("<")
+    assert big == little
+    assert big[1].isnative
+
+
 # ---------------------------------------------------------------- references and scores that do not fit
 
 

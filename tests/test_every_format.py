@@ -20,7 +20,7 @@ from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 IDS = tuple(f"CON_{number}" for number in range(20))
 STATED = {
     *("unit-score", "wedefense-logits", "partialspoof-pickle", "kaldi-ark", "kaldi-scp"),
-    *("hypothesis-rttm", "hypothesis-had", "hypothesis-segments"),
+    *("hypothesis-rttm", "hypothesis-had", "hypothesis-segments", "hypothesis-json", "sed-scores"),
 }
 
 
@@ -84,7 +84,8 @@ def error_rate(scores):
     """The range EER; of hard decisions, which have none, the mean of their two error rates."""
     references = samples.references(IDS)
     if scores.decisions:
-        point = ss.error_curve(references, scores).at(0.5)
+        # a file that lists what is called spoof calls the rest bona fide
+        point = ss.error_curve(references, scores, uncovered="bonafide").at(0.5)
         return (point.false_positive_rate + point.false_negative_rate) / 2
     return ss.range_eer(references, scores).value
 

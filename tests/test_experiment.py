@@ -19,6 +19,8 @@ for needed in ("torch", "safetensors", "soundfile", "soxr"):
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 import make_demo as make  # noqa: E402
 
+from spoofspan.base import locks  # noqa: E402
+from spoofspan.base.locks import own_folder  # noqa: E402
 from spoofspan.cm.config import SMALL  # noqa: E402
 from spoofspan.corpus.building import build  # noqa: E402
 from spoofspan.corpus.settings import Settings  # noqa: E402
@@ -155,7 +157,7 @@ def test_the_demo_is_made_of_an_experiment(corpus, done, tmp_path):
     assert ss.range_eer(made.references, made.seeds["10"][0.16]).value == float(ss.equal_error_rate(mass).value)
 
 
-def test_another_experiment_is_refused_in_the_same_folder(asked, corpus, done, tmp_path):
+def test_another_experiment_is_refused_in_the_same_folder(asked, corpus, done, tmp_path, monkeypatch):
     other = Experiment(TINY.changed({"training": {"epochs": 2}}), asked.systems, asked.seeds, str(corpus))
     with pytest.raises(ss.UsageError, match="another experiment"):
         run(other, done.places.out)
@@ -164,6 +166,9 @@ def test_another_experiment_is_refused_in_the_same_folder(asked, corpus, done, t
         run(asked, tmp_path)
     with pytest.raises(ss.UsageError, match="is a file"):
         run(asked, tmp_path / "thesis.txt")
+    monkeypatch.setattr(locks, "PATIENCE", 0.1)
+    with own_folder(tmp_path), pytest.raises(ss.UsageError, match="is being written by another process"):
+        run(asked, tmp_path)
     (tmp_path / "experiment.json").write_text("[]")
     with pytest.raises(ss.DataError, match="not written by spoofspan experiment"):
         run(asked, tmp_path)

@@ -24,14 +24,14 @@ SETTINGS = {
 THRESHOLD = 0.45
 
 
-def printed(formula, tp, fp, fn, tn, p, n):
+def printed(formula, tp, fp, fn, tn, p, n, parameters=()):
     """Evaluate a formula as it is printed, '2 TP' meaning 2 * TP; None where it divides by 0."""
     symbols = {"TP": tp, "FP": fp, "FN": fn, "TN": tn, "P": p, "N": n}
-    symbols = {name: Fraction(amount) for name, amount in symbols.items()}
+    symbols = {name: Fraction(str(amount)) for name, amount in (symbols | dict(parameters)).items()}
     try:
         if re.search(r"\bF[PN]R\b", formula):
             symbols |= {"FPR": symbols["FP"] / symbols["N"], "FNR": symbols["FN"] / symbols["P"]}
-        return eval(re.sub(r"(\d) (?=[A-Z(])", r"\1 * ", formula), {"__builtins__": {}}, symbols)
+        return eval(re.sub(r"(?<=[\w)]) (?=[\w(])", " * ", formula), {"__builtins__": {}}, symbols)
     except ZeroDivisionError:
         return None
 
@@ -105,7 +105,7 @@ def test_the_printed_formula_gives_the_value(kind, setting):
                     ss.evaluate(references, scores, [name], threshold=THRESHOLD, **rules)
                 continue
             found = ss.evaluate(references, scores, [name], threshold=THRESHOLD, **rules)[name]
-            assert found.exact_value == printed(kind.formula, *cells)
+            assert found.exact_value == printed(kind.formula, *cells, kind.parameters)
             defined += 1
     assert defined > 5
 
@@ -121,7 +121,7 @@ def test_points_and_utterances_are_counted_in_the_same_formula(kind, basis, demo
     found = ss.evaluate(*demo, [name])[name]
     point = found.point
     cells = (point.true_positive, point.false_positive, point.false_negative, point.true_negative)
-    assert found.exact_value == printed(kind.formula, *cells, point.spoof, point.bona_fide)
+    assert found.exact_value == printed(kind.formula, *cells, point.spoof, point.bona_fide, kind.parameters)
 
 
 def test_recall_is_of_all_spoof_also_of_what_is_unanswered():

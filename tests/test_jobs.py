@@ -1,6 +1,7 @@
 """Several processes on one machine: the bits of one."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -90,6 +91,26 @@ def test_a_process_that_is_killed_is_an_error_that_says_so():
             assert none is None
 
 
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_script_without_a_guard_is_told_of_it(typed, files):
+    script = "import spoofspan as ss\nwith ss.sharded('r.parquet', 's.parquet', jobs=2) as corpus: len(corpus)\n"
+    (files / "script.py").write_text(script)
+    how = {"input": script} if typed else {"stdin": subprocess.DEVNULL}
+    environment = {**os.environ, "PYTHONPATH": str(Path(ss.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-" if typed else "script.py"],
+        cwd=files,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        **how,
+    )
+    assert done.returncode
+    told = 'jobs=2: the processes could not start; put what the script does under if __name__ == "__main__": '
+    assert told in done.stderr.splitlines()[-1]
+
+
 def test_results_come_in_order_or_as_they_finish_and_few_tasks_wait():
     taken = []
 
@@ -135,6 +156,30 @@ def waited_for(condition, seconds):
     return condition()
 
 
+def started(*arguments, **options):
+    command = [sys.executable, "-c", "from spoofspan.cli import main; main()", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+def test_the_process_that_reads_a_pickle_ends_with_a_parent_that_is_killed(tmp_path):
+    """The rest of the pickle never comes, so it would wait for it."""
+    arguments = ["convert", "-", tmp_path / "x.parquet", "--from", "partialspoof-pickle", "--hop", "0.02"]
+    parent = started(*arguments, stdin=subprocess.PIPE)
+    try:
+        parent.stdin.write(pickle.dumps([float(number) for number in range(20_000)])[:150_000])
+        parent.stdin.flush()
+        assert waited_for(lambda: parent.poll() is not None or children_of(parent.pid), 30)
+        (child,) = children_of(parent.pid)
+        time.sleep(0.5)
+        assert is_running(child)
+    finally:
+        parent.kill()
+        parent.wait(10)
+        parent.stdin.close()
+    assert waited_for(lambda: not is_running(child), 2)
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
 @pytest.mark.parametrize("command", ["eval", "corpus"])
 def test_workers_end_with_a_parent_that_is_killed(command, files):
@@ -143,9 +188,7 @@ def test_workers_end_with_a_parent_that_is_killed(command, files):
         "eval": ["eval", files / "r.parquet", files / "s.parquet", *many, "--jobs", "2"],
         "corpus": ["corpus", "build", files / "corpus", "--utterances", "train=400,dev=40,eval=400", "--jobs", "2"],
     }
-    script = "from spoofspan.cli import main; main()"
-    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    parent = subprocess.Popen([sys.executable, "-c", script, *map(str, arguments[command])], **silent)
+    parent = started(*arguments[command])
     try:
         assert waited_for(lambda: parent.poll() is not None or len(children_of(parent.pid)) >= 3, 30)
         workers = children_of(parent.pid)  # two, and the process by which Python keeps track of shared resources

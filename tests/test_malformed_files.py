@@ -283,6 +283,7 @@ FATAL = {
 NOT_FATAL = {
     *((f"references-{name}", damage) for name in ("rttm", "audacity") for damage in ("empty", "blank")),
     ("references-npz", "garbage before"),
+    ("references-textgrid", "UTF-16"),  # as Praat writes it
     ("scores-npz", "garbage before"),
 }
 # These are wrong at one place of a text file, so that is named.

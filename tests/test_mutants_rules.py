@@ -24,7 +24,7 @@ CHOICES = {
     "last_frame": ["use", "drop"],
     "overlap": ["error", "min", "mean", "centre"],
     "utterances": ["all", "drop-bonafide-CON"],
-    "last_point": ["use", "round"],
+    "last_point": ["use", "round", "drop"],
 }
 RANGE_DEFAULTS = {
     "gaps": "error",

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import spoofspan as ss
 from spoofspan import DataError, References, UsageError, read_references
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.rules import rules_for
@@ -96,7 +97,10 @@ SAMPLES = {
 }
 FILE = {"vad": "CON_1.vad", "audacity": "CON_1.txt"}
 DURATIONS = {"id1/real.mp4": 4.0, "id1/both.mp4": 5.0, "id1/picture.mp4": 6.0, "id2/sound.mp4": 7.0}
-OPTIONS = {"avdeepfake1m": ReadOptions(durations=DURATIONS)}
+OPTIONS = {
+    "avdeepfake1m": ReadOptions(durations=DURATIONS, modality="audio"),
+    "lavdf": ReadOptions(modality="audio"),
+}
 MEANT = {
     "vad": {"CON_1": [(0.0, 0.21, "nonspeech"), (0.21, 0.54, "bonafide"), (0.54, 0.856, "spoof")]},
     "segment-list": {
@@ -234,7 +238,7 @@ def test_edges_of_text_may_miss_each_other_by_two_milliseconds_unless_told_other
 
 def test_edges_that_overlap_by_rounding_are_no_problem():
     read("vad", "0.0 0.541 1\n0.540 0.9 0\n")
-    with pytest.raises(DataError, match=r"CON_1\.vad: utterance 'CON_1': bonafide .* overlap"):
+    with pytest.raises(DataError, match=r"^CON_1\.vad:1 and CON_1\.vad:2: utterance 'CON_1': bonafide .* overlap;"):
         read("vad", "0.0 0.541 1\n0.540 0.9 0\n", ReadOptions(snap=0.0))
 
 
@@ -263,12 +267,15 @@ def test_names_of_attacks_are_kinds_of_spoof():
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.lists(st.integers(1_000_000, 10**10), min_size=2, max_size=12),
+    st.lists(st.integers(1_000_001, 10**10), min_size=2, max_size=12),
     st.integers(0, 80_000 * 10**9),
     st.integers(0, 10**9),
 )
 def test_an_rttm_whose_starts_and_durations_were_rounded_apart_reads_without_a_complaint(lengths, long, phase):
-    """Ranges from 1 ms on, over up to a day, edges anywhere: nothing of the rounding is left after snapping."""
+    """Ranges over 1 ms, up to a day, edges anywhere: nothing of the rounding is left after snapping.
+
+    One of 1 ms may be rounded to the start of the next, and nothing says then which comes first.
+    """
     edges = np.cumsum([0, phase + 1_000_000, *lengths, long + 1_000_000])
     lines = "".join(
         f"SPEAKER u1 1 {start / 1e9:7.3f} {(end - start) / 1e9:7.3f} <NA> <NA> {('bonafide', 'A07')[i % 2]} <NA> <NA>\n"
@@ -300,13 +307,107 @@ def test_an_utterance_in_two_files_is_an_error(name):
         FORMATS.named(name).read(files, OPTIONS.get(name, ReadOptions()))
 
 
-def test_avdeepfake1m_needs_durations():
-    assert audiovisual.AVDEEPFAKE1M.needs == ("durations",)
-    with pytest.raises(UsageError, match="--durations"):
-        read("avdeepfake1m", SAMPLES["avdeepfake1m"], ReadOptions())
+def test_avdeepfake1m_needs_durations_only_where_something_lasts(tmp_path):
+    path = tmp_path / "val_metadata.json"
+    path.write_text(SAMPLES["avdeepfake1m"])
+    references = read_references(path)
+    assert references.durations is None
+    frames = ss.Scores.from_frames({utt: [0.5] * 400 for utt in DURATIONS}, hop=0.02, higher="spoof")
+    with pytest.raises(DataError, match="give durations"):
+        ss.range_eer(references, frames)
+    proposals = ss.Proposals.from_ranges({"id2/sound.mp4": [(0.25, 0.5, 0.9)], "id1/picture.mp4": [(0.5, 0.75, 0.8)]})
+    assert ss.evaluate(references, proposals, ["event-recall@iou=0.5"])["event-recall@iou=0.5"].value == 0.5
     fewer = {utt: seconds for utt, seconds in DURATIONS.items() if utt != "id2/sound.mp4"}
     with pytest.raises(DataError, match=r"'id2/sound\.mp4' has no duration"):
         read("avdeepfake1m", SAMPLES["avdeepfake1m"], ReadOptions(durations=fewer))
+
+
+SPOOFED = {  # of the samples: files with spoof by modality
+    "lavdf": {"any": [1, 2, 3], "audio": [1, 3], "visual": [2, 3]},
+    "avdeepfake1m": {"any": [1, 2, 3], "audio": [1, 3], "visual": [1, 2]},
+}
+
+
+@pytest.mark.parametrize("name", SPOOFED)
+def test_the_modality_says_whose_fakes_are_spoof(name, tmp_path):
+    path = tmp_path / "metadata.json"
+    path.write_text(SAMPLES[name])
+    for modality, spoofed in SPOOFED[name].items():
+        references = read_references(path, modality=modality)
+        assert np.flatnonzero(np.diff(references.offsets)).tolist() == spoofed
+        assert references.modality == modality
+    assert columns(read_references(path)) == columns(read_references(path, modality="any"))
+    assert read_references(path).modality == "any"
+
+
+def test_avdeepfake1m_has_a_list_of_its_own_for_each_modality():
+    found = {
+        modality: read("avdeepfake1m", SAMPLES["avdeepfake1m"], ReadOptions(modality=modality))
+        for modality in SPOOFED["avdeepfake1m"]
+    }
+    rows = {modality: (one.starts / 1e9, one.ends / 1e9) for modality, one in found.items()}
+    assert [list(zip(*pair, strict=True)) for pair in rows.values()] == [
+        [(1.03, 1.8), (1.03, 1.896), (0.5, 0.75), (0.25, 0.5), (1.0, 2.0)],
+        [(1.03, 1.896), (0.25, 0.5), (1.0, 2.0)],
+        [(1.03, 1.8), (0.5, 0.75)],
+    ]
+    assert found["visual"].kinds is None  # the model is that of the sound
+
+
+@pytest.mark.parametrize(
+    ("subset", "files"),
+    [
+        ("full", [0, 1, 2, 3]),
+        ("subset_for_visual_only", [0, 2, 3]),
+        ("visual", [0, 2, 3]),
+        ("subset_for_audio_only", [0, 1, 3]),
+        ("audio", [0, 1, 3]),
+    ],
+)
+def test_a_subset_of_lavdf_leaves_out_files_in_which_only_the_other_modality_is_fake(subset, files):
+    found = read("lavdf", SAMPLES["lavdf"], ReadOptions(subset=subset))
+    assert found.utterances == tuple(f"test/00000{i}.mp4" for i in files)
+    assert found.offsets[-1] == sum([0, 2, 1, 1][i] for i in files)
+
+
+def test_what_is_no_subset_or_no_audiovisual_file_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="subset='visul' of LAV-DF: did you mean 'visual'"):
+        read("lavdf", SAMPLES["lavdf"], ReadOptions(subset="visul"))
+    (tmp_path / "a.rttm").write_text(SAMPLES["rttm"])
+    for option in ("modality", "subset"):
+        with pytest.raises(UsageError, match=f"{option} means nothing in the format rttm"):
+            read_references(tmp_path / "a.rttm", **{option: "audio"})
+    (tmp_path / "av.json").write_text(SAMPLES["avdeepfake1m"])
+    with pytest.raises(UsageError, match="subset means nothing"):
+        read_references(tmp_path / "av.json", subset="audio")
+
+
+def test_lavdf_without_durations_has_none(tmp_path):
+    entries = [{k: v for k, v in one.items() if k != "duration"} for one in json.loads(SAMPLES["lavdf"])]
+    assert read("lavdf", json.dumps(entries), ReadOptions()).durations is None
+    with pytest.raises(DataError, match="has no duration"):
+        read("lavdf", json.dumps([*entries[:3], json.loads(SAMPLES["lavdf"])[3]]), ReadOptions())
+
+
+def test_the_modality_is_signed_unless_it_is_the_one_implied_before_there_was_a_choice(tmp_path):
+    path = tmp_path / "metadata.json"
+    path.write_text(SAMPLES["lavdf"])
+    proposals = ss.Proposals.from_ranges({"test/000001.mp4": [(1.25, 1.75, 0.9)]})
+    comparable = {}
+    for modality in ("any", "audio", "visual"):
+        references = read_references(path, modality=modality)
+        made = ss.evaluate(references, proposals, ["event-f1@iou=0.5"])["event-f1@iou=0.5"]
+        comparable[modality] = made.signature.comparable
+        # converted, it is still known
+        written = tmp_path / f"{modality}.parquet"
+        convert(str(path), str(written), modality=modality)
+        assert read_references(written).modality == modality
+        again = ss.evaluate(read_references(written), proposals, ["event-f1@iou=0.5"])["event-f1@iou=0.5"]
+        assert again.signature == made.signature
+        with pytest.raises(ss.UsageError, match="it is settled when audio-visual metadata are read"):
+            ss.evaluate(references, proposals, ["event-f1@iou=0.5"], modality="any" if modality != "any" else "audio")
+    assert "modality" not in comparable["audio"]
+    assert all(f"|modality:{one}|" in comparable[one] for one in ("any", "visual"))
 
 
 @pytest.mark.parametrize("name", ["lavdf", "avdeepfake1m"])
@@ -315,7 +416,7 @@ def test_one_split_of_the_metadata_or_all_of_them(name, tmp_path):
     entries[0]["split"], entries[1]["split"] = "train", "dev"
     path = tmp_path / "metadata.json"
     path.write_text(json.dumps(entries))
-    given_durations = OPTIONS.get(name, ReadOptions()).durations
+    given_durations = OPTIONS[name].durations
     files = [entry["file"] for entry in entries]
     rest = entries[2]["split"]
     for split, expected in ((None, files), ("train", files[:1]), ("dev", files[1:2]), (rest, files[2:])):
@@ -574,7 +675,13 @@ MALFORMED = [
     ("vad", "0.0 1_0 1\n", "CON_1.vad:1:", "'1_0' cannot be read"),
     ("vad", b"0.0 1.0 1\n\xff\xfe 1.0 1\n", "CON_1.vad:2: not UTF-8 text"),
     ("vad", "0.0 1.0 1\n0.0 \x00 1\n", "CON_1.vad:2: not a text file"),
-    ("vad", "0.0 1.0 1\n0.5 1.5 0\n", "CON_1.vad: utterance 'CON_1': bonafide [0.000 s, 1.000 s)", "overlap"),
+    (
+        "vad",
+        "0.0 1.0 1\n0.5 1.5 0\n",
+        "CON_1.vad:1 and CON_1.vad:2: utterance 'CON_1': bonafide [0",
+        "1.000 s) and",
+        "overlap",
+    ),
     ("vad", gzip.compress(b"0.0 1.0 1\n" * 50, mtime=0)[:-10], "CON_1.vad: the file is truncated"),
     # segment lists
     ("segment-list", "", "refs.txt: the file is empty"),
@@ -599,7 +706,7 @@ MALFORMED = [
     ("segment-list", "u 2.0 bonafide 0.0-1.0-spoof\n", "refs.txt:1: utterance 'u': it is called bonafide, but one"),
     ("segment-list", "u 2.0 bonafide\nu 2.0 bonafide\n", "refs.txt:2: utterance 'u' is listed a second time"),
     ("segment-list", "u 2.0 spoof 0-540-bonafide 540-856-spoof\n", "refs.txt:1: utterance 'u'", "milliseconds"),
-    ("segment-list", "u 2.0 spoof 0-1-spoof 0.5-2-bonafide\n", "refs.txt: utterance 'u': spoof", "overlap"),
+    ("segment-list", "u 2.0 spoof 0-1-spoof 0.5-2-bonafide\n", "refs.txt:1: utterance 'u': spoof", "overlap"),
     ("segment-list", b"u 2.0 bonafide\nv\xe9 2.0 bonafide\n", "refs.txt:2: not UTF-8 text"),
     # HAD
     ("had", "", "refs.txt: the file is empty"),
@@ -616,7 +723,7 @@ MALFORMED = [
     ("had", "u 0.0-1.0-T 0\n", "refs.txt:1: utterance 'u': it is called fake (0), but none"),
     ("had", "u 0.0-1.0-T 1\nu 0.0-1.0-T 1\n", "refs.txt:2: utterance 'u' is listed a second time"),
     ("had", "u 0-3810-T/3810-4570-F 0\n", "refs.txt:1: utterance 'u'", "whole numbers, up to 4570", "give durations"),
-    ("had", "u 0.0-1.0-T/0.5-1.5-F 0\n", "refs.txt: utterance 'u'", "overlap"),
+    ("had", "u 0.0-1.0-T/0.5-1.5-F 0\n", "refs.txt:1: utterance 'u'", "overlap"),
     ("had", b"\xff\xfeu\x00 0.0-1.0-T 1\n", "refs.txt:1: not UTF-8 text"),
     # LAV-DF
     ("lavdf", "", "refs.txt: the file is empty"),
@@ -634,7 +741,7 @@ MALFORMED = [
     ("lavdf", lav(file=7), "refs.txt[0]: file must be a name, not 7"),
     ("lavdf", lav(file=""), 'refs.txt[0]: file must be a name, not ""'),
     ("lavdf", lav(file="a\ud800"), "refs.txt[0]: file must be a name"),
-    ("lavdf", lav(duration="drop"), "refs.txt[0]: utterance 'u': duration must be a number of seconds, not null"),
+    ("lavdf", lav(duration=None), "refs.txt[0]: utterance 'u': duration must be a number of seconds, not null"),
     ("lavdf", lav(duration="2.0"), "refs.txt[0]: utterance 'u': duration must be a number of seconds, not \"2.0\""),
     ("lavdf", lav(duration=True), "refs.txt[0]: utterance 'u': duration must be a number of seconds, not true"),
     ("lavdf", lav(duration=0), "refs.txt[0]: utterance 'u': duration must be positive"),
@@ -684,7 +791,8 @@ MALFORMED = [
 
 @pytest.mark.parametrize(("name", "content", "messages"), [(name, text, rest) for name, text, *rest in MALFORMED])
 def test_bad_input_is_named_with_its_place(name, content, messages):
-    options = ReadOptions(durations={"u": 2.0}) if name == "avdeepfake1m" else ReadOptions()
+    durations = {"u": 2.0} if name == "avdeepfake1m" else None
+    options = ReadOptions(durations=durations, modality="audio" if name in OPTIONS else None)
     with pytest.raises(DataError) as caught:
         read(name, content, options)
     for message in messages:

@@ -531,7 +531,7 @@ MALFORMED_REFERENCES: list[tuple[str, str | bytes, str]] = [
     (
         "overlap",
         REF + "u1,0,1,spoof\nu1,0.5,2,bonafide\n",
-        "ref.csv: utterance 'u1': spoof [0.000 s, 1.000 s) and bonafide",
+        "ref.csv:2 and ref.csv:3: utterance 'u1': spoof [0.000 s, 1.000 s) and bonafide",
     ),
     (
         "row without a range",

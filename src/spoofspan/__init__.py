@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spoofspan.data.scores import Scores
     from spoofspan.data.utterance_scores import UtteranceScores
     from spoofspan.evaluation.corpus import Evaluation, default_measures
+    from spoofspan.evaluation.domains import DomainTable, measure_domains
     from spoofspan.evaluation.evaluate import (
         best_possible,
         bisection_eer,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         interval,
         seed_variation,
     )
+    from spoofspan.uncertainty.agreement import Agreement, error_agreement
     from spoofspan.uncertainty.sample_size import SampleSize, sample_size
 
 # Where each public name lives. A name is loaded when it is first used, so that `import spoofspan` costs nothing.
@@ -66,6 +68,7 @@ _HOMES = {
     "data.scores": "Scores",
     "data.utterance_scores": "UtteranceScores",
     "evaluation.corpus": "Evaluation default_measures",
+    "evaluation.domains": "DomainTable measure_domains",
     "evaluation.evaluate": (
         "best_possible bisection_eer error_curve evaluate overlay point_eer point_mass range_eer utterance_eer"
     ),
@@ -87,15 +90,18 @@ _HOMES = {
     "scale.sharding": "sharded",
     "scale.shards": "evaluate_shards",
     "uncertainty": "Comparison Interval Resampling SeedVariation bootstrap compare interval seed_variation",
+    "uncertainty.agreement": "Agreement error_agreement",
     "uncertainty.sample_size": "SampleSize sample_size",
 }
 
 __all__ = [
     "CONVENTIONS",
+    "Agreement",
     "BisectionMeasurement",
     "Comparison",
     "DataError",
     "Dataset",
+    "DomainTable",
     "EerBracket",
     "EerState",
     "EqualErrorRate",
@@ -129,12 +135,14 @@ __all__ = [
     "compare",
     "default_measures",
     "equal_error_rate",
+    "error_agreement",
     "error_curve",
     "errors_by_utterance",
     "evaluate",
     "evaluate_shards",
     "evaluate_utterances",
     "interval",
+    "measure_domains",
     "overlay",
     "point_eer",
     "point_mass",

@@ -150,11 +150,11 @@ EQUIVALENT = (
         "frames.hops != frames.hops[0]",
         "speed only: the slow way finds the same rows",
     ),
-    Equivalent("mass/points", None, "FEW_STEPS = ", None, "speed only: both ways find the lowest score"),
+    Equivalent("mass/pooling", None, "FEW_STEPS = ", None, "speed only: both ways find the lowest score"),
     Equivalent(
         "mass/points", "resample", "rows = np.maximum(", "rows = np.minimum(", "speed only: the size of a block"
     ),
-    Equivalent("mass/points", "_lowest", "for step in range(1", "+ 2)", "speed only: one more look at the last row"),
+    Equivalent("mass/pooling", "extreme", "for step in range(1", "+ 2)", "speed only: one more look at the last row"),
     Equivalent("data/rules", "RuleArguments", "total=False", "total=True", "for type checkers alone"),
     Equivalent(
         "mass/points",
@@ -164,12 +164,12 @@ EQUIVALENT = (
         "the first count is overwritten in the next line but one",
     ),
     Equivalent(
-        "mass/points", "_lowest", "max(initial=0)", "max(initial=1)", "speed only: one more look at the last row"
+        "mass/pooling", "extreme", "max(initial=0)", "max(initial=1)", "speed only: one more look at the last row"
     ),
-    Equivalent("mass/points", "_lowest", "steps > FEW_STEPS", "steps >= FEW_STEPS", "speed only: as FEW_STEPS"),
-    Equivalent("mass/points", "_lowest", "np.append(values, values[-1:])", "values[1:])", ONE_MORE),
-    Equivalent("mass/points", "_lowest", "np.append(values, values[-1:])", "values[-2:])", ONE_MORE),
-    Equivalent("mass/points", "_lowest", "(last - first)", "(last + first)", "speed only: more looks at the last row"),
+    Equivalent("mass/pooling", "extreme", "steps > FEW_STEPS", "steps >= FEW_STEPS", "speed only: as FEW_STEPS"),
+    Equivalent("mass/pooling", "_stretches", "np.append(values, values[-1:])", "values[1:])", ONE_MORE),
+    Equivalent("mass/pooling", "_stretches", "np.append(values, values[-1:])", "values[-2:])", ONE_MORE),
+    Equivalent("mass/pooling", "extreme", "(last - first)", "(last + first)", "speed only: more looks at the last row"),
     Equivalent(
         "mass/points",
         "resample",

@@ -47,15 +47,18 @@ MODULES = {
     "mass": ("mass/score_mass", "mass/ranges"),
     "histogram": ("measures/histogram",),
     "curve": ("measures/operating_point", "measures/crossing", "measures/curve", "measures/eer"),
-    "points": ("mass/points",),
-    "rules": ("data/rules",),
+    "points": ("mass/points", "mass/pooling"),
+    "rules": ("data/rule", "data/rules"),
 }
-COPIED = ("src", "tests", "docs", "examples", "benchmarks", "README.md", "CHANGELOG.md", "pyproject.toml")
+COPIED = (
+    *("src", "tests", "docs", "examples", "benchmarks", "tools", ".github", "conftest.py"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"),
+)
 MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
 MADE_TESTS["histogram"] = ("test_mutants_bins.py", "test_mutants_histogram.py")  # the faster ones first
 MADE_TESTS["mass"] += ("test_mutants_overlaying.py", "test_mutants_large.py")
 MADE_TESTS["curve"] += ("test_mutants_large.py",)
-MADE_TESTS["points"] += ("test_mutants_mass.py", "test_mutants_large.py")
+MADE_TESTS["points"] += ("test_pooling.py", "test_mutants_mass.py", "test_mutants_large.py")
 for sampled in ("mass", "curve", "points"):
     MADE_TESTS[sampled] += ("test_mutants_guess.py",)
 OTHER_TESTS = (

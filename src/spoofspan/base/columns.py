@@ -224,8 +224,10 @@ def within_utterances(offsets: Int64, comparisons: Flags) -> Flags:
     return comparisons
 
 
-def tidy_rows(offsets: Int64, starts: Int64, ends: Int64) -> tuple[Int64 | None, Int64, int]:
-    """Sort the ranges of each utterance by start, then end, and drop empty ones.
+def tidy_rows(
+    offsets: Int64, starts: Int64, ends: Int64, *content: npt.NDArray[Any]
+) -> tuple[Int64 | None, Int64, int]:
+    """Sort the ranges of each utterance by start, then end, then what else they hold, and drop empty ones.
 
     Returns the rows in their new order (None: all is well already), their offsets, and how many were dropped.
     """
@@ -233,11 +235,13 @@ def tidy_rows(offsets: Int64, starts: Int64, ends: Int64) -> tuple[Int64 | None,
     together = starts[1:] == starts[:-1]
     if together.any():  # the order of lines decides nothing
         fall |= together & (ends[1:] < ends[:-1])
+        for column in content:
+            fall |= together & (ends[1:] == ends[:-1]) & (column[1:] != column[:-1])
     falls = within_utterances(offsets, fall)
     empty = ends == starts
     if not falls.any() and not empty.any():
         return None, offsets, 0
-    order = np.lexsort((ends, starts, utterance_of_rows(offsets)))
+    order = np.lexsort((*content[::-1], ends, starts, utterance_of_rows(offsets)))
     keep = ~empty[order]
     return order[keep], kept_offsets(offsets, keep), int(np.count_nonzero(empty))
 

@@ -122,6 +122,20 @@ def refuse(bad: Collection[Any], describe: Callable[[Any], str], remedy: str) ->
     problems.raise_if_any(remedy)
 
 
+def strangers(what: str, ids: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    """Note that some ids are not among those known: a slip of a letter is noticed, and a part of a corpus is no error.
+
+    >>> strangers("regions", ["u1", "U2"], ["u1", "u2"])
+    ("regions of 1 utterance that is not measured: 'U2'",)
+    """
+    unknown = sorted(set(ids).difference(known))
+    if not unknown:
+        return ()
+    counted = "1 utterance that is" if len(unknown) == 1 else f"{len(unknown):,} utterances that are"
+    listed = ", ".join(map(repr, unknown[:3])) + (", ..." if len(unknown) > 3 else "")
+    return (f"{what} of {counted} not measured: {listed}",)
+
+
 def nearest_name(name: str, valid: Iterable[str]) -> str:
     """Return ``valid`` as a list to read, with the most likely meant name first.
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.synchronize import Event
 from typing import TypeVar
 
 from spoofspan.base.errors import DataError, UsageError
@@ -44,7 +45,8 @@ class Pool:
         self.jobs = check_jobs(jobs)
         self._remedy = remedy
         spawn = multiprocessing.get_context("spawn")
-        self._executor = ProcessPoolExecutor(self.jobs, spawn, initializer=_end_with_parent)
+        self._begun = spawn.Event()
+        self._executor = ProcessPoolExecutor(self.jobs, spawn, _begin, (self._begun,))
 
     def close(self) -> None:
         """End the processes, and forget work that has not begun."""
@@ -86,6 +88,11 @@ class Pool:
         try:
             yield
         except BrokenProcessPool:
+            if not self._begun.is_set():  # they import the script, which must not do its work again
+                raise UsageError(
+                    f"jobs={self.jobs}: the processes could not start; put what the script does under "
+                    'if __name__ == "__main__": (and the script into a file, if it was typed or piped)'
+                ) from None
             raise DataError(f"a process was ended from outside, perhaps for want of memory; {self._remedy}") from None
 
 
@@ -120,12 +127,19 @@ def do_all(
             yield result
 
 
-def _end_with_parent() -> None:
-    """Let this worker end when the process that started it is gone; it would wait for work forever.
+def _begin(begun: Event) -> None:
+    """What a worker does first.
 
-    An interruption from the keyboard reaches all processes; the one that started this one deals with it.
+    That it gets here says that it could start. An interruption from the keyboard reaches all processes; the one that
+    started this one deals with it.
     """
+    begun.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """Let this process end when the one that started it (by ``multiprocessing``) is gone; it would wait forever."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:

@@ -13,7 +13,9 @@ May import every room. Results go to stdout, diagnostics and progress to stderr.
 
 from __future__ import annotations
 
+import errno
 import gc
+import io
 import sys
 import warnings
 from typing import Annotated, Any
@@ -44,6 +46,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def spoofspan(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
@@ -56,12 +59,17 @@ def spoofspan(
 
       spoofspan eval ref.rttm unit0.02.score --durations reco2dur
     """
+    from spoofspan.formats.pipes import remembered
+
+    context.with_resource(remembered())
 
 
 def main() -> None:
     """Run the command line; refusals of the library become one sentence and an exit code."""
     # one command reads many objects and makes few cycles: looking for them took 7 % of an eval
     gc.set_threshold(100_000, 50, 50)
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(_Closed(), write_through=True)
     said: set[str] = set()
 
     def say_once(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -79,6 +87,27 @@ def main() -> None:
         except SpoofspanError as error:
             print(f"error: {error}", file=sys.stderr)
             sys.exit(error.exit_code)
-        except OSError as error:  # stdout is a full disk, for example
-            print(f"error: the result cannot be written ({error.strerror or error})", file=sys.stderr)
+        except MemoryError:
+            print(
+                f"error: there is not enough memory for this ({' '.join(sys.argv[1:])}); give it less at once, or more "
+                "memory; eval has --stream",
+                file=sys.stderr,
+            )
             sys.exit(SpoofspanError.exit_code)
+        except OSError as error:
+            why = error.strerror or error
+            told = f"the result cannot be written to stdout ({why})"  # files have names
+            if error.filename is not None:
+                told = f"{error.filename}: cannot be read or written ({why}); check the path and its rights"
+            print(f"error: {told}", file=sys.stderr)
+            sys.exit(SpoofspanError.exit_code)
+
+
+class _Closed(io.RawIOBase):
+    """What stands for a stdout that was closed before the start: whatever is printed there is lost, and must fail."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        raise OSError(errno.EBADF, "it is closed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import typer
@@ -24,8 +25,8 @@ def check(
 ) -> None:
     """Check files before measuring.
 
-    Every problem, every second that a rule would decide, and no number. SCORES may be left out. Exits with 3 if
-    measuring would be refused.
+    Every problem, every second that a rule would decide, and no number. SCORES may be left out. Columns of scores that
+    are not measured are read too; what is wrong there is a note. Exits with 3 if measuring would be refused.
 
     For example:
 
@@ -38,6 +39,7 @@ def check(
 
     o.must_be_free(out, force=force)
     found = check_files(*inputs.read_known(), convention=convention, **rules)
+    found = replace(found, notes=tuple(inputs.unused_columns()))
     o.show(found.to_dict(), [check_table(found)], output, out, force)
     if not found.passed:
         raise typer.Exit(3)

@@ -100,6 +100,7 @@ def score(
         None, "Also write {SET}_score_ali_2.pkl, ..., as the published code does.", "--official-pickle"
     ),
     channel: Channel = None,
+    truncated: o.Truncated = "error",
     device: Device = None,
     output: o.OutputFormat = o.Output.text,
     force: o.Force = False,
@@ -131,7 +132,8 @@ def score(
     checkpoint = preset or given.pop(0)
     if (dataset is None) == (not given):
         raise UsageError("give AUDIO (files, folders, lists, -) or --dataset, one of them")
-    sounds = find_recordings(given, channel=channel) if dataset is None else sounds_of_dataset(dataset, channel=channel)
+    how: dict[str, Any] = {"channel": channel, "truncated": truncated}
+    sounds = find_recordings(given, **how) if dataset is None else sounds_of_dataset(dataset, **how)
     done = score_audio(checkpoint, sounds, out, device=device, official=official, force=force)
     facts: dict[str, Any] = {
         "recordings": done.recordings,

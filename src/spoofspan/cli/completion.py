@@ -25,6 +25,13 @@ def conventions() -> Iterable[str]:
     return CONVENTIONS
 
 
+def benchmarks() -> Iterable[str]:
+    """The benchmarks."""
+    from spoofspan.formats.datasets.register import benchmarks as every
+
+    return [name for one in every().values() for name in one.names]
+
+
 def eer_rules() -> Iterable[str]:
     """The EER rules; a bucketed one needs numbers of its own."""
     from spoofspan.measures.eer import EER_RULES
@@ -85,7 +92,8 @@ def subjects() -> Iterable[str]:
     """Everything that has an explanation."""
     from spoofspan.data.rules import CONVENTIONS, RULES
     from spoofspan.evaluation.explain import MEASURES
+    from spoofspan.evaluation.synonyms import SYNONYMS
     from spoofspan.measures.eer import EER_RULES
 
     events = (name for name in measures() if name.startswith("event-"))
-    return [*MEASURES, *events, "measures", *RULES, *EER_RULES, *CONVENTIONS]
+    return [*MEASURES, *events, "measures", *RULES, *EER_RULES, *CONVENTIONS, *SYNONYMS]

@@ -31,6 +31,8 @@ def convert(
     higher: o.HigherOption = None,
     column: o.Column = None,
     split: o.Split = None,
+    modality: o.Modality = None,
+    subset: o.Subset = None,
     durations_out: str | None = o.flag(None, "Also write the durations, as a reco2dur file."),
     force: o.Force = False,
     quiet: o.Quiet = False,
@@ -59,6 +61,7 @@ def convert(
         raise UsageError("give IN and OUT, or --dataset and OUT")
     else:
         o.must_be_free(target, durations_out, force=force)
-        about: dict[str, Any] = {"higher": o.polarity(higher), "column": column, "durations": durations, "split": split}
+        about: dict[str, Any] = {"higher": o.polarity(higher), "column": column, "durations": durations}
+        about |= {"split": split, "modality": modality, "subset": subset}
         done = convert_file(source, target, kind=kind, from_format=from_format, **about, **written)
     typer.echo(done, err=True)

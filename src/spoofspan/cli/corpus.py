@@ -39,6 +39,7 @@ def build(
     official_labels: bool = o.flag(
         False, "Also write segment labels as PartialSpoof does (pickles).", "--official-labels"
     ),
+    truncated: o.Truncated = "error",
     seed: int = o.flag(1, "Same seed, same bytes."),
     jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
     force: bool = o.flag(False, "Throw away another corpus that is there.", "--force"),
@@ -73,7 +74,7 @@ def build(
         nonspeech=nonspeech,
         official_labels=official_labels,
     )
-    about = build_corpus(out, source, settings, jobs=jobs, force=force)
+    about = build_corpus(out, source, settings, jobs=jobs, force=force, truncated=truncated)
     o.show(about, [_corpus_table(out, about)], output)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -10,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from spoofspan.base.errors import SpoofspanError
+from spoofspan.base.errors import SpoofspanError, SpoofspanWarning
 from spoofspan.cli.options import flag
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS, Rules
+from spoofspan.mass.pooling import OF_POINTS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -210,6 +213,7 @@ NAMES = {
     "paper": "the equations (paper)",
     "default": "spoofspan (default)",
 }
+WINDOW = 0.32  # seconds
 TAILS = {
     "bonafide": "always called bona fide",
     "hold": "last score held",
@@ -244,7 +248,8 @@ class _Row:
 def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
     rows = _rows_of_conventions(corpus)
     if output is Format.json:
-        _print_json(corpus, conventions=[row.to_dict() for row in rows])
+        windows = [m.to_dict() for m in _windows(corpus).values()]
+        _print_json(corpus, conventions=[row.to_dict() for row in rows], windows=windows)
         return
     console = _console()
     console.print(
@@ -259,6 +264,9 @@ def _demo_of_conventions(corpus: DemoCorpus, output: Format) -> None:
             _heading(console, f"Why {row.name} refuses")
             for line in row.refusal.splitlines():
                 console.print(line)
+    _heading(console, f"The same in windows of {_ms(WINDOW)}: what is their score, and what are they called?")
+    cells = [(name, m.rules.pooling, str(m.rules.label), _percent(m.value)) for name, m in _windows(corpus).items()]
+    console.print(_grid(("rules of", "pooling", "label", "point EER"), cells))
     console.print()
     console.print(
         "Each number is right under its rules, and numbers under different rules cannot be compared. So every rule is "
@@ -284,6 +292,20 @@ def _rows_of_conventions(corpus: DemoCorpus) -> list[_Row]:
     return rows
 
 
+def _windows(corpus: DemoCorpus) -> dict[str, Measurement]:
+    """The EER of windows under every convention that has one, and under each pooling."""
+    from spoofspan.evaluation.evaluate import point_eer
+
+    def measured(**how: Any) -> Measurement:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SpoofspanWarning)  # so few windows have wide gaps
+            return point_eer(corpus.references, corpus.systems[0.02], WINDOW, **how)
+
+    others = [name for name, one in CONVENTIONS.items() if "point" in one.measures and name != "default"]
+    found = {name: measured(convention=name) for name in others}
+    return found | {f"spoofspan, pooling='{one}'": measured(pooling=one, uncovered="hold") for one in OF_POINTS}
+
+
 def _tail(rules: Rules) -> str:
     does = TAILS[rules.uncovered]
     if rules.last_frame == "drop":
@@ -294,23 +316,31 @@ def _tail(rules: Rules) -> str:
 
 
 def _conventions_grid(rows: list[_Row]) -> Table:
+    cells = [
+        (
+            row.name,
+            row.tail,
+            "" if row.seconds is None else f"{row.seconds:.3f}",
+            "refused" if row.measurement is None else _percent(row.measurement.value),
+        )
+        for row in rows
+    ]
+    return _grid(("rules of", "time without a score", "seconds", "range EER"), cells)
+
+
+def _grid(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
+    """A grid whose last column is the number, and numbers stand to the right."""
     from rich import box
     from rich.table import Table
 
     # a rule of hyphens under the head: the same in every terminal
     ruled = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
     grid = Table(box=ruled, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    grid.add_column("rules of")
-    grid.add_column("time without a score")
-    grid.add_column("seconds", justify="right")
-    grid.add_column("range EER", justify="right", style="bold")
+    for name in head[:-1]:
+        grid.add_column(name, justify="right" if name == "seconds" else "left")
+    grid.add_column(head[-1], justify="right", style="bold")
     for row in rows:
-        grid.add_row(
-            row.name,
-            row.tail,
-            "" if row.seconds is None else f"{row.seconds:.3f}",
-            "refused" if row.measurement is None else _percent(row.measurement.value),
-        )
+        grid.add_row(*row)
     return grid
 
 

@@ -14,6 +14,8 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
+from spoofspan.cli.algorithm import AlgorithmOptions, takes_algorithm
+from spoofspan.cli.benchmark_options import takes_benchmark
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import ProposalOptions, UtteranceInputs, takes_proposals, takes_utterance_scores
 from spoofspan.cli.inputs import Inputs, read_column, takes_inputs
@@ -21,16 +23,22 @@ from spoofspan.cli.inputs import Inputs, read_column, takes_inputs
 if TYPE_CHECKING:
     from spoofspan.base.errors import UndefinedMeasureError
     from spoofspan.evaluation.corpus import Corpus
+    from spoofspan.evaluation.crossed import CrossedBreakdown
+    from spoofspan.evaluation.measurement import Measurement
     from spoofspan.evaluation.plan import ScoresAre
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
 
+BREAKDOWN_NAMES = ("kind", "length", "boundary")
 
+
+@takes_benchmark
 @takes_inputs
 @takes_bootstrap
 @takes_utterance_scores
 @takes_proposals
+@takes_algorithm
 @o.takes_rules
 def eval_(
     *,
@@ -48,6 +56,7 @@ def eval_(
     more: UtteranceInputs,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
+    algorithm: AlgorithmOptions,
     proposals: ProposalOptions,
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
@@ -57,7 +66,12 @@ def eval_(
     ),
     own_eer: bool = o.flag(False, "With --per-utterance: each utterance's own range EER as well.", "--own-eer"),
     by: list[str] | None = o.flag(
-        None, "Break the first measure down by kind, length, boundary or a column of --metadata; may be repeated."
+        None,
+        "Break the first measure down by kind, length, boundary or a column of --metadata; attack,codec crosses two "
+        "columns, for every measure. May be repeated.",
+    ),
+    heatmap: Path | None = o.flag(
+        None, "Also draw the crossed table of the first measure, to this .png, .svg or .pdf."
     ),
     metadata: o.Metadata = None,
     bootstrap: BootstrapOptions,
@@ -98,14 +112,22 @@ def eval_(
 
       spoofspan eval protocol.txt --utterance-scores cm_scores.tsv -m utterance-min-dcf
 
+      spoofspan eval keys.tsv --utterance-scores cm_scores.tsv -m utterance-eer --by attack,codec --heatmap eer.pdf
+
       spoofspan eval metadata.json proposals.json -m event-ap@iou=0.5
+
+      spoofspan eval ref.rttm eval.score --algorithm bisection --precision 1e-5
+
+      spoofspan eval --benchmark av-deepfake1m val_metadata.json prediction.json
     """
     from spoofspan.evaluation.corpus import CorpusInMemory, read_eer_threshold
     from spoofspan.evaluation.plan import EvaluationOptions
     from spoofspan.evaluation.utterances import UtteranceCorpus
     from spoofspan.report.results import render
 
-    o.must_be_free(out, per_utterance, force=force)
+    o.must_be_free(out, per_utterance, heatmap, force=force)
+    if heatmap is not None:
+        _check_heatmap(heatmap, by)
     more.check(measure)
     if own_eer:
         _check_own_eer(per_utterance, eer_rule, convention)
@@ -113,9 +135,18 @@ def eval_(
         if threshold is not None:
             raise UsageError("give --threshold or --threshold-from, not both")
         threshold = read_eer_threshold(threshold_from, measure or [], given=more.utterance_scores is not None)
+    # what bisection has no answer to
+    exact = {"eer-rule": eer_rule, "threshold": threshold, "by": by, "per-utterance": per_utterance, "stream": stream}
+    exact |= {"jobs": jobs, "scheduler": scheduler, "utterance-scores": more.utterance_scores}
+    exact |= {"confidence": bootstrap.confidence}
+    if algorithm.bisects(measure, exact):
+        found = algorithm.evaluate(inputs.read(), EvaluationOptions(convention, rules=rules))
+        o.deliver(render(found, output.value), out, force)
+        return
     with ExitStack() as open_files:
         corpus: Corpus
-        if more.alone(inputs):
+        alone = more.alone(inputs)
+        if alone:
             corpus = UtteranceCorpus(more.read_truth(inputs), more.read_scores(str(more.utterance_scores)))
         elif scheduler is not None:
             more.refuse_stream()
@@ -125,28 +156,56 @@ def eval_(
             corpus = open_files.enter_context(inputs.sharded(jobs))
         else:
             given = more.utterance_scores
-            corpus = CorpusInMemory(*proposals.read(inputs), None if given is None else more.read_scores(given))
+            utterances = None if given is None else more.read_scores(given)
+            corpus = CorpusInMemory(*proposals.read(inputs), utterances, more.read_boundaries(inputs))
         options = EvaluationOptions(
-            convention, eer_rule, threshold, cast("ScoresAre | None", scores_are), more.read_asv_scores(), rules=rules
+            convention, eer_rule, threshold, cast("ScoresAre | None", scores_are), more.read_asv(), rules=rules
         )
-        metadata = metadata or inputs.protocol()
+        # the labels of whole utterances may stand beside their attacks and codecs
+        metadata = metadata or inputs.protocol() or (inputs.references if alone else None)
         # how proposals are made concerns the measures alone, and neither breakdowns nor utterances
         asked = replace(options, resampling=bootstrap.resampling_if_asked(metadata), **proposals.arguments())
         evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
         first = next(iter(evaluation.measurements.values()))
         column = partial(read_column, metadata)
+        crossing = [one for one in by or () if crosses(one, first, alone)]
+        plain = [one for one in by or () if one not in crossing]
         grouped = replace(options, resampling=asked.resampling)
-        breakdowns = [corpus.break_down(one, first.measure, grouped, column) for one in by or ()]
+        breakdowns = [corpus.break_down(one, first.measure, grouped, column) for one in plain]
+        # every measure has its own table
+        crossed = [corpus.cross(one, name, asked, column) for one in crossing for name in evaluation.measurements]
         if per_utterance is not None:
             # a development threshold of points or whole utterances says nothing about ranges
             of_ranges = threshold_from is None or not measure or any(one.startswith("range-") for one in measure)
             at = corpus.range_operating_point(evaluation, options, threshold if of_ranges else None)
             errors = corpus.errors_by_utterance(at, options, own_eer=own_eer)
         with progress("signing"):
-            text = render(evaluation, output.value, breakdowns)
+            text = render(evaluation, output.value, breakdowns, crossed)
         o.deliver(text, out, force)
+        if heatmap is not None:
+            _draw(crossed, heatmap, force)
         if per_utterance is not None:
             _write_utterances(errors, per_utterance, at, force)
+
+
+def crosses(by: str, first: Measurement, alone: bool) -> bool:
+    """Whether a breakdown is a table of cells: of two columns, of whole utterances, of points or of events."""
+    return "," in by or ((alone or not first.measure.startswith("range-")) and by not in BREAKDOWN_NAMES)
+
+
+def _check_heatmap(heatmap: Path, by: list[str] | None) -> None:
+    from spoofspan.report.figures.style import must_be_drawable
+
+    if not any("," in one for one in by or ()):
+        raise UsageError("--heatmap draws a crossed table: give --by attack,codec, with --metadata")
+    must_be_drawable(heatmap)
+
+
+def _draw(crossed: list[CrossedBreakdown], heatmap: Path, force: bool) -> None:
+    from spoofspan.report.figures.crossed_figure import draw_crossed
+    from spoofspan.report.figures.style import save
+
+    save(draw_crossed(next(one for one in crossed if len(one.by) > 1)), heatmap, force)
 
 
 def _check_own_eer(per_utterance: Path | None, eer_rule: str | None, convention: str) -> None:

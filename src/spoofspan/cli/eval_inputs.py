@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
     from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
+    from spoofspan.measures.costs import VerificationErrors
 
 MEANINGLESS = ("higher", "column", "label2id")  # to proposals
 
@@ -33,7 +34,13 @@ class UtteranceInputs:
     )
     utterance_column: str | None = o.typed_flag("Which of several utterance scores in a line.")
     asv_scores: str | None = o.typed_flag(
-        "Scores of a speaker verification system, for utterance-min-tdcf (ASVspoof's file)."
+        "Scores of a speaker verification system, for utterance-min-tdcf and utterance-t-eer (ASVspoof's file)."
+    )
+    boundary_scores: str | None = o.typed_flag(
+        "Scores of a boundary track, high where spoof begins or ends, for point-boundary-eer@20ms."
+    )
+    asv_rates: str | None = o.typed_flag(
+        "Instead, its rates: PFA,PMISS,PFA_SPOOF (accepted non-targets, rejected targets, accepted spoofs)."
     )
 
     def check(self, measures: list[str] | None) -> None:
@@ -46,8 +53,12 @@ class UtteranceInputs:
                 raise UsageError(f"--{name.replace('_', '-')} goes with --utterance-scores")
         if self.utterance_scores is not None and wanted and not any(one.basis == "utterance" for one in wanted):
             raise UsageError("--utterance-scores: no measure of utterances is asked for; add -m utterance-eer")
+        if self.boundary_scores is not None and not any(one.kind.boundaries for one in wanted):
+            raise UsageError("--boundary-scores: no measure needs them; add -m point-boundary-eer@20ms")
         if self.asv_scores is not None and not any(one.kind.needs_asv for one in wanted):
             raise UsageError("--asv-scores: no measure needs them; add -m utterance-min-tdcf")
+        if self.asv_rates is not None and not any(one.kind.needs_asv for one in wanted):
+            raise UsageError("--asv-rates: no measure needs them; add -m utterance-min-tdcf")
 
     def read_scores(self, where: str) -> UtteranceScores:
         """Read utterance scores as they were described."""
@@ -55,8 +66,26 @@ class UtteranceInputs:
 
         return read_utterance_scores(where, self.utterance_scores_format, column=self.utterance_column)
 
-    def read_asv_scores(self) -> VerificationScores | None:
-        """Read the scores of a speaker verification system, if they are given."""
+    def read_boundaries(self, inputs: Inputs) -> Scores | None:
+        """Read the scores of a boundary track, if they are given."""
+        if self.boundary_scores is None:
+            return None
+        return replace(inputs, higher="spoof", column=None, scores_format=None).read_scores(self.boundary_scores)
+
+    def read_asv(self) -> VerificationScores | VerificationErrors | None:
+        """Read the scores or the rates of a speaker verification system, if they are given."""
+        from spoofspan.evaluation.plan import verification_of
+
+        if self.asv_rates is not None:
+            if self.asv_scores is not None:
+                raise UsageError("give --asv-scores or --asv-rates, not both")
+            try:
+                rates = [float(rate) for rate in self.asv_rates.split(",")]
+            except ValueError:
+                raise UsageError(
+                    f"--asv-rates {self.asv_rates}: write three numbers, PFA,PMISS,PFA_SPOOF: 0.02,0.02,0.46"
+                ) from None
+            return verification_of(None, rates)
         if self.asv_scores is None:
             return None
         from spoofspan.formats.text.utterance_scores import read_verification_scores
@@ -73,7 +102,9 @@ class UtteranceInputs:
         return inputs.references is None and inputs.hop is None
 
     def refuse_stream(self) -> None:
-        """Utterance scores are not cut into shards."""
+        """Utterance scores and boundary scores are not cut into shards."""
+        if self.boundary_scores is not None:
+            raise UsageError("--boundary-scores need the corpus in memory; leave --stream, --jobs and --scheduler out")
         if self.utterance_scores is not None:
             raise UsageError(
                 "--utterance-scores need the corpus in memory; leave --stream out, or leave SCORES out and measure "
@@ -91,7 +122,7 @@ class UtteranceInputs:
         known = looks_like(found[0])
         if len(found) == 1 and "utterance labels" in known and "references" not in known:
             return read_utterance_labels(found[0])
-        return inputs.references_from(found[0] if inputs.references == "-" else inputs.references)
+        return inputs.references_from(inputs.references)
 
 
 @dataclass(frozen=True)

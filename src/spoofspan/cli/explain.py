@@ -14,14 +14,15 @@ def explain(
         str,
         typer.Argument(
             metavar="SUBJECT",
-            help="A measure, a rule, an EER rule, a convention, or a signature.",
+            help="A measure, a rule, an EER rule, a convention, a word of the literature, or a signature.",
             autocompletion=completion.among(completion.subjects),
         ),
     ],
 ) -> None:
     """Explain a name in plain words.
 
-    A measure, a rule, an EER rule, a convention or a signature: definition, formula, reference.
+    A measure, a rule, an EER rule, a convention, a word of the literature (false acceptance, miss, segment EER) or a
+    signature: definition, formula, reference.
 
     For example:
 
@@ -30,6 +31,10 @@ def explain(
       spoofspan explain uncovered
 
       spoofspan explain nii-2023
+
+      spoofspan explain "false acceptance"
+
+      spoofspan explain bisection
     """
     from spoofspan.evaluation.explain import explain as explain_subject
 

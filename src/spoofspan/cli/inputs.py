@@ -14,6 +14,8 @@ import typer
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.cli import options as o
+from spoofspan.data.rules import RULES
+from spoofspan.formats.format import OF_METADATA
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
@@ -43,6 +45,12 @@ class Inputs:
     column: o.Column = None
     label2id: o.LabelIds = None
     split: o.Split = None
+    modality: o.Modality = None
+    subset: o.Subset = None
+
+    def __post_init__(self) -> None:
+        if self.references == self.scores == "-":
+            raise UsageError("REFERENCES and SCORES cannot both be standard input (-); give one of them as a file")
 
     def read(self) -> tuple[References, Scores]:
         """Read both sides."""
@@ -75,9 +83,7 @@ class Inputs:
         from spoofspan.formats.sources import sources
         from spoofspan.scale.memory import fits_into_memory
 
-        files = [str(where) for where in self._files()]
-        # standard input can be read only once
-        return "-" not in files and not fits_into_memory([one for where in files for one in sources(where)])
+        return not fits_into_memory([one for where in self._files() for one in sources(str(where))])
 
     def sharded(self, jobs: int | None = None) -> AbstractContextManager[ShardedCorpus]:
         """Cut both sides into shards on disk, for as long as the context lasts."""
@@ -88,7 +94,8 @@ class Inputs:
                 "--stream and --jobs go with files, not with --dataset; convert its scores to Parquet first"
             )
         references, scores = self._files()
-        about = {name: getattr(self, name) for name in ("reference_format", "scores_format", "durations", "split")}
+        about = {name: getattr(self, name) for name in ("reference_format", "scores_format", "durations")}
+        about |= self._about_metadata()
         labels = self._hop_of_labels()
         return sharded(references, str(scores), reference_hop=labels, jobs=jobs, **about, **self._about_scores())
 
@@ -97,7 +104,7 @@ class Inputs:
         from spoofspan.integrations.dask import connected_corpus
 
         self.refuse(
-            ("dataset", "reference_format", "scores_format", "durations", "reference_hop", "label2id", "split"),
+            ("dataset", "reference_format", "scores_format", "durations", "reference_hop", "label2id", *OF_METADATA),
             "does not go with --scheduler, which reads Parquet; spoofspan convert makes it",
         )
         references, scores = self._files()
@@ -110,8 +117,8 @@ class Inputs:
         from spoofspan.formats.reading import read_references
 
         try:
-            about: dict[str, Any] = {"durations": self.durations, "format": self.reference_format, "split": self.split}
-            return read_references(where, hop=self._hop_of_labels(), **about)
+            about: dict[str, Any] = {"durations": self.durations, "format": self.reference_format}
+            return read_references(where, hop=self._hop_of_labels(), **about, **self._about_metadata())
         except DataError:
             known = {"references"} if self.reference_format is not None else looks_like(where)
             if "scores" in known and "references" not in known:
@@ -130,6 +137,11 @@ class Inputs:
         if self.reference_hop is not None:
             return self.reference_hop
         return None if re.search(FILE_NAME, Path(str(self.references)).name) else self.hop
+
+    def _about_metadata(self) -> dict[str, Any]:
+        """Which part of audio-visual metadata counts, and how."""
+        RULES["modality"].check(self.modality)
+        return {name: getattr(self, name) for name in OF_METADATA}
 
     def _about_scores(self) -> dict[str, Any]:
         """What reading scores is told."""
@@ -150,6 +162,16 @@ class Inputs:
                 ) from None
             raise
 
+    def unused_columns(self) -> list[str]:
+        """What is wrong with columns of the scores that are not measured; of a file that can be read again."""
+        from spoofspan.formats.format import ReadOptions
+        from spoofspan.formats.reading import check_unused_columns
+
+        where = self.scores if self.dataset is None else self.references or self.scores
+        if where is None or not Path(where).expanduser().is_file():
+            return []
+        return check_unused_columns(where, self.scores_format, ReadOptions(hop=self.hop, column=self.column))
+
     @cached_property
     def database(self) -> Dataset:
         """The database that --dataset names, read once; what it has is said."""
@@ -159,7 +181,9 @@ class Inputs:
             ("reference_format", "reference_hop", "durations", "split"),
             "does not go with --dataset, whose folder has it; leave it out",
         )
-        found = read_dataset(str(self.dataset), source=self.reference_source)
+        RULES["modality"].check(self.modality)
+        about: dict[str, Any] = {"modality": self.modality, "subset": self.subset}
+        found = read_dataset(str(self.dataset), source=self.reference_source, **about)
         typer.echo(found.about(), err=True)
         return found
 
@@ -206,13 +230,11 @@ def read_column(metadata: str | None, name: str) -> Mapping[str, str]:
 
 
 def looks_like(where: Where) -> set[str]:
-    """What a file could be by its first bytes; nothing for standard input, which can be read only once."""
+    """What a file could be by its first bytes."""
     from spoofspan.formats import registry as formats
     from spoofspan.formats.sources import sources
     from spoofspan.formats.text.protocol import recognises_utterance_labels
 
-    if where == "-":
-        return set()
     try:
         head = sources(where)[0].head
     except SpoofspanError:

@@ -21,7 +21,8 @@ from spoofspan.base import progress
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli.completion import Names, among
-from spoofspan.data.rules import CONVENTIONS, RULES, Rule
+from spoofspan.data.rule import Rule
+from spoofspan.data.rules import CONVENTIONS, RULES
 from spoofspan.data.scores import Higher
 
 if TYPE_CHECKING:
@@ -104,7 +105,12 @@ ScoresPath = Annotated[
     str | None, typer.Argument(metavar="SCORES", help="Score (or proposal) file, folder, glob or - (stdin).")
 ]
 DatasetSpec = Annotated[
-    str | None, option("References of a database by its folder: partialspoof:FOLDER:SET.", of=["partialspoof:"])
+    str | None,
+    option(
+        "References of a database by its folder: partialspoof:FOLDER:SET, or av-deepfake1m, had, lav-df, "
+        "llamapartialspoof.",
+        of=["partialspoof:", "av-deepfake1m:", "had:", "lav-df:", "llamapartialspoof:"],
+    ),
 ]
 LABELS_OF_DATABASE = "Which labels of the database: an RTTM by its name, or segment_labels@20ms."
 ReferenceSource = Annotated[str | None, option(LABELS_OF_DATABASE, of=completion.reference_sources)]
@@ -115,6 +121,11 @@ Hop = Annotated[float | None, option("Spacing of the scores, and of label arrays
 ReferenceHop = Annotated[float | None, option("Spacing of label arrays, where it is another.")]
 HigherOption = Annotated[str | None, option("What high scores mean: bonafide or spoof.", of=["bonafide", "spoof"])]
 Split = Annotated[str | None, option("Which part of metadata that hold several, such as test.")]
+Modality = Annotated[str | None, option(RULES["modality"].help, of=RULES["modality"].values)]
+Subset = Annotated[
+    str | None,
+    option("Which files of LAV-DF count: full, subset_for_visual_only (or visual), subset_for_audio_only (or audio)."),
+]
 LabelIds = Annotated[str | None, option("JSON file: which column of an archive is which class.")]
 Column = Annotated[str | None, option("Which column holds the score.")]
 Metadata = Annotated[str | None, option("Table with a column utterance, or protocol (speaker, attack).")]
@@ -128,6 +139,12 @@ ScoresAre = Annotated[str | None, option("llr or probability, for measures that 
 OutputFormat = Annotated[Output, option("How to print the result.", "--format")]
 Out = Annotated[Path | None, option("Write the result to this file instead of stdout.")]
 Force = Annotated[bool, option("Overwrite an existing file.", "--force")]
+Truncated = Annotated[
+    str,
+    option(
+        "Sound files with fewer samples than their header states: error, or use (what is there).", of=("error", "use")
+    ),
+]
 Quiet = Annotated[bool, option("Show no progress.", "--quiet", "-q", callback=_be_quiet)]
 
 

@@ -37,6 +37,11 @@ def table(
     segment_labels: str | None = o.flag(None, "For nii-2023 without --dataset: 'dev_seglab_{resolution}.npy'."),
     floor: bool = o.flag(True, "With the floor of each hop, or without."),
     decimals: int = o.flag(2, "Digits after the point.", min=0, max=6),
+    published: bool = o.flag(
+        False,
+        "Beside them, the numbers in print, and which rules differ; without SCORES, all that is known.",
+        "--published",
+    ),
     heatmap: Path | None = o.flag(None, "Also draw the table, to this .png, .svg or .pdf file."),
     metadata: o.Metadata = None,
     bootstrap: BootstrapOptions,
@@ -63,12 +68,20 @@ def table(
       spoofspan table '{set}.rttm' '{set}/{seed}/unit{resolution}.score' --set dev --set eval
 
       spoofspan table --dataset 'partialspoof:database:{set}' results --set dev --set eval --heatmap table.pdf
+
+      spoofspan table ref.rttm 'unit{resolution}.score' --durations reco2dur --published
     """
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
     from spoofspan.formats.datasets.systems import fill_in_set
     from spoofspan.report.resolutions import Look, check_alike, render
 
     o.must_be_free(out, heatmap, force=force)
+    if published and not systems.words and systems.typed.references is None and systems.typed.dataset is None:
+        from spoofspan.report.published import published as register
+        from spoofspan.report.published import published_table
+
+        o.show([one.to_dict() for one in register()], [published_table()], output, out, force)
+        return
     if heatmap is not None:
         from spoofspan.report.figures.style import must_be_drawable
 
@@ -99,7 +112,13 @@ def table(
         )
     check_alike(tables)
     width = shutil.get_terminal_size().columns if out is None and sys.stdout.isatty() else None
-    o.deliver(render(tables, output.value, Look(decimals, floor, width=width)), out, force)
+    look = Look(decimals, floor, width=width)
+    if published:
+        from spoofspan.report.published import render_beside
+
+        o.deliver(render_beside(tables, output.value, look), out, force)
+    else:
+        o.deliver(render(tables, output.value, look), out, force)
     if heatmap is not None:
         from spoofspan.report.figures.heatmap import draw_heatmap
         from spoofspan.report.figures.style import save

@@ -79,7 +79,9 @@ class Corpus:
         return cls(references, found, tuple(samples))
 
     @classmethod
-    def from_dataset(cls, spec: str, *, source: str | None = None, channel: str | None = None) -> Corpus:
+    def from_dataset(
+        cls, spec: str, *, source: str | None = None, channel: str | None = None, truncated: str = "error"
+    ) -> Corpus:
         """One set of a database by its folder, with the sound in ``SET/con_wav``.
 
         Parameters
@@ -90,6 +92,8 @@ class Corpus:
             Which labels of the folder: an RTTM file by its name, or ``segment_labels@20ms``.
         channel : str, optional
             Of sound with several channels: ``"mix"``, or a number from 0 on.
+        truncated : str
+            Files with fewer samples than their header states: ``"error"``, or ``"use"`` what is there.
 
         Returns
         -------
@@ -101,7 +105,7 @@ class Corpus:
         sounds = sound_folder(dataset.folder, dataset.subset)
         if sounds is None:
             raise UsageError(f"{spec}: there is no folder {dataset.subset}/con_wav with the sound of the set")
-        return cls.of(dataset.references, sounds_in(sounds, channel))
+        return cls.of(dataset.references, sounds_in(sounds, channel, truncated))
 
     @classmethod
     def from_files(

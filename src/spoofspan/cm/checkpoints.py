@@ -23,8 +23,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.base.extras import require
+from spoofspan.base.locks import own_folder
 from spoofspan.cm.config import Config
 from spoofspan.cm.frontends import architecture_of
 from spoofspan.cm.model import build
@@ -54,8 +55,9 @@ def write_config(folder: Path, config: Config, model: nn.Module) -> None:
 
 def save(folder: Path, model: nn.Module, config: Config, about: Mapping[str, Any]) -> None:
     """Write a whole checkpoint."""
-    write_config(folder, config, model)
-    write_tensors(folder / MODEL, model.state_dict(), about)
+    with own_folder(folder):
+        write_config(folder, config, model)
+        write_tensors(folder / MODEL, model.state_dict(), about)
 
 
 def load(folder: str | Path) -> Checkpoint:
@@ -69,11 +71,24 @@ def load(folder: str | Path) -> Checkpoint:
     config = Config.from_file(where / CONFIG)
     tensors, about = read_tensors(where / MODEL)
     model = build(config, read_architecture(where))
-    try:
-        model.load_state_dict(tensors)
-    except RuntimeError as error:
-        raise DataError(f"{where / MODEL}: the weights do not fit {CONFIG} ({first_line(error)})") from None
+    fill(model, tensors, where / MODEL)
     return Checkpoint(model.eval(), config, about)
+
+
+def fill(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Give a model its weights; each must be there and have the shape that the configuration asks for."""
+    wanted = model.state_dict()
+    problems = Problems()
+    for name in sorted({*wanted, *tensors}):
+        if name not in tensors:
+            problems.add(f"{path}: the tensor {name} is missing, of shape {tuple(wanted[name].shape)}")
+        elif name not in wanted:
+            problems.add(f"{path}: the tensor {name} of shape {tuple(tensors[name].shape)} has no place in the model")
+        elif tensors[name].shape != wanted[name].shape:
+            found, meant = (tuple(one.shape) for one in (tensors[name], wanted[name]))
+            problems.add(f"{path}: the tensor {name} has shape {found}, {CONFIG} asks for {meant}")
+    problems.raise_if_any(f"the weights do not fit {CONFIG}: both must be of one training")
+    model.load_state_dict(tensors)
 
 
 def read_architecture(folder: Path) -> str | None:

@@ -19,6 +19,7 @@ import torch.distributed as dist
 
 from spoofspan.base import errors
 from spoofspan.base.errors import SpoofspanError, UsageError
+from spoofspan.base.pool import end_with_parent
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,13 @@ def launch(work: Callable[..., None], arguments: tuple[Any, ...], processes: int
         raise
 
 
+def leads() -> bool:
+    """Whether this is the only process, or the first of those that torchrun has started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def _member(rank: int, size: int, port: int, refusals: Any, work: Callable[..., None], arguments: Any) -> None:
+    end_with_parent()
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(size)}
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // size))

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,12 @@ from spoofspan.cm.frame_times import UTTERANCE
 from spoofspan.cm.model import Parameters, build, parameters_of
 
 NAME = "official"
+NOT_THESE = "these are not the weights of the published multi-resolution model"
+GET = "give the .pt file that the published code saved"
+# what torch found in a pickle, without what it advises
+REFUSED = re.compile(
+    r"(Unsupported (?:global|operand|class|opcode)[^.\n]{0,120}|PytorchStreamReader failed[^.\n]{0,80})"
+)
 WIDTH_OF_A_HEAD = 64  # of attention, in every published wav2vec 2.0
 UNUSED = re.compile(
     r"(input|output)_(mean|std)|extracter\.model\.(mask_emb|quantizer\..*|project_q\..*|final_proj\..*|label_embs_.*)"
@@ -85,7 +92,11 @@ def convert(source: str | Path, out: str | Path) -> Parameters:
         raise UsageError(f"{str(out)!r} is a checkpoint already; name another folder")
     tensors = read_official(Path(source).expanduser())
     config, architecture = sizes(tensors)
-    model = build(config, architecture)
+    try:
+        model = build(config, architecture)
+    except (ValueError, RuntimeError) as error:  # sizes that go with no model
+        why = checkpoints.first_line(error)
+        raise DataError(f"{source}: the shapes of its tensors fit no wav2vec 2.0 ({why}): {NOT_THESE}") from None
     place(tensors, model)
     checkpoints.save(folder, model, config, {"converted_from": Path(source).name})
     return parameters_of(model)
@@ -93,18 +104,21 @@ def convert(source: str | Path, out: str | Path) -> Parameters:
 
 def read_official(path: Path) -> dict[str, Tensor]:
     """Read tensors by name, without running what a pickle may contain."""
-    import pickle
-
+    if not path.is_file():
+        raise UsageError(f"there is no file {str(path)!r}")
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise UsageError(f"there is no file {str(path)!r}") from None
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read as plain tensors ({checkpoints.first_line(error)})") from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's, on formats that it will drop
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    except MemoryError:
+        raise DataError(f"{path}: what the file says is in there does not fit into memory; {GET}") from None
+    except Exception as error:  # junk makes torch fail in any way, and advise to load it unsafely
+        why = f" ({reason[1]})" if (reason := REFUSED.search(str(error))) else ""
+        raise DataError(f"{path}: no file of weights: it cannot be read as plain tensors by name{why}; {GET}") from None
     if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
         content = content["state_dict"]
     if not isinstance(content, dict) or not all(isinstance(one, Tensor) for one in content.values()):
-        raise DataError(f"{path}: not a file of weights: tensors by name are expected")
+        raise DataError(f"{path}: not a file of weights: tensors by name are expected; {GET}")
     # the data-parallel wrapper puts its own name before all others
     return {str(name).removeprefix("module."): tensor for name, tensor in content.items()}
 
@@ -112,16 +126,19 @@ def read_official(path: Path) -> dict[str, Tensor]:
 def sizes(tensors: Mapping[str, Tensor]) -> tuple[Config, str]:
     """The configuration, and the architecture of wav2vec 2.0, that these tensors fit."""
 
-    def shape(name: str) -> torch.Size:
+    def shape(name: str, dimensions: int = 2) -> torch.Size:
         if name not in tensors:
-            raise DataError(f"{name} is missing: these are not the weights of the published multi-resolution model")
-        return tensors[name].shape
+            raise DataError(f"{name} is missing: {NOT_THESE}")
+        found = tensors[name].shape
+        if len(found) != dimensions or not all(found):
+            raise DataError(f"{name} has shape {tuple(found)}, not one of {dimensions} dimensions: {NOT_THESE}")
+        return found
 
     encoder = "extracter.model."
     width, convolved = shape(f"{encoder}post_extract_proj.weight")
     layers = _count(tensors, rf"{re.escape(encoder)}encoder\.layers\.(\d+)\..*")
     convolutions = _count(tensors, rf"{re.escape(encoder)}feature_extractor\.conv_layers\.(\d+)\..*")
-    kernels = shape(f"{encoder}encoder.pos_conv.0.weight_v")
+    kernels = shape(f"{encoder}encoder.pos_conv.0.weight_v", 3)
     architecture: dict[str, Any] = {
         "hidden_size": width,
         "num_hidden_layers": layers,
@@ -165,7 +182,7 @@ def place(tensors: Mapping[str, Tensor], model: nn.Module) -> None:
             found[places[0]] = tensor
     missing = [name for name in wanted if name not in found]
     problems.extend((f"nothing fills {name}" for name in missing), len(missing))
-    problems.raise_if_any("these are not the weights of the published multi-resolution model")
+    problems.raise_if_any(NOT_THESE)
     model.load_state_dict(found)
 
 

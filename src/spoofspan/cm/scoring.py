@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,15 @@ import numpy as np
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.locks import own_folder
 from spoofspan.base.progress import progress
 from spoofspan.cm.frame_times import COARSEST, HOP, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
 from spoofspan.cm.scorers import Float32, Scorer, Window, load_scorer
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import partialspoof_scores
-from spoofspan.formats.sound import RATE, SUFFIXES, Samples, Sound, check_channel, sounds_in
+from spoofspan.formats.sound import RATE, SUFFIXES, Samples, Sound, check_channel, check_truncated, sounds_in
+from spoofspan.formats.sources import sources
 from spoofspan.formats.tables import parquet
 from spoofspan.formats.text.utterance_scores import write_asvspoof5
 from spoofspan.formats.writing import check_target, write_atomically
@@ -72,6 +74,7 @@ def score(
     out: str | Path,
     *,
     channel: str | None = None,
+    truncated: str = "error",
     device: str | None = None,
     official: str | None = None,
     force: bool = False,
@@ -88,6 +91,8 @@ def score(
         The folder of the scores, which is made where it is not there.
     channel : str, optional
         Of sound with several channels: ``"mix"``, or a number from 0 on.
+    truncated : str
+        Files with fewer samples than their header states: ``"error"``, or ``"use"`` what is there, with a warning.
     device : str, optional
         ``cpu``, ``cuda`` or ``cuda:0``; without it, a GPU if there is one.
     official : str, optional
@@ -107,17 +112,16 @@ def score(
     PosixPath('scores/scores_20ms.parquet')
 
     """
-    sounds = dict(audio) if isinstance(audio, Mapping) else find_recordings(audio, channel=channel)
+    sounds = dict(audio) if isinstance(audio, Mapping) else find_recordings(audio, channel=channel, truncated=truncated)
     scorer = load_scorer(checkpoint, device)
     folder = Path(out).expanduser()
     files = _targets(folder, scorer.branches, official)
-    for path in files.values():
-        if folder.is_dir():
+    with own_folder(folder):  # the files of two runs would not fit each other
+        for path in files.values():
             check_target(path, force)
-    began = time.monotonic()
-    made, seconds = score_sounds(scorer, sounds)
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(files, made, force)
+        began = time.monotonic()
+        made, seconds = score_sounds(scorer, sounds)
+        _write(files, made, force)
     return Scored(files, len(sounds), seconds, time.monotonic() - began)
 
 
@@ -180,30 +184,33 @@ def _together(
 # ---------------------------------------------------------------- recordings
 
 
-def find_recordings(words: str | Path | Sequence[str | Path], *, channel: str | None = None) -> dict[str, Sound]:
+def find_recordings(
+    words: str | Path | Sequence[str | Path], *, channel: str | None = None, truncated: str = "error"
+) -> dict[str, Sound]:
     """All recordings that these words mean, by their ids.
 
     A word is a sound file (its id is the name without its ending), a folder (all sound files in it), a list
-    (``.lst``, ``.txt``, ``.scp``: a path, or an id and a path, in each line) or ``-``: a sound file or a list by
-    standard input.
+    (``.lst``, ``.txt``, ``.scp``: a path, or an id and a path, in each line), ``-`` or a pipe: a sound file or a list
+    by standard input or ``<(ls *.wav)``.
     """
     check_channel(channel)
+    check_truncated(truncated)
     found: dict[str, Sound] = {}
     for word in [words] if isinstance(words, str | Path) else words:
         for name, sound in _meant(word, channel).items():
             if name in found:
                 raise DataError(f"{sound.name} and {found[name].name} would both be utterance {name!r}; rename one")
-            found[name] = sound
+            found[name] = replace(sound, truncated=truncated)
     if not found:
         raise UsageError("there is no sound file to score; name a file, a folder or a list")
     return found
 
 
-def sounds_of_dataset(spec: str, *, channel: str | None = None) -> dict[str, Sound]:
+def sounds_of_dataset(spec: str, *, channel: str | None = None, truncated: str = "error") -> dict[str, Sound]:
     """All recordings of a set of a database, ``partialspoof:FOLDER:SET``."""
     from spoofspan.cm.batches import Corpus
 
-    corpus = Corpus.from_dataset(spec, channel=check_channel(channel))
+    corpus = Corpus.from_dataset(spec, channel=check_channel(channel), truncated=check_truncated(truncated))
     return dict(zip(corpus.references.utterances, corpus.sounds, strict=True))
 
 
@@ -215,18 +222,24 @@ def sound_folder(data: Path, subset: str) -> Path | None:
 
 def _meant(word: str | Path, channel: str | None) -> dict[str, Sound]:
     if str(word) == "-":
-        content = sys.stdin.buffer.read()
-        if content.startswith(BEGINNINGS):
-            return {STDIN: Sound(content, STDIN, channel)}
-        return _listed(content, STDIN, Path(), channel)
+        return _piped(sys.stdin.buffer.read(), STDIN, channel)
     path = Path(word).expanduser()
     if path.is_dir():
         return sounds_in(path, channel)
-    if not path.is_file():
+    if not path.exists():
         raise UsageError(f"there is no file or folder {str(word)!r}")
+    if not path.is_file():
+        return _piped(path.read_bytes(), str(word), channel)
     if path.suffix.lower() in LISTS:
-        return _listed(path.read_bytes(), str(path), path.parent, channel)
+        return _listed(sources(path)[0].text(), str(path), path.parent, channel)
     return {path.stem: Sound(path, str(path), channel)}
+
+
+def _piped(content: bytes, source: str, channel: str | None) -> dict[str, Sound]:
+    """What came through a pipe: the sound of one recording, or a list."""
+    if content.startswith(BEGINNINGS):
+        return {Path(source).name: Sound(content, source, channel)}
+    return _listed(content, source, Path(), channel)
 
 
 def _listed(content: bytes, source: str, folder: Path, channel: str | None) -> dict[str, Sound]:

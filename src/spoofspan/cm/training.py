@@ -27,10 +27,12 @@ from torch.utils.data import DataLoader
 from spoofspan.base import progress
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.extras import require
+from spoofspan.base.locks import own_folder
+from spoofspan.base.pool import end_with_parent
 from spoofspan.cm import checkpoints
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
 from spoofspan.cm.config import Config, Training
-from spoofspan.cm.distributed import Team, joined, launch
+from spoofspan.cm.distributed import Team, joined, launch, leads
 from spoofspan.cm.history import History
 from spoofspan.cm.loss import whole_loss
 from spoofspan.cm.model import build
@@ -104,7 +106,7 @@ def train(
     Raises
     ------
     UsageError
-        If the folder has another training, or one without ``resume``.
+        If the folder has another training, one without ``resume``, or one that another process is at.
     DataError
         If the loss is no finite number.
 
@@ -119,11 +121,12 @@ def train(
     """
     require("torch", "safetensors")
     folder = Path(out).expanduser()
-    _check_folder(folder, config, resume)
-    if processes > 1:
-        launch(_train, (config, data, folder, device, say), processes)
-    else:
-        _train(config, data, folder, device, say)
+    with own_folder(folder) if leads() else nullcontext():
+        _check_folder(folder, config, resume)
+        if processes > 1:
+            launch(_train, (config, data, folder, device, say), processes)
+        else:
+            _train(config, data, folder, device, say)
     _, about = checkpoints.read_tensors(folder / checkpoints.STATE)
     return Trained(folder, about["epoch"], about["best_epoch"], about["best"], config.training.stop_on)
 
@@ -135,8 +138,6 @@ def _check_folder(folder: Path, config: Config, resume: bool) -> None:
         raise UsageError(f"{str(folder)!r} has a training already; go on with resume=True (--resume), or name another")
     if there and Config.from_file(folder / checkpoints.CONFIG) != config:
         raise UsageError(f"{folder / checkpoints.CONFIG} is another configuration; resume with the one it began with")
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{str(folder)!r} is a file; name a folder")
 
 
 def _train(config: Config, data: TrainingData, folder: Path, device: str | None, say: bool) -> None:
@@ -186,7 +187,7 @@ class _Loop:
         for name, tensor in tensors.items():
             part, _, rest = name.partition("/")
             parts[part][rest] = tensor
-        self.model.load_state_dict(parts["model"])
+        checkpoints.fill(self.model, parts["model"], path)
         checkpoints.restore_optimiser(self.optimiser, self.model, parts["optimiser"])
         if self.at.scaler:
             self.scaler.load_state_dict(self.at.scaler)
@@ -248,7 +249,8 @@ class _Loop:
         batches = self.train.batches(recipe.batch_size, recipe.seed, epoch)
         parts = [_parts(self.team.share(chosen), chosen, recipe.accumulate) for chosen in batches]
         left = [part for step in parts[self.at.step :] for part in step]
-        reading = iter(DataLoader(self.train, sampler=left, batch_size=None, num_workers=recipe.workers))
+        how: Any = {"num_workers": recipe.workers, "worker_init_fn": _begin_reading}
+        reading = iter(DataLoader(self.train, sampler=left, batch_size=None, **how))
         with progress.progress(f"epoch {epoch}", total=len(batches), unit="batches") as advance:
             advance(self.at.step)
             while self.at.step < len(batches):
@@ -322,6 +324,11 @@ def learning_rate(recipe: Training, epoch: float) -> float:
     if done < RISING:
         return recipe.learning_rate * (FIRST_RATE + (1 - FIRST_RATE) * done / RISING)
     return recipe.learning_rate * 0.5 * (1 + math.cos(math.pi * (done - RISING) / (1 - RISING)))
+
+
+def _begin_reading(_: int) -> None:
+    """What a process that reads sound does first."""
+    end_with_parent()
 
 
 def _parts(share: list[int], batch: list[int], accumulate: int) -> list[list[int]]:

@@ -2,22 +2,24 @@
 
 Sound files, and notes on what was done, appear whole or not at all, and what is there already is not made again. Since
 every utterance depends on the seed and its own name only, a build that was interrupted ends with the same bytes.
-``corpus.json`` is written last: a folder that has it is complete.
+``corpus.json`` is written last: a folder that has it is complete. One process builds in a folder at a time.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import SpoofspanWarning, UsageError
+from spoofspan.base.locks import LOCK, PARTS, own_folder, remove_parts
 from spoofspan.base.pool import check_jobs, do_all, in_batches
 from spoofspan.base.version import __version__
 from spoofspan.corpus.builtin import built_in_settings, write_voices
@@ -29,7 +31,7 @@ from spoofspan.corpus.source_folder import Recording, find_recordings
 from spoofspan.corpus.splice_plan import Plan, UtterancePlan, make_plan
 from spoofspan.corpus.splicing import Material, make_utterance
 from spoofspan.corpus.survey import Surveyed, look_at
-from spoofspan.formats.sound import wav_bytes
+from spoofspan.formats.sound import Sound, check_truncated, wav_bytes
 from spoofspan.formats.writing import write_atomically
 
 BUILT_IN = "built-in voices and vocoders"
@@ -46,6 +48,7 @@ def build(
     *,
     jobs: int | None = 1,
     force: bool = False,
+    truncated: str = "error",
 ) -> dict[str, Any]:
     """Build a partially spoofed corpus in a folder, of recordings or of built-in voices and vocoders.
 
@@ -64,6 +67,8 @@ def build(
         How many processes; None is one per core.
     force : bool
         Throw a corpus of other settings away.
+    truncated : str
+        Recordings with fewer samples than their header states: ``"error"``, or ``"use"`` what is there, with a warning.
 
     Returns
     -------
@@ -73,7 +78,7 @@ def build(
     Raises
     ------
     UsageError
-        If the folder has something else in it.
+        If the folder has something else in it, or another process builds there.
     DataError
         If the recordings do not suffice.
 
@@ -92,11 +97,22 @@ def build(
         _check_source(given, out)
     where = BUILT_IN if given is None else str(given.resolve())
     identity = {"builder": BUILDER_VERSION, "source": where, "settings": chosen.to_dict()}
-    finished = _prepare(out, identity, force)
+    finished = None if force or (out / WORK).exists() else _finished(out, identity)  # perhaps where nobody may write
     if finished is not None:
         return finished
-    recordings = find_recordings(given or write_voices(out / SOURCES, chosen, workers))
+    with own_folder(out):
+        finished = _prepare(out, identity, force)
+        return _build(out, given, chosen, workers, identity, truncated) if finished is None else finished
+
+
+def _build(
+    out: Path, given: Path | None, chosen: Settings, workers: int, identity: dict[str, Any], truncated: str
+) -> dict[str, Any]:
+    """Do what is not done yet, in a folder that was made ready."""
+    recordings = find_recordings(given or write_voices(out / SOURCES, chosen, workers), check_truncated(truncated))
     survey = _survey(out, recordings.items, chosen, workers)
+    if truncated == "use":
+        _warn_of_truncated(recordings.items, survey)
     plan = make_plan(recordings.items, survey, chosen)
     made = _make(out, plan, Material({one.name: one for one in recordings.items}, survey), chosen, workers)
     sets = {subset: rows for subset in SETS if (rows := [one for one in made if one.subset == subset])}
@@ -118,6 +134,19 @@ def build(
     return about
 
 
+def _warn_of_truncated(recordings: Sequence[Recording], survey: Mapping[str, Surveyed]) -> None:
+    """Say which recordings have fewer samples than their header states; workers read them without a word."""
+    for one in recordings:
+        stated = Sound(one.path, str(one.path)).stated_samples
+        if survey[one.name].samples < stated - 1:  # a resampler may be a sample off its forecast
+            warnings.warn(
+                f"{one.path}: the file is truncated: its header states {stated / RATE:.3f} s, and "
+                f"{survey[one.name].samples / RATE:.3f} s are there; these are used",
+                SpoofspanWarning,
+                stacklevel=3,
+            )
+
+
 def _check_source(source: Path, out: Path) -> None:
     """Refuse a source that is not there, or that --force would throw away."""
     if not source.exists():
@@ -126,32 +155,33 @@ def _check_source(source: Path, out: Path) -> None:
         raise UsageError(f"the source {str(source)!r} is inside of {str(out)!r}; build the corpus in another folder")
 
 
+def _finished(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
+    """What corpus.json says if everything is there already."""
+    if not (out / ABOUT).is_file():
+        return None
+    known = _read_json(out / ABOUT)
+    if any(known.get(key) != identity[key] for key in identity):
+        raise UsageError(f"{str(out)!r} has a corpus of other settings; choose another folder, or give --force")
+    return dict(known)
+
+
 def _prepare(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any] | None:
     """Make the folder ready; what corpus.json says if everything is there already."""
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"{str(out)!r} is a file; give the name of a folder")
     about, note = out / ABOUT, out / WORK / NOTE
     if about.is_file() and not force:
-        known = _read_json(about)
-        if all(known.get(key) == identity[key] for key in identity):
-            shutil.rmtree(out / WORK, ignore_errors=True)
-            return dict(known)
-        raise UsageError(f"{str(out)!r} has a corpus of other settings; choose another folder, or give --force")
+        shutil.rmtree(out / WORK, ignore_errors=True)  # of a build that was killed when all was done
+        return _finished(out, identity)
     if note.is_file() and not force and _read_json(note) != identity:
         raise UsageError(f"{str(out)!r} has a corpus that was begun with other settings; repeat them, or give --force")
     ours = about.is_file() or note.is_file()
-    if out.is_dir() and any(out.iterdir()) and not ours:
+    if not ours and any(one.name not in (LOCK, WORK) for one in out.iterdir()):  # a kill may come before the note
         raise UsageError(f"the folder {str(out)!r} is not empty, and no corpus; choose another")
     if force and ours:
         about.unlink(missing_ok=True)
         for name in (DATABASE, SOURCES, WORK):
             shutil.rmtree(out / name, ignore_errors=True)
-    for leftover in out.rglob(".*.part"):  # of a build that was killed
-        leftover.unlink()
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{str(out)!r} cannot be made ({error.strerror or error})") from None
+    remove_parts(out.rglob(PARTS))  # of a build that was killed
+    note.parent.mkdir(exist_ok=True)
     write_json(note, identity)
     return None
 

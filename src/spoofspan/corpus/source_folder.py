@@ -15,6 +15,7 @@ names get such a name, in alphabetical order; corpus.json says which is which.
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from pathlib import Path
 from spoofspan.base.errors import DataError, Problems, UsageError, refuse
 from spoofspan.corpus.settings import SETS
 from spoofspan.data.references import SPOOF
+from spoofspan.formats.sources import sources
 from spoofspan.formats.text.rows import label_and_kind
 
 BONA_FIDE = "bonafide"
@@ -40,6 +42,7 @@ class Recording:
     speaker: str
     attack: str | None  # None: bona fide
     subset: str | None = None  # train, dev or eval, where a list says it
+    truncated: str = "error"  # or "use": what is there of a file with fewer samples than its header states
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Recordings:
     attacks: dict[str, str]  # A01 -> name in the source
 
 
-def find_recordings(source: Path) -> Recordings:
+def find_recordings(source: Path, truncated: str = "error") -> Recordings:
     """Find the recordings of a folder or of a list."""
     if source.is_dir():
         found = list(_in_folder(source))
@@ -64,7 +67,7 @@ def find_recordings(source: Path) -> Recordings:
     for needed, spoofed in (("bona fide", False), ("spoofed", True)):
         if not any((one.attack is not None) == spoofed for one in found):
             raise DataError(f"{source}: there are no {needed} recordings; a partially spoofed corpus needs both")
-    return _named(found)
+    return _named([replace(one, truncated=truncated) for one in found])
 
 
 def _in_folder(folder: Path) -> Iterable[Recording]:
@@ -85,8 +88,12 @@ def _folders(folder: Path) -> list[Path]:
 def _in_list(path: Path) -> Iterable[Recording]:
     problems = Problems()
     found: dict[str, Recording] = {}
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = csv.DictReader(stream)
+    try:
+        text = sources(path)[0].text().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not UTF-8 text; convert it") from None
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    try:
         missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
         if missing:
             raise DataError(f"{path}: no column {', '.join(missing)}; the first line must be path,speaker,attack[,set]")
@@ -104,6 +111,8 @@ def _in_list(path: Path) -> Iterable[Recording]:
             else:
                 kind = None if attack in NO_ATTACK else attack
                 found[name] = Recording(Path(name).as_posix(), path.parent / name, speaker, kind, subset or None)
+    except csv.Error as error:
+        raise DataError(f"{path}:{rows.line_num + 1}: cannot be read as CSV ({error}); correct the list") from None
     sets: dict[str, str | None] = {}
     for one in found.values():
         if sets.setdefault(one.speaker, one.subset) != one.subset:

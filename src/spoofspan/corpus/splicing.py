@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
@@ -164,12 +163,12 @@ class Material:
 
     def sound(self, name: str) -> Float64:
         """A recording at the level of the corpus."""
-        return _levelled(self.recordings[name].path, self.survey[name].gain)
+        return _levelled(self.recordings[name], self.survey[name].gain)
 
 
 @lru_cache(SOUNDS_KEPT)
-def _levelled(path: Path, gain: float) -> Float64:
-    return read_sound(path) * gain
+def _levelled(recording: Recording, gain: float) -> Float64:
+    return read_sound(recording.path, recording.truncated) * gain
 
 
 def make_utterance(plan: UtterancePlan, material: Material, settings: Settings) -> Made:

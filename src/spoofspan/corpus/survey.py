@@ -66,7 +66,7 @@ def look_at(recordings: Sequence[Recording], level: float) -> list[Surveyed]:
     """Look at recordings."""
     found = []
     for one in recordings:
-        sound = read_sound(one.path)
+        sound = read_sound(one.path, one.truncated)
         speech = find_speech(sound)
         found.append(Surveyed(one.name, sound.size, gain_to(level, sound, speech), tuple(speech)))
     return found

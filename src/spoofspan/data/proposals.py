@@ -83,14 +83,14 @@ class Proposals:
             )
         check_ranges(self.starts, self.ends, place)
 
-    def __len__(self) -> int:
-        return len(self.utterances)
-
     def take(self, chosen: Int64) -> Proposals:
         """Keep chosen utterances, in that order."""
         rows, offsets = rows_of(self.offsets, chosen)
-        utterances = tuple(self.utterances[i] for i in chosen.tolist())
-        return Proposals(utterances, offsets, self.confidences[rows], self.starts[rows], self.ends[rows])
+        columns = self.confidences[rows], self.starts[rows], self.ends[rows]
+        return Proposals(tuple(self.utterances[i] for i in chosen.tolist()), offsets, *columns)
+
+    def __len__(self) -> int:
+        return len(self.utterances)
 
     def __repr__(self) -> str:
         utterances = f"{len(self):,} utterance{'s' * (len(self) != 1)}"

@@ -13,7 +13,7 @@ What is wrong under some rules only (gaps, ranges past the duration) is judged w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,11 +29,10 @@ from spoofspan.base.columns import (
     seconds_column,
     tidy_rows,
     utterance_ids,
-    utterance_of_rows,
-    within_utterances,
 )
 from spoofspan.base.errors import DataError, UsageError, nearest_name, refuse
 from spoofspan.base.times import LONGEST, Int64, duration_ns, exact_sum, seconds_text, times_ns
+from spoofspan.data.contradictions import Contradiction, contradictions
 
 BONA_FIDE, SPOOF, NONSPEECH = 0, 1, 2
 LABELS = ("bonafide", "spoof", "nonspeech")
@@ -66,6 +65,8 @@ class References:
         Whether both classes occur; a file that lists spoofs only does not say where an utterance ends.
     dropped_empty
         How many empty ranges were dropped.
+    modality
+        Whose fakes are spoof here, where the source is audio-visual: "any", "audio" or "visual".
 
     Examples
     --------
@@ -86,6 +87,7 @@ class References:
     snap: int = 0
     names_both_classes: bool = True  # not so in a file that lists spoofs only
     dropped_empty: int = 0
+    modality: str | None = None
 
     @classmethod
     def from_ranges(
@@ -155,6 +157,7 @@ class References:
         labels: npt.ArrayLike | None = None,
         kinds: Sequence[str | None] | None = None,
         snap: float = 0.0,
+        place: Callable[[int], str] | None = None,
     ) -> References:
         """Build references from flat arrays.
 
@@ -178,6 +181,8 @@ class References:
             Of each range, its kind or None.
         snap
             How far (in seconds) edges may miss each other because the source rounded them.
+        place
+            Says where a range comes from (``"ref.rttm:12"``), for messages.
 
         Examples
         --------
@@ -189,21 +194,21 @@ class References:
         label = _label_codes(is_spoof, labels)
         offset = check_offsets(offsets, len(ids), label.size)
 
-        def place(row: int) -> str:
+        def own_place(row: int) -> str:
             return place_of(ids, offset, row, "range")
 
-        start, end = times_ns(starts, "start", place), times_ns(ends, "end", place)
+        start, end = times_ns(starts, "start", own_place), times_ns(ends, "end", own_place)
         if not start.size == end.size == label.size:
             raise UsageError(f"{start.size} starts, {end.size} ends and {label.size} labels are not one per range")
         if kinds is not None and len(kinds) != start.size:
             raise UsageError(f"{len(kinds)} kinds for {start.size} ranges; give one (or None) for each")
         duration = None if durations is None else _checked_durations(ids, durations)
         kind, kind_names = _kind_codes(kinds)
-        check_ranges(start, end, place)
+        check_ranges(start, end, own_place)
         raw = cls(ids, offset, start, end, label, duration, kind, kind_names, duration_ns(snap, "snap"))
-        rows, offsets, dropped = tidy_rows(offset, start, end)
+        rows, offsets, dropped = tidy_rows(offset, start, end, label, *([] if kind is None else [kind]))
         tidy = raw if rows is None else replace(raw.with_rows(rows, offsets), dropped_empty=dropped)
-        tidy._check_overlaps()
+        tidy._refuse_contradictions(place if place is None or rows is None else lambda row: place(int(rows[row])))
         both = bool((tidy.labels == BONA_FIDE).any() and (tidy.labels == SPOOF).any())
         return replace(tidy, names_both_classes=both)
 
@@ -244,36 +249,23 @@ class References:
             kinds=None if self.kinds is None else self.kinds[rows],
         )
 
-    def _check_overlaps(self) -> None:
+    def _refuse_contradictions(self, place: Callable[[int], str] | None) -> None:
         """Different labels at the same time are an error, unless the edges only miss each other by ``snap``."""
-        over = self.ends[:-1] - self.starts[1:]
-        inside = within_utterances(self.offsets, over > 0)
-        # where ends never fall and neighbours overlap by no more than that, nothing else can overlap by more
-        inside &= (over > self.snap) | (self.ends[1:] < self.ends[:-1])
-        if not inside.any():
-            return
-        utterances = np.unique(utterance_of_rows(self.offsets)[1:][inside])
-        clashing = [(i, row, other) for i in utterances for row, other in self._clashes(int(i))]
 
-        def describe(clash: tuple[int, int, int]) -> str:
-            i, row, other = clash
-            return f"utterance {self.utterances[i]!r}: {self._describe(other)} and {self._describe(row)} overlap"
+        def describe(found: tuple[int, Contradiction]) -> str:
+            i, clash = found
+            one, other = (
+                f"{LABELS[stretch.label]} [{seconds_text(stretch.start)}, {seconds_text(stretch.end)})"
+                for stretch in (clash.one, clash.other)
+            )
+            lines = [] if place is None else list(dict.fromkeys(map(place, clash.rows)))
+            return (
+                f"{' and '.join(lines)}{': ' if lines else ''}utterance {self.utterances[i]!r}: {one} and {other} "
+                f"overlap{', one within the other' if clash.is_within else ''}"
+            )
 
+        clashing = contradictions(self.offsets, self.starts, self.ends, self.labels, self.snap)
         refuse(clashing, describe, "give every instant one label")
-
-    def _clashes(self, utterance: int) -> Iterable[tuple[int, int]]:
-        """Find, in one utterance, ranges that begin more than ``snap`` before the end of one of another label."""
-        last_of: dict[int, int] = {}
-        for row in range(int(self.offsets[utterance]), int(self.offsets[utterance + 1])):
-            label = int(self.labels[row])
-            for other_label, other in last_of.items():
-                if other_label != label and self.ends[other] - self.starts[row] > self.snap:
-                    yield row, other
-            if label not in last_of or self.ends[row] > self.ends[last_of[label]]:
-                last_of[label] = row
-
-    def _describe(self, row: int) -> str:
-        return f"{LABELS[self.labels[row]]} [{seconds_text(self.starts[row])}, {seconds_text(self.ends[row])})"
 
 
 def _label_codes(is_spoof: npt.ArrayLike | None, labels: npt.ArrayLike | None) -> Labels:

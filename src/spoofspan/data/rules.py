@@ -11,7 +11,7 @@ declaration (:data:`RULES`); :class:`RuleArguments` repeats the types, because k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from inspect import cleandoc
 from typing import Any, Literal, TypedDict, get_args, get_type_hints
@@ -19,7 +19,8 @@ from typing import Any, Literal, TypedDict, get_args, get_type_hints
 import numpy as np
 
 from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.base.times import Int64, duration_ns, exact_sum
+from spoofspan.base.times import Int64, exact_sum
+from spoofspan.data.rule import Rule, declared
 
 # Raised whenever a rule changes its meaning, so that old and new numbers are not called comparable.
 RULES_VERSION = 1
@@ -31,9 +32,12 @@ Uncovered = Literal["error", "hold", "bonafide", "spoof", "ignore", "unanswered"
 Overlong = Literal["error", "cut"]
 LastFrame = Literal["use", "drop"]
 Overlap = Literal["error", "min", "mean", "centre"]
+CollarEdges = Literal["inside", "all"]
 Utterances = Literal["all", "drop-bonafide-CON"]
 Label = Literal["any", "majority", "rounded"] | float
-LastPoint = Literal["use", "round"]
+LastPoint = Literal["use", "round", "drop"]
+Pooling = Literal["min", "mean", "max", "noisy-or"] | str  # or "top-k(5)"
+Modality = Literal["any", "audio", "visual"]
 Regions = Mapping[str, Sequence[tuple[float, float]]]
 
 
@@ -51,15 +55,13 @@ class RuleArguments(TypedDict, total=False):
     overlap: Overlap
     regions: Regions | None
     collar: float
+    collar_edges: CollarEdges
     partial: bool
     utterances: Utterances
     label: Label
     last_point: LastPoint
-
-
-def _rule(default: Any, help: str, explanation: str, of: tuple[str, ...] = ("range", "point")) -> Any:
-    """Declare a rule; ``{}`` in the help stands for its values, ``of`` are the measures that depend on it."""
-    return field(default=default, metadata={"help": help, "explanation": explanation, "of": of})
+    pooling: Pooling
+    modality: Modality | None
 
 
 @dataclass(frozen=True)
@@ -76,79 +78,102 @@ class Rules:
 
     """
 
-    gaps: Gaps = _rule(
+    gaps: Gaps = declared(
         "error",
         "Time without a label: {}.",
         "Time in the reference under no range. following: it takes the label of the next range.",
     )
-    snap: float | None = _rule(
+    snap: float | None = declared(
         None,
         "Join edges that miss each other by up to this many seconds.",
         "Reference edges that miss each other, 0 or the end by at most this are joined (2 ms for RTTM, else 0).",
     )
-    extent: Extent = _rule(
+    extent: Extent = declared(
         "duration",
         "Where an utterance ends: {}.",
         "Where an utterance ends: at its duration, or at the end of its last range.",
     )
-    nonspeech: Nonspeech = _rule(
+    nonspeech: Nonspeech = declared(
         "error", "Ranges labelled non-speech: {}.", "What ranges labelled non-speech count as."
     )
-    uncovered: Uncovered = _rule(
+    uncovered: Uncovered = declared(
         "error",
         "Time without a score: {}.",
         "Labelled time under no score. hold: every score lasts until the next; bonafide, spoof: called so at every\n"
         "threshold; ignore: not counted; unanswered: never an error, but in the denominators.",
     )
-    slack: float | None = _rule(
+    slack: float | None = declared(
         None,
         "Missing tail that is held in any case, in seconds.",
         "A missing tail of at most this is held under every rule: one hop + 25 ms, or 25 ms for ranges.",
     )
-    overlong: Overlong = _rule(
+    overlong: Overlong = declared(
         "error",
         "Scores after the end: {}.",
         "Scores that start after the end of an utterance; up to two are cut in any case.",
     )
-    last_frame: LastFrame = _rule(
+    last_frame: LastFrame = declared(
         "use",
         "A last frame that sticks out: {}.",
         "A last frame that ends after the utterance: used up to the end, or dropped.",
     )
-    overlap: Overlap = _rule(
+    overlap: Overlap = declared(
         "error",
         "Score windows that overlap: {}.",
         "Score ranges that overlap: the lowest, the mean, or cut between their centres.",
     )
-    regions: Regions | None = _rule(
+    regions: Regions | None = declared(
         None, "UEM file: the time that counts.", "Only time inside these ranges (a UEM file) counts."
     )
-    collar: float = _rule(
+    collar: float = declared(
         0.0,
         "Ignore this many seconds around each boundary.",
         "Time within this of a boundary between labels is ignored.",
     )
-    partial: bool = _rule(
+    collar_edges: CollarEdges = declared(
+        "inside",
+        "Which edges have a collar: {}.",
+        "Which edges have a collar. inside: those between labels; all: also 0 and the end, where spoof lies there.",
+        implied="inside",
+    )
+    partial: bool = declared(
         False,
         "Measure only the utterances that both sides have.",
         "Measure the utterances that both sides have, instead of refusing.",
     )
-    utterances: Utterances = _rule(
+    utterances: Utterances = declared(
         "all",
         "Which utterances count: {}.",
         "drop-bonafide-CON: utterances without spoof whose id starts with CON are left out.",
     )
-    label: Label = _rule(
+    label: Label = declared(
         "any",
         "Label of a point: {}, or a fraction.",
         "Label of a point: any spoof, majority, a fraction, or rounded edges (as in the published script).",
         ("point",),
     )
-    last_point: LastPoint = _rule(
+    last_point: LastPoint = declared(
         "use",
         "The last, shorter point: {}.",
-        "The last, shorter point: used, or only if at least half of it exists.",
+        "The last, shorter point: used, only if at least half of it exists, or dropped.",
         ("point",),
+    )
+    pooling: Pooling = declared(
+        "min",
+        "Score of a point or utterance: {}, or top-k(5).",
+        "The score of a point (or utterance) of several scores, in bona fide polarity: the lowest, the mean over\n"
+        "time, the highest. For utterances also top-k(5): the mean of the 5 lowest frames; and noisy-or, for\n"
+        "probabilities: ln of the product of the frames' probabilities of bona fide.",
+        ("point",),
+        implied="min",
+    )
+    modality: Modality | None = declared(
+        None,
+        "Whose fakes in audio-visual labels: {}.",
+        "Which fakes of audio-visual metadata (LAV-DF, AV-Deepfake1M) are spoof: those of sound or picture (any, as\n"
+        "both benchmarks rank), of the sound, or of the picture. It is settled when the labels are read.",
+        ("references",),
+        implied="audio",
     )
 
     def __post_init__(self) -> None:
@@ -172,48 +197,28 @@ class Rules:
             raise UsageError(f"label={self.label!r}: {valid}, or a fraction in (0, 1]")
         return share
 
-    def spelled(self, measure: str) -> dict[str, str]:
-        """Write the rules that a measure ("range" or "point") depends on as text, for the signature."""
-        return {name: rule.spell(getattr(self, name)) for name, rule in RULES.items() if measure in rule.of}
+    def check_modality(self, read_with: str | None) -> None:
+        """Refuse a modality other than that which references were read with."""
+        if self.modality not in (None, read_with):
+            known = f"were read with {read_with!r}" if read_with else "have none"
+            raise UsageError(
+                f"modality={self.modality!r}: these references {known}; it is settled when audio-visual metadata are "
+                f"read: read_references(..., modality={self.modality!r})"
+            )
 
+    def spelled(self, measure: str, *, every: bool = False) -> dict[str, str]:
+        """Write the rules that a measure ("range" or "point") depends on as text, for the signature.
 
-@dataclass(frozen=True)
-class Rule:
-    """One rule as it is declared in :class:`Rules`."""
-
-    name: str
-    kind: str  # choice, label, seconds, flag or regions
-    default: Any
-    values: tuple[str, ...]  # its names, the default first; empty where it is a number, a flag or regions
-    help: str
-    explanation: str
-    of: tuple[str, ...]  # the measures that depend on it: "range", "point"
-
-    def check(self, value: Any) -> None:
-        """Refuse what is no value of this rule."""
-        if self.kind == "choice" and value not in self.values:
-            raise UsageError(f"{self.name}={value!r}: {nearest_name(value, self.values)}")
-        given = value is not None or self.default is not None
-        if self.kind == "seconds" and given and duration_ns(value, self.name) < 0:
-            raise UsageError(f"{self.name}={value!r}: must not be negative (seconds)")
-        if self.kind == "flag" and not isinstance(value, bool):
-            raise UsageError(f"{self.name}={value!r}: must be True or False")
-        if self.kind == "regions" and given and not isinstance(value, Mapping):
-            raise UsageError(f"{self.name} must be a dict: utterance -> [(start, end), ...] in seconds")
-
-    def spell(self, value: Any) -> str:
-        """Write a value as text, for the signature."""
-        if self.kind == "seconds":
-            return "auto" if value is None else f"{duration_ns(value, self.name)}ns"
-        if self.kind == "regions":
-            return "all" if value is None else "given"
-        if self.kind == "label" and value not in self.values:
-            return str(Fraction(repr(float(value))))
-        return str(value)
+        Unless ``every`` rule is wanted, one that was implied before it could be stated is left out, so that signatures
+        of then and now are equal.
+        """
+        texts = {name: rule.spell(getattr(self, name)) for name, rule in RULES.items() if measure in rule.of}
+        return {name: text for name, text in texts.items() if every or text not in (RULES[name].implied, "None")}
 
 
 # Of the types of fields; all others are names to choose from.
-_KINDS = {float: "seconds", float | None: "seconds", bool: "flag", Regions | None: "regions", Label: "label"}
+_KINDS = {float: "seconds", float | None: "seconds", bool: "flag", Regions | None: "regions"}
+_KINDS |= {Label: "label", Pooling: "pooling"}
 
 
 def _declared() -> dict[str, Rule]:
@@ -221,8 +226,9 @@ def _declared() -> dict[str, Rule]:
     found, types = {}, get_type_hints(Rules)
     for one in fields(Rules):
         kind = _KINDS.get(types[one.name], "choice")
-        names = get_args(types[one.name]) if kind in ("choice", "label") else ()
-        values = get_args(names[0]) if kind == "label" else names
+        names = get_args(types[one.name]) if kind in ("choice", "label", "pooling") else ()
+        # of a union, the names are the first part
+        values = get_args(names[0]) or names if names else ()
         about = {**one.metadata, "help": one.metadata["help"].format(", ".join(values))}
         found[one.name] = Rule(one.name, kind, one.default, values, **about)
     return found
@@ -273,6 +279,8 @@ def _exactly(**rules: Any) -> Rules:
 _PAPER = _exactly(gaps="ignore", uncovered="unanswered")
 _NII = _exactly(gaps="bonafide", nonspeech="bonafide", extent="cut-at-duration")
 _NII_POINT = replace(_NII, uncovered="ignore")
+# every frame with a label has one of the two, and frames on one side only are cut
+_FRAMES = _exactly(gaps="bonafide", nonspeech="bonafide", uncovered="ignore")
 _MILLISECONDS = _exactly(gaps="following", uncovered="hold", extent="last-range-end")
 
 CONVENTIONS: dict[str, Convention] = {
@@ -313,6 +321,21 @@ CONVENTIONS: dict[str, Convention] = {
             "wedefense",
             "metrics/localization/rangeeer.py of WeDefense",
             {"range": (_MILLISECONDS, "bucketed(2max,100000)")},
+        ),
+        Convention(
+            "xps-forensic",
+            "compute_segment_eer of XPS-Forensic: mean scores and majority labels of whole segments",
+            {
+                "point": (
+                    replace(_FRAMES, label="majority", pooling="mean", last_point="drop"),
+                    "interpolated",
+                )
+            },
+        ),
+        Convention(
+            "deepfense",
+            "SEGMENT_EER and MULTIRES_EER of DeepFense with its defaults (pool: min, label_merge_rule: any_spoof)",
+            {"point": (_FRAMES, "nearest")},
         ),
     )
 }

@@ -254,7 +254,7 @@ class Scores:
             raise UsageError(f"{first.size} starts and {last.size} ends for {numbers.size} scores; give one each")
         check_ranges(first, last, lambda row: place_of(ids, offset, row, "range"))
         raw = cls(ids, offset, numbers, higher, starts=first, ends=last)
-        rows, new_offsets, dropped = tidy_rows(offset, first, last)
+        rows, new_offsets, dropped = tidy_rows(offset, first, last, numbers)
         return raw if rows is None else replace(raw.with_rows(rows, new_offsets), dropped_empty=dropped)
 
     def __len__(self) -> int:
@@ -380,8 +380,9 @@ def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
         raise UsageError(f"{place}scores must be one-dimensional, not {array.shape}")
     if not array.size and array.dtype.kind not in "fiu":
         return np.zeros(0)
-    if array.dtype in (np.float16, np.float32, np.float64):
-        return array
+    native = array.dtype.newbyteorder("=")
+    if native in (np.float16, np.float32, np.float64):
+        return array.astype(native, copy=False)
     if array.dtype == bool:
         raise UsageError(
             f"{place}these scores are hard decisions (bool); an EER needs scores that say how likely a spoof is "

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import first_rows, positions, utterance_of_rows
-from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError, strangers
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Regions, RuleArguments
@@ -124,7 +124,8 @@ def by_column(
     for row, utt in enumerate(whole.utterances):
         rows.setdefault(column[utt], []).append(row)
     groups = [whole.group_of(value, np.array(rows[value], np.int64)) for value in sorted(rows)]
-    return Breakdown(name, measure, whole.point.threshold, tuple(groups), differences=whole.differences())
+    about = "; ".join(strangers(f"a {name}", column, whole.utterances))
+    return Breakdown(name, measure, whole.point.threshold, tuple(groups), about, whole.differences())
 
 
 def by_kind(

@@ -26,6 +26,7 @@ class Check:
     facts: dict[str, str]
     touched: tuple[Touched, ...]
     problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()  # on what would not be measured
 
     @property
     def passed(self) -> bool:
@@ -41,6 +42,7 @@ class Check:
                 {"rule": entry.rule, "seconds": entry.seconds, "utterances": entry.utterances} for entry in self.touched
             ],
             "problems": list(self.problems),
+            "notes": list(self.notes),
         }
 
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, strangers
 from spoofspan.base.progress import progress, track
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
     from spoofspan.data.utterance_scores import UtteranceScores
     from spoofspan.evaluation.breakdown import Breakdown
+    from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.evaluation.utterances import UtteranceCorpus
     from spoofspan.uncertainty.clusters import Resampling
 
@@ -127,6 +128,10 @@ class Corpus(ABC):
     def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
         """The groups of the corpus by kind, length, boundary or a column, which is read if it is needed."""
 
+    @abstractmethod
+    def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
+        """A measure by one or two columns of metadata, with a comma between them."""
+
     def evaluate(
         self, measures: Sequence[str | Measure], options: EvaluationOptions, on_undefined: OnUndefined | None = None
     ) -> Evaluation:
@@ -178,6 +183,13 @@ class CorpusInMemory(Corpus):
     references: References
     system: Scores | Proposals
     utterance_scores: UtteranceScores | None = None
+    boundary_scores: Scores | None = None
+
+    def __post_init__(self) -> None:
+        if self.boundary_scores is not None and self.boundary_scores.higher != "spoof":
+            raise UsageError(
+                "boundary scores must be high where a boundary is, which is higher='spoof'; mirror them first"
+            )
 
     @property
     def scores(self) -> Scores:
@@ -212,12 +224,18 @@ class CorpusInMemory(Corpus):
             raise UsageError(
                 f"{measure} needs scores, and these are proposals; they have event measures: event-ap@iou=0.5"
             )
+        if measure.kind.boundaries and self.boundary_scores is not None:
+            self.boundary_scores.refuse_decisions(str(measure))
+            return options.plan(measure, self.boundary_scores.hop, boundaries=True)
         given = self.utterance_scores is not None and measure.basis == "utterance"
         return options.plan(measure, None) if given else options.plan_for(measure, self.system)
 
     def _measured(self, plan: Plan, options: EvaluationOptions) -> Measurement:
         if self._utterances is not None and plan.measure.basis == "utterance":
             return self._utterances.measure(plan, options.resampling)
+        if plan.measure.kind.boundaries and self.boundary_scores is not None:
+            inputs = Inputs(self.references, self.boundary_scores)
+            return measure_scores(inputs, plan, resampling=options.resampling)
         return measure_scores(self._inputs, plan, resampling=options.resampling)
 
     @cached_property
@@ -271,6 +289,22 @@ class CorpusInMemory(Corpus):
             return BREAKDOWNS[by](self.references, self.scores, **arguments)
         return by_column(self.references, self.scores, read_column(by), name=by, **arguments)
 
+    def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
+        """A measure by one or two columns of metadata, with a comma between them."""
+        from spoofspan.evaluation.crossed import columns_of, crossed
+
+        wanted = Measure.parse(measure)
+        if wanted.basis == EVENT:
+            from spoofspan.evaluation.events import crossed_events
+
+            return crossed_events(self, wanted, columns_of(by, read_column), options)
+        if self._utterances is not None and wanted.basis == "utterance":
+            return self._utterances.cross(by, measure, options, read_column)
+        plan = self._plan(wanted, options)
+        system = self.boundary_scores if plan.measure.kind.boundaries else self.scores
+        mass, _ = plan.mass(self.references, cast("Scores", system))
+        return crossed(mass, plan, columns_of(by, read_column))
+
 
 def default_measures(scores: Scores | Proposals, convention: str = "default") -> list[str]:
     """The measures that are taken if none is named.
@@ -309,7 +343,7 @@ def measure_scores(
     """Take one measure of scores, with an interval if it is said how to resample."""
     references, scores = inputs.references, inputs.scores
     mass, touched = plan.mass(references, scores)
-
+    plan = replace(plan, notes=(*plan.notes, *strangers("regions", plan.rules.regions or (), mass.utterances)))
     found = plan.measured(
         mass,
         touched,
@@ -328,9 +362,9 @@ def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: R
     from spoofspan.uncertainty.intervals import interval_of_system
     from spoofspan.uncertainty.measured_system import MeasuredSystem
 
-    return replace(
-        found, interval=interval_of_system(MeasuredSystem(plan, mass, found.value, found_at=found.point), resampling)
-    )
+    notes = strangers(f"a {resampling.clusters_are}", resampling.clusters or (), mass.utterances)
+    system = MeasuredSystem(plan, mass, found.value, found_at=found.point)
+    return replace(found, interval=interval_of_system(system, resampling), notes=(*found.notes, *notes))
 
 
 def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = False) -> float:

@@ -21,7 +21,7 @@ from spoofspan.data.rules import RuleArguments, rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scores
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules, verification_of
 from spoofspan.evaluation.signature import Inputs, sign
 from spoofspan.mass.labelling import label_references
 from spoofspan.mass.points import Grid, check_resolution, point_mass_with
@@ -294,7 +294,7 @@ def bisection_eer(
     if not result.bracketed:
         notes.append("FPR - FNR has the same sign at the lowest and at the highest score, so nothing was bracketed")
     measure = f"bisection-eer({quantiles},{precision:g})"
-    signed_rules, inputs = plan.spelled_rules(references.snap), Inputs(references, scores)
+    signed_rules, inputs = plan.spelled_rules(references.snap, references.modality), Inputs(references, scores)
     signer = partial(sign, measure, "bisection", signed_rules, inputs, rates.utterances, plan.rules.regions)
     return BisectionMeasurement(
         measure=measure,
@@ -413,7 +413,9 @@ def evaluate(
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
     utterance_scores: UtteranceScores | None = None,
+    boundary_scores: Scores | None = None,
     asv_scores: VerificationScores | None = None,
+    asv_rates: Sequence[float] | None = None,
     on_undefined: OnUndefined | None = None,
     smoothing: int | None = None,
     min_duration: float = 0.0,
@@ -441,9 +443,14 @@ def evaluate(
         ``"llr"`` or ``"probability"``, for measures that take scores at their word (``range-cllr``).
     utterance_scores
         Scores of whole utterances: measures of utterances are of these, and not of the lowest score of each utterance.
+    boundary_scores
+        Scores of a boundary track, high (``higher="spoof"``) where spoof begins or ends, for
+        ``point-boundary-eer@20ms``.
     asv_scores
         Scores of a speaker verification system (:func:`spoofspan.read_verification_scores`), for
-        ``utterance-min-tdcf``.
+        ``utterance-min-tdcf`` and ``utterance-t-eer``.
+    asv_rates
+        Instead of its scores: its shares of accepted non-targets, rejected targets and accepted spoofs.
     on_undefined
         Is called with each measure that has no value and with the reason, and the measure is left out; without it,
         that is an error.
@@ -482,11 +489,12 @@ def evaluate(
         eer_rule,
         threshold,
         scores_are,
-        asv_scores,
+        verification_of(asv_scores, asv_rates),
         resampling,
         smoothing,
         min_duration,
         merge_gap,
         rules=rules,
     )
-    return CorpusInMemory(references, scores, utterance_scores).evaluate(measures, options, on_undefined)
+    corpus = CorpusInMemory(references, scores, utterance_scores, boundary_scores)
+    return corpus.evaluate(measures, options, on_undefined)

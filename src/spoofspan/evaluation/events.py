@@ -6,15 +6,16 @@ at a threshold. Events are the spoof ranges that the references list, so rules t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from spoofspan.base.columns import positions
-from spoofspan.base.errors import NothingToMeasureError, UsageError
+from spoofspan.base.errors import NothingToMeasureError, UndefinedMeasureError, UsageError
 from spoofspan.base.hashing import ContentHash, utterances_hash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import duration_ns
@@ -22,18 +23,24 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.measurement import EventMeasurement, Measurement, counted
+from spoofspan.evaluation.crossed import Cell, Columns, CrossedBreakdown, crossed_cells
+from spoofspan.evaluation.measurement import ALL_THRESHOLDS, EventMeasurement, Measurement, counted
 from spoofspan.evaluation.plan import EvaluationOptions, spelled_rules
 from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.events.event_scores import EventCorpus, check_parameters
+from spoofspan.measures.events.found_events import ScoredCorpus
 from spoofspan.measures.events.proposals_from_scores import (
     ProposalOptions,
     proposals_from_runs,
     refuse_smoothing_ranges,
 )
+from spoofspan.measures.events.spoof_ranges import spoof_ranges
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
+
+if TYPE_CHECKING:
+    from spoofspan.evaluation.corpus import CorpusInMemory
 
 # What would make or change events, or what scores that are no proposals mean.
 REFUSED: Mapping[str, Callable[[Any], bool]] = {
@@ -78,7 +85,7 @@ class EventEvaluation:
         check_parameters(measure)
         if measure.kind.ranked and isinstance(self.system, Scores):
             self.system.refuse_decisions(str(measure))
-        prepared = self._prepared
+        prepared = self._prepared_for(measure)
         with progress(str(measure)):
             found = prepared.corpus.value(measure)
         matching = prepared.corpus.matching(measure)
@@ -88,23 +95,34 @@ class EventEvaluation:
             from spoofspan.uncertainty.event_intervals import event_interval
 
             interval = event_interval(prepared.corpus, measure, found.value, resampling)
+        point, notes = replace(prepared.point, spoof=events), found.notes
+        if found.beyond is not None and isinstance(self.system, Proposals):
+            notes = (*notes, f"of the proposals with a confidence above {found.beyond!r}, the best choice of all")
+        elif found.beyond is not None:
+            sign = 1.0 if point.higher == "spoof" else -1.0
+            point = replace(point, threshold=sign * found.beyond, everything=math.isinf(found.beyond))
+            notes = (*notes, "at the best of all thresholds: an optimistic number")
         return EventMeasurement(
             measure=str(measure),
             value=found.value,
-            point=replace(prepared.point, spoof=events),
+            point=point,
             neighbours=(None, None),
             eer_rule=prepared.how,
             convention=self.options.convention,
             rules=prepared.rules,
             touched={entry.rule: entry for entry in prepared.touched},
             utterances=len(prepared.corpus.references),
-            notes=(*prepared.notes, *found.notes),
+            notes=(*prepared.notes, *notes),
             signer=partial(self._sign, measure),
             events=events,
-            proposals=matching.counted,
+            proposals=int(found.parts.get("called", matching.counted)),
             parts=found.parts,
             interval=interval,
         )
+
+    def _prepared_for(self, measure: Measure) -> Prepared:
+        swept = measure.kind.all_thresholds and isinstance(self.system, Scores)
+        return self._swept if swept else self._prepared
 
     @cached_property
     def _prepared(self) -> Prepared:
@@ -123,6 +141,7 @@ class EventEvaluation:
             if value != default[name]:
                 raise UsageError(f"{name} speaks of scores, and these are proposals; leave {name}= ({_flag(name)}) out")
         rules = self._rules()
+        rules.check_modality(self.references.modality)
         references = self._snapped(rules)
         known = positions(references.utterances, proposals.utterances)
         if not (known >= 0).any():
@@ -134,28 +153,52 @@ class EventEvaluation:
         if rows := int(np.diff(proposals.offsets)[unknown].sum()):
             notes.append(f"of utterances that the references lack: {counted(rows, 'proposal')}")
         spelled = {"snap": f"{references.snap}ns"}
+        spelled |= spelled_rules("references", rules, references.snap, references.modality)
         point = OperatingPoint(float("nan"), "spoof", 0, 0, 0, 0, unit="events")
         return Prepared(
             EventCorpus(references, proposals), rules, spelled, "proposals:given", point, notes=tuple(notes)
         )
 
     def _made(self, scores: Scores) -> Prepared:
+        """Proposals of scores, at a threshold."""
+        point, source = self._threshold(scores)
+        rules, overlay, references = self._laid(scores)
+        proposals = proposals_from_runs(
+            overlay.labelling.utterances, overlay.runs, point.threshold, self.proposing, everything=point.everything
+        )
+        spelled = spelled_rules("range", rules, self.references.snap, self.references.modality)
+        how, touched = f"proposals:{source},{self.proposing}", overlay.undecided()[1]
+        return Prepared(EventCorpus(references, proposals), rules, spelled, how, point, touched)
+
+    @cached_property
+    def _swept(self) -> Prepared:
+        """Scores, for measures of all thresholds."""
+        scores = cast("Scores", self.system)
+        for name in ("min_duration", "merge_gap"):
+            if getattr(self.proposing, name):
+                raise UsageError(
+                    f"{name} ({_flag(name)}) does not go with measures of all thresholds (best-f1, psds); leave it "
+                    "out, or use smoothing"
+                )
+        rules, overlay, references = self._laid(scores)
+        corpus = ScoredCorpus(references, overlay.labelling.utterances, overlay.runs, self.proposing.smoothing)
+        point = OperatingPoint(float("nan"), scores.higher, 0, 0, 0, 0, unit="events")
+        spelled = spelled_rules("range", rules, self.references.snap, self.references.modality)
+        how, touched = f"{ALL_THRESHOLDS},{self.proposing}", overlay.undecided()[1]
+        return Prepared(corpus, rules, spelled, how, point, touched)
+
+    def _laid(self, scores: Scores) -> tuple[Rules, Overlay, References]:
+        """Both sides under the rules of ranges, and the references with how long their utterances are."""
         rules = self._rules()
         if self.proposing.smoothing is not None:
             refuse_smoothing_ranges(scores)
-        point, source = self._threshold(scores)
         overlay = Overlay.of(self.references, scores, rules)
-        labelling, runs, (_, touched) = overlay.labelling, overlay.runs, overlay.undecided()
-        proposals = proposals_from_runs(
-            labelling.utterances, runs, point.threshold, self.proposing, everything=point.everything
-        )
+        labelling = overlay.labelling
         # in the order of the references, which some variants keep among equals
         known = positions(self.references.utterances, labelling.utterances)
         some = np.flatnonzero(known >= 0)
         references = replace(self._snapped(rules).take(some), durations=labelling.extents[known[some]])
-        spelled = spelled_rules("range", rules, self.references.snap)
-        how = f"proposals:{source},{self.proposing}"
-        return Prepared(EventCorpus(references, proposals), rules, spelled, how, point, touched)
+        return rules, overlay, references
 
     def _threshold(self, scores: Scores) -> tuple[OperatingPoint, str]:
         """Where proposals are made, and where that comes from."""
@@ -190,7 +233,7 @@ class EventEvaluation:
         return replace(self.references, snap=duration_ns(rules.snap, "snap"))
 
     def _sign(self, measure: Measure) -> Signature:
-        prepared = self._prepared
+        prepared = self._prepared_for(measure)
         as_listed = measure.kind.variant != "spoofspan"
         rules = prepared.spelled | ({"listing": listing_hash(prepared.corpus.references)} if as_listed else {})
         used = prepared.corpus.references.utterances
@@ -205,6 +248,32 @@ class EventEvaluation:
     @cached_property
     def _references_hash(self) -> str:
         return references_hash(self.references) if self.inputs is None else self.inputs.references_hash
+
+
+def crossed_events(
+    corpus: CorpusInMemory, measure: Measure, columns: Columns, options: EvaluationOptions
+) -> CrossedBreakdown:
+    """An event measure by one or two columns of metadata; proposals of scores are those of the whole corpus."""
+    whole = corpus.evaluate([measure], options)[str(measure)]
+    if isinstance(corpus.system, Scores) and not measure.kind.all_thresholds:
+        options = replace(options, threshold=whole.threshold)
+    utterances = corpus.references.utterances
+
+    def cell_of(chosen: Any) -> Cell:
+        part = replace(corpus, references=corpus.references.take(chosen), system=_of(corpus.system, utterances, chosen))
+        events = int(spoof_ranges(part.references, unite=measure.kind.variant == "spoofspan").starts.size)
+        try:
+            return Cell(part.evaluate([measure], options)[str(measure)].value, 0, events)
+        except UndefinedMeasureError as error:
+            return Cell(float("nan"), 0, events, str(error).partition(";")[0])
+
+    return crossed_cells(utterances, columns, cell_of, (str(measure), "events"))
+
+
+def _of(system: Scores | Proposals, utterances: Sequence[str], chosen: Any) -> Any:
+    """What a system said of chosen utterances, as far as it said anything."""
+    known = positions([utterances[i] for i in chosen.tolist()], system.utterances)
+    return system.take(known[known >= 0])
 
 
 def _flag(name: str) -> str:

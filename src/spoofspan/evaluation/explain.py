@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.data.rules import CONVENTIONS, RULES, Rule
+from spoofspan.data.rule import Rule
+from spoofspan.data.rules import CONVENTIONS, RULES
+from spoofspan.evaluation.synonyms import SYNONYMS, synonym
 from spoofspan.measures.catalogue import ALIASES, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind
 from spoofspan.measures.eer import EER_RULES
 from spoofspan.measures.measure import Measure
@@ -35,7 +37,7 @@ MEASURES: Mapping[str, str] = {
 
 
 def explain(subject: str) -> str:
-    """Explain a measure, a rule, an EER rule, a convention or a signature.
+    """Explain a measure, a rule, an EER rule, a convention, a word of the literature or a signature.
 
     >>> print(explain("uncovered").splitlines()[0])
     uncovered (rule): error (default), hold, bonafide, spoof, ignore, unanswered
@@ -59,15 +61,20 @@ def explain(subject: str) -> str:
     except UsageError:
         kind = KINDS.get(name) or EVENT_KINDS.get(name)
         if kind is not None:
-            return _explain_measure(Measure.parse(f"{kind.bases[0]}-{name}"))
+            at = "@20ms" if kind.bases[0] == "point" else ""
+            return _explain_measure(Measure.parse(f"{kind.bases[0]}-{name}{at}"))
+    if (meaning := synonym(name)) is not None:
+        return meaning
     events = (f"event-{one}" for one in EVENT_KINDS)
-    known = [*MEASURES, *KINDS, *events, *ALIASES, *RULES, *EER_RULES, *CONVENTIONS, "measures"]
+    known = [*SYNONYMS, *MEASURES, *KINDS, *events, *ALIASES, *RULES, *EER_RULES, *CONVENTIONS, "measures"]
     raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")
 
 
 def _explain_rule(rule: Rule) -> str:
     values = f"default {'set by the data' if rule.default is None else rule.default}"
-    if rule.kind == "choice":
+    if rule.values and rule.default is None:
+        values = f"{', '.join(rule.values)}; {values}"
+    elif rule.values:
         values = f"{rule.default} (default), {', '.join(rule.values[1:])}"
     return f"{rule.name} (rule): {values}\n\n{rule.explanation}\n\nIn full: docs/rules.md."
 
@@ -97,7 +104,8 @@ def _explain_measure(measure: Measure) -> str:
             "the range EER, with --smoothing, --merge-gap and --min-duration. In full: docs/events.md.",
         ]
     if kind.parameters:
-        lines.append(f"Parameters: {', '.join(f'{name}={value:g}' for name, value in measure.parameters)}.")
+        given = (f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in measure.parameters)
+        lines.append(f"Parameters: {', '.join(given)}.")
     if kind.reference:
         lines.append(f"Reference: {kind.reference}.")
     return "\n".join(lines)
@@ -131,7 +139,8 @@ def _explain_convention(name: str) -> str:
     for measure, (rules, eer_rule) in convention.measures.items():
         lines += ["", f"{measure}: EER rule {eer_rule}"]
         lines += [
-            f"  {rule} = {value}" for rule, value in rules.spelled("range" if measure == "range" else "point").items()
+            f"  {rule} = {value}"
+            for rule, value in rules.spelled("range" if measure == "range" else "point", every=True).items()
         ]
     return "\n".join(lines)
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # From this gap between FPR and FNR on, "equal" error rate is a bold name for their mean.
 WIDE_GAP = 0.005
+# How a signature says that events were found at every threshold of the scores.
+ALL_THRESHOLDS = "proposals:all-thresholds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,6 +223,12 @@ class BisectionMeasurement(Measurement):
         """Whether FPR - FNR changed its sign between the lowest and the highest score."""
         return self.bisection.bracketed
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON; thresholds of the trace are in the polarity of the scores."""
+        sign = 1 if self.point.higher == "bonafide" else -1
+        steps = [vars(step) | {"threshold": sign * step.threshold} for step in self.trace]
+        return super().to_dict() | {"reached": self.reached, "bracketed": self.bracketed, "trace": steps}
+
 
 def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[str, ...]:
     """Reasons to look twice at an EER."""
@@ -274,13 +282,20 @@ class EventMeasurement(Measurement):
     @property
     def decision(self) -> str:
         """How the proposals came about."""
-        return "proposals as given" if math.isnan(self.threshold) else super().decision
+        if not math.isnan(self.threshold):
+            return super().decision
+        return "every threshold counts" if self.eer_rule.startswith(ALL_THRESHOLDS) else "proposals as given"
 
     def __str__(self) -> str:
-        how = " as given" if math.isnan(self.threshold) else f": {self.decision}"
         first, *rest = super().__str__().splitlines()
-        counts = f"{counted(self.events, 'event')}, {counted(self.proposals, 'proposal')}"
-        return "\n".join([f"{first}   ({counts}{how})", *rest])
+        proposals = counted(self.proposals, "proposal")
+        if not math.isnan(self.threshold):
+            proposals = f"{proposals}: {self.decision}"
+        elif self.eer_rule.startswith(ALL_THRESHOLDS):
+            proposals = self.decision
+        else:
+            proposals = f"{proposals} as given"
+        return "\n".join([f"{first}   ({counted(self.events, 'event')}, {proposals})", *rest])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""

@@ -12,21 +12,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
-from spoofspan.base.times import LONGEST, milliseconds
+from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
-from spoofspan.data.rules import Rules, Touched, rules_for
+from spoofspan.data.rules import Modality, Rules, Touched, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
-from spoofspan.mass.points import check_resolution, point_mass_with
+from spoofspan.mass.boundary_points import boundary_references, rules_of_boundaries
+from spoofspan.mass.points import WHOLE_UTTERANCE, check_resolution, point_mass_with
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import at_constraint, macro_at, value_at
-from spoofspan.measures.costs import verification_errors
+from spoofspan.measures.costs import VerificationErrors, verification_errors
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.eer import check_eer_rule, equal_error_rate
 from spoofspan.measures.measure import Measure
@@ -51,8 +52,6 @@ class Value:
 
 Undefined = Literal["raise", "nan"]
 OnUndefined = Callable[[Measure, UndefinedMeasureError], None]
-# No utterance is as long as one point of this resolution (seconds).
-WHOLE_UTTERANCE = LONGEST / 1e9
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     threshold: float | None = None  # None: that of the EER, for measures at a threshold
     scores_are: ScoresAre | None = None
-    asv_scores: VerificationScores | None = None  # of a speaker verification system, for the t-DCF
+    asv_scores: VerificationScores | VerificationErrors | None = None  # of a speaker verification system, for the t-DCF
 
     @property
     def kind(self) -> Literal["range", "point"]:
@@ -79,7 +78,12 @@ class Plan:
         if self.measure.kind.group == "eer":
             return self.eer_rule
         if self.measure.kind.needs_asv and self.asv_scores is not None:
-            return f"asv-scores:{verification_hash(self.asv_scores)}"
+            asv = self.asv_scores
+            if isinstance(asv, VerificationErrors):
+                system = f"asv-rates:{asv.spelled}"
+            else:
+                system = f"asv-scores:{verification_hash(asv)}"
+            return f"{system},scores-are:{self.scores_are}" if self.measure.kind.declared else system
         if self.measure.kind.declared:
             return f"scores-are:{self.scores_are}"
         if not self.measure.at_threshold:
@@ -92,6 +96,9 @@ class Plan:
         if self.kind == "range":
             return Overlay.of(references, scores, self.rules).mass()
         resolution = WHOLE_UTTERANCE if self.measure.resolution is None else self.measure.resolution
+        if self.measure.kind.boundaries:
+            boundaries = boundary_references(references, resolution, self.rules)
+            return point_mass_with(boundaries, scores, resolution, rules_of_boundaries(self.rules))
         return point_mass_with(references, scores, resolution, self.rules)
 
     def value(self, mass: ScoreMass) -> Value:
@@ -104,12 +111,14 @@ class Plan:
             if measure.given is not None:
                 name, bound = measure.given
                 curve = error_curve_of(mass)
-                return Value(*at_constraint(curve, kind.name, name, Fraction(bound), measure.positive))
+                return Value(
+                    *at_constraint(curve, kind.name, name, Fraction(bound), measure.positive, measure.parameters)
+                )
             if self.threshold is None:
                 point = equal_error_rate(mass, self.eer_rule).point
             else:
                 point = point_at(mass, self.threshold)
-            return Value(value_at(point, kind.name, measure.positive), point)
+            return Value(value_at(point, kind.name, measure.positive, measure.parameters), point)
         found = kind.function(error_curve_of(mass), **self._arguments())
         return Value(*found) if isinstance(found, tuple) else Value(found)
 
@@ -128,18 +137,19 @@ class Plan:
         if self.measure.kind.needs_asv:
             if self.asv_scores is None:
                 raise UsageError(
-                    f"{self.measure} needs the scores of a speaker verification system: give asv_scores= (--asv-scores)"
+                    f"{self.measure} needs a speaker verification system: give asv_scores= (--asv-scores)"
+                    + ("" if self.measure.kind.name == "t-eer" else " or asv_rates= (--asv-rates)")
                 )
             arguments["asv_scores"] = self.asv_scores
         return arguments
 
-    def spelled_rules(self, snap: int) -> dict[str, str]:
-        """The rules as text; what the references decide (their ``snap`` in ns) is written out."""
-        return spelled_rules(self.kind, self.rules, snap)
+    def spelled_rules(self, snap: int, modality: str | None = None) -> dict[str, str]:
+        """The rules as text; what the references decide (their ``snap`` in ns, their modality) is written out."""
+        return spelled_rules(self.kind, self.rules, snap, modality)
 
     def signer(self, inputs: Inputs, utterances: Sequence[str]) -> Callable[[], Signature]:
         """What signs a value of these inputs, measured on these utterances; hashes are computed when it is called."""
-        rules = self.spelled_rules(inputs.references.snap)
+        rules = self.spelled_rules(inputs.references.snap, inputs.references.modality)
         return partial(sign, str(self.measure), self.read_off, rules, inputs, utterances, self.rules.regions)
 
     def measured(
@@ -188,7 +198,7 @@ class Plan:
 
     def _mean(self, point: OperatingPoint, errors: UtteranceErrors) -> tuple[Value, str]:
         """The mean over the utterances on which the measure has a value."""
-        mean = macro_at(errors, self.measure.kind.name, self.measure.positive)
+        mean = macro_at(errors, self.measure.kind.name, self.measure.positive, self.measure.parameters)
         left_out = f"; {mean.left_out} have no value and are left out" if mean.left_out else ""
         return Value(mean.value, point), f"the mean of {mean.utterances} utterances{left_out}"
 
@@ -206,7 +216,7 @@ class EvaluationOptions:
     eer_rule: str | None = None
     threshold: float | None = None
     scores_are: ScoresAre | None = None
-    asv_scores: VerificationScores | None = None
+    asv_scores: VerificationScores | VerificationErrors | None = None
     resampling: Resampling | None = None
     smoothing: int | None = None
     min_duration: float = 0.0
@@ -221,14 +231,24 @@ class EvaluationOptions:
         rules = {name: value for name, value in arguments.items() if name not in options}
         return cls(**options, rules=rules)
 
-    def plan(self, measure: Measure, hop: float | None) -> Plan:
-        """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges."""
+    def plan(self, measure: Measure, hop: float | None, *, trials: bool = False, boundaries: bool = False) -> Plan:
+        """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges, or of trials or boundaries."""
+        if measure.kind.boundaries and not boundaries:
+            raise UsageError(
+                f"{measure} is measured of scores of boundaries, by evaluate(..., boundary_scores=) alone "
+                "(eval --boundary-scores FILE)"
+            )
         if self.scores_are not in (None, "llr", "probability"):
             raise UsageError(f"scores_are={self.scores_are!r}: valid: 'llr', 'probability'")
         if measure.kind.group == "event":
             raise UsageError(
                 f"{measure} is measured by evaluate(references, proposals or scores) alone, with the corpus in memory "
                 "(eval --no-stream); not in shards, not with intervals"
+            )
+        if measure.kind.trials and not trials:
+            raise UsageError(
+                f"{measure} needs a key that says of each trial whether it is target, nontarget or spoof, and one "
+                "score of each trial: evaluate_utterances(key, scores) (eval KEY --utterance-scores FILE)"
             )
         notes: tuple[str, ...] = ()
         if measure.basis == "range":
@@ -244,7 +264,9 @@ class EvaluationOptions:
                     f"measured at {milliseconds(resolution)}, coarser than the scores' hop of {milliseconds(hop)}: "
                     "an easier task, not a better system",
                 )
-        if measure.kind.needs_asv and self.asv_scores is not None:
+        if measure.basis != "range" and rules.pooling == "noisy-or":
+            notes = (*notes, "thresholds are of ln P(no frame is spoofed), or minus it where high scores mean spoof")
+        if measure.kind.needs_asv and measure.kind.name != "t-eer" and self.asv_scores is not None:
             notes = (*notes, str(verification_errors(self.asv_scores)))
         rule = check_eer_rule(self.eer_rule or convention_rule)
         threshold = self.threshold if measure.at_threshold else None
@@ -272,6 +294,17 @@ class EvaluationOptions:
         return self.smoothing is not None or bool(self.min_duration or self.merge_gap)
 
 
+def verification_of(
+    scores: VerificationScores | None, rates: Sequence[float] | None
+) -> VerificationScores | VerificationErrors | None:
+    """By its scores, or by its shares of accepted non-targets, rejected targets, accepted spoofs."""
+    if rates is None:
+        return scores
+    if scores is not None:
+        raise UsageError("give asv_scores or asv_rates (--asv-scores, --asv-rates), not both")
+    return VerificationErrors.of_rates(rates)
+
+
 def point_rules(
     hop: float | None, resolution: float, convention: str, overrides: Mapping[str, Any]
 ) -> tuple[Rules, str]:
@@ -280,9 +313,9 @@ def point_rules(
     return rules_for("point", convention, overrides, finer_than_hop=finer)
 
 
-def spelled_rules(kind: str, rules: Rules, snap: int) -> dict[str, str]:
-    """The rules as text; what the references decide (their ``snap`` in ns) is written out."""
+def spelled_rules(kind: str, rules: Rules, snap: int, modality: str | None = None) -> dict[str, str]:
+    """The rules as text; what the references decide (their ``snap`` in ns, their modality) is written out."""
     spelled = rules.spelled(kind)
     if rules.snap is None:
         spelled["snap"] = f"{snap}ns"
-    return spelled
+    return spelled | Rules(modality=cast("Modality | None", modality)).spelled("references")

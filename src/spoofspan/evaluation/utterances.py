@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.hashing import labels_hash, utterances_hash
@@ -18,26 +20,29 @@ from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, with_interval
+from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, verification_of
 from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, utterance_scores_hash
 from spoofspan.mass.points import classes_of
-from spoofspan.mass.ranges import drop_empty, label_utterances
+from spoofspan.mass.ranges import drop_empty, label_utterances, pair
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.mass.utterances import mass_of_classes, utterance_mass
+from spoofspan.mass.utterances import mass_of_classes, trial_mass, utterance_mass
+from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.tandem import trial_weights
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.utterance_scores import VerificationScores
+    from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.uncertainty.clusters import Resampling
 
 Truth = References | Mapping[str, str] | Protocol
 # What is done with scores in time says nothing about scores without time.
 NEEDS_SCORES = "needs scores in time: give SCORES after REFERENCES"
-RULES_OF_TIMED_SCORES = ("uncovered", "slack", "overlong", "last_frame", "overlap", "last_point")
+RULES_OF_TIMED_SCORES = ("uncovered", "slack", "overlong", "last_frame", "overlap", "last_point", "pooling")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,20 +53,37 @@ class UtteranceCorpus(Corpus):
     scores: UtteranceScores
 
     @cached_property
+    def trials(self) -> Mapping[str, str] | None:
+        """What each trial is, where the labels are of trials: target, nontarget or spoof."""
+        named = not isinstance(self.truth, References) and "target" in self.truth.values()
+        return cast("Mapping[str, str]", self.truth) if named else None
+
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """Bona fide or spoof; targets and non-targets are bona fide."""
+        truth = cast("Mapping[str, str]", self.truth)
+        if self.trials is None:
+            return truth
+        return {trial: "spoof" if kind == "spoof" else "bonafide" for trial, kind in truth.items()}
+
+    @cached_property
     def truth_hash(self) -> str:
         """Who is spoofed, or who is spoofed when."""
-        return references_hash(self.truth) if isinstance(self.truth, References) else labels_hash(self.truth)
+        return references_hash(self.truth) if isinstance(self.truth, References) else labels_hash(self.labels)
 
     @cached_property
     def scores_hash(self) -> str:
         """What a system said."""
         return utterance_scores_hash(self.scores)
 
-    def mass(self, rules: Rules) -> tuple[ScoreMass, tuple[Touched, ...]]:
-        """Count utterances under each score, and say what the rules touched."""
+    def mass(self, rules: Rules, against: tuple[str, ...] = ()) -> tuple[ScoreMass, tuple[Touched, ...]]:
+        """Count utterances under each score, and say what the rules touched; of trials, targets ``against`` others."""
         if isinstance(self.truth, References):
             return _mass_of_references(self.truth, self.scores, rules)
-        mass = utterance_mass(self.scores, self.truth, partial=rules.partial)
+        if against and self.trials is not None:
+            mass = trial_mass(self.scores, self.trials, against, partial=rules.partial)
+        else:
+            mass = utterance_mass(self.scores, self.labels, partial=rules.partial)
         left_out = len(set(self.scores.utterances) ^ set(self.truth))
         return mass, (Touched("partial", "True", 0, left_out),) if left_out else ()
 
@@ -69,24 +91,38 @@ class UtteranceCorpus(Corpus):
         """The rules that count, as text."""
         if not isinstance(self.truth, References):
             return {"utterance-scores": "given", "labels": "given", "partial": str(plan.rules.partial)}
-        spelled = plan.spelled_rules(self.truth.snap)
+        spelled = plan.spelled_rules(self.truth.snap, self.truth.modality)
         return {"utterance-scores": "given"} | {
             rule: value for rule, value in spelled.items() if rule not in RULES_OF_TIMED_SCORES
         }
 
     def sign(self, plan: Plan, used: Sequence[str]) -> Signature:
         """Generate the signature of a measurement on the utterances ``used``."""
-        hashes = self.truth_hash, f"{len(used)}:{utterances_hash(used)}", self.scores_hash
+        truth = labels_hash(self.trials) if plan.measure.kind.trials and self.trials is not None else self.truth_hash
+        hashes = truth, f"{len(used)}:{utterances_hash(used)}", self.scores_hash
         signed = sign_hashes(str(plan.measure), plan.read_off, self.spelled_rules(plan), hashes, plan.rules.regions)
         return replace(signed, input=f"utterance-{signed.input}")
 
     def measure(self, plan: Plan, resampling: Resampling | None = None) -> Measurement:
         """Take one measure, with an interval if it is said how to resample."""
-        mass, touched = self.mass(plan.rules)
+        mass, touched = self.mass(plan.rules, plan.measure.kind.trials)
         used = mass.utterances
         noted = replace(plan, notes=(*plan.notes, "utterance scores as given"))
-        found = noted.measured(mass, touched, len(used), partial(self.sign, plan, used))
+        weighted = mass if plan.measure.kind.name != "a-dcf" else self._priced(plan, mass, resampling)
+        found = noted.measured(weighted, touched, len(used), partial(self.sign, plan, used))
+        if weighted is not mass:  # trials as they are counted, not as they are priced
+            curve = error_curve_of(mass)
+            point = curve.point(-1) if found.point.everything else curve.at(found.threshold)
+            found = replace(found, point=point)
         return with_interval(found, plan, mass, resampling)
+
+    def _priced(self, plan: Plan, mass: ScoreMass, resampling: Resampling | None) -> ScoreMass:
+        """The trials, each as often as its kind costs."""
+        if resampling is not None:
+            raise UsageError(f"{plan.measure} has no interval yet; measure it without confidence= (--confidence)")
+        kinds = cast("Mapping[str, str]", self.trials)
+        costs = {name: float(value) for name, value in plan.measure.parameters}
+        return mass.reweight(trial_weights([kinds[trial] for trial in mass.utterances], **costs))
 
     def default_measures(self, convention: str) -> list[str]:
         """The EER."""
@@ -106,7 +142,7 @@ class UtteranceCorpus(Corpus):
                 raise UsageError(
                     f"{measure} needs scores in time; of utterance scores there is utterance-{measure.kind.name}"
                 )
-            plans[measure] = options.plan(measure, None)
+            plans[measure] = options.plan(measure, None, trials=self.trials is not None)
         return lambda measure: self.measure(plans[measure], options.resampling)
 
     @property
@@ -122,6 +158,22 @@ class UtteranceCorpus(Corpus):
         """There is no time to break down."""
         raise UsageError(f"--by {by} {NEEDS_SCORES}")
 
+    def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
+        """A measure by one or two columns of metadata, with a comma between them."""
+        from spoofspan.evaluation.crossed import columns_of, crossed
+
+        if by in ("kind", "length", "boundary"):
+            self.break_down(by)
+        wanted = Measure.parse(measure)
+        self.prepare([wanted], options)
+        plan = options.plan(wanted, None, trials=self.trials is not None)
+        mass, _ = self.mass(plan.rules, wanted.kind.trials)
+        return crossed(mass, plan, columns_of(by, read_column), self._value_of)
+
+    def _value_of(self, plan: Plan, mass: ScoreMass) -> float:
+        priced = mass if plan.measure.kind.name != "a-dcf" else self._priced(plan, mass, None)
+        return float(plan.value(priced).value)
+
 
 def _mass_of_references(
     references: References, scores: UtteranceScores, rules: Rules
@@ -129,6 +181,14 @@ def _mass_of_references(
     if rules.label == "rounded":
         raise UsageError("label='rounded' needs points of a resolution; utterances have label='any', or a fraction")
     touched: list[Touched] = []
+    if rules.label == "any" and references.durations is None and not references.names_both_classes:
+        # a list of spoofs says who is spoofed, though not how long anybody lasts
+        rules.check_modality(references.modality)
+        references, scores = pair(references, scores, rules, touched)
+        spoofed = np.diff(np.concatenate(([0], np.cumsum(references.labels == SPOOF)))[references.offsets]) > 0
+        return mass_of_classes(scores, np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8), "utterance scores"), tuple(
+            touched
+        )
     labelling, scores = drop_empty(*label_utterances(references, scores, rules, touched), touched)
     classes = classes_of(labelling.time_of(BONA_FIDE), labelling.time_of(SPOOF), rules)
     return mass_of_classes(scores, classes, f"utterance scores, {rules.label}"), tuple(touched)
@@ -144,6 +204,7 @@ def evaluate_utterances(
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
     asv_scores: VerificationScores | None = None,
+    asv_rates: Sequence[float] | None = None,
     on_undefined: OnUndefined | None = None,
     resampling: Resampling | None = None,
     **rules: Unpack[RuleArguments],
@@ -153,12 +214,13 @@ def evaluate_utterances(
     Parameters
     ----------
     truth
-        A protocol, a label ("bonafide" or "spoof") by utterance, or references.
+        A protocol, a label ("bonafide" or "spoof"; of trials "target", "nontarget" or "spoof") by utterance, or
+        references.
     scores
         A score of each utterance.
     measures
         Measures of utterances (``utterance-eer``, ``utterance-min-dcf``, ...).
-    convention, eer_rule, threshold, scores_are, asv_scores, on_undefined, resampling, **rules
+    convention, eer_rule, threshold, scores_are, asv_scores, asv_rates, on_undefined, resampling, **rules
         As in :func:`spoofspan.evaluate`. Labels have no time, so rules of time go with references only.
 
     Returns
@@ -174,7 +236,8 @@ def evaluate_utterances(
     >>> evaluate_utterances(labels, scores)["utterance-eer"].value
     0.0
     """
-    options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv_scores, resampling, rules=rules)
+    asv = verification_of(asv_scores, asv_rates)
+    options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv, resampling, rules=rules)
     if isinstance(truth, Protocol):
         truth = dict(zip(truth.utterance, truth.label, strict=True))
     return UtteranceCorpus(truth, scores).evaluate(measures, options, on_undefined)

@@ -13,6 +13,7 @@ from typing import Any
 from spoofspan.base import progress
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.extras import require
+from spoofspan.base.locks import LOCK, own_folder
 from spoofspan.base.version import __version__
 from spoofspan.cm.scorers import JOINT_DETECTOR
 from spoofspan.cm.scoring import score, sounds_of_dataset
@@ -38,12 +39,18 @@ def run(
     ``processes`` train together, ``jobs`` build the corpus (None: one per core); ``say`` tells on stderr what is done.
     """
     require("torch", "safetensors", "soundfile", "soxr")
+    steps = _Steps(experiment, Places.of(out, experiment), say)
+    with own_folder(steps.places.out):
+        steps.begin()
+        return _run(steps, device, processes, jobs, report)
+
+
+def _run(steps: _Steps, device: str | None, processes: int, jobs: int | None, report: bool) -> Results:
     from spoofspan.cm.batches import Corpus, TrainingData
     from spoofspan.cm.checkpoints import CONFIG
     from spoofspan.cm.training import train
 
-    steps = _Steps(experiment, Places.of(out, experiment), say)
-    steps.begin()
+    experiment = steps.experiment
     planned = list(experiment.planned())
     with steps.step("corpus"):
         if experiment.data is None:
@@ -58,8 +65,8 @@ def run(
                     for subset in ("train", "dev")
                 )
                 where = steps.places.model(system)
-                how: Any = {"resume": (where / CONFIG).is_file(), "device": device, "processes": processes, "say": say}
-                train(system.config, TrainingData(train_set, dev_set), where, **how)
+                how: Any = {"resume": (where / CONFIG).is_file(), "device": device, "processes": processes}
+                train(system.config, TrainingData(train_set, dev_set), where, say=steps.say, **how)
         for subset in MEASURED_SETS:
             with steps.step(f"scoring {subset} with {system.title}", place):
                 _score(steps.places, system, subset, device)
@@ -76,8 +83,6 @@ class _Steps:
 
     def begin(self) -> None:
         """Start, or go on with what is the same experiment."""
-        if self.places.out.exists() and not self.places.out.is_dir():
-            raise UsageError(f"{str(self.places.out)!r} is a file; name a folder")
         if self.places.note.is_file():
             found = _read(self.places.note)
             # more systems or seeds may be asked for: what is there of the rest stays right
@@ -87,9 +92,8 @@ class _Steps:
                     f"{self.places.note} is another experiment; go on with what it says, or name another folder"
                 )
             self.seconds = found["seconds"]
-        elif self.places.out.is_dir() and any(self.places.out.iterdir()):
+        elif any(one.name != LOCK for one in self.places.out.iterdir()):
             raise UsageError(f"{str(self.places.out)!r} has other files in it; name a new folder")
-        self.places.out.mkdir(parents=True, exist_ok=True)
         self._note()
 
     @contextmanager

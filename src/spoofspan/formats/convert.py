@@ -10,6 +10,7 @@ from typing import Any
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import duration_ns
 from spoofspan.data.references import References
+from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.arrays import segment_labels
@@ -43,6 +44,8 @@ def convert(
     durations_out: str | None = None,
     force: bool = False,
     split: str | None = None,
+    modality: Modality | None = None,
+    subset: str | None = None,
 ) -> str:
     """Convert one file and say what was done."""
     if kind not in (None, "references", "scores"):
@@ -50,7 +53,8 @@ def convert(
     chosen = kind or _kind(source, from_format)
     content: References | Scores
     if chosen == "references":
-        content = read_references(source, durations=durations, format=from_format, hop=hop, split=split)
+        about: dict[str, Any] = {"split": split, "modality": modality, "subset": subset}
+        content = read_references(source, durations=durations, format=from_format, hop=hop, **about)
     else:
         content = read_scores(source, hop=hop, higher=higher, column=column, format=from_format, durations=durations)
     return write_converted(content, target, to_format=to_format, hop=hop, durations_out=durations_out, force=force)

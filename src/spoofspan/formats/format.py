@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher
 from spoofspan.formats.sources import Source
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from spoofspan.formats.tables.table_columns import Part
 
 T = TypeVar("T")  # what a format holds
+OF_METADATA = ("split", "modality", "subset")  # options of metadata of a whole corpus; other formats refuse them
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class ReadOptions:
     higher: Higher | None = None
     column: str | None = None  # which column or class holds the score, where there are several
     snap: float | None = None  # seconds; None: what suits the format
+    modality: Modality | None = None  # whose fakes are spoof in audio-visual metadata; None: what its benchmark ranks
+    subset: str | None = None  # which files of LAV-DF count; None: all
     split: str | None = None  # which part of a corpus (train, test, ...), where one file holds several
     label2id: Mapping[str, int] | None = None  # which column of a matrix is which class
     fps: float | None = None  # frames per second of times that are frame numbers; None: they are seconds
@@ -66,6 +70,7 @@ class Format(Generic[T]):
     write: Callable[[T], Iterable[bytes]] | None = None
     suffixes: tuple[str, ...] = ()  # which files of a folder belong to it
     needs: tuple[str, ...] = ()  # options without which it cannot be read
+    columns: tuple[str, ...] = ()  # those to choose from, where every line or matrix has several; first what is read
     takes: tuple[str, ...] = ()  # options that mean something to few formats, and are refused by others
     # piece by piece, as tables of any rows in any order, for files larger than memory
     stream: Callable[[Sequence[Source], ReadOptions], Iterator[Part]] | None = None

@@ -12,10 +12,9 @@ from typing import Any
 
 from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
-from spoofspan.formats.sources import Source
+from spoofspan.formats.sources import MOST_BYTES_PER_LINE, Source
 
 BOM = b"\xef\xbb\xbf"
-MOST_BYTES_PER_LINE = 1 << 26
 # what Python takes for white space in text, and not in bytes; quotes are for the reader of lines to judge
 UNUSUAL = b'\0\v\f\x1c\x1d\x1e\x1f"'
 
@@ -33,10 +32,7 @@ def line_blocks(source: Source, size: int) -> Iterator[Any]:
             while piece := stream.read(size):
                 end = piece.rfind(b"\n") + 1
                 if length + (piece.find(b"\n") if end else len(piece)) > MOST_BYTES_PER_LINE:
-                    raise DataError(
-                        f"{source.name}:{_line_at(source, done)}: the line is longer than "
-                        f"{MOST_BYTES_PER_LINE >> 20} MiB; is this a text file? Give each row a line of its own"
-                    )
+                    raise source.line_too_long(_line_at(source, done), MOST_BYTES_PER_LINE)
                 whole, piece, block = memoryview(piece)[:end], piece[end:], None
                 if end:
                     block = _block([*begun, whole], inside=done > 0)
@@ -85,13 +81,15 @@ def plain_table(data: bytes, widths: Sequence[int], types: Mapping[int, Any]) ->
             pa.csv.ParseOptions(delimiter=" ", quote_char=False),
             pa.csv.ConvertOptions(column_types=named, include_columns=list(named), null_values=[]),
         )
+    except pa.ArrowMemoryError:
+        raise
     except pa.ArrowException:
         return None
 
 
 def refuse_empty(source: Source) -> None:
     """Refuse a text file that is blank."""
-    if not source.head.removeprefix(BOM).strip() and not source.read().removeprefix(BOM).strip():
+    if not source.head.removeprefix(BOM).strip() and not source.text().removeprefix(BOM).strip():
         raise DataError(f"{source.name}: the file is empty")
 
 

@@ -8,12 +8,13 @@ from dataclasses import replace
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
+from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays.kaldi import read_label2id
-from spoofspan.formats.format import Format, ReadOptions, Registry, T
+from spoofspan.formats.format import OF_METADATA, Format, ReadOptions, Registry, T
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
-from spoofspan.formats.sources import Source, Where, counted, sources
+from spoofspan.formats.sources import Source, Where, counted, naming, sources
 from spoofspan.formats.text.durations import read_durations
 
 
@@ -25,6 +26,8 @@ def read_references(
     hop: float | None = None,
     snap: float | None = None,
     split: str | None = None,
+    modality: Modality | None = None,
+    subset: str | None = None,
 ) -> References:
     r"""Read references from files of any format.
 
@@ -43,6 +46,12 @@ def read_references(
         How far rounded edges may miss each other, in seconds; otherwise what suits the format.
     split
         Which part of metadata that hold several ("test"); all of them otherwise.
+    modality
+        Whose fakes are spoof in audio-visual metadata: "any" (sound or picture; what the benchmarks rank), "audio",
+        "visual".
+    subset
+        Which files of LAV-DF count: "full", or its protocols "audio" and "visual", without the files in which only the
+        other one is fake.
 
     Returns
     -------
@@ -65,8 +74,8 @@ def read_references(
 
     """
     known = None if durations is None else read_durations(durations)
-    options = ReadOptions(durations=known, hop=hop, snap=snap, split=split)
-    return read_with(REFERENCE_FORMATS, where, format, options, refusable=("split",))
+    options = ReadOptions(durations=known, hop=hop, snap=snap, split=split, modality=modality, subset=subset)
+    return read_with(REFERENCE_FORMATS, where, format, options, refusable=OF_METADATA)
 
 
 def read_scores(
@@ -182,6 +191,21 @@ def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) 
     return read_with(PROPOSAL_FORMATS, where, "proposals", ReadOptions(fps=fps))
 
 
+def check_unused_columns(where: Where | Sequence[Where], format: str | None, options: ReadOptions) -> list[str]:
+    """What is wrong with columns of scores that are not measured, and so not looked at when scores are read."""
+    found, chosen = choose_format(SCORE_FORMATS, where, format, options)
+    problems = []
+    for column in chosen.columns:
+        if column != (options.column or chosen.columns[0]):
+            try:
+                # what high values mean is of no interest here, but some columns must be told it
+                higher: Higher | None = "bonafide" if column == "score0" else None
+                chosen.read(found, replace(options, column=column, higher=higher))
+            except DataError as error:
+                problems.append(f"column {column!r}, which is not measured: {error}")
+    return problems
+
+
 def read_with(
     registry: Registry[T],
     where: Where | Sequence[Where],
@@ -198,8 +222,14 @@ def read_with(
     if durations is not None and "durations" in chosen.takes:
         options = replace(options, durations=read_durations(durations))
     try:
-        with counted(found) as watched:
+        with counted(found) as watched, naming([source.name for source in found]):
             return chosen.read(watched, options)
+    except MemoryError:
+        names = found[0].name if len(found) == 1 else f"{found[0].name} and {len(found) - 1} more"
+        raise DataError(
+            f"{names}: what the format {chosen.name} says is in there does not fit into memory; is the file what it "
+            "should be? Scores and references larger than memory are measured by spoofspan eval --stream"
+        ) from None
     except DataError:
         if name is None and len(found) > 1:
             registry.refuse_mixture(chosen, found)

@@ -8,13 +8,21 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import kaldi, partialspoof_scores, segment_labels
 from spoofspan.formats.arrays import npz as arrays
-from spoofspan.formats.datasets import audiovisual, proposals
+from spoofspan.formats.datasets import audiovisual, json_ranges, proposals
 from spoofspan.formats.format import Registry
 from spoofspan.formats.tables.containers import ARROW
 from spoofspan.formats.tables.csv_files import CSV, TSV
 from spoofspan.formats.tables.jsonl import JSONL
 from spoofspan.formats.tables.parquet import PARQUET
-from spoofspan.formats.text import frame_lines, hypotheses, labelled_ranges, rttm, utterance_scores
+from spoofspan.formats.text import (
+    frame_lines,
+    hypotheses,
+    labelled_ranges,
+    rttm,
+    sed_scores,
+    textgrid,
+    utterance_scores,
+)
 
 CONTAINERS = (PARQUET, ARROW, CSV, TSV, JSONL)  # of tables
 REFERENCE_FORMATS: Registry[References] = Registry(
@@ -25,8 +33,10 @@ REFERENCE_FORMATS: Registry[References] = Registry(
         labelled_ranges.HAD,
         labelled_ranges.VAD,
         labelled_ranges.AUDACITY,
+        textgrid.FORMAT,
         audiovisual.LAVDF,
         audiovisual.AVDEEPFAKE1M,
+        json_ranges.REFERENCES,
         segment_labels.FORMAT,
         arrays.LABELS_NPZ,
         *(container.references for container in CONTAINERS),
@@ -36,12 +46,14 @@ SCORE_FORMATS: Registry[Scores] = Registry(
     "scores",
     [
         *frame_lines.FORMATS,
+        sed_scores.FORMAT,
         partialspoof_scores.FORMAT,
         *kaldi.FORMATS,
         arrays.SCORES_NPZ,
         arrays.SCORES_DICT,
         *(container.scores for container in CONTAINERS),
         *hypotheses.FORMATS,
+        json_ranges.HYPOTHESIS,
     ],
 )
 UTTERANCE_SCORE_FORMATS: Registry[UtteranceScores] = Registry("utterance-scores", utterance_scores.FORMATS)

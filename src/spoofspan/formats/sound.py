@@ -3,16 +3,19 @@
 soundfile reads them and soxr resamples (``pip install 'spoofspan[cm]'``); without soundfile, WAV files of 16 bits are
 still read. A sample lies between -1 and 1: a file's whole number divided by 32768, so that reading and writing again
 changes nothing. A file with several channels is refused unless someone says which to take (``channel="0"``) or to mix
-them (``channel="mix"``).
+them (``channel="mix"``), and so is one with fewer samples than its header states, unless what is there will do
+(``truncated="use"``).
 """
 
 from __future__ import annotations
 
 import io
+import struct
+import warnings
 import wave
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,15 +23,19 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError, nearest_name
 from spoofspan.base.extras import INSTALL_CM
 from spoofspan.base.times import Float64
 
 Samples = npt.NDArray[np.float32]
 RATE = 16_000  # samples a second of everything that is asked for at one rate
 SUFFIXES = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".aif", ".au", ".sph", ".w64", ".rf64", ".caf")
-BLOCK = 1 << 18  # samples that are read at once
+BLOCK = 1 << 18  # numbers that are read at once
+LAST_BLOCK = 1 << 10  # near a fault
+SLOWEST, FASTEST = 1_000, 10_000_000  # samples a second that a header may state
 FULL_SCALE = 32768
+TRUNCATED = {"error": "is refused", "use": "is used as far as it goes, with a warning"}
+UNKNOWN = 0xFFFFFFFF  # as a number of bytes: not known when the header was written, or in another place
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,13 @@ class Sound:
     where: Path | bytes
     name: str
     channel: str | None = None
+    truncated: str = "error"  # or "use": what is there
+
+    @property
+    def stated_samples(self) -> int:
+        """How many samples its header states, at 16 kHz."""
+        with replace(self, truncated="use")._opened(check=False) as file:
+            return -(-file.stated * RATE // file.rate)
 
     @property
     def samples(self) -> int:
@@ -90,7 +104,7 @@ class Sound:
             )
         if self.channel not in (None, "mix") and int(str(self.channel)) >= channels:
             raise UsageError(f"{self.name}: there is no channel {self.channel}, only 0 to {channels - 1}")
-        for block in file.blocks(dtype):
+        for block in self._blocks(file, dtype):
             if not np.isfinite(block).all():
                 raise DataError(f"{self.name}: a sample is not a finite number; repair the file")
             if channels == 1:
@@ -100,8 +114,33 @@ class Sound:
             else:
                 yield np.ascontiguousarray(block[:, int(str(self.channel))])
 
+    def _blocks(self, file: _File, dtype: str) -> Iterator[Any]:
+        """All blocks that there are; fewer samples than stated are refused, or used with a warning."""
+        done = file.position
+        try:
+            for block in file.blocks(dtype):
+                done += len(block)
+                yield block
+        except TruncatedError as error:
+            if self.truncated == "error" or not done:
+                raise
+            self._warn(f"{str(error).partition(';')[0]}, and {done:,} samples are there")
+        else:
+            if done < file.stated:
+                self._tell(file.stated, done)
+
+    def _tell(self, stated: int, found: int) -> None:
+        """Refuse a truncated file, or warn."""
+        text = f"{self.name}: the file is truncated: its header states {stated:,} samples, and {found:,} are there"
+        if self.truncated == "error":
+            raise TruncatedError(f"{text}; get it again, or take what is there with truncated='use' (--truncated use)")
+        self._warn(text)
+
+    def _warn(self, text: str) -> None:
+        warnings.warn(f"{text}; these are used", SpoofspanWarning, stacklevel=2)
+
     @contextmanager
-    def _opened(self) -> Iterator[_File]:
+    def _opened(self, *, check: bool = True) -> Iterator[_File]:
         stream: BinaryIO
         try:
             stream = self.where.open("rb") if isinstance(self.where, Path) else io.BytesIO(self.where)
@@ -111,18 +150,31 @@ class Sound:
             file: _File = _SoundFile(stream, self.name) if find_spec("soundfile") else _wave(stream, self.name)
             if not file.frames:
                 raise DataError(f"{self.name}: there is no sound in the file; leave it out")
+            _check_rate(self.name, file.rate)
+            if check and file.frames < file.stated and self.truncated == "error":
+                self._tell(file.stated, file.frames)
             yield file
 
 
-def read_sound(path: Path) -> Float64:
-    """The samples of a file with one channel, at 16 kHz and in double precision."""
-    sound = Sound(path, str(path))
-    with sound._opened() as file:
+def read_sound(path: Path, truncated: str = "error") -> Float64:
+    """The samples of a file with one channel, at 16 kHz and in double precision; truncated ones without a word."""
+    sound = Sound(path, str(path), truncated=truncated)
+    with sound._opened() as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpoofspanWarning)
         if file.channels != 1:
             raise DataError(f"{path}: {file.channels} channels; a corpus has one: choose or mix them first")
         whole: Float64 = np.concatenate(list(sound._one_channel(file, "float64")))
         resampled: Float64 = whole if file.rate == RATE else sound._soxr(file).resample(whole, file.rate, RATE)
     return resampled
+
+
+def _check_rate(name: str, rate: int) -> None:
+    """Refuse a rate that is none of speech: at 1 Hz, a megabyte would be a week of sound."""
+    if not SLOWEST <= rate <= FASTEST:
+        raise DataError(
+            f"{name}: its header states {rate:,} samples a second; speech has {SLOWEST:,} or more: correct the header, "
+            "or leave the file out"
+        )
 
 
 def check_channel(channel: str | None) -> str | None:
@@ -136,7 +188,18 @@ def check_channel(channel: str | None) -> str | None:
     return channel
 
 
-def sounds_in(folder: Path, channel: str | None = None) -> dict[str, Sound]:
+def check_truncated(truncated: str) -> str:
+    """Return what to do with truncated files, or say what is wrong with that.
+
+    >>> check_truncated("use")
+    'use'
+    """
+    if truncated not in TRUNCATED:
+        raise UsageError(f"truncated={truncated!r}: {nearest_name(truncated, TRUNCATED)}")
+    return truncated
+
+
+def sounds_in(folder: Path, channel: str | None = None, truncated: str = "error") -> dict[str, Sound]:
     """All sound files below a folder by their name without its ending."""
     if not folder.is_dir():
         raise UsageError(f"there is no folder {str(folder)!r}")
@@ -147,59 +210,126 @@ def sounds_in(folder: Path, channel: str | None = None) -> dict[str, Sound]:
                 raise DataError(
                     f"{path} and {found[path.stem].name} would both be utterance {path.stem!r}; rename one of them"
                 )
-            found[path.stem] = Sound(path, str(path), channel)
+            found[path.stem] = Sound(path, str(path), channel, truncated)
     return found
 
 
 # ---------------------------------------------------------------- two ways to open a file
 
 
+class TruncatedError(DataError):
+    """A file with fewer samples than its header states."""
+
+
 class _SoundFile:
     """A file of any kind, by soundfile; ``blocks`` are (samples, channels) at the rate of the file."""
+
+    position = 0
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         import soundfile
 
         self._name, self._error = name, soundfile.LibsndfileError
+        data_bytes = stated_bytes(stream)
         try:
             self._file = file = soundfile.SoundFile(stream)
         except (self._error, TypeError) as error:
             raise DataError(f"{name}: cannot be read as sound ({error}); convert it, or leave it out") from None
         self.rate, self.channels, self.frames = file.samplerate, file.channels, file.frames
+        self.stated = self.frames
+        if data_bytes is not None and data_bytes.stated > data_bytes.found > 0:  # soundfile counts what is there
+            whole = data_bytes.found // max(self.frames, 1)  # bytes of a sample of all channels; 0 if it is packed
+            stated = data_bytes.stated // whole if whole else self.frames * data_bytes.stated // data_bytes.found
+            self.stated = max(stated, self.frames)
 
     def seek(self, sample: int) -> None:
-        self._file.seek(min(sample, self.frames))
+        self.position = min(sample, self.frames)
+        self._file.seek(self.position)
 
     def blocks(self, dtype: str) -> Iterator[Any]:
+        size = max(1, BLOCK // self.channels)
         while True:
             try:
-                block = self._file.read(BLOCK, dtype=dtype, always_2d=True)
+                block = self._file.read(size, dtype=dtype, always_2d=True)
             except self._error as error:
-                raise DataError(f"{self._name}: cannot be read to its end ({error}); repair the file") from None
+                if size > LAST_BLOCK:  # of a block that fails, what comes before the fault is fine
+                    size = LAST_BLOCK
+                    with suppress(self._error):
+                        self._file.seek(self.position)
+                        continue
+                raise TruncatedError(
+                    f"{self._name}: cannot be read to its end ({error}); repair the file, or take what is there with "
+                    "truncated='use' (--truncated use)"
+                ) from None
             if not len(block):
                 return
+            self.position += len(block)
             yield block
 
 
 class _WaveFile:
     """A WAV file of 8, 16 or 32 bits, by the standard library."""
 
+    position = 0
+
     def __init__(self, stream: BinaryIO) -> None:
         self._file = wave.open(stream, "rb")  # noqa: SIM115  (closed with its stream)
-        self.channels, self.bytes, self.rate, self.frames = self._file.getparams()[:4]
+        self.channels, self.bytes, self.rate, self.stated = self._file.getparams()[:4]
+        stream.seek(0)
+        data_bytes = stated_bytes(stream)
+        there = self.stated if data_bytes is None else data_bytes.found // (self.channels * self.bytes)
+        self.frames = min(self.stated, there)
+        self._file.rewind()
 
     def seek(self, sample: int) -> None:
-        self._file.setpos(min(sample, self.frames))
+        self.position = min(sample, self.frames)
+        self._file.setpos(self.position)
 
     def blocks(self, dtype: str) -> Iterator[Any]:
         whole = self.bytes * self.channels
-        while data := self._file.readframes(BLOCK):
+        while data := self._file.readframes(max(1, BLOCK // self.channels)):
             values = np.frombuffer(data[: len(data) // whole * whole], {1: "u1", 2: "<i2", 4: "<i4"}[self.bytes])
             samples = values.reshape(-1, self.channels).astype(dtype) - (128 if self.bytes == 1 else 0)
             yield samples / samples.dtype.type(2 ** (8 * self.bytes - 1))
 
 
 _File = _SoundFile | _WaveFile
+
+
+@dataclass(frozen=True)
+class DataBytes:
+    """How many bytes of samples a header states, and how many there are."""
+
+    stated: int
+    found: int
+
+
+def stated_bytes(stream: BinaryIO) -> DataBytes | None:
+    """What the header of a WAV, AIFF or AU file states; None of other files, and of a stream that never knew."""
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    head = stream.read(12)
+    found: DataBytes | None = None
+    if head[:4] == b".snd":
+        offset, length = struct.unpack(">II", head[4:12])
+        found = None if length == UNKNOWN else DataBytes(length, max(size - offset, 0))
+    elif head[:4] in (b"RIFF", b"RF64", b"FORM"):
+        order, wanted, large = (">", b"SSND", None) if head[:4] == b"FORM" else ("<", b"data", None)
+        position = 12
+        while position + 8 <= size and found is None:
+            stream.seek(position)
+            name, length = struct.unpack(order + "4sI", stream.read(8))
+            if name == b"ds64":
+                large = struct.unpack("<QQ", stream.read(16).ljust(16, b"\0"))[1]
+            if name == wanted:
+                if length == UNKNOWN and large is None and isinstance(stream, io.BytesIO):
+                    break  # who writes into a pipe cannot know
+                length = large if large is not None and length == UNKNOWN else length
+                before = 16 if name == b"SSND" else 8  # bytes of its own head
+                found = DataBytes(length + 8 - before, max(min(size - position - before, length + 8 - before), 0))
+            position += 8 + length + length % 2
+    stream.seek(0)
+    return found
 
 
 def _wave(stream: BinaryIO, name: str) -> _File:
@@ -218,6 +348,7 @@ def read_wave(path: Path) -> tuple[Float64, float]:
     try:
         with path.expanduser().open("rb") as stream:
             file = _WaveFile(stream)
+            _check_rate(str(path), file.rate)
             if file.bytes not in (1, 2, 4):
                 raise UsageError(f"{path}: samples of {8 * file.bytes} bits are not read; convert it to 16 bits")
             blocks = [block[:, 0] for block in file.blocks("float64")]

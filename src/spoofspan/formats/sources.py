@@ -1,29 +1,38 @@
 """Sources: where bytes come from, whatever they are packed in.
 
-A source is a file, standard input (``-``), or an object that pyarrow opens (``s3://``, ``gs://``, ...). gzip and zstd
-are recognised by their first bytes, not by their name. Text is UTF-8, with or without a byte order mark, LF or CRLF.
+A source is a file, a pipe, standard input (``-``), or an object that pyarrow opens (``s3://``, ...). gzip and zstd are
+recognised by their first bytes, not by their name. Text is UTF-8, with or without a byte order mark, LF or CRLF. A few
+bytes can stand for gigabytes, so what is read at once is bounded: a line, what one byte unpacks to, a file held whole.
 The bytes that are read are counted for progress: one count for all sources of a corpus, whatever reads them.
 """
 
 from __future__ import annotations
 
+import errno
 import glob
 import io
+import mmap
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any, cast
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.progress import Advance, is_shown, progress
 from spoofspan.formats import arrow as pa
+from spoofspan.formats.pipes import pipe_of
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 HEAD_BYTES = 1 << 16
+PIECE_BYTES = 1 << 22
+MOST_BYTES_PER_LINE = 1 << 26
+MOST_BYTES_WHOLE = 1 << 30  # of a file that means nothing in parts
+# of one packed byte, beyond an allowance: text of scores has 3 to 20; deflate can reach 1,032, zstd more
+MOST_UNPACKED, UNPACKED_ALLOWANCE = 200, 1 << 26
 
 
 @dataclass(frozen=True)
@@ -36,21 +45,24 @@ class Source:
 
     def open(self) -> IO[bytes]:
         """Open for reading, unpacked."""
-        try:
-            raw = self.opener()
-        except OSError as error:
-            raise DataError(f"{self.name}: cannot be read ({error.strerror or error}); check the path") from None
-        buffered = io.BufferedReader(cast(io.RawIOBase, raw)) if not hasattr(raw, "peek") else raw
-        start = cast(io.BufferedReader, buffered).peek(4)[:4]
+        with ExitStack() as opened:
+            try:
+                raw = opened.enter_context(self.opener())
+                buffered = io.BufferedReader(cast(io.RawIOBase, raw)) if not hasattr(raw, "peek") else raw
+                start = cast(io.BufferedReader, buffered).peek(4)[:4]
+            except OSError as error:
+                raise unreadable(self.name, error) from None
+            opened.pop_all()  # it stays open
         if start.startswith(GZIP):
             import gzip
 
-            unpacked = gzip.GzipFile(fileobj=buffered, mode="rb")
-            unpacked.myfileobj = cast(io.FileIO, buffered)  # or else closing would leave the file open
-            return cast(IO[bytes], unpacked)
+            return self._unpacked(gzip.GzipFile(fileobj=buffered, mode="rb"), buffered)
         if start.startswith(ZSTD):
-            return cast(IO[bytes], io.BufferedReader(pa.CompressedInputStream(buffered, "zstd")))
+            return self._unpacked(pa.CompressedInputStream(buffered, "zstd"), buffered)
         return buffered
+
+    def _unpacked(self, stream: Any, packed: IO[bytes]) -> IO[bytes]:
+        return cast(IO[bytes], io.BufferedReader(_Unpacked(self.name, stream, packed), HEAD_BYTES))
 
     @property
     def is_packed(self) -> bool:
@@ -64,9 +76,52 @@ class Source:
 
     def read(self, size: int = -1) -> bytes:
         """Read all bytes, unpacked, or the first ones."""
+        with self.read_errors(), self.open() as stream:
+            return stream.read(size)
+
+    def document(self) -> bytes:
+        """Read all bytes of a file that means nothing in parts, as JSON does: not more than can be held."""
+        large = _size(self) > MOST_BYTES_WHOLE
+        data = b"" if large else self.read(MOST_BYTES_WHOLE + 1)
+        if large or len(data) > MOST_BYTES_WHOLE:
+            raise DataError(
+                f"{self.name}: the file has more than {MOST_BYTES_WHOLE >> 20:,} MiB, and can only be read as a whole; "
+                "cut it into several"
+            )
+        return data
+
+    def text(self) -> bytes:
+        """Read all bytes of a text file, unpacked; no line may be longer than lines are anywhere."""
+        pieces: list[bytes] = []
+        line, length = 1, 0
+        with self.read_errors(), self.open() as stream:
+            while piece := stream.read(PIECE_BYTES):
+                end = piece.rfind(b"\n") + 1
+                if length + (piece.find(b"\n") if end else len(piece)) > MOST_BYTES_PER_LINE:
+                    raise self.line_too_long(line)
+                line, length = line + piece.count(b"\n"), len(piece) - end + (0 if end else length)
+                pieces.append(piece)
+        return b"".join(pieces)
+
+    def whole(self) -> bytes | mmap.mmap:
+        """All bytes, unpacked: those of a plain file are mapped into memory, and read where they are looked at."""
+        if self.path is None or self.is_packed or not _size(self):
+            return self.read()
+        with self.read_errors(), self.path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def line_too_long(self, number: int, most: int = MOST_BYTES_PER_LINE) -> DataError:
+        """The error for a line without bound."""
+        return DataError(
+            f"{self.name}:{number}: the line is longer than {most >> 20} MiB; is this a text file? "
+            "Give each row a line of its own"
+        )
+
+    @contextmanager
+    def read_errors(self) -> Iterator[None]:
+        """Turn errors of the system and of unpacking into one that names the file."""
         try:
-            with self.open() as stream:
-                return stream.read(size)
+            yield
         except (OSError, EOFError, zlib.error) as error:
             raise self.broken(error) from None
 
@@ -76,7 +131,11 @@ class Source:
         return self.read(HEAD_BYTES)
 
     def broken(self, error: Exception) -> DataError:
-        """The error for bytes that end too early or cannot be unpacked."""
+        """The error for bytes that the system does not give, that end too early, or that cannot be unpacked."""
+        if getattr(error, "errno", None) == errno.ENOMEM:
+            return DataError(f"{self.name}: the file does not fit into memory; is it what it should be?")
+        if isinstance(error, OSError) and error.errno is not None:
+            return unreadable(self.name, error)
         return DataError(f"{self.name}: the file is truncated or damaged ({error}); get it again")
 
     def lines(self) -> Iterator[tuple[int, str]]:
@@ -84,7 +143,9 @@ class Source:
         number = 0
         try:
             with self.open() as stream:
-                for number, raw in enumerate(stream, 1):
+                for number, raw in enumerate(iter(partial(stream.readline, MOST_BYTES_PER_LINE + 1), b""), 1):
+                    if len(raw) > MOST_BYTES_PER_LINE:
+                        raise self.line_too_long(number)
                     bare = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
                     line = bare.decode("utf-8").rstrip("\r\n")
                     if "\0" in line:
@@ -98,6 +159,52 @@ class Source:
             raise not_utf8(self.name, number) from None
         except (OSError, EOFError, zlib.error) as error:
             raise self.broken(error) from None
+
+
+class _Unpacked(io.RawIOBase):
+    """What a packed file holds; one that unpacks to far more than files do is refused on the way."""
+
+    def __init__(self, name: str, stream: Any, packed: IO[bytes]) -> None:
+        self._name, self._stream, self._packed = name, stream, packed
+        self._done = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        self._done += len(data)
+        if self._done > UNPACKED_ALLOWANCE and self._done > UNPACKED_ALLOWANCE + MOST_UNPACKED * self._packed.tell():
+            raise DataError(
+                f"{self._name}: the packed file unpacks to more than {MOST_UNPACKED} times its size; if that is right, "
+                "unpack it first"
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+            self._packed.close()
+        super().close()
+
+
+def unreadable(name: str, error: OSError) -> DataError:
+    """The error for a path that the system does not let us read."""
+    return DataError(f"{name}: cannot be read ({error.strerror or error}); check the path and its rights")
+
+
+@contextmanager
+def naming(files: Sequence[str]) -> Iterator[None]:
+    """See that a refusal of what is read here names a file: the first, where the reader itself named none."""
+    try:
+        yield
+    except (DataError, UsageError) as error:
+        text = str(error)
+        if not files or any(name in text for name in files):
+            raise
+        others = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+        raise type(error)(f"{files[0]}{others}: {text}") from None
 
 
 def not_utf8(name: str, line: int) -> DataError:
@@ -123,10 +230,17 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
         return [Source(str(name) if isinstance(name, (str, Path)) else "<stream>", lambda: io.BytesIO(data))]
     text = str(where)
     if text == "-":
-        piped = sys.stdin.buffer.read()
-        return [Source("<stdin>", lambda: io.BytesIO(piped))]
+        return [Source("<stdin>", pipe_of(sys.stdin.buffer, "<stdin>").open)]
     if "://" in text:
         return [Source(text, lambda: _open_address(text))]
+    try:
+        return _found(text, suffixes)
+    except OSError as error:  # a folder on the way that must not be entered, a name too long
+        raise unreadable(text, error) from None
+
+
+def _found(text: str, suffixes: Sequence[str]) -> list[Source]:
+    """The files of a path, a glob or a folder."""
     path = Path(text).expanduser()
     if path.is_dir():
         return _in_folder(path, suffixes)
@@ -140,6 +254,8 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
 
 
 def _file(path: Path) -> Source:
+    if not path.is_file():
+        return Source(str(path), pipe_of(path, str(path)).open)
     return Source(str(path), lambda: path.open("rb"), path)
 
 

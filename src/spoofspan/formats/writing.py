@@ -1,14 +1,14 @@
 """Writing files: whole or not at all.
 
 Bytes go to a temporary file in the same folder, which takes the place of the target when all is written; whatever
-interrupts this leaves the old file as it was and nothing half-written.
+interrupts this leaves the old file as it was and nothing half-written. Its name follows from the target's and it is
+locked: a second process that writes the same file says so, and what a killed one left is used up by the next.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.locks import own_file, part_of
 from spoofspan.formats import arrow as pa
 
 
@@ -30,26 +31,33 @@ def write_atomically(path: str | Path, chunks: Iterable[bytes], force: bool = Fa
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
         return
+    try:
+        _write(path, chunks, force)
+    except OSError as error:  # a full disk, for example
+        raise UsageError(f"{str(path)!r} cannot be written ({error.strerror or error})") from None
+
+
+def _write(path: str | Path, chunks: Iterable[bytes], force: bool) -> None:
     target = Path(path).expanduser()
-    target = target.resolve() if target.is_symlink() else target
-    check_target(target, force)
-    if target.exists() and not target.is_file():  # a device or a pipe: there is nothing to take the place of
+    if target.exists() and not target.is_file() and not target.is_dir():  # a device or a pipe has no place to take
         with target.open("wb") as stream:
             stream.writelines(chunks)
         return
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
-    try:
-        with _created(temporary, target) as stream:
-            with _packed(stream, target.suffix) as out:
-                for chunk in chunks:
-                    out.write(chunk)
-            stream.flush()
-            os.fsync(stream.fileno())
+    target = target.resolve() if target.is_symlink() else target
+    check_target(target, force)
+    with own_file(part_of(target), repr(str(target))) as own:
+        rights = stat.S_IMODE(target.stat().st_mode) if target.is_file() else None
+        if rights is not None:  # the next one must be able to use up what this one leaves behind
+            own.path.chmod(rights | stat.S_IWUSR)
+        with _packed(own.stream, target.suffix) as out:
+            for chunk in chunks:
+                out.write(chunk)
+        own.stream.flush()
+        os.fsync(own.stream.fileno())
         check_target(target, force)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        own.become(target)
+        if rights is not None and not rights & stat.S_IWUSR:
+            target.chmod(rights)
     _sync_folder(target.parent)
 
 
@@ -61,19 +69,6 @@ def check_target(target: Path, force: bool) -> None:
         raise UsageError(f"{str(target)!r} exists; choose another name, or give force=True (--force) to replace it")
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {str(target.parent)!r}; create it first")
-
-
-@contextmanager
-def _created(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
-    """Create the temporary file, with the rights of the file it will replace."""
-    try:
-        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
-    except OSError as error:
-        raise UsageError(f"{str(target)!r} cannot be written ({error.strerror or error})") from None
-    with os.fdopen(descriptor, "wb") as stream:
-        if target.is_file():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        yield stream
 
 
 @contextmanager

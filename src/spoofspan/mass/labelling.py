@@ -34,7 +34,7 @@ from spoofspan.base.columns import (
 from spoofspan.base.errors import DataError, UsageError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, Labels, References
-from spoofspan.data.rules import Regions, Rules, Touched, note_touched
+from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched, note_touched
 
 # The label of time that counts on neither side; the others are those of references.
 IGNORED = 3
@@ -155,6 +155,7 @@ _CODE = {"bonafide": BONA_FIDE, "spoof": SPOOF, "ignore": IGNORED}
 
 def label_references(references: References, rules: Rules) -> tuple[Labelling, list[Touched]]:
     """Apply rules 1 to 7; also returns how much time each of them decided."""
+    rules.check_modality(references.modality)
     touched: list[Touched] = []
     snap = references.snap if rules.snap is None else duration_ns(rules.snap, "snap")
     ranges = _Ranges(references, snap)
@@ -170,7 +171,7 @@ def label_references(references: References, rules: Rules) -> tuple[Labelling, l
     labelling = ranges.fill(extents, rules, touched)
     labelling = _decide_nonspeech(labelling, rules, touched)
     if rules.collar:
-        labelling = _ignore_collars(labelling, duration_ns(rules.collar, "collar"), touched)
+        labelling = _ignore_collars(labelling, duration_ns(rules.collar, "collar"), rules.collar_edges, touched)
     if rules.regions is not None:
         labelling = _ignore_outside_regions(labelling, rules.regions, touched)
     return labelling, touched
@@ -242,10 +243,13 @@ class _Ranges:
         self._keep(self.ends > self.starts)
 
     def refuse_past(self, extents: Int64) -> None:
-        """Rule 2: ranges that end more than ``snap`` past the extent are an error."""
+        """Rule 2: ranges that end more than ``snap`` past the extent are an error, and those that lie there whole."""
         last_ends = self.last_ends
+        past = last_ends - extents > self.snap
+        listed = has_rows(self.offsets)
+        past[listed] |= self.starts[last_rows(self.offsets)] >= extents[listed]
         refuse(
-            np.flatnonzero(last_ends - extents > self.snap),
+            np.flatnonzero(past),
             lambda i: (
                 f"utterance {self.utterances[i]!r}: a range ends at {seconds_text(last_ends[i])}, "
                 f"past the duration of {seconds_text(extents[i])}"
@@ -319,11 +323,17 @@ def _decide_nonspeech(labelling: Labelling, rules: Rules, touched: list[Touched]
     return replace(labelling, labels=table[labelling.labels])
 
 
-def _ignore_collars(labelling: Labelling, collar: int, touched: list[Touched]) -> Labelling:
-    """Rule 6: ignore the time around every change of label."""
+def _ignore_collars(labelling: Labelling, collar: int, which: CollarEdges, touched: list[Touched]) -> Labelling:
+    """Rule 6: ignore the time around every change of label, and where spoof begins or ends an utterance if told so."""
     rows = np.flatnonzero(within_utterances(labelling.offsets, labelling.labels[1:] != labelling.labels[:-1]))
     utterance = utterance_of_rows(labelling.offsets)[rows]
     edges = labelling.ends[rows]
+    if which == "all":
+        some = np.flatnonzero(np.diff(labelling.offsets))
+        first = some[labelling.labels[labelling.offsets[some]] == SPOOF]
+        last = some[labelling.labels[labelling.offsets[some + 1] - 1] == SPOOF]
+        edges = np.concatenate((edges, np.zeros(first.size, np.int64), labelling.extents[last]))
+        utterance = np.concatenate((utterance, first, last))
     starts, ends = np.maximum(edges - collar, 0), np.minimum(edges + collar, labelling.extents[utterance])
     return _ignored(labelling, utterance, starts, ends, touched, "collar", f"{collar}ns")
 
@@ -361,7 +371,9 @@ def _ignored(
 def merge_rows(
     offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[np.bool_], Int64] | None:
-    """Rule 1: make one of overlapping ranges of equal content; returns the rows to keep and the ends of all.
+    """Rule 1: make one of ranges of equal content that overlap, and of neighbours that touch.
+
+    Returns the rows to keep and the ends of all.
 
     None if there is nothing to do. Rare, so a plain loop over the utterances that have any.
     """
@@ -371,13 +383,14 @@ def merge_rows(
     ends, keep = ends.copy(), np.ones(ends.size, bool)
     for i in np.unique(utterance_of_rows(offsets)[1:][overlapping]):
         open_row: dict[int, int] = {}
+        before = -1
         for row in range(int(offsets[i]), int(offsets[i + 1])):
-            holder = open_row.get(int(content[row]))
-            if holder is not None and starts[row] <= ends[holder]:
+            holder = open_row.get(int(content[row]), -1)
+            if holder >= 0 and (starts[row] < ends[holder] or (starts[row] == ends[holder] and holder == before)):
                 ends[holder] = max(ends[holder], ends[row])
                 keep[row] = False
             else:
-                open_row[int(content[row])] = row
+                before = open_row[int(content[row])] = row
     return keep, ends
 
 

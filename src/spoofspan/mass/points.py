@@ -1,8 +1,9 @@
 """Point-based measurement at a resolution (Eqs. 1 and 2), and re-sampling of scores between resolutions.
 
 Point k is ``[rint(k * r * 1e9), rint((k + 1) * r * 1e9))``, cut at the extent. It has one label (by a rule) and one
-score: the lowest, in bona fide polarity, of the score runs it overlaps. That is duplication where the
-resolution is finer than the scores, the paper's minimum where it is coarser, and it is defined for any ratio::
+score: the lowest, in bona fide polarity, of the score runs it overlaps, unless the rule ``pooling`` says otherwise.
+That is duplication where the resolution is finer than the scores, the paper's minimum where it is coarser, and it is
+defined for any ratio::
 
     scores 20 ms   | 0.9 | 0.2 | 0.4 | 0.7 |
     points 10 ms   |0.9|0.9|0.2|0.2|0.4|0.4|0.7|0.7|
@@ -34,15 +35,19 @@ from spoofspan.base.columns import (
     utterance_of_rows,
 )
 from spoofspan.base.errors import UsageError, refuse
-from spoofspan.base.times import Int64, duration_ns, edges_before, grid_edges, whole_ns
+from spoofspan.base.times import LONGEST, Int64, duration_ns, edges_before, grid_edges, whole_ns
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References, durations_of
 from spoofspan.data.rules import Rules, Touched
-from spoofspan.data.scores import Scores, Values, score_times
+from spoofspan.data.scores import Higher, Scores, Values, score_times
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
+from spoofspan.mass.pooling import OF_POINTS, check_pooling, extreme, pooled, pooled_type, refuse_no_mean, roughly
 from spoofspan.mass.ranges import Overlay, TimedPart, overlay_block
 from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, UtteranceBlock
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, RunBlocks, ScoreRuns, bona_fide_polarity
+
+# No utterance is as long as one point of this resolution (seconds).
+WHOLE_UTTERANCE = LONGEST / 1e9
 
 
 def check_resolution(resolution: float) -> float:
@@ -62,11 +67,11 @@ class Grid:
 
     @classmethod
     def over(cls, extents: Int64, resolution: float, last_point: str) -> Grid:
-        """Rule 16: every point that starts before the extent, or the last one only if half of it does."""
+        """Rule 16: every point that starts before the extent, or the last one only if half or all of it does."""
         counts = edges_before(extents, resolution)
-        if last_point == "round":
+        if last_point != "use":
             first, end = grid_edges(counts - 1, resolution), grid_edges(counts, resolution)
-            counts = counts - (2 * (extents - first) < end - first)
+            counts = counts - ((2 if last_point == "round" else 1) * (extents - first) < end - first)
         return cls(resolution, offsets_of(counts), extents)
 
     @property
@@ -107,16 +112,17 @@ class Grid:
         return RangeRuns(offsets, np.broadcast_to(np.float16(0), utterance.size), "bonafide", starts, ends)
 
 
-# Points of so many frames are gathered frame by frame; longer ones are faster to reduce as stretches.
-FEW_STEPS = 8
-
-
 @dataclass(frozen=True, eq=False)
 class PointPart(TimedPart):
     """The point-based part of a mass: each point counts one."""
 
     grid: Grid
     rules: Rules
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its scores."""
+        return pooled_type(self.rules.pooling, super().dtype)
 
     @property
     def largest(self) -> int:
@@ -149,15 +155,20 @@ class PointPart(TimedPart):
         for first, last in blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK):
             _, laid = overlay_block(self.labelling, point_runs, first, last)
             classes = _classes_of_block(self.labelling, self.grid, self.rules, first, last, laid)
-            yield first, last, *point_scores(self.runs.block(first, last), self.grid, first, last), classes
+            block = self.runs.block(first, last)
+            scores, scored = point_scores(block, self.grid, first, last, self.rules.pooling, self.runs.higher)
+            if self.rules.pooling == "mean":
+                refuse_no_mean(scores, block_rows(self.grid.offsets, first, last)[1], self.utterances[first:last])
+            yield first, last, scores, scored, classes
 
     def sample(self, size: int) -> Columns:
         """About ``size`` points; labels are computed in doubles."""
         total = int(self.grid.offsets[-1])
         axis = np.concatenate(([0.0], np.cumsum(self.labelling.extents.astype(np.float64))))
         nothing = np.zeros(0, np.int64)
-        if not total or not self.runs.values.size or axis[-1] >= NS_PER_BLOCK:
-            return self.runs.values[:0], nothing, nothing
+        unlike = self.rules.pooling not in OF_POINTS
+        if unlike or not total or not self.runs.values.size or axis[-1] >= NS_PER_BLOCK:
+            return self.runs.values[:0].astype(self.dtype), nothing, nothing
         # of a few long points, take a few: each of them costs as much as in the real pass
         point = np.arange(0, total, max(total // max(size, total >> 9), min(8, total)))
         utterance = np.searchsorted(self.grid.offsets, point, side="right") - 1
@@ -179,7 +190,7 @@ class PointPart(TimedPart):
         begins = offsets_of(last + 1 - first)
         rows = np.arange(begins[-1]) + np.repeat(first - begins[:-1], np.diff(begins))
         values = bona_fide_polarity(self.runs.values[rows], self.runs.higher)
-        scores = np.minimum.reduceat(values, begins[:-1])
+        scores = roughly(values, begins, self.rules.pooling)
         weight: Int64 = scored * (np.int64(1) if self.weights is None else self.weights[utterance])
         return scores, (classes == BONA_FIDE) * weight, (classes == SPOOF) * weight
 
@@ -242,22 +253,35 @@ def _rounded_labels(labelling: Labelling, grid: Grid, first: int, last: int) -> 
     return np.repeat(run_labels, run_counts)
 
 
-def point_scores(block: ScoreRuns, grid: Grid, first: int, last: int) -> tuple[Values, Flags | None]:
-    """Rule 19: the score of every point of a block, and which points have one (None: all)."""
+def point_scores(
+    block: ScoreRuns, grid: Grid, first: int, last: int, pooling: str = "min", higher: Higher = "bonafide"
+) -> tuple[Values, Flags | None]:
+    """Rule 19: the score of every point of a block, and which points have one (None: all).
+
+    The block is in bona fide polarity; ``higher`` is what high scores meant before.
+    """
     _, offsets = block_rows(grid.offsets, first, last)
     # frames that lie from 0 to the extent in each utterance
     frames = block if isinstance(block, FrameRuns) else None
     if frames is not None and (frames.origins.any() or (frames.last != grid.extents[first:last]).any()):
         frames = None
-    if frames is not None and grid.is_whole and (frames.hops == duration_ns(grid.resolution, "resolution")).all():
-        return block.values[_frames_of_points(frames, offsets)], None
+    if (
+        frames is not None
+        and pooling in OF_POINTS
+        and grid.is_whole
+        and (frames.hops == duration_ns(grid.resolution, "resolution")).all()
+    ):
+        dtype = pooled_type(pooling, block.values.dtype)
+        return block.values[_frames_of_points(frames, offsets)].astype(dtype, copy=False), None
     utterance = utterance_of_rows(offsets)
     k = np.arange(utterance.size) - offsets[utterance]
-    if frames is not None and (frames.hops == frames.hops[0]).all():
-        return _lowest(block.values, *_rows_from_table(frames, grid, offsets, utterance, k)), None
+    one_of_them = pooling in ("min", "max")
+    if frames is not None and one_of_them and (frames.hops == frames.hops[0]).all():
+        return extreme(block.values, *_rows_from_table(frames, grid, offsets, utterance, k), pooling), None
     starts, ends = grid.edges(first + utterance, k)
     low_row, high_row, scored = _rows_under(block, utterance, starts, ends)
-    return _lowest(block.values, low_row, high_row), None if scored.all() else scored
+    found = pooled(pooling, block, higher, utterance, (starts, ends), (low_row, high_row))
+    return found, None if scored.all() else scored
 
 
 def _frames_of_points(block: FrameRuns, offsets: Int64) -> Int64:
@@ -294,26 +318,12 @@ def _rows_under(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64) 
     return np.where(scored, base + first, 0), np.where(scored, base + last, 0), scored
 
 
-def _lowest(values: Values, first: Int64, last: Int64) -> Values:
-    """The lowest of values[first] to values[last], for many pairs at once."""
-    if not values.size:
-        return np.zeros(first.size, values.dtype)
-    steps = int((last - first).max(initial=0))
-    if steps > FEW_STEPS:
-        # each pair of places is one stretch to reduce; the stretches between them are left out
-        places = np.stack((first, last + 1), axis=1).ravel()
-        return np.minimum.reduceat(np.append(values, values[-1:]), places)[::2]
-    lowest = values[first]
-    for step in range(1, steps + 1):
-        np.minimum(lowest, values[np.minimum(first + step, last)], out=lowest)
-    return lowest
-
-
 def point_mass_with(
     references: References, scores: Scores, resolution: float, rules: Rules
 ) -> tuple[ScoreMass, tuple[Touched, ...]]:
     """Lay references and scores over each other point by point, under the given rules."""
     resolution = check_resolution(resolution)
+    check_pooling(rules.pooling, scores, whole_utterances=resolution >= WHOLE_UTTERANCE)
     overlay = Overlay.of(references, scores, rules)
     labelling, runs, (_, touched) = overlay.labelling, overlay.runs, overlay.undecided()
     if rules.uncovered == "ignore":

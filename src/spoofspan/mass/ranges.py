@@ -223,7 +223,9 @@ def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) 
     for label in (BONA_FIDE, SPOOF):
         gain = (labels[edge + 1] == label).astype(np.int64) - (labels[edge] == label)
         more.append(np.concatenate((odd_by * (classes[odd] == label), rest * gain)))
-    return block, MassBlock(block.values, classes, durations, np.concatenate((odd, row)), more[0], more[1])
+    two_classes = not without_time.size and bool((labels <= SPOOF).all())
+    rows = np.concatenate((odd, row))
+    return block, MassBlock(block.values, classes, durations, rows, more[0], more[1], two_classes=two_classes)
 
 
 @dataclass(frozen=True, eq=False)

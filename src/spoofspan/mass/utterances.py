@@ -97,6 +97,24 @@ def utterance_mass(
     return mass_of_classes(scores, classes, "utterance scores")
 
 
+def trial_mass(
+    scores: UtteranceScores, kinds: Mapping[str, str], against: tuple[str, ...], *, partial: bool = False
+) -> ScoreMass:
+    """Count trials under each score: targets as bona fide, the kinds they stand ``against`` as spoof, no others.
+
+    >>> scores = UtteranceScores(("t1", "t2", "t3"), np.array([0.9, -0.4, 0.2]), higher="bonafide")
+    >>> kinds = {"t1": "target", "t2": "nontarget", "t3": "spoof"}
+    >>> trial_mass(scores, kinds, ("spoof",)).utterances
+    ('t1', 't3')
+    """
+    classes = {trial: "bonafide" if kind == "target" else "spoof" for trial, kind in kinds.items()}
+    everything = utterance_mass(scores, classes, partial=partial)
+    wanted = [trial for trial in everything.utterances if kinds[trial] in ("target", *against)]
+    if not wanted:
+        raise UndefinedMeasureError(f"there is no target and no {' or '.join(against)} trial; check the key")
+    return everything if len(wanted) == len(everything.utterances) else everything.select(wanted)
+
+
 def mass_of_classes(scores: UtteranceScores, classes: Labels, basis: str) -> ScoreMass:
     """Count utterances under each score, given the class of each."""
     values, once = bona_fide_polarity(scores.values, scores.higher), np.ones(len(scores), np.int64)

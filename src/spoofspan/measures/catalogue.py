@@ -11,17 +11,23 @@ negative, both with what is unanswered (``uncovered="unanswered"``); FPR = FP / 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
-if TYPE_CHECKING:
-    from spoofspan.measures.events.average_precision import Variant
+from spoofspan.measures.events.event_catalogue import EVENT_KINDS
+from spoofspan.measures.kind import (
+    BASES,
+    EVENT,
+    Direction,
+    Kind,
+    Needs,
+    Parameters,
+    by_name,
+    parameters_of,
+)
 
-BASES = ("range", "point", "utterance")
-EVENT = "event"
+__all__ = ["BASES", "EVENT", "EVENT_KINDS", "Direction", "Kind", "Needs", "Parameters"]
+
 # What is measured of proposals if nothing is asked for.
 USUAL_OF_EVENTS = ("event-ap@iou=0.5", "event-ap@iou=0.75", "event-ap@iou=0.95", "event-ar@n=20")
 # Names that are published without a basis.
@@ -41,55 +47,14 @@ TANDEM = (
     "T. Kinnunen et al.: Tandem Assessment of Spoofing Countermeasures and Automatic Speaker Verification: "
     "Fundamentals, IEEE/ACM TASLP 28, 2020; ASVspoof 2019 and 2021 evaluation plans"
 )
-AVDEEPFAKE1M = "Z. Cai et al.: AV-Deepfake1M, 2024 (arXiv:2311.15308)"
-ACTIVITYNET = "F. Caba Heilbron et al.: ActivityNet, CVPR 2015; as in UMMAFormer, 2023"
-HAD = "J. Yi et al.: Half-Truth: A Partially Fake Audio Detection Dataset, 2021"
-ADD2023 = "J. Yi et al.: ADD 2023: the Second Audio Deepfake Detection Challenge, 2023 (arXiv:2305.13774)"
 
-Group = Literal["eer", "threshold", "ranking", "cost", "event"]
-Direction = Literal["lower", "higher"]
-# An amount that must not be 0: of the positive class, of the negative class, called positive, or any at all.
-Needs = tuple[Literal["positives", "negatives", "called", "any"], ...]
-Parameters = tuple[tuple[str, float], ...]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of measure."""
-
-    name: str
-    group: Group
-    direction: Direction  # is better
-    formula: str
-    computed_by: str  # "module:function" in spoofspan.measures
-    about: str
-    reference: str = ""
-    percent: bool = True  # a share, shown in per cent
-    positive: bool = False  # has a positive class, which may be bona fide
-    needs: Needs = ()  # at a threshold: without these it has no value
-    needs_asv: bool = False  # needs the scores of a speaker verification system
-    declared: bool = False  # needs to know what the scores are: log-likelihood ratios or probabilities
-    ranked: bool = False  # needs confidences, which hard decisions have not
-    averaged: bool = False  # has a mean over utterances of its own (-macro)
-    parameters: Parameters = ()  # with their defaults
-    bases: tuple[str, ...] = BASES
-    variant: Variant = "spoofspan"  # whose rules of matching it follows, of events
-
-    @cached_property
-    def function(self) -> Callable[..., Any]:
-        """What computes it, imported when it is first asked for.
-
-        What it takes depends on the group: a mass and an EER rule (eer); a confusion matrix, of which it returns the
-        two terms of its ratio (threshold); a curve and the measure's parameters (ranking, cost); a measure, an
-        :class:`~spoofspan.measures.events.event_scores.EventCorpus` and the measure's parameters (event).
-        """
-        module, _, name = self.computed_by.partition(":")
-        function: Callable[..., Any] = getattr(import_module(f"spoofspan.measures.{module}"), name)
-        return function
-
-
-def _parameters(**parameters: float) -> Parameters:
-    return tuple(parameters.items())
+TEER = "T. H. Kinnunen, K. A. Lee, H. Tak, N. Evans, A. Nautsch: t-EER, IEEE TPAMI, 2023"
+ADCF = "H. Shim et al.: a-DCF, Odyssey 2024 (arXiv:2403.01355)"
+SASV2022 = "J. Jung et al.: SASV 2022: the First Spoofing-Aware Speaker Verification Challenge, Interspeech 2022"
+BAM = "J. Zhong, B. Li, J. Yi: Enhancing Partially Spoofed Audio Localization with Boundary-aware Attention, 2024"
+PYANNOTE = "H. Bredin: pyannote.metrics, Interspeech 2017"
+NIST = "NIST Open Speech Analytic Technologies (OpenSAT) evaluation plan, 2019: speech activity detection"
+PSYND = "B. Zhang, T. Sim: Localizing Fake Segments in Speech, ICPR 2022"
 
 
 def _ratio(name: str, direction: Direction, formula: str, needs: str, about: str, **more: Any) -> Kind:
@@ -111,35 +76,18 @@ def _cost(name: str, formula: str, computed_by: str, about: str, reference: str,
     return Kind(name, "cost", "lower", formula, computed_by, about, reference, percent=False, **more)
 
 
-def _event(name: str, formula: str, function: str, about: str, reference: str = "", **more: Any) -> Kind:
-    computed_by = f"events.event_scores:{function}"
-    return Kind(name, "event", "higher", formula, computed_by, about, reference, bases=(EVENT,), **more)
-
-
-def _ranked(name: str, formula: str, about: str, reference: str = "", **parameters: float) -> Kind:
-    """AP and AR, and their published variants."""
-    first, _, variant = name.partition("-")
-    function = {"ap": "average_precision", "ar": "average_recall"}[first]
-    more = {"ranked": True, "parameters": _parameters(**parameters), "variant": variant or "spoofspan"}
-    return _event(name, formula, function, about, reference, **more)
-
-
-def _three(name: str, matched: str, function: str, about: str, reference: str = "", **parameters: float) -> list[Kind]:
-    """Precision, recall and F1 of something that is counted."""
-    formulas = {
-        "precision": f"{matched} / predicted",
-        "recall": f"{matched} / expected",
-        "f1": f"2 {matched} / (predicted + expected)",
-    }
-    given = _parameters(**parameters)
-    return [_event(name + one, text, function, about, reference, parameters=given) for one, text in formulas.items()]
-
-
-def _by_name(*kinds: Kind) -> Mapping[str, Kind]:
-    return {kind.name: kind for kind in kinds}
+def _trial_eer(name: str, against: tuple[str, ...], whom: str) -> Kind:
+    about = (
+        f"The EER of targets against {whom}, of one score for all; the key names target, nontarget and spoof. The "
+        "challenge interpolates: --eer-rule interpolated."
+    )
+    formula = "(Pmiss + Pfa) / 2 at the threshold of least |Pmiss - Pfa|"
+    by = "eer:equal_error_rate"
+    return Kind(name, "eer", "lower", formula, by, about, SASV2022, trials=against, bases=("utterance",))
 
 
 _BOTH = "positives negatives"
+NIST_DCF = parameters_of(p_spoof=0.75, cost_miss=1.0, cost_false_alarm=1.0)
 # F1 and IoU need the positive class: otherwise, in a mean over utterances, an all-negative utterance would count as 0
 # with the least error and be left out without any.
 _RATIOS = (
@@ -153,6 +101,34 @@ _RATIOS = (
     _ratio("fnr", "lower", "FN / P", "positives", "How much of the spoof is called bona fide."),
     _ratio("hter", "lower", "(FPR + FNR) / 2", _BOTH, "Half the total error rate."),
     _ratio(
+        "der",
+        "lower",
+        "(FP + FN) / P",
+        "positives",
+        "The detection error rate of diarization: false alarm and miss over all spoof. It may exceed 1.",
+        reference=PYANNOTE,
+    ),
+    _ratio(
+        "dcf",
+        "lower",
+        "cost_miss (1 - p_spoof) FPR + cost_false_alarm p_spoof FNR",
+        _BOTH,
+        "The detection cost at a threshold, not normalised. With its defaults it is NIST's cost with spoof as the "
+        "class to find: 0.75 for what is missed, 0.25 for false alarms. The costs are named as in min-dcf.",
+        reference=NIST,
+        percent=False,
+        parameters=NIST_DCF,
+    ),
+    _ratio(
+        "iou-psynd",
+        "higher",
+        "(TP + TN) / (2 (P + N) - TP - TN)",
+        "any",
+        "The IoU of both classes together: A / (2 - A) of the accuracy A, 1/3 by chance. Our reading of the measure "
+        "of Psynd, from its chance level.",
+        reference=PSYND,
+    ),
+    _ratio(
         "false-alarms-per-hour",
         "lower",
         "3600 FP / N",
@@ -163,11 +139,11 @@ _RATIOS = (
     ),
 )
 
-DCF = _parameters(p_spoof=0.05, cost_miss=1.0, cost_false_alarm=10.0)
-TDCF = _parameters(form=2021.0, p_spoof=0.05, p_nontarget=0.0095, cost_miss=1.0)
-TDCF += _parameters(cost_false_alarm=10.0, cost_false_alarm_spoof=10.0)
+DCF = parameters_of(p_spoof=0.05, cost_miss=1.0, cost_false_alarm=10.0)
+TDCF = parameters_of(form=2021.0, p_spoof=0.05, p_nontarget=0.0095, cost_miss=1.0)
+TDCF += parameters_of(cost_false_alarm=10.0, cost_false_alarm_spoof=10.0)
 
-KINDS: Mapping[str, Kind] = _by_name(
+KINDS: Mapping[str, Kind] = by_name(
     Kind(
         "eer",
         "eer",
@@ -176,6 +152,18 @@ KINDS: Mapping[str, Kind] = _by_name(
         "eer:equal_error_rate",
         "The equal error rate, under an EER rule.",
         PAPER,
+    ),
+    Kind(
+        "boundary-eer",
+        "eer",
+        "lower",
+        "(FPR + FNR) / 2 at the threshold of least |FPR - FNR|, of boundary points against all others",
+        "eer:equal_error_rate",
+        "The EER of a boundary track (--boundary-scores, high where spoof begins or ends). A point is a boundary if it "
+        "is spoof and the point before or after it is bona fide.",
+        BAM,
+        boundaries=True,
+        bases=("point",),
     ),
     *_RATIOS,
     _ranking(
@@ -209,13 +197,52 @@ KINDS: Mapping[str, Kind] = _by_name(
         "min over thresholds of (C0 + C1 FPR + C2 FNR) / (C0 + min(C1, C2)); form=2019: without C0",
         "costs:min_tdcf_behind",
         "The tandem detection cost of a countermeasure in front of a speaker verification system, whose errors "
-        "make the constants (--asv-scores); docs/costs.md has them. As in ASVspoof the target is bona fide: a miss "
-        "of the countermeasure is our false positive.",
+        "make the constants (--asv-scores or --asv-rates); docs/costs.md has them. As in ASVspoof the target is bona "
+        "fide: a miss of the countermeasure is our false positive.",
         TANDEM,
         needs_asv=True,
         parameters=TDCF,
         bases=("utterance",),
     ),
+    _cost(
+        "act-tdcf",
+        "the tandem detection cost at the threshold ln(C2 / C1) of the log-likelihood ratio, normalised as min-tdcf",
+        "tandem:act_tdcf_behind",
+        "What decisions of the countermeasure cost the tandem that take its scores at their word; it needs the "
+        "verification system's scores (--asv-scores) or rates (--asv-rates).",
+        TANDEM,
+        needs_asv=True,
+        declared=True,
+        parameters=TDCF,
+        bases=("utterance",),
+    ),
+    Kind(
+        "t-eer",
+        "cost",
+        "lower",
+        "FNR Pfa_spoof where FPR + (1 - FPR) Pmiss = (1 - FPR) Pfa = FNR Pfa_spoof, as nearly as thresholds allow",
+        "tandem:t_eer",
+        "The concurrent tandem equal error rate of a countermeasure (FPR, FNR) and a verification system (Pmiss, Pfa, "
+        "Pfa_spoof; --asv-scores): the error rate at which targets, non-targets and spoofs are treated equally badly.",
+        TEER,
+        needs_asv=True,
+        bases=("utterance",),
+    ),
+    _cost(
+        "a-dcf",
+        "min over thresholds of (cost_miss p_target Pmiss + cost_false_alarm p_nontarget Pfa + cost_false_alarm_spoof "
+        "p_spoof Pfa_spoof) / best trivial cost",
+        "tandem:a_dcf",
+        "The architecture-agnostic detection cost of one score for targets, non-targets and spoofs, which the key "
+        "names. p_target is what p_spoof and p_nontarget leave.",
+        ADCF,
+        trials=("nontarget", "spoof"),
+        parameters=tuple((name, value) for name, value in TDCF if name != "form"),
+        bases=("utterance",),
+    ),
+    _trial_eer("sasv-eer", ("nontarget", "spoof"), "non-targets and spoofs together"),
+    _trial_eer("sv-eer", ("nontarget",), "non-targets"),
+    _trial_eer("spf-eer", ("spoof",), "spoofs"),
     _cost(
         "min-cllr",
         "Cllr after the best monotone calibration (pool adjacent violators)",
@@ -249,73 +276,6 @@ KINDS: Mapping[str, Kind] = _by_name(
         "What the best monotone calibration would take off the Cllr, in bits; 0 for calibrated scores.",
         AGNITIO,
         declared=True,
-    ),
-)
-
-_BOUNDARIES = "Boundaries: edges of spoof inside of utterances, one-to-one within the tolerance (seconds)."
-_HAD = "Our reading, of time: no text with the published definition was at hand."
-
-EVENT_KINDS: Mapping[str, Kind] = _by_name(
-    _ranked(
-        "ap",
-        "sum over falling confidences of (recall step) * (best precision from there on), at IoU >= iou",
-        "Average precision: each proposal, from the most confident on, takes the free event of largest IoU.",
-        iou=0.5,
-    ),
-    _ranked(
-        "ap-avdeepfake1m",
-        "as ap, but IoU > iou, events take the first free proposal in file order, the first recall step is lost",
-        "AP by the rules of AV-Deepfake1M, LAV-DF and CFPRF, events as listed.",
-        AVDEEPFAKE1M,
-        iou=0.5,
-    ),
-    _ranked(
-        "ap-activitynet",
-        "as ap, but equal confidences are steps of their own, the last row first",
-        "AP by the rules of ActivityNet, events as listed.",
-        ACTIVITYNET,
-        iou=0.5,
-    ),
-    _ranked(
-        "ar",
-        "mean over IoU 0.5, 0.55, ..., 0.95 of the recall of the n most confident proposals of each file",
-        "Average recall, by the matching of ap.",
-        n=20,
-    ),
-    _ranked(
-        "ar-avdeepfake1m",
-        "mean over IoU 0.5, 0.55, ..., 0.95 of the recall of the first n proposals in file order, IoU > threshold",
-        "AR by the rules of AV-Deepfake1M, LAV-DF and CFPRF: one proposal may recall several events.",
-        AVDEEPFAKE1M,
-        n=20,
-    ),
-    _ranked(
-        "ar-activitynet",
-        "mean over IoU 0.5, 0.55, ..., 0.95 of the recall of the n x (events of the file) most confident proposals",
-        "AR by the rules of ActivityNet (Recall@nx): one proposal may recall several events.",
-        ACTIVITYNET,
-        n=1,
-    ),
-    _event(
-        "avdeepfake1m",
-        "(mean of ap-avdeepfake1m at iou 0.5, 0.75, 0.9, 0.95 + mean of ar-avdeepfake1m at n 50, 30, 20, 10, 5) / 2",
-        "avdeepfake1m",
-        "The score of the AV-Deepfake1M challenge, temporal localization.",
-        AVDEEPFAKE1M,
-        ranked=True,
-        variant="avdeepfake1m",
-    ),
-    *_three("", "matched ranges", "segments", "Segments: ranges matched as in ap, all proposals kept.", iou=0.5),
-    *_three("boundary-", "matched boundaries", "boundaries", _BOUNDARIES, tolerance=0.04),
-    *_three("had-", "spoofed and predicted time", "had_ranges", _HAD, HAD),
-    _event(
-        "add2023",
-        "0.3 (utterances called right / utterances) + 0.7 (F1 of spoofed time)",
-        "add2023",
-        "Reported definition: sentence accuracy (an utterance is called spoof if any of it is) and F1 of spoofed time; "
-        "the challenge's own script was not at hand.",
-        ADD2023,
-        averaged=True,
     ),
 )
 

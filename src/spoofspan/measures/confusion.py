@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ import numpy as np
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.times import Float64, Int64
-from spoofspan.measures.catalogue import KINDS, Direction, Needs
+from spoofspan.measures.catalogue import KINDS, Direction, Needs, Parameters
 from spoofspan.measures.curve import ErrorCurve
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
@@ -40,7 +41,7 @@ Positive = Literal["spoof", "bonafide"]
 RELATIVE_ERROR = 2.0**-48
 # So many ratios are compared in Python integers at once.
 ROWS_AT_ONCE = 1 << 16
-TITLES = {"f1": "F1", "iou": "IoU", "fpr": "FPR", "fnr": "FNR", "hter": "HTER"}
+TITLES = {"f1": "F1", "iou": "IoU", "fpr": "FPR", "fnr": "FNR", "hter": "HTER", "der": "DER", "dcf": "DCF"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +187,32 @@ def hter(matrix: ConfusionMatrix) -> Terms:
     return errors, 2 * matrix.positives * matrix.negatives
 
 
+def der(matrix: ConfusionMatrix) -> Terms:
+    """(FP + FN) / P."""
+    return matrix.false_positive + matrix.false_negative, matrix.positives
+
+
+def dcf(matrix: ConfusionMatrix, p_spoof: float, cost_miss: float, cost_false_alarm: float) -> Terms:
+    """cost_miss (1 - p_spoof) FPR + cost_false_alarm p_spoof FNR."""
+    share, miss, false_alarm = (
+        as_fraction(number, name)
+        for name, number in (("p_spoof", p_spoof), ("cost_miss", cost_miss), ("cost_false_alarm", cost_false_alarm))
+    )
+    if not 0 <= share <= 1 or min(miss, false_alarm) < 0:
+        raise UsageError("p_spoof must lie in [0, 1], and no cost be negative")
+    of_positive, of_negative = miss * (1 - share), false_alarm * share
+    unit = math.lcm(of_positive.denominator, of_negative.denominator)  # whole numbers serve integers and arrays
+    errors = int(of_positive * unit) * matrix.false_positive * matrix.positives
+    errors = errors + int(of_negative * unit) * matrix.false_negative * matrix.negatives
+    return errors, unit * matrix.positives * matrix.negatives
+
+
+def iou_psynd(matrix: ConfusionMatrix) -> Terms:
+    """(TP + TN) / (2 (P + N) - TP - TN)."""
+    right = matrix.true_positive + matrix.true_negative
+    return right, 2 * (matrix.positives + matrix.negatives) - right
+
+
 def false_alarms_per_hour(matrix: ConfusionMatrix) -> Terms:
     """3600 FP / N."""
     return 3600 * matrix.false_positive, matrix.negatives
@@ -210,32 +237,34 @@ class MeanOverUtterances:
     left_out: int
 
 
-def formula_of(name: str, unit: str = "ns") -> Formula:
-    """The formula of a measure at a threshold, by its name in the catalogue."""
+def formula_of(name: str, unit: str = "ns", parameters: Parameters = ()) -> Formula:
+    """The formula of a measure at a threshold, by its name in the catalogue; without parameters, with its own."""
     known = {kind.name: kind for kind in KINDS.values() if kind.group == "threshold"}
     if name not in known:
         raise UsageError(f"no measure at a threshold {name!r}: {nearest_name(name, known)}")
     if name == "false-alarms-per-hour" and unit != "ns":
         raise UsageError(f"{name} needs time, and these amounts are {unit}; measure ranges, or use fpr")
     kind = known[name]
-    return Formula(
-        f"{TITLES.get(name, name.replace('-', ' '))} = {kind.formula}", kind.direction, kind.needs, kind.function
-    )
+    given = dict(parameters or kind.parameters)
+    terms = partial(kind.function, **given) if given else kind.function
+    return Formula(f"{TITLES.get(name, name.replace('-', ' '))} = {kind.formula}", kind.direction, kind.needs, terms)
 
 
-def value_at(point: OperatingPoint, name: str, positive: Positive = "spoof") -> Fraction:
+def value_at(point: OperatingPoint, name: str, positive: Positive = "spoof", parameters: Parameters = ()) -> Fraction:
     """The exact value of a measure, by its name in the catalogue, at an operating point.
 
     >>> point = OperatingPoint(0.5, "bonafide", false_positive=1, false_negative=2, bona_fide=10, spoof=5)
     >>> value_at(point, "precision"), value_at(point, "precision", positive="bonafide")
     (Fraction(3, 4), Fraction(9, 11))
     """
-    return formula_of(name, point.unit).at(point, positive)
+    return formula_of(name, point.unit, parameters).at(point, positive)
 
 
-def values_by_utterance(errors: UtteranceErrors, name: str, positive: Positive = "spoof") -> Float64:
+def values_by_utterance(
+    errors: UtteranceErrors, name: str, positive: Positive = "spoof", parameters: Parameters = ()
+) -> Float64:
     """The value of a measure on each utterance, correctly rounded; NaN where it has none."""
-    formula = formula_of(name)
+    formula = formula_of(name, parameters=parameters)
     matrix = ConfusionMatrix.of(errors, positive)
     defined = np.ones(len(errors.utterances), bool)
     for amount, _ in formula.required(matrix, positive):
@@ -249,9 +278,11 @@ def values_by_utterance(errors: UtteranceErrors, name: str, positive: Positive =
     return values
 
 
-def macro_at(errors: UtteranceErrors, name: str, positive: Positive = "spoof") -> MeanOverUtterances:
+def macro_at(
+    errors: UtteranceErrors, name: str, positive: Positive = "spoof", parameters: Parameters = ()
+) -> MeanOverUtterances:
     """The mean of a measure over utterances; those on which it has no value are left out and counted."""
-    values = values_by_utterance(errors, name, positive)
+    values = values_by_utterance(errors, name, positive, parameters)
     some = values[~np.isnan(values)]
     if not some.size:
         raise UndefinedMeasureError(
@@ -261,7 +292,12 @@ def macro_at(errors: UtteranceErrors, name: str, positive: Positive = "spoof") -
 
 
 def at_constraint(
-    curve: ErrorCurve, wanted: str, given: str, bound: Fraction | float, positive: Positive = "spoof"
+    curve: ErrorCurve,
+    wanted: str,
+    given: str,
+    bound: Fraction | float,
+    positive: Positive = "spoof",
+    parameters: Parameters = (),
 ) -> ValueAtPoint:
     """The best value of one measure among the thresholds at which another is good enough.
 
@@ -272,7 +308,7 @@ def at_constraint(
     integers decide among the rest.
     """
     unit = curve.sums.unit
-    sought, limited = formula_of(wanted, unit), formula_of(given, unit)
+    sought, limited = formula_of(wanted, unit, parameters), formula_of(given, unit)
     limit = as_fraction(bound, "bound")
     if limit < 0:
         raise UsageError(f"bound={bound}: {given} is never negative")

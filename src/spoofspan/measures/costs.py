@@ -46,7 +46,7 @@ and Automatic Speaker Verification: Fundamentals, IEEE/ACM TASLP 28, 2020.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -91,19 +91,22 @@ def act_dcf(
 
     ``costs`` as in :func:`min_dcf`.
     """
-    _check_declared(curve.thresholds[:-1], scores_are)
     of_misses, of_false_alarms = _class_costs(**costs)
-    # bona fide is called spoof below this likelihood ratio of bona fide to spoof
-    ratio = of_false_alarms / of_misses
+    point = curve.at(threshold_of_ratio(curve, scores_are, of_false_alarms / of_misses, prior))
+    return ValueAtPoint(cost_formula("DCF", of_misses, of_false_alarms).at(point), point)
+
+
+def threshold_of_ratio(
+    curve: ErrorCurve, scores_are: ScoresAre, ratio: Fraction, prior: Fraction | float = EVEN
+) -> float:
+    """The threshold below which (in bona fide polarity) the likelihood ratio of bona fide to spoof is less."""
+    _check_declared(curve.thresholds[:-1], scores_are)
     share = _inside_0_1(prior, "prior")
     if scores_are == "llr":
         tau = math.log(ratio.numerator) - math.log(ratio.denominator)
-        threshold = tau if curve.sums.higher == "bonafide" else -tau
-    else:
-        odds = ratio * (1 - share) / share
-        threshold = float(odds / (1 + odds) if curve.sums.higher == "bonafide" else 1 / (1 + odds))
-    point = curve.at(threshold)
-    return ValueAtPoint(cost_formula("DCF", of_misses, of_false_alarms).at(point), point)
+        return tau if curve.sums.higher == "bonafide" else -tau
+    odds = ratio * (1 - share) / share
+    return float(odds / (1 + odds) if curve.sums.higher == "bonafide" else 1 / (1 + odds))
 
 
 def cost_formula(name: str, of_misses: Fraction, of_false_alarms: Fraction, always: Fraction = Fraction(0)) -> Formula:
@@ -363,7 +366,10 @@ FORMS = ("2019", "2021")
 
 @dataclass(frozen=True)
 class VerificationErrors:
-    """The error rates of a verification system at a threshold: accepted iff score >= threshold."""
+    """The error rates of a verification system at a threshold: accepted iff score >= threshold.
+
+    The threshold is NaN where the rates are given.
+    """
 
     threshold: float
     rejected_targets: Fraction
@@ -373,10 +379,33 @@ class VerificationErrors:
     def __str__(self) -> str:
         rates = (self.rejected_targets, self.accepted_nontargets, self.accepted_spoofs)
         rejected, accepted, spoofs = (f"{100 * float(rate):.2f} %" for rate in rates)
+        how = "with rates as given" if self.given else f"accepting from its EER threshold {self.threshold!r} on"
         return (
-            f"the verification system, accepting from its EER threshold {self.threshold!r} on, rejects {rejected} of "
-            f"targets and accepts {accepted} of non-targets and {spoofs} of spoofs"
+            f"the verification system, {how}, rejects {rejected} of targets and accepts {accepted} of non-targets and "
+            f"{spoofs} of spoofs"
         )
+
+    @classmethod
+    def of_rates(cls, rates: Sequence[float]) -> VerificationErrors:
+        """Given rates: of accepted non-targets, rejected targets and accepted spoofs."""
+        exact = [as_fraction(rate, "asv_rates") for rate in rates]
+        if len(exact) != 3 or not all(0 <= rate <= 1 for rate in exact):
+            raise UsageError(
+                f"asv_rates={list(rates)}: these are three shares from 0 to 1: of accepted non-targets, rejected "
+                "targets and accepted spoofs (--asv-rates PFA,PMISS,PFA_SPOOF)"
+            )
+        return cls(math.nan, exact[1], exact[0], exact[2])
+
+    @property
+    def given(self) -> bool:
+        """Whether the rates were given, and not found at a threshold."""
+        return math.isnan(self.threshold)
+
+    @property
+    def spelled(self) -> str:
+        """The rates as they stand in a signature."""
+        rates = self.accepted_nontargets, self.rejected_targets, self.accepted_spoofs
+        return ",".join(repr(float(rate)) for rate in rates)
 
 
 @dataclass(frozen=True)
@@ -391,12 +420,14 @@ class TandemCosts:
 
 
 @lru_cache(maxsize=1)  # the same system is asked for in every replicate
-def verification_errors(scores: VerificationScores) -> VerificationErrors:
-    """The error rates at the threshold of the EER of targets against non-targets (rule ``nearest``).
+def verification_errors(scores: VerificationScores | VerificationErrors) -> VerificationErrors:
+    """The error rates, as given, or at the threshold of the EER of targets against non-targets (rule ``nearest``).
 
     As in ASVspoof's scripts, the threshold is the highest score that is rejected at the EER, and the rates count that
     score as accepted: they are one step off the EER.
     """
+    if isinstance(scores, VerificationErrors):
+        return scores
     # a verification system tells targets from non-targets as a countermeasure tells bona fide from spoof
     values = np.concatenate((scores.target, scores.nontarget))
     ids = tuple(str(i) for i in range(values.size))
@@ -414,7 +445,9 @@ def verification_errors(scores: VerificationScores) -> VerificationErrors:
     )
 
 
-def min_tdcf_behind(curve: ErrorCurve, asv_scores: VerificationScores, form: float, **costs: float) -> ValueAtPoint:
+def min_tdcf_behind(
+    curve: ErrorCurve, asv_scores: VerificationScores | VerificationErrors, form: float, **costs: float
+) -> ValueAtPoint:
     """As :func:`min_tdcf`, of parameters as they are spelled in the name of a measure."""
     spelled = f"{form:g}"
     if spelled not in FORMS:
@@ -431,18 +464,12 @@ def min_tdcf(
 
 def tdcf_formula(verification: VerificationErrors, form: Form = "2021", costs: TandemCosts | None = None) -> Formula:
     """The normalised t-DCF at a threshold of a countermeasure."""
-    always, of_misses, of_false_alarms = _constants(verification, form, costs or TandemCosts())
-    for name, cost in (("C1", of_misses), ("C2", of_false_alarms)):
-        if cost <= 0:
-            raise UndefinedMeasureError(
-                f"the t-DCF has no value: {name} = {float(cost):.6g} is not positive; the verification system is too "
-                "poor, or accepts no spoof at all, so check its scores and the costs"
-            )
+    always, of_misses, of_false_alarms = tandem_constants(verification, form, costs or TandemCosts())
     return cost_formula("t-DCF", of_misses, of_false_alarms, always)
 
 
-def _constants(rates: VerificationErrors, form: Form, costs: TandemCosts) -> tuple[Fraction, Fraction, Fraction]:
-    """C0, C1 and C2."""
+def tandem_constants(rates: VerificationErrors, form: Form, costs: TandemCosts) -> tuple[Fraction, Fraction, Fraction]:
+    """C0, C1 and C2; the last two are positive."""
     exact = {name: as_fraction(value, name) for name, value in vars(costs).items()}
     p_spoof, p_nontarget, miss, false_alarm, spoof = exact.values()
     p_target = 1 - p_spoof - p_nontarget
@@ -453,8 +480,12 @@ def _constants(rates: VerificationErrors, form: Form, costs: TandemCosts) -> tup
     verifying = p_target * miss * rates.rejected_targets + p_nontarget * false_alarm * rates.accepted_nontargets
     of_misses = p_target * miss - verifying
     of_false_alarms = p_spoof * spoof * rates.accepted_spoofs
-    if form == "2019":
-        return Fraction(0), of_misses, of_false_alarms
-    if form == "2021":
-        return verifying, of_misses, of_false_alarms
-    raise UsageError(f"form={form!r}: valid: '2019', '2021'")
+    if form not in FORMS:
+        raise UsageError(f"form={form!r}: valid: '2019', '2021'")
+    for name, cost in (("C1", of_misses), ("C2", of_false_alarms)):
+        if cost <= 0:
+            raise UndefinedMeasureError(
+                f"the t-DCF has no value: {name} = {float(cost):.6g} is not positive; the verification system is too "
+                "poor, or accepts no spoof at all, so check its scores and the costs"
+            )
+    return Fraction(0) if form == "2019" else verifying, of_misses, of_false_alarms

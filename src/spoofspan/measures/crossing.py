@@ -122,13 +122,16 @@ def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
     for block in mass.blocks():
         sums.add(block)
         scores = block.scores
-        below = _add(below, block.sums(scores < low))
-        # scores tied with an end of the bracket may be many: they are summed, not gathered
-        for end in tied:
-            equal = scores == end
-            if equal.any():
+        less = scores < low
+        below = _add(below, block.sums(less))
+        held = (scores <= top) != less
+        if np.count_nonzero(held) > scores.size >> 4:
+            # scores tied with an end of the bracket may be many: they are summed, not gathered
+            for end in tied:
+                equal = scores == end
                 tied[end] = _add(tied[end], block.sums(equal))
-        inside.append(block.columns_of((scores > low) & (scores < top)))
+                held &= ~equal
+        inside.append(block.columns_of(held))
         rows, gathered = rows + scores.size, gathered + inside[-1][0].size
         if gathered > max(rows // 4, 4 * SAMPLE):
             return None  # a bad guess; better to count than to gather everything

@@ -118,7 +118,7 @@ class EerState:
     ) -> None:
         if higher not in ("bonafide", "spoof"):
             raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {higher!r}")
-        kind = np.dtype(dtype)
+        kind = np.dtype(dtype).newbyteorder("=")
         if kind.name not in DTYPES:
             raise UsageError(f"dtype={kind.name!r}: scores are {', '.join(DTYPES)} (integers: float64)")
         self.higher, self.unit, self.uncovered, self.basis = higher, unit, uncovered, basis

@@ -126,10 +126,10 @@ class Measure:
         for part in parts:
             if "=" not in part:
                 resolution = _resolution(spelling, part)
-            elif kind.group == "threshold" and "," not in part:
+            elif kind.group == "threshold" and part.partition("=")[0] not in parameters:
                 given = _constraint(spelling, part)
             else:
-                _set_parameters(spelling, part, parameters)
+                _set_parameters(spelling, part, parameters, kind.ranges)
         if (match["basis"] == "point") != (resolution is not None):
             example = f"point-{kind.name if 'point' in kind.bases else 'eer'}@20ms"
             raise UsageError(f"no measure {spelling!r}: points have a resolution, and nothing else has: {example}")
@@ -151,12 +151,14 @@ def _look_up(family: str) -> tuple[re.Match[str], Kind] | None:
     return None if match is None or kind is None or match["basis"] not in kind.bases else (match, kind)
 
 
-def _shortest(value: float) -> str:
-    """The shortest text of a number, so that two numbers never share one.
+def _shortest(value: float | str) -> str:
+    """The shortest text of a number, so that two numbers never share one; several numbers are text already.
 
     >>> _shortest(10.0), _shortest(0.12345678)
     ('10', '0.12345678')
     """
+    if isinstance(value, str):
+        return value
     text = f"{value:g}"
     return text if float(text) == value else repr(value)
 
@@ -195,16 +197,27 @@ def _constraint(spelling: object, text: str) -> tuple[str, str]:
     return name, f"{value.normalize():f}"
 
 
-def _set_parameters(spelling: object, text: str, parameters: dict[str, float]) -> None:
+def _set_parameters(spelling: object, text: str, parameters: dict[str, float | str], ranges: tuple[str, ...]) -> None:
     for pair in text.split(","):
         name, _, number = pair.partition("=")
         if name not in parameters:
             valid = nearest_name(name, parameters) if parameters else "it has no parameters"
             raise UsageError(f"no measure {spelling!r}: no parameter {name!r}, {valid}")
         try:
-            parameters[name] = float(number)
-        except ValueError:
+            if name in ranges and ":" in number:
+                parameters[name] = _several(number)
+            else:
+                parameters[name] = float(number)
+        except (ValueError, InvalidOperation):
             raise UsageError(f"no measure {spelling!r}: {number!r} is no number") from None
+
+
+def _several(text: str) -> str:
+    """Numbers from start to stop, start:step:stop, in one spelling."""
+    start, step, stop = (Decimal(one) for one in text.split(":"))
+    if not 0 < step < Decimal("inf") or not -Decimal("inf") < start <= stop < Decimal("inf"):
+        raise ValueError(text)
+    return ":".join(f"{one.normalize():f}" for one in (start, step, stop))
 
 
 def parse_measures(spellings: Sequence[str | Measure]) -> list[Measure]:

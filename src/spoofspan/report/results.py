@@ -15,7 +15,8 @@ from spoofspan.base.version import __version__
 from spoofspan.evaluation.breakdown import Breakdown
 from spoofspan.evaluation.check import Check
 from spoofspan.evaluation.corpus import Evaluation
-from spoofspan.evaluation.measurement import EventMeasurement, Measurement
+from spoofspan.evaluation.crossed import CrossedBreakdown
+from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
 from spoofspan.evaluation.reference_diff import NAMES, ReferenceDifference
 from spoofspan.evaluation.signature import Signature
 from spoofspan.measures.measure import in_percent, number_text
@@ -30,15 +31,42 @@ ROWS_PER_PIECE = 1 << 16  # of a Parquet file
 NONE = "none"
 
 
-def render(evaluation: Evaluation, spelling: str, breakdowns: Sequence[Breakdown] = ()) -> str:
+def render(
+    evaluation: Evaluation,
+    spelling: str,
+    breakdowns: Sequence[Breakdown] = (),
+    crossed: Sequence[CrossedBreakdown] = (),
+) -> str:
     """Write an evaluation, and its breakdowns, in one of the output formats."""
     if spelling == "json":
         plain = evaluation_dict(evaluation)
         if breakdowns:
             plain["breakdowns"] = [finite(one.to_dict()) for one in breakdowns]
+        if crossed:
+            plain["crossed"] = [finite(one.to_dict()) for one in crossed]
         return json_text(plain)
-    tables = [results_table(evaluation), *(table for one in breakdowns for table in breakdown_tables(one))]
+    traces = [trace_table(one) for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]
+    grouped = [table for one in breakdowns for table in breakdown_tables(one)]
+    tables = [results_table(evaluation), *traces, *grouped, *map(crossed_table, crossed)]
     return "\n".join(table.render(spelling) for table in tables)
+
+
+def trace_table(measurement: BisectionMeasurement) -> Table:
+    """Every threshold that Algorithm 1 tried, in that order."""
+    steps = measurement.to_dict()["trace"]
+    rows = tuple(
+        (
+            str(number),
+            f"{step['quantile']:.6f}",
+            repr(step["threshold"]),
+            *(f"{100 * step[rate]:.4f}" for rate in ("false_positive_rate", "false_negative_rate")),
+            f"{100 * (step['false_positive_rate'] - step['false_negative_rate']):+.4f}",
+        )
+        for number, step in enumerate(steps, 1)
+    )
+    ended = "the precision was reached" if measurement.reached else "the precision was not reached"
+    header = ("step", "quantile %", "threshold", "FPR %", "FNR %", "FPR - FNR")
+    return Table(header, rows, ("", f"Algorithm 1 of the paper: {ended}"))
 
 
 def breakdown_tables(breakdown: Breakdown) -> list[Table]:
@@ -108,6 +136,24 @@ def group_differences_table(breakdown: Breakdown) -> Table:
     return Table(header, rows, ("", f"p: {some.method}, two-sided; p (max-T): for {len(rows)} comparisons together"))
 
 
+def crossed_table(crossed: CrossedBreakdown) -> Table:
+    """One row per value of the first column; one column per value of the second, or the amounts of both classes."""
+
+    def text(value: float) -> str:
+        return "" if math.isnan(value) else number_text(crossed.measure, value)
+
+    notes = ["", f"{crossed.measure}{' in %' * in_percent(crossed.measure)}"]
+    notes += [crossed.about] if crossed.about else []
+    if len(crossed.by) == 1:
+        header: tuple[str, ...] = (crossed.by[0], f"bona fide {crossed.unit}", f"spoof {crossed.unit}", crossed.measure)
+        cells = [(row, crossed[row, crossed.columns[0]]) for row in crossed.rows]
+        rows = [(row, str(one.bona_fide), str(one.spoof), text(one.value) or one.reason) for row, one in cells]
+        return Table(header, tuple(rows), tuple(notes))
+    header = (" x ".join(crossed.by), *crossed.columns)
+    values = zip(crossed.rows, crossed.values(), strict=True)
+    return Table(header, tuple((row, *map(text, line)) for row, line in values), tuple(notes))
+
+
 def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
     """An evaluation as plain data, in the shape of ``docs/schema/evaluation.json``."""
     return {"spoofspan": __version__, **finite(evaluation.to_dict())}
@@ -127,7 +173,8 @@ def finite(value: Any) -> Any:
 def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
     measurements = list(evaluation.measurements.values())
-    only_eers = all(m.measure.partition("@")[0].endswith("-eer") for m in measurements)
+    # at a t-EER the countermeasure's two rates need not be equal
+    only_eers = all(m.measure.partition("@")[0].endswith("-eer") and "-t-eer" not in m.measure for m in measurements)
     intervals = [m.interval for m in measurements if m.interval is not None]
     rows: list[tuple[str, ...]] = [
         (
@@ -323,7 +370,8 @@ def check_table(check: Check) -> Table:
     ]
     verdict = "passed: measuring will go through" if check.passed else "refused:"
     lines = [line for problem in check.problems for line in problem.splitlines()]
-    return Table(("what", "found"), tuple(rows), ("", verdict, *lines))
+    notes = [line for note in check.notes for line in f"note: {note}".splitlines()]
+    return Table(("what", "found"), tuple(rows), ("", verdict, *lines, *notes))
 
 
 def difference_dict(difference: ReferenceDifference, most: int) -> dict[str, Any]:

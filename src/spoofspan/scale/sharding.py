@@ -7,12 +7,12 @@
 
 Rows reach the shard of their utterance whatever their order in the files, so an unsorted file takes no more memory
 than a sorted one. Where the shards begin comes from a sample of the ids in the references; how many there are, from
-the size of the files. Everything lies in one temporary folder (TMPDIR says where), which goes when the work is done.
+the size of the files. Everything lies in one temporary folder (TMPDIR says where), which goes when the work is done; if
+the process is killed, with the next one.
 """
 
 from __future__ import annotations
 
-import tempfile
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,15 +27,17 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import Problems, refuse
+from spoofspan.base.locks import temporary_folder
 from spoofspan.base.pool import open_pool
 from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
+from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.arrays.kaldi import read_label2id
-from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
 from spoofspan.formats.reading import choose_format
 from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
-from spoofspan.formats.sources import Source, Where, counted
+from spoofspan.formats.sources import Source, Where, counted, naming
 from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
@@ -43,10 +45,11 @@ from spoofspan.formats.tables.table_columns import Part, flat, flat_array
 from spoofspan.formats.text.durations import read_durations, stream_durations
 from spoofspan.formats.text.rows import SUSPICIOUS_RATIO
 from spoofspan.scale.shards import CorpusFacts, Shard, ShardFacts
-from spoofspan.scale.stored_shards import StoredShards, save_shard
+from spoofspan.scale.stored_shards import StoredShards, save_shard, stored_in
 
 # A shard of about two million frames: a text file has 30 bytes for each, packed files have four.
 TEXT_BYTES_PER_SHARD, PACKED_BYTES_PER_SHARD = 1 << 26, 1 << 23
+UTTERANCES_PER_SHARD = 1 << 17  # of short ones, ids take more memory than frames
 MOST_SHARDS = 256
 SAMPLED_IDS = 1 << 14
 TOO_LARGE = "use fewer --jobs, or --stream"  # what to do if a process runs out of memory
@@ -67,6 +70,8 @@ def sharded(
     column: str | None = None,
     snap: float | None = None,
     split: str | None = None,
+    modality: Modality | None = None,
+    subset: str | None = None,
     label2id: Where | Mapping[str, int] | None = None,
     shards: int | None = None,
     jobs: int | None = None,
@@ -81,8 +86,8 @@ def sharded(
         Files, folders, globs or addresses, as in :func:`spoofspan.read_references`.
     reference_format, scores_format
         Formats, where the content does not show them.
-    durations, reference_hop, snap, split
-        As ``durations``, ``hop``, ``snap`` and ``split`` in :func:`spoofspan.read_references`.
+    durations, reference_hop, snap, split, modality, subset
+        As ``durations``, ``hop``, ``snap``, ... in :func:`spoofspan.read_references`.
     hop, higher, column, label2id
         As in :func:`spoofspan.read_scores`.
     shards
@@ -104,16 +109,16 @@ def sharded(
     ...     print(len(corpus), corpus.higher)
     1 bonafide
     """
-    reference_options = ReadOptions(hop=reference_hop, snap=snap, split=split)
+    reference_options = ReadOptions(hop=reference_hop, snap=snap, split=split, modality=modality, subset=subset)
     score_options = ReadOptions(
         hop=hop, higher=higher, column=column, label2id=None if label2id is None else read_label2id(label2id)
     )
     reference_sources, reference_reader = choose_format(
-        REFERENCE_FORMATS, references, reference_format, reference_options, ("split",)
+        REFERENCE_FORMATS, references, reference_format, reference_options, OF_METADATA
     )
     score_sources, score_reader = choose_format(SCORE_FORMATS, scores, scores_format, score_options, ("label2id",))
-    with tempfile.TemporaryDirectory(prefix="spoofspan-") as folder, open_pool(jobs, TOO_LARGE) as pool:
-        root, stored = Path(folder), Path(folder) / "stored"
+    with temporary_folder() as root, open_pool(jobs, TOO_LARGE) as pool:
+        stored = root / "stored"
         stored.mkdir()
         ids = IdSample()
 
@@ -124,7 +129,7 @@ def sharded(
             unsorted = kept(_stream_references(reference_reader, watched, reference_options, durations))
         listed = [] if durations is None else kept(_stream_durations(durations))
         # with a few shards for each process, none waits long for the last
-        count = shards or max(_shard_count(score_sources), 1 if pool is None else 4 * pool.jobs)
+        count = shards or max(_shard_count(score_sources, ids.seen), 1 if pool is None else 4 * pool.jobs)
         splitters = ids.splitters(count)
         rows: list[_ShardRows] = [{side: [] for side in ("references", "durations", "scores")} for _ in (0, *splitters)]
         _cut((one.take() for one in unsorted), "references", rows, splitters, root)
@@ -174,11 +179,12 @@ def _stream_durations(durations: Where | Mapping[str, float] | References) -> It
         yield Part(pa.table({"utterance": pa.array(ids, pa.string()), "seconds": seconds}), name)
 
 
-def _shard_count(sources: Sequence[Source]) -> int:
-    """As many shards as keep one of them at about two million frames."""
+def _shard_count(sources: Sequence[Source], utterances: int) -> int:
+    """As many shards as keep one of them at about two million frames, and not too many utterances."""
     wanted = sum(
         _size(source) / (PACKED_BYTES_PER_SHARD if source.is_packed else TEXT_BYTES_PER_SHARD) for source in sources
     )
+    wanted = max(wanted, utterances / UTTERANCES_PER_SHARD)
     return int(min(max(wanted + 1, 1), MOST_SHARDS))
 
 
@@ -193,16 +199,16 @@ class IdSample:
     def __init__(self) -> None:
         self._kept: list[str] = []
         self._every = 1
-        self._seen = 0
+        self.seen = 0
 
     def add(self, ids: Iterable[str]) -> None:
         """Take some of these ids."""
         for utterance in ids:
-            if self._seen % self._every == 0:
+            if self.seen % self._every == 0:
                 self._kept.append(utterance)
                 if len(self._kept) > SAMPLED_IDS:
                     self._kept, self._every = self._kept[::2], 2 * self._every
-            self._seen += 1
+            self.seen += 1
 
     def watching(self, parts: Iterable[Part]) -> Iterator[Part]:
         """The same parts; some of their ids are taken as they pass."""
@@ -230,7 +236,11 @@ class _StoredPart:
         import pyarrow as pa
 
         stored = cls(replace(part, table=None, rows=None), folder / uuid4().hex)
-        with pa.OSFile(str(stored.path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        with (
+            stored_in(folder),
+            pa.OSFile(str(stored.path), "wb") as sink,
+            pa.ipc.new_stream(sink, table.schema) as writer,
+        ):
             writer.write_table(table.combine_chunks())
         return stored
 
@@ -364,10 +374,10 @@ def made_shard(
 ) -> Shard:
     """Both sides of a shard from its rows; ``durations`` are None where no file lists them."""
     known = None if durations is None else _durations_of(durations)
-    return (
-        _references_of(references, replace(reference_options, durations=known)),
-        scores_from_parts(scores, score_options) if scores else None,
-    )
+    with naming([part.name for part in references]):
+        truth = _references_of(references, replace(reference_options, durations=known))
+    with naming([part.name for part in scores]):
+        return truth, scores_from_parts(scores, score_options) if scores else None
 
 
 def _build(

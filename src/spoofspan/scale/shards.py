@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, NothingToMeasureError, Problems, UsageError
+from spoofspan.base.errors import DataError, NothingToMeasureError, Problems, UsageError, strangers
 from spoofspan.base.hashing import UtterancesHash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Int64
@@ -54,6 +54,7 @@ class ShardFacts:
 
     labels: frozenset[int] = frozenset()
     snap: int = 0
+    modality: str | None = None
     higher: Higher | None = None
     hop: float | None = None
     empty: bool = False
@@ -65,6 +66,7 @@ class ShardFacts:
         return cls(
             frozenset() if references is None else frozenset(np.unique(references.labels).tolist()),
             0 if references is None else references.snap,
+            None if references is None else references.modality,
             None if scores is None else scores.higher,
             None if scores is None else scores.hop,
             references is None and scores is None,
@@ -77,6 +79,7 @@ class CorpusFacts:
 
     hop: float | None = None
     snap: int = 0
+    modality: str | None = None
     known_higher: Higher | None = None
     labels: set[int] = field(default_factory=set)
 
@@ -91,6 +94,7 @@ class CorpusFacts:
         """Add those of a shard."""
         self.labels |= facts.labels
         self.snap = max(self.snap, facts.snap)
+        self.modality = facts.modality or self.modality
         if facts.higher is None:
             return
         if self.known_higher is not None and (
@@ -210,6 +214,10 @@ class ShardedCorpus(Corpus):
             "beforehand"
         )
 
+    def cross(self, *_: Any) -> NoReturn:
+        """Not of shards."""
+        self.break_down()
+
     def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
         """Go through the shards that have both sides, and say how far that is."""
         with progress(what, total=len(self), unit="shards") as advance:
@@ -314,7 +322,11 @@ class _Prepared:
     dtypes: set[np.dtype[Any]] = field(default_factory=set)  # rules may change those of the scores
     nothing: str = ""
 
+    def __post_init__(self) -> None:
+        self.regions = set(self.plan.rules.regions or ())  # of utterances that no shard has had so far
+
     def add(self, look: _Look) -> None:
+        self.regions.difference_update(look.utterances)
         self._touch(look.touched)
         self.nothing = self.nothing or look.nothing
         if look.mass is not None and look.dtype is not None:
@@ -343,7 +355,7 @@ class _Prepared:
             sign_hashes,
             str(self.plan.measure),
             self.plan.read_off,
-            self.plan.spelled_rules(corpus.facts.snap),
+            self.plan.spelled_rules(corpus.facts.snap, corpus.facts.modality),
             (hashes[0], f"{self.utterances.count}:{self.utterances.digest()}", hashes[1]),
             self.plan.rules.regions,
         )
@@ -351,7 +363,8 @@ class _Prepared:
         def errors_at(point: OperatingPoint) -> UtteranceErrors:
             return corpus.errors(lambda references, scores: errors_with(references, scores, point, self.plan.rules))
 
-        return self.plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
+        plan = replace(self.plan, notes=(*self.plan.notes, *strangers("regions", self.regions, ())))
+        return plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
 
 
 @dataclass(frozen=True, eq=False)

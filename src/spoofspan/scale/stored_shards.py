@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial, reduce
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import IO, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.errors import UsageError
 from spoofspan.base.pool import Pool
 from spoofspan.base.progress import progress
 from spoofspan.data.references import References
@@ -72,9 +75,21 @@ def _work(facts: CorpusFacts, work: Callable[[Shard], Found], path: Path) -> Fou
     return work(_read(facts, path))
 
 
+@contextmanager
+def stored_in(folder: Path) -> Iterator[None]:
+    """Say where the disk is full, or what else the system has against a file there."""
+    try:
+        yield
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else error
+        raise UsageError(
+            f"{folder}: shards cannot be stored there ({why}); make room, or set TMPDIR to a folder on another disk"
+        ) from None
+
+
 def save_shard(path: Path, shard: Shard) -> None:
     """Store a shard."""
-    with path.open("wb") as file:
+    with stored_in(path.parent), path.open("wb") as file:
         for one in shard:
             _save(file, one)
 

@@ -197,7 +197,7 @@ def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float
 def formula_at(plan: Plan) -> Formula:
     """The formula of a measure at its operating point."""
     measure, kind = plan.measure, plan.measure.kind
-    parameters = dict(measure.parameters)
+    parameters: dict[str, Any] = dict(measure.parameters)
     if kind.name in ("min-dcf", "act-dcf"):
         return dcf_formula(**parameters)
     if kind.needs_asv and plan.asv_scores is not None:

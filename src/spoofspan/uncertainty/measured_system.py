@@ -177,7 +177,8 @@ def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
 
 
 def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
-    return lambda point: float(value_at(point, plan.measure.kind.name, plan.measure.positive))
+    measure = plan.measure
+    return lambda point: float(value_at(point, measure.kind.name, measure.positive, measure.parameters))
 
 
 def _value(plan: Plan, mass: ScoreMass) -> float:
@@ -228,11 +229,11 @@ def measured_systems(
             {"measure": str(one.plan.measure), "value": one.plan.read_off, **one.plan.spelled_rules(references.snap)}
             for one in (first, other)
         ]
-        differ = [key for key in spelled[0] if spelled[0][key] != spelled[1].get(key)]
+        differ = [key for key in spelled[0] | spelled[1] if spelled[0].get(key) != spelled[1].get(key)]
         if differ:
             key = differ[0]
             raise UsageError(
-                f"{first_name!r} and {name!r} are measured under different rules ({key}: {spelled[0][key]} and "
+                f"{first_name!r} and {name!r} are measured under different rules ({key}: {spelled[0].get(key)} and "
                 f"{spelled[1].get(key)}), so their numbers cannot be compared; set {key} for all"
             )
         if not unpaired and used != set(other.mass.utterances):

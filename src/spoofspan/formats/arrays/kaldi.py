@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,10 +39,10 @@ from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.frame_lines import check_frames
-from spoofspan.formats.text.lines import first_lines, is_number, score_of
+from spoofspan.formats.text.lines import fields_of, first_lines, is_number, score_of
 
 Matrix = npt.NDArray[Any]
-Bytes = bytes | memoryview
+Bytes = bytes | memoryview | mmap.mmap
 
 BINARY = b"\0B"
 # token: number type, dimensions
@@ -187,7 +188,7 @@ def read_label2id(where: Where | Mapping[str, int]) -> dict[str, int]:
     if isinstance(where, Mapping):
         return dict(where)
     source = sources(where)[0]
-    data = source.read()
+    data = source.document()
     try:
         order = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -205,7 +206,7 @@ def _records(source: Source) -> Iterator[_Record]:
 
 
 def _binary_records(source: Source) -> Iterator[_Record]:
-    data = source.read()
+    data = source.whole()
     position = 0
     while position < len(data):
         place = f"{source.name}: byte {position}"
@@ -265,7 +266,7 @@ def _text_records(source: Source) -> Iterator[_Record]:
         if "[" in numbers or rest.strip():
             raise DataError(f"{here}: utterance {utterance!r}: a bracket is missing or too many; correct it")
         where = f"{here}: utterance {utterance!r}, frame {len(rows)}"
-        row = [score_of(text, where, problems) for text in numbers.split()]
+        row = [score_of(text, where, problems) for text in fields_of(numbers, None, here)]
         if row:
             if rows and (vector or len(row) != len(rows[0])):
                 problems.add(f"{where}: {len(row)} values, the frames before have {len(rows[0])}")

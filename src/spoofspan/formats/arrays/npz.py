@@ -30,7 +30,7 @@ from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import NPY, check_text, first_opcode, npy_header, read_dict
-from spoofspan.formats.sources import Source
+from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 
 if TYPE_CHECKING:
     import zipfile
@@ -225,9 +225,11 @@ def read_npz(source: Source) -> dict[str, Array]:
     import zipfile  # only here: it is slow to load
 
     try:
-        with zipfile.ZipFile(io.BytesIO(source.read())) as archive:
-            return _members(source, archive)
-    except SpoofspanError:
+        with source.open() as stream:
+            plain = isinstance(getattr(stream, "raw", None), io.FileIO)
+            with zipfile.ZipFile(stream if plain else io.BytesIO(stream.read())) as archive:
+                return _members(source, archive)
+    except (SpoofspanError, MemoryError):
         raise
     except Exception as error:  # no archive, encrypted, cut off, packed in unknown ways: zipfile has many words for it
         raise DataError(f"{source.name}: no npz file, or truncated or damaged ({error}); get it again") from None
@@ -246,6 +248,11 @@ def _members(source: Source, archive: zipfile.ZipFile) -> dict[str, Array]:
         total += member.file_size
         if member.file_size > MOST_MEMBER or total > MOST_TOTAL:
             raise DataError(f"{place}: the arrays are larger than {MOST_MEMBER:,} bytes each, {MOST_TOTAL:,} in all")
+        if member.file_size > UNPACKED_ALLOWANCE + MOST_UNPACKED * member.compress_size:
+            raise DataError(
+                f"{place}: the array unpacks to more than {MOST_UNPACKED} times its size; if that is right, write the "
+                "file without compression (numpy.savez)"
+            )
         with archive.open(member) as stream:
             shape, dtype = npy_header(place, stream)
             if dtype.hasobject or dtype.kind not in "biufSU":

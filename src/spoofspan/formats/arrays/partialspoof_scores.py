@@ -136,4 +136,5 @@ FORMAT = Format(
     recognises,
     write,
     (".pkl",),
+    columns=("score1", "score0"),
 )

@@ -1,25 +1,28 @@
 """Metadata of LAV-DF and AV-Deepfake1M: a JSON list with an object per file, each with its fake periods in seconds.
 
-============  =================================================================================
+============  =================================================================================================
 format        object
-============  =================================================================================
-lavdf         ``{file, n_fakes, fake_periods: [[s, e]], duration, modify_audio, ...}``
-avdeepfake1m  ``{file, audio_model, audio_fake_segments: [[s, e]], ...}``
-============  =================================================================================
+============  =================================================================================================
+lavdf         ``{file, n_fakes, fake_periods: [[s, e]], duration, modify_audio, modify_video, ...}``
+avdeepfake1m  ``{file, audio_model, fake_segments: [[s, e]], audio_fake_segments, visual_fake_segments, ...}``
+============  =================================================================================================
 
 Only spoofs are listed: a bona fide file is in the references without ranges. The utterance is its ``file``. All splits
 of the metadata are read, or the one that ``split`` names. An entry is checked key by key, and every problem keeps its
 place. Only one entry is held at a time.
 
-LAV-DF: files are audio-visual. ``fake_periods`` holds for whatever was modified, and ``modify_audio`` says whether the
-audio was: the periods of a file count as spoof only if ``modify_audio`` is true. A fake picture with its true sound is
-bona fide here. ``duration`` is reported to be ``audio_frames / 16000 + 0.128``, about 0.1 s longer than the audio
-stream itself: scores of the audio then end early, which the rule ``uncovered`` decides. Durations given by the user
-take precedence.
+Files are audio-visual. The rule ``modality`` says whose fakes are spoof: those of sound or picture (``any``, the
+default, as both benchmarks rank), of the sound alone (``audio``: a fake picture with its true sound is bona fide), or
+of the picture alone (``visual``).
 
-AV-Deepfake1M: ``audio_fake_segments`` are what counts for the audio (``fake_segments`` has the picture's as well), of
-the kind ``audio_model``. Durations must be given: ``audio_frames`` counts samples, but nothing states their rate, and
-the official loader takes ``video_frames / 25`` s, which is how long the picture lasts, not the audio.
+LAV-DF: ``fake_periods`` holds for whatever was modified, which ``modify_audio`` and ``modify_video`` say. ``subset``
+leaves out files as its protocols do. ``duration`` is reported to be ``audio_frames / 16000 + 0.128``, about 0.1 s
+longer than the audio stream itself: scores of the audio then end early, which the rule ``uncovered`` decides.
+Durations given by the user take precedence; where no file has one, there are none.
+
+AV-Deepfake1M: three lists of segments, one for each modality; ``audio_model`` is the kind. There are no durations in
+it: ``audio_frames`` counts samples, but nothing states their rate, and the official loader takes ``video_frames / 25``
+s, which is how long the picture lasts, not the audio. Event measures need none; for others they must be given.
 """
 
 from __future__ import annotations
@@ -27,17 +30,19 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.data.references import SPOOF, References
-from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.data.rules import Modality
+from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.rows import RangeRows, WrittenRange, check_utf8, check_writable, time_text, written_ranges
 
 SPACE = re.compile(r"[ \t\n\r]*")
+RANKED: Modality = "any"  # both benchmarks rank by fakes of sound or picture
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,18 @@ class Entry:
         """Note periods as spoof."""
         for start, end in periods or ():
             self.rows.add(self.place, self.utterance, start, end, "spoof", kind=kind)
+
+    def flags(self, keys: Iterable[str], periods: list[tuple[float, float]]) -> bool:
+        """Whether some keys are all true or false, and none is true without periods; else a problem."""
+        for key in keys:
+            value = self.values.get(key)
+            if not isinstance(value, bool):
+                self.problem(f"{key} must be true (it is fake) or false, not {_short(value)}")
+                return False
+            if value and not periods:
+                self.problem(f"{key} is true, but there are no fake_periods; correct one")
+                return False
+        return True
 
     def seconds(self, value: object, what: str) -> float:
         """Read a JSON number of seconds; NaN (and a problem) if it is none."""
@@ -94,13 +111,19 @@ def _first_keys(head: bytes) -> set[str]:
     return set(first) if isinstance(first, dict) else set()
 
 
-def _entries_of_split(rows: RangeRows, sources: Sequence[Source], name: str, split: str | None) -> Iterator[Entry]:
+def _entries_of_split(
+    rows: RangeRows,
+    sources: Sequence[Source],
+    name: str,
+    split: str | None,
+    left_out: Callable[[dict[str, Any]], bool] = lambda values: False,
+) -> Iterator[Entry]:
     """Yield the entries of one split, or of all if none is asked for; a file may have only one of them."""
     splits: set[str] = set()
     for source in sources:
         for place, values in _objects(source, name):
             splits.add(str(values.get("split", "")))
-            if split is not None and values.get("split") != split:
+            if left_out(values) or (split is not None and values.get("split") != split):
                 continue
             utterance = values.get("file")
             if not _is_name(utterance):
@@ -114,7 +137,7 @@ def _entries_of_split(rows: RangeRows, sources: Sequence[Source], name: str, spl
 def _objects(source: Source, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the place and the content of each object of a JSON list."""
     try:
-        text = source.read().decode("utf-8-sig")
+        text = source.document().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{source.name}: not UTF-8 text (byte {error.start}); convert it to UTF-8") from None
     if not text.strip():
@@ -176,29 +199,52 @@ def _short(value: object) -> str:
 # ---------------------------------------------------------------- LAV-DF
 
 
+# As the benchmark calls its protocols, and the modality whose files they leave out if only that is fake.
+SUBSETS = {"full": None, "subset_for_visual_only": "audio", "subset_for_audio_only": "visual"}
+SHORT_SUBSETS = {"full": "full", "visual": "subset_for_visual_only", "audio": "subset_for_audio_only"}
+MODIFIED = {"audio": "modify_audio", "visual": "modify_video"}
+
+
 def read_lavdf(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read LAV-DF metadata; durations in the options take precedence over those in the file."""
     rows = RangeRows()
+    modality, left_out = options.modality or RANKED, _left_out(options.subset)
+    needed = {MODIFIED[one] for one in MODIFIED if left_out is not None or modality == one}
     durations: dict[str, float] = {}
-    for entry in _entries_of_split(rows, sources, "LAV-DF metadata", options.split):
-        durations[entry.utterance] = entry.seconds(entry.values.get("duration"), "duration")
-        if durations[entry.utterance] <= 0:
-            entry.problem(f"duration must be positive, not {entry.values['duration']}")
+    for entry in _entries_of_split(rows, sources, "LAV-DF metadata", options.split, _only_fake(left_out)):
+        if "duration" in entry.values:
+            durations[entry.utterance] = entry.seconds(entry.values["duration"], "duration")
+            if durations[entry.utterance] <= 0:
+                entry.problem(f"duration must be positive, not {entry.values['duration']}")
         if (found := entry.periods("fake_periods")) is None:
             continue
         count = entry.values.get("n_fakes", len(found))
         if isinstance(count, bool) or count != len(found):
             entry.problem(f"n_fakes is {_short(count)}, but there are {len(found)} fake_periods; correct one")
-        modified = entry.values.get("modify_audio")
-        if not isinstance(modified, bool):
-            valid = "true (the audio is fake) or false (at most the picture is)"
-            entry.problem(f"modify_audio must be {valid}, not {_short(modified)}")
-        elif modified and not found:
-            entry.problem("modify_audio is true, but there are no fake_periods; correct one")
-        elif modified:
+        stated = [key for key in MODIFIED.values() if key in needed or key in entry.values]
+        if entry.flags(stated, found) and (modality == "any" or entry.values[MODIFIED[modality]]):
             entry.add(found)
     durations.update(options.durations or {})
-    return rows.build(durations, options.snap, only_listed=True)
+    built = rows.build(durations or None, options.snap, only_listed=True)
+    return replace(built, modality=modality)
+
+
+def _left_out(subset: str | None) -> str | None:
+    """The modality whose files a protocol of LAV-DF leaves out if only that is fake."""
+    if subset is None:
+        return None
+    name = SHORT_SUBSETS.get(subset, subset)
+    if name not in SUBSETS:
+        raise UsageError(f"subset={subset!r} of LAV-DF: {nearest_name(subset, [*SUBSETS, 'visual', 'audio'])}")
+    return SUBSETS[name]
+
+
+def _only_fake(modality: str | None) -> Callable[[dict[str, Any]], bool]:
+    """Whether nothing but this modality of an object is fake; never without a modality."""
+    if modality is None:
+        return lambda values: False
+    other = next(one for one in MODIFIED if one != modality)
+    return lambda values: values.get(MODIFIED[modality]) is True and values.get(MODIFIED[other]) is False
 
 
 def write_lavdf(references: References) -> Iterator[bytes]:
@@ -207,43 +253,42 @@ def write_lavdf(references: References) -> Iterator[bytes]:
     check_writable(references, name, labels=(SPOOF,))
     if references.durations is None:
         raise UsageError(f"{name} holds durations; give them with durations= (--durations)")
-    durations = references.durations.tolist()
+    durations, audio = references.durations.tolist(), references.modality != "visual"
     yield from _json_list(
         f'{{"file": {_json_name(utterance, name)}, "n_fakes": {len(ranges)}, "fake_periods": {_json_periods(ranges)}, '
-        f'"duration": {time_text(duration)}, "modify_audio": {json.dumps(bool(ranges))}}}'
+        f'"duration": {time_text(duration)}, "modify_audio": {json.dumps(bool(ranges) and audio)}, '
+        f'"modify_video": {json.dumps(bool(ranges) and not audio)}}}'
         for (utterance, ranges), duration in zip(written_ranges(references), durations, strict=True)
     )
 
 
 LAVDF = Format(
     "lavdf",
-    "JSON list of {file, fake_periods, duration, modify_audio, ...}: LAV-DF (periods count if the audio is modified)",
+    "JSON list of {file, fake_periods, duration, modify_audio, modify_video, ...}: LAV-DF (modality, subset)",
     read_lavdf,
     lambda head: {"file", "fake_periods"} <= _first_keys(head),
     write_lavdf,
     (".json",),
-    takes=("split",),
+    takes=OF_METADATA,
 )
 
 
 # ---------------------------------------------------------------- AV-Deepfake1M
 
 
+SEGMENTS = {"any": "fake_segments", "audio": "audio_fake_segments", "visual": "visual_fake_segments"}
+
+
 def read_avdeepfake1m(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read AV-Deepfake1M metadata."""
-    if options.durations is None:
-        raise UsageError(
-            f"{sources[0].name}: AV-Deepfake1M metadata has no durations (audio_frames has no rate, video_frames is "
-            "the picture's); give those of the audio with durations= (--durations)"
-        )
-    rows = RangeRows()
+    rows, modality = RangeRows(), options.modality or RANKED
     for entry in _entries_of_split(rows, sources, "AV-Deepfake1M metadata", options.split):
         model = entry.values.get("audio_model")
         if model is not None and not _is_name(model):
             entry.problem(f"audio_model must be a name or null, not {_short(model)}")
         else:
-            entry.add(entry.periods("audio_fake_segments"), model)
-    return rows.build(options.durations, options.snap, only_listed=True)
+            entry.add(entry.periods(SEGMENTS[modality]), None if modality == "visual" else model)
+    return replace(rows.build(options.durations, options.snap, only_listed=True), modality=modality)
 
 
 def write_avdeepfake1m(references: References) -> Iterator[bytes]:
@@ -256,23 +301,25 @@ def write_avdeepfake1m(references: References) -> Iterator[bytes]:
         if len(kinds) > 1 or "" in kinds:
             raise UsageError(f"{name} holds one kind per utterance; {utterance!r} has several; write another format")
         models.append(kinds.pop() if kinds else None)
+    # what was read of no audio-visual data is of sound
+    keys = dict.fromkeys((SEGMENTS["any"], SEGMENTS[references.modality or "audio"]))
     yield from _json_list(
         f'{{"file": {_json_name(utterance, name)}, '
         f'"audio_model": {"null" if model is None else _json_name(model, name)}, '
-        f'"audio_fake_segments": {_json_periods(ranges)}}}'
+        + ", ".join(f'"{key}": {_json_periods(ranges)}' for key in keys)
+        + "}"
         for (utterance, ranges), model in zip(written_ranges(references), models, strict=True)
     )
 
 
 AVDEEPFAKE1M = Format(
     "avdeepfake1m",
-    "JSON list of {file, audio_model, audio_fake_segments, ...}: AV-Deepfake1M (needs durations)",
+    "JSON list of {file, audio_model, fake_segments, audio_fake_segments, visual_fake_segments, ...}: AV-Deepfake1M",
     read_avdeepfake1m,
-    lambda head: {"file", "audio_fake_segments"} <= _first_keys(head),
+    lambda head: "file" in (keys := _first_keys(head)) and not keys.isdisjoint(SEGMENTS.values()),
     write_avdeepfake1m,
     (".json",),
-    ("durations",),
-    ("split",),
+    takes=("split", "modality"),
 )
 
 

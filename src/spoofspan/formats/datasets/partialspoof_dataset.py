@@ -34,7 +34,9 @@ from spoofspan.base.errors import DataError, Problems, SpoofspanWarning, UsageEr
 from spoofspan.base.times import milliseconds
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import SPOOF, References
+from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Scores
+from spoofspan.formats.datasets.folders import one_file_databases, read_folder
 from spoofspan.formats.reading import read_references, read_scores
 from spoofspan.formats.sources import sources
 from spoofspan.formats.text.durations import read_durations
@@ -128,17 +130,26 @@ class Dataset:
         return read_scores(path)
 
 
-def read_dataset(spec: str, *, source: str | None = None, snap: float | None = None) -> Dataset:
+def read_dataset(
+    spec: str,
+    *,
+    source: str | None = None,
+    snap: float | None = None,
+    modality: Modality | None = None,
+    subset: str | None = None,
+) -> Dataset:
     """Read one set of a database by its folder: ``read_dataset("partialspoof:database:eval")``.
 
     Parameters
     ----------
     spec
-        ``partialspoof:FOLDER:SET``.
+        ``partialspoof:FOLDER:SET``; or ``av-deepfake1m``, ``had``, ``lav-df``, ``llamapartialspoof`` in its place.
     source
         The labels: the name of an RTTM file, or ``segment_labels@20ms``; otherwise the RTTM with both classes.
     snap
         How far rounded edges may miss each other, in seconds; otherwise what suits the labels.
+    modality, subset
+        Of audio-visual databases, as in :func:`spoofspan.read_references`.
 
     Returns
     -------
@@ -152,7 +163,15 @@ def read_dataset(spec: str, *, source: str | None = None, snap: float | None = N
         If there is no such folder or no such source.
 
     """
-    found = _Folder(*_parse(spec))
+    name, folder, part = _parse(spec)
+    if name != NAME:
+        if source is not None:
+            raise UsageError(f"{spec}: {name} has one kind of labels; leave source= (--reference-source) out")
+        labels, references = read_folder(name, folder, part, snap=snap, modality=modality, subset=subset)
+        return Dataset(spec, references, None, {"labels": labels}, folder, part)
+    if modality is not None or subset is not None:
+        raise UsageError(f"{spec}: {NAME} is sound alone; leave modality= and subset= (--modality, --subset) out")
+    found = _Folder(folder, part)
     listed, protocol = found.one_of(LIST), found.one_of(PROTOCOL)
     if listed is None and protocol is None:
         others = [name for name in found.other_sets() if name != found.subset]
@@ -181,18 +200,20 @@ def read_dataset(spec: str, *, source: str | None = None, snap: float | None = N
     return Dataset(spec, references, said, there, found.folder, found.subset)
 
 
-def _parse(spec: str) -> tuple[Path, str]:
+def _parse(spec: str) -> tuple[str, Path, str]:
     """Take ``partialspoof:FOLDER:SET`` apart; FOLDER may have a colon of its own (``C:``)."""
     name, _, rest = spec.partition(":")
     path, _, subset = rest.rpartition(":")
-    if name != NAME:
-        raise UsageError(f"{spec!r}: no dataset is called {name!r}: {nearest_name(name, [NAME])}")
-    if not path or not re.fullmatch(r"[\w-]+", subset):
-        raise UsageError(f"{spec!r}: write {NAME}:FOLDER:SET, for example {NAME}:{rest or 'database'}:eval")
+    if name not in (NAME, *one_file_databases()):
+        raise UsageError(
+            f"{spec!r}: no dataset is called {name!r}: {nearest_name(name, [NAME, *one_file_databases()])}"
+        )
+    if not path or not re.fullmatch(r"[\w.-]+" if name != NAME else r"[\w-]+", subset):
+        raise UsageError(f"{spec!r}: write {name}:FOLDER:SET, for example {name}:{rest or 'database'}:eval")
     folder = Path(path).expanduser()
     if not folder.is_dir():
         raise UsageError(f"{spec!r}: there is no folder {path!r}")
-    return folder, subset
+    return name, folder, subset
 
 
 # ---------------------------------------------------------------- finding files

@@ -21,8 +21,8 @@ from spoofspan.formats.sources import Source
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
 
 SHAPE = "{file: [[confidence, start, end], ...]}"
-_NUMBER = r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*"
-TRIPLE = re.compile(rf'"\s*:\s*\[\s*\[{_NUMBER},{_NUMBER},{_NUMBER}\]')
+JSON_NUMBER = r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*"
+TRIPLE = re.compile(rf'"\s*:\s*\[\s*\[{JSON_NUMBER},{JSON_NUMBER},{JSON_NUMBER}\]')
 
 
 def recognises(head: bytes) -> bool:
@@ -42,7 +42,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
     counts: list[int] = []
     rows: list[tuple[float, float, float]] = []
     for source in sources:
-        for utterance, listed in _pairs(source):
+        for utterance, listed in json_pairs(source):
             place = f"{source.name}: {utterance!r}"
             if utterance in file_of:
                 again = "twice" if file_of[utterance] == source.name else f"in {file_of[utterance]} as well"
@@ -63,9 +63,9 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
     return Proposals(tuple(file_of), offsets_of(counts), columns[:, 0].copy(), starts, ends)
 
 
-def _pairs(source: Source) -> _Object:
+def json_pairs(source: Source, shape: str = SHAPE) -> _Object:
     """Read the JSON object as pairs, so that a name that is there twice is seen."""
-    data = source.read()
+    data = source.document()
     if not data.strip():
         raise DataError(f"{source.name}: the file is empty")
     try:
@@ -79,9 +79,9 @@ def _pairs(source: Source) -> _Object:
             "or damaged"
         ) from None
     except RecursionError:
-        raise DataError(f"{source.name}: lists in lists without end; expected {SHAPE}") from None
+        raise DataError(f"{source.name}: lists in lists without end; expected {shape}") from None
     if not isinstance(found, _Object):
-        raise DataError(f"{source.name}: the JSON is no object; expected {SHAPE}")
+        raise DataError(f"{source.name}: the JSON is no object; expected {shape}")
     return found
 
 

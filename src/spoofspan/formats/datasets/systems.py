@@ -99,7 +99,7 @@ def _find(text: str) -> Iterator[SystemFile]:
         yield from (replace(one, system=name) for one in _find(text))
     elif path.is_dir():
         yield from _in_folder(path)
-    elif path.is_file():
+    elif path.exists():  # a file or a pipe
         yield SystemFile(str(path), resolution_in_name(path.name))
     elif _PIECES.search(text):
         yield from matching(str(path))

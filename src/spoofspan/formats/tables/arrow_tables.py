@@ -69,7 +69,10 @@ def table_from_references(references: References, *, text: bool = False) -> Any:
     if references.durations is not None:
         durations = references.durations[rows.utterance]
         columns["duration"] = pa.array(durations / SECOND if text else durations)
-    return with_metadata(pa.table(columns), {} if text else {"snap": references.snap / SECOND})
+    stated: dict[str, Any] = {"snap": references.snap / SECOND}
+    if references.modality is not None:
+        stated["modality"] = references.modality
+    return with_metadata(pa.table(columns), {} if text else stated)
 
 
 def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import Format, ReadOptions, T
+from spoofspan.formats.line_blocks import native_buffer
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES, Schema, table_from_references, table_from_scores
 from spoofspan.formats.tables.reference_tables import references_from_parts
@@ -26,6 +27,7 @@ from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.tables.table_columns import Part
 
 FILE, STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+END = STREAM + bytes(4)  # of the messages
 BYTES_PER_PIECE = 1 << 22
 FromParts = Callable[[Sequence[Part], ReadOptions], T]
 
@@ -100,6 +102,8 @@ def damage_told(broken: Callable[[Exception], DataError]) -> Iterator[None]:
     """Turn what Arrow says of bytes that it cannot read into an error that names the file, as ``broken`` makes it."""
     try:
         yield
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise broken(error) from None
 
@@ -113,7 +117,7 @@ def random_access(source: Source, *, mapped: bool = True) -> Any:
         raw = getattr(stream, "raw", None)
         if isinstance(raw, io.FileIO) and isinstance(raw.name, str) and source.head:
             return pa.memory_map(raw.name) if mapped else pa.OSFile(raw.name, "rb")
-    return pa.BufferReader(pa.py_buffer(source.read()))
+    return pa.BufferReader(native_buffer([source.read()]))  # not the bytes themselves: see line_blocks
 
 
 def in_pieces(
@@ -153,6 +157,7 @@ def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
     is_file, first = source.head.startswith(FILE), 0
     with damage_told(source.broken):
         opened = random_access(source)
+        _check_tiling(source, opened, is_file)
         reader = pa.ipc.open_file(opened) if is_file else pa.ipc.open_stream(opened)
         found = reader.schema.names  # names that are no text fail here
         if whole:
@@ -164,6 +169,37 @@ def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
                 table = pa.Table.from_batches([batch.slice(start, rows)])
                 yield Part(table, source.name, rows=np.arange(first, first + table.num_rows))
                 first += table.num_rows
+
+
+def _check_tiling(source: Source, opened: Any, is_file: bool) -> None:
+    """Refuse a file whose messages do not tile it: bytes that were inserted or removed shift the numbers after them.
+
+    A file is its magic, padded to 8 bytes, a stream, the footer, its length in 4 bytes, and the magic again. A stream
+    is messages, one after the other, and the mark of their end, which some writers leave out.
+    """
+    end = opened.size()
+    if is_file:
+        end -= 4 + len(FILE)
+        end -= int.from_bytes(_bytes_at(opened, end, 4), "little")
+    position = 8 if is_file else 0
+    messages = pa.ipc.MessageReader.open_stream(opened)
+    # Arrow takes messages of before 0.15 too, without the mark; among others such a one is the rest of a damaged one
+    marked = _bytes_at(opened, position, len(STREAM)) == STREAM
+    with suppress(StopIteration):
+        while position < end and (_bytes_at(opened, position, len(STREAM)) == STREAM) == marked:
+            opened.seek(position)
+            messages.read_next_message()
+            position = opened.tell()
+    # where nothing follows the last message, its own last bytes must not be the mark: they would have been pulled in
+    ends = (len(END),) if _bytes_at(opened, end - len(END), len(END)) == END else (0,) if marked else (0, 4)
+    opened.seek(0)
+    if end - position not in ends:
+        raise DataError(f"{source.name}: bytes were inserted or removed in the file; get it again")
+
+
+def _bytes_at(opened: Any, position: int, count: int) -> bytes:
+    opened.seek(position)
+    return opened.read(count)  # type: ignore[no-any-return]
 
 
 def _write(table: Any) -> Iterator[bytes]:

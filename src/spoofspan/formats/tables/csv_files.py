@@ -21,8 +21,8 @@ import numpy as np
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import text_of
-from spoofspan.formats.line_blocks import BOM, MOST_BYTES_PER_LINE, line_blocks, native_buffer, refuse_empty
-from spoofspan.formats.sources import Source, not_utf8
+from spoofspan.formats.line_blocks import BOM, line_blocks, native_buffer, refuse_empty
+from spoofspan.formats.sources import MOST_BYTES_PER_LINE, Source, not_utf8
 from spoofspan.formats.tables.arrow_tables import REFERENCES, TEXTS, Schema, plain_texts, with_metadata
 from spoofspan.formats.tables.containers import Container, in_pieces
 from spoofspan.formats.tables.table_columns import Part, missing_columns
@@ -33,6 +33,18 @@ BYTES_PER_PIECE = 1 << 23
 BYTES_AT_ONCE = 1 << 25  # of a file that is read whole
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf(inity)?|nan)\s*", re.IGNORECASE)
 INTEGER = re.compile(r"\s*[+-]?\d+\s*")
+# What others call the columns; the name of a score may say what high ones mean.
+SCORE_WORDS = {
+    "spoof": {"prob_fake", "prob_spoof", "p_fake", "p_spoof", "fake_prob", "spoof_prob", "fake_score", "spoof_score"},
+    "bonafide": {"prob_real", "prob_bonafide", "p_real", "p_bonafide", "real_prob", "bonafide_prob", "bonafide_score"},
+}
+WORDS = {
+    **dict.fromkeys(("filename", "file_name", "file", "utt_id", "utterance_id"), "utterance"),
+    **dict.fromkeys(("start_time", "onset", "start_s", "begin"), "start"),
+    **dict.fromkeys(("end_time", "offset", "end_s", "stop"), "end"),
+    **dict.fromkeys(("event_label",), "label"),
+    **dict.fromkeys((word for words in SCORE_WORDS.values() for word in words), "score"),
+}
 
 
 def _header(head: bytes, delimiter: str) -> list[str]:
@@ -44,9 +56,29 @@ def _header(head: bytes, delimiter: str) -> list[str]:
         return []
 
 
+def _named(names: list[str]) -> list[str]:
+    """The names of columns as they are called here, where others call them otherwise.
+
+    >>> _named(["filename", "start_time", "end_time", "prob_fake", "note"])
+    ['utterance', 'start', 'end', 'score', 'note']
+    """
+    found = [WORDS.get(name.strip().lower(), name) for name in names]
+    # a column that is called so already is meant; and two words for one thing mean neither
+    return [
+        mine if mine == name or (mine not in names and found.count(mine) == 1) else name
+        for mine, name in zip(found, names, strict=True)
+    ]
+
+
+def _polarity(names: list[str]) -> dict[str, str]:
+    """What high scores mean, where the name of their column says it."""
+    said = {higher for name in names for higher, words in SCORE_WORDS.items() if name.strip().lower() in words}
+    return {"higher": said.pop()} if len(said) == 1 and "score" in _named(names) and "score" not in names else {}
+
+
 def _recognises(delimiter: str, head: bytes, schema: Schema) -> bool:
     """Whether the header names what tells the content, and more of its columns."""
-    names = set(_header(head, delimiter))
+    names = set(_named(_header(head, delimiter)))
     if schema is REFERENCES:
         return bool(names & schema.telling) and len(names & {"utterance", "start", "end"}) >= 2
     return {"utterance", "frame"} <= names or bool(names & schema.telling and names & {"utterance", "frame", "start"})
@@ -55,14 +87,20 @@ def _recognises(delimiter: str, head: bytes, schema: Schema) -> bool:
 def _parts(delimiter: str, source: Source, wanted: Sequence[str], whole: bool) -> Iterator[Part]:
     """Read blocks of rows; the slow search for what is wrong begins only when something is."""
     refuse_empty(source)
-    names = _header(source.head, delimiter)
+    written = _header(source.head, delimiter)
+    names = _named(written)
     chosen = [name for name in names if name in wanted]
-    conversion = pa.csv.ConvertOptions(
-        column_types={name: _arrow_type(name) for name in chosen},
-        include_columns=list(dict.fromkeys(chosen)),
-        null_values=[""],
-        strings_can_be_null=False,
-    )
+    called = dict(zip(names, written, strict=True))
+    stated = {"snap": TEXT_SNAP, **_polarity(written)}
+    conversions = [
+        pa.csv.ConvertOptions(
+            column_types={words[name]: _arrow_type(name) for name in chosen},
+            include_columns=list(dict.fromkeys(words[name] for name in chosen)),
+            null_values=[""],
+            strings_can_be_null=False,
+        )
+        for words in (called, dict(zip(names, names, strict=True)))
+    ]
     first, one_line_each = 0, True
     try:
         for number, block in enumerate(_row_blocks(source, BYTES_AT_ONCE if whole else BYTES_PER_PIECE)):
@@ -74,14 +112,18 @@ def _parts(delimiter: str, source: Source, wanted: Sequence[str], whole: bool) -
                 pa.BufferReader(block),
                 read_options=pa.csv.ReadOptions(column_names=names if number else None, use_threads=whole),
                 parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=_count(block, '"') > 0),
-                convert_options=conversion,
+                convert_options=conversions[min(number, 1)],
             )
+            if not number:  # its header has the words of whoever wrote it
+                table = table.rename_columns(list(dict.fromkeys(chosen)))
             lines = _count(block, "\n") + (block[-1:] != b"\n") - (not number)
             one_line_each &= table.num_rows == lines
             rows = np.arange(first, first + table.num_rows)
-            table = with_metadata(table, {"snap": TEXT_SNAP})
+            table = with_metadata(table, stated)
             yield Part(table, source.name, 2 if one_line_each else None, names, rows)
             first += table.num_rows
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, UnicodeDecodeError) as error:
         _explain(source, names, chosen, delimiter)
         raise DataError(f"{source.name}: cannot be read ({error}); correct the file") from None
@@ -131,7 +173,7 @@ def _arrow_type(name: str) -> Any:
 
 def _explain(source: Source, names: list[str], chosen: list[str], delimiter: str) -> None:
     """Raise for what a line by line look finds."""
-    data = source.read()
+    data = source.text()
     try:
         text = data.removeprefix(BOM).decode("utf-8")
     except UnicodeDecodeError as error:

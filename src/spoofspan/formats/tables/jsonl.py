@@ -58,7 +58,7 @@ def _parts(source: Source, wanted: Sequence[str], whole: bool) -> Iterator[Part]
             try:
                 table = _line_by_line(source.name, data, types)
             except DataError:
-                _line_by_line(source.name, source.read().removeprefix(BOM), types)  # it says which line is wrong
+                _line_by_line(source.name, source.text().removeprefix(BOM), types)  # it says which line is wrong
                 raise
         lines = data.count(b"\n") + (not data.endswith(b"\n"))
         one_line_each = gapless and table.num_rows in (lines, data.rstrip().count(b"\n") + 1)
@@ -99,6 +99,8 @@ def _fast(block: Any, data: bytes, types: dict[str, Any]) -> Any:
             ),
         )
         table.validate(full=True)
+    except pa.ArrowMemoryError:
+        raise
     except pa.ArrowException:
         return None
     return table

@@ -12,21 +12,24 @@ import numpy as np
 
 from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
-from spoofspan.formats.sources import Source
+from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES, plain_texts
 from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, joined, random_access
 from spoofspan.formats.tables.table_columns import Part
 
 VALUES_PER_GROUP = 1 << 20
 VALUES_PER_BATCH = 1 << 18
+BYTES_PER_VALUE = 8
 
 
 def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
     first = 0
     with damage_told(source.broken), random_access(source, mapped=whole) as opened:
-        file = pa.parquet.ParquetFile(opened, page_checksum_verification=True)
+        # read ahead, a file in pieces would lie in memory whole before its end
+        file = pa.parquet.ParquetFile(opened, pre_buffer=whole, page_checksum_verification=True)
         schema = file.schema_arrow
         chosen = [name for name in schema.names if name in names]
+        _refuse_bomb(source.name, file.metadata, opened.size())
         if whole:
             texts = [one.name for one in schema if one.name == "utterance" and pa.types.is_string(one.type)]
             how = {"metadata": file.metadata, "read_dictionary": texts, "page_checksum_verification": True}
@@ -35,6 +38,17 @@ def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
         for batch in file.iter_batches(_rows_per_batch(file.metadata), columns=chosen, use_threads=False):
             yield _part(file, source.name, pa.Table.from_batches([batch]), first)
             first += batch.num_rows
+
+
+def _refuse_bomb(name: str, metadata: Any, size: int) -> None:
+    """Refuse a few bytes that stand for far more values than files hold: repeating a value costs nothing there."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    values = max((sum(group.column(i).num_values for group in groups) for i in range(metadata.num_columns)), default=0)
+    if values * BYTES_PER_VALUE > UNPACKED_ALLOWANCE + MOST_UNPACKED * size:
+        raise DataError(
+            f"{name}: {size:,} bytes for {values:,} values of a column, more than {MOST_UNPACKED} times its size; if "
+            "that is right, write the file again without a dictionary (use_dictionary=False, compression=None)"
+        )
 
 
 def _part(file: Any, name: str, table: Any, first: int) -> Part:

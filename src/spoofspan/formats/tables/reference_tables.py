@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,22 +17,32 @@ from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES
 from spoofspan.formats.tables.table_columns import Part, PartColumns, Texts
 from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
-from spoofspan.formats.text.rows import label_and_kind
+from spoofspan.formats.text.rows import label_and_kind, naming_file
 
 UNKNOWN_LABEL = "unknown label {!r} (bonafide, spoof, nonspeech, or an attack such as A07)"
 WORDS_NOT_NUMBERS = "0 and 1 mean opposite things in different files; write bonafide or spoof"
 
 
+@dataclass(frozen=True)
+class _PartReferences(Grouped):
+    part: Part
+    groups: Groups
+
+
 def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> References:
     """Make References of tables."""
-    read = joined_groups([_read_part(part) for part in parts])
+    found = [_read_part(part) for part in parts]
+    read = joined_groups(found)
     snap = float(read.columns["snap"].max()) if options.snap is None else options.snap
     durations = _durations(read.ids, read.columns["durations"], options, duration_ns(snap, "snap"))
     ids = read.ids if durations is None else list(durations)
     counts = np.append(read.counts, np.zeros(len(ids) - len(read.ids), np.int64))
     kinds = read.columns["kinds"]
+    modalities = {part.metadata().get("modality") for part in parts}
+    if len(modalities) > 1:
+        raise DataError(f"{read.name}: some of these files are of another modality; read them apart")
     try:
-        return References.from_columns(
+        references = References.from_columns(
             ids,
             None if durations is None else np.array(list(durations.values()), np.int64),
             offsets_of(counts),
@@ -40,12 +51,22 @@ def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> Refere
             labels=read.columns["labels"],
             kinds=kinds.tolist() if (kinds != None).any() else None,  # noqa: E711  (elementwise)
             snap=snap,
+            place=lambda row: _place(found, row),
         )
     except DataError as error:
-        raise DataError(f"{read.name}: {error}") from None
+        raise naming_file(f"{read.name}: ", error) from None
+    return replace(references, modality=modalities.pop())
 
 
-def _read_part(part: Part) -> Grouped:
+def _place(parts: Sequence[_PartReferences], row: int) -> str:
+    """Where a row of all parts together is."""
+    before = offsets_of([int(one.counts.sum()) for one in parts])
+    i = int(np.searchsorted(before, row, side="right")) - 1
+    position = np.array([row - before[i]])
+    return parts[i].part.place(int(parts[i].groups.rows(position)[0]))
+
+
+def _read_part(part: Part) -> _PartReferences:
     columns = PartColumns(part, REFERENCES.columns)
     hint = "; these look like scores, not references" if SCORES.telling & columns.names else ""
     columns.require(("start", "end", "label"), hint)
@@ -61,7 +82,8 @@ def _read_part(part: Part) -> Grouped:
     groups = without(columns, groups, bare, "range")
     by_row: dict[str, Any] = {"starts": starts.ns, "ends": ends.ns, "labels": labels, "kinds": kinds}
     by_row = {name: groups.sort(column) for name, column in by_row.items()}
-    return Grouped(part.name, groups.ids, groups.counts, {**by_row, "durations": durations, "snap": _stated_snap(part)})
+    facts = {**by_row, "durations": durations, "snap": _stated_snap(part)}
+    return _PartReferences(part.name, groups.ids, groups.counts, facts, part, groups)
 
 
 def _stated_snap(part: Part) -> Float64:

@@ -142,6 +142,8 @@ def _blocks(source: Source, separator: str, width: int, column: int) -> Iterator
                 ids = [utterance.decode() for utterance in runs.values.to_pylist()]
                 counts = np.diff(flat_array(runs.run_ends), prepend=0).tolist()
                 yield _Block(ids, counts, flat_array(block.column(2)), flat_array(block.column(1)))
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, UnicodeDecodeError):
         raise IrregularError from None
 

@@ -288,7 +288,8 @@ def _format(
     needs: tuple[str, ...] = (),
 ) -> Format[Scores]:
     reader, writer, streamer = partial(read, layout), partial(write, layout), partial(stream, layout)
-    return Format(layout.name, about, reader, recognises, writer, suffixes, needs, stream=streamer)
+    columns = ("spoof", "bonafide") if layout.columns is CLASSES else ()
+    return Format(layout.name, about, reader, recognises, writer, suffixes, needs, columns, stream=streamer)
 
 
 FORMATS = (

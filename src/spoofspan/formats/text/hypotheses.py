@@ -18,7 +18,8 @@ import numpy as np
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import SECOND, duration_ns, seconds_text
-from spoofspan.data.references import BONA_FIDE, SPOOF, References
+from spoofspan.data.contradictions import contradictions_among
+from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
 from spoofspan.data.scores import DECISIONS, Scores, score_times
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
@@ -37,12 +38,6 @@ class _Decision:
     end: int
     label: str
     place: str
-
-    def contradicts(self, before: _Decision, snap: int) -> bool:
-        """Whether it overlaps the one before by more than rounding, and says something else."""
-        if self.label == before.label or self.start >= before.end:
-            return False
-        return before.end - self.start > snap or self.start == before.start or self.end < before.end
 
 
 class DecisionRows(RangeRows):
@@ -78,24 +73,23 @@ class DecisionRows(RangeRows):
 
     def _joined(self, utterance: str, ranges: list[_Decision], snap: int) -> list[_Decision]:
         """Put ranges in order, unite those that overlap, and join edges that were rounded."""
-        joined: list[_Decision] = []
-        for one in sorted(ranges, key=lambda one: (one.start, one.end)):
-            if one.start == one.end:
-                continue
-            if not joined:
-                joined.append(replace(one, start=0) if one.start <= snap else one)
-                continue
+        ordered = sorted((one for one in ranges if one.start < one.end), key=lambda one: (one.start, one.end))
+        for clash in contradictions_among([(one.start, one.end, LABELS.index(one.label)) for one in ordered], snap):
+            before, one = (ordered[row] for row in clash.rows)
+            self.problems.add(
+                f"{one.place}: utterance {utterance!r}: {one.label} from {seconds_text(one.start)}, but "
+                f"{before.label} until {seconds_text(clash.one.end)} ({before.place})"
+            )
+        joined = ordered[:1]
+        for one in ordered[1:]:
             before = joined[-1]
-            if one.contradicts(before, snap):
-                self.problems.add(
-                    f"{one.place}: utterance {utterance!r}: {one.label} from {seconds_text(one.start)}, but "
-                    f"{before.label} until {seconds_text(before.end)} ({before.place})"
-                )
-            elif one.label == before.label and one.start <= before.end:
+            if one.label == before.label and one.start <= before.end:
                 joined[-1] = replace(before, end=max(before.end, one.end))
             else:
                 near = one.start - before.end <= snap
                 joined[-1:] = [replace(before, end=one.start) if near else before, one]
+        if joined and joined[0].start <= snap:
+            joined[0] = replace(joined[0], start=0)
         return joined
 
 
@@ -130,25 +124,26 @@ def _as_references(scores: Scores, name: str) -> References:
     return References.from_columns(scores.utterances, durations, scores.offsets, starts, ends, labels=labels)
 
 
-def _format(
+def decisions_format(
     name: str,
     about: str,
     note_ranges: NoteRanges,
     recognises: Callable[[bytes], bool],
-    write: Callable[[References], Iterator[bytes]],
+    write: Callable[[References], Iterator[bytes]] | None,
     suffixes: tuple[str, ...] = (),
 ) -> Format[Scores]:
-    """A format of decisions, which are written as the references that they would be."""
+    """A format of decisions, which are written as the references that they would be, if at all."""
     takes, reader = ("snap", "durations"), partial(_read, note_ranges)
 
     def writer(scores: Scores) -> Iterator[bytes]:
-        return write(_as_references(scores, name))
+        return iter(()) if write is None else write(_as_references(scores, name))
 
-    return Format(name, f"hard decisions: {about}", reader, recognises, writer, suffixes, takes=takes)
+    given = None if write is None else writer
+    return Format(name, f"hard decisions: {about}", reader, recognises, given, suffixes, takes=takes)
 
 
 FORMATS = (
-    _format(
+    decisions_format(
         "hypothesis-rttm",
         "RTTM, as references; bonafide, spoof, an attack, or nonspeech (not spoof)",
         rttm.note_ranges,
@@ -156,14 +151,14 @@ FORMATS = (
         rttm.write,
         (".rttm",),
     ),
-    _format(
+    decisions_format(
         "hypothesis-had",
         "<utt> <s>-<e>-<T|F>(/<s>-<e>-<T|F>)* [<0|1>], as HAD's references (T genuine, F fake)",
         partial(labelled_ranges.HAD_LINES.note_ranges, label_optional=True),
         partial(labelled_ranges.recognises_had, label_optional=True),
         labelled_ranges.write_had,
     ),
-    _format(
+    decisions_format(
         "hypothesis-segments",
         "<utt> <dur s> <bonafide|spoof> (<start>-<end>-<bonafide|spoof>)*, as a segment list",
         labelled_ranges.SEGMENT_LINES.note_ranges,

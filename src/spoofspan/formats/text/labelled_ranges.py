@@ -30,7 +30,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.lines import Line, is_finite, lines_of, mostly
+from spoofspan.formats.text.lines import Line, fields_of, is_finite, lines_of, mostly
 from spoofspan.formats.text.rows import (
     RangeRows,
     WrittenRange,
@@ -91,7 +91,7 @@ class RangeList:
                 durations[utterance] = rows.seconds(where, line.fields[1], "duration")
                 if durations[utterance] <= 0:
                     rows.problems.add(f"{where}: the duration must be positive, not {line.fields[1]}")
-            items = line.fields[1].split("/") if self.joined else line.fields[3:]
+            items = fields_of(line.fields[1], "/", line.place) if self.joined else line.fields[3:]
             noted = [self._note_item(rows, line.place, utterance, item) for item in items]
             spoof = "spoof" in noted
             if label is not None and None not in noted and spoof != (self.labels[label] == "spoof"):
@@ -220,6 +220,16 @@ SEGMENT_LIST = Format(
 # ---------------------------------------------------------------- tracks
 
 
+def utterance_named(source: Source, suffix: str, rows: RangeRows) -> str | None:
+    """The utterance that a file is named after; None (and a problem) if it is none, or known already."""
+    name = PurePath(source.name).name.removesuffix(".gz").removesuffix(".zst")
+    utterance = name.removesuffix(suffix)
+    if utterance == name or not utterance:
+        rows.problems.add(f"{source.name}: the file names the utterance, and must be called <utterance>{suffix}")
+        return None
+    return utterance if rows.name_once(source.name, utterance) else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Track:
     """A file per utterance, which the file is named after, of lines ``<start s> <end s> <label>``."""
@@ -265,13 +275,7 @@ class Track:
         """Read files, each of one utterance."""
         rows = RangeRows()
         for source in sources:
-            name = PurePath(source.name).name.removesuffix(".gz").removesuffix(".zst")
-            utterance = name.removesuffix(self.suffix)
-            if utterance == name or not utterance:
-                called = f"<utterance>{self.suffix}"
-                rows.problems.add(f"{source.name}: the file names the utterance, and must be called {called}")
-                continue
-            if not rows.name_once(source.name, utterance):
+            if (utterance := utterance_named(source, self.suffix, rows)) is None:
                 continue
             remedy = "; if it has no ranges, give its duration" if self.may_be_empty else ""
             empty = f"utterance {utterance!r}: the file is empty{remedy}"
@@ -312,7 +316,8 @@ class Track:
             yield utterance + self.suffix, "".join(f"{line}\n" for line in lines).encode()
 
 
-def _word(one: WrittenRange) -> str:
+def word_of(one: WrittenRange) -> str:
+    """The label of a range as a word: its class, or its attack."""
     label = LABELS[one.label]
     if one.kind is None:
         return label
@@ -335,7 +340,7 @@ TRACK_LINES = Track(
     separator="\t",
     width="'<start><TAB><end><TAB><label>' has 3 fields between tabs",
     digits={},
-    label=_word,
+    label=word_of,
     comment="\\",  # frequencies of a spectral selection
     may_be_empty=True,
 )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from spoofspan.base.errors import Problems
+from spoofspan.base.errors import DataError, Problems
 from spoofspan.formats.format import text_of
 from spoofspan.formats.sources import Source
 
@@ -20,6 +20,8 @@ from spoofspan.formats.sources import Source
 NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE)
 # how many lines are looked at to recognise a format of scores, and one of references
 SCORE_LINES_LOOKED_AT, REFERENCE_LINES_LOOKED_AT = 200, 20
+
+MOST_FIELDS = 1 << 20
 
 
 class Line(NamedTuple):
@@ -52,10 +54,18 @@ def lines_of(
         number = 0
         for number, text in source.lines():
             if comment is None or not text.startswith(comment):
-                fields = text.split() if separator is None else [field.strip() for field in text.split(separator)]
-                yield Line(f"{source.name}:{number}", number, text, fields)
+                place = f"{source.name}:{number}"
+                yield Line(place, number, text, fields_of(text, separator, place))
         if not number and problems is not None:
             problems.add(f"{source.name}: {empty}")
+
+
+def fields_of(text: str, separator: str | None, place: str) -> list[str]:
+    """Cut a line at separators, or at white space; a line that would take far more memory than its text is refused."""
+    fields = text.split(separator, MOST_FIELDS)
+    if len(fields) > MOST_FIELDS:
+        raise DataError(f"{place}: the line has more than {MOST_FIELDS:,} fields; is this a text file?")
+    return fields if separator is None else [field.strip() for field in fields]
 
 
 def columns_of(source: Source, names: Sequence[str], problems: Problems) -> Iterator[tuple[str, list[str]]]:

@@ -5,7 +5,7 @@ file      line                                                            whose
 ========  ==============================================================  ==========================================
 protocol  ``<spk> <utt> - <attack or - or CON> <spoof or bonafide>``      ASVspoof, PartialSpoof
 keys      ``filename TAB cm-label`` under a header, and other columns     ASVspoof 5
-table     a column ``utterance`` and others, CSV, TSV or Parquet          any
+table     a column ``utterance`` (or ``filename``) and others             any: CSV, TSV, Parquet
 ========  ==============================================================  ==========================================
 
 Labels, attacks and speakers: what breakdowns and clusters are made of. Not ranges. The third field of a protocol (an
@@ -18,10 +18,12 @@ from collections.abc import Mapping, Sequence
 
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name, refuse
 from spoofspan.data.protocol import Protocol
+from spoofspan.data.utterance_scores import TRIALS
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import native_buffer
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.lines import columns_of, first_lines, lines_of
+from spoofspan.formats.text.trials import read_trials, recognises_trials
 
 CLASSES = ("bonafide", "spoof")
 NAME, LABEL = "filename", "cm-label"
@@ -67,7 +69,8 @@ def read_metadata(where: Where, column: str) -> Mapping[str, str]:
     if len(found) != 1:
         raise UsageError(f"{where}: metadata are one file, not {len(found)}")
     source = found[0]
-    if source.head.startswith(b"PAR1") or b"utterance" in source.head.split(b"\n", 1)[0]:
+    names = source.head.split(b"\n", 1)[0]
+    if source.head.startswith(b"PAR1") or b"utterance" in names or NAME.encode() in names:
         return _from_table(source, column)
     if column not in PROTOCOL_COLUMNS:
         raise UsageError(f"{source.name}: no column {column!r} in a protocol: {nearest_name(column, PROTOCOL_COLUMNS)}")
@@ -98,18 +101,23 @@ class NoColumnError(UsageError):
 
 def _from_table(source: Source, column: str) -> Mapping[str, str]:
     try:
-        content = pa.BufferReader(native_buffer([source.read()]))
-        if source.head.startswith(b"PAR1"):
+        is_parquet = source.head.startswith(b"PAR1")
+        content = pa.BufferReader(native_buffer([source.document() if is_parquet else source.text()]))
+        if is_parquet:
             table = pa.parquet.read_table(content)
         else:
-            tabs = b"\t" in source.head.split(b"\n", 1)[0]
-            table = pa.csv.read_csv(content, parse_options=pa.csv.ParseOptions(delimiter="\t" if tabs else ","))
+            names = source.head.split(b"\n", 1)[0]
+            between = next((one for one in ("\t", ",") if one.encode() in names), " ")
+            table = pa.csv.read_csv(content, parse_options=pa.csv.ParseOptions(delimiter=between))
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{source.name}: cannot be read as a table ({error}); correct the file") from None
-    for name in ("utterance", column):
+    of_ids = NAME if NAME in table.column_names and "utterance" not in table.column_names else "utterance"
+    for name in (of_ids, column):
         if name not in table.column_names:
             raise NoColumnError(f"{source.name}: no column {name!r}: {nearest_name(name, table.column_names)}")
-    ids, values = table.column("utterance").to_pylist(), table.column(column).to_pylist()
+    ids, values = table.column(of_ids).to_pylist(), table.column(column).to_pylist()
     known: dict[str, str] = {}
     for row, (utterance, value) in enumerate(zip(ids, values, strict=True), 1):
         if utterance is None or value is None:
@@ -128,7 +136,7 @@ def recognises_utterance_labels(head: bytes) -> bool:
     if not lines:
         return False
     names = _names(lines[0])
-    if {NAME, LABEL} <= names:
+    if {NAME, LABEL} <= names or recognises_trials(head):
         return True
     if {"utterance", "label"} <= names:
         return not {"start", "end"} & names
@@ -136,12 +144,16 @@ def recognises_utterance_labels(head: bytes) -> bool:
 
 
 def read_utterance_labels(where: Where) -> Mapping[str, str]:
-    """Read the label, ``bonafide`` or ``spoof``, of each utterance."""
+    """Read the label of each utterance, ``bonafide`` or ``spoof``; of trials ``target``, ``nontarget`` or ``spoof``."""
     source = sources(where)[0]
     lines = first_lines(source.head)
+    if recognises_trials(source.head):
+        return read_trials(source)
     if lines and {NAME, LABEL} <= _names(lines[0]):
         return _read_keys(source)
     labels = read_metadata(source, "label")
+    if set(labels.values()) <= set(TRIALS) and "target" in labels.values():
+        return labels
     wrong = [utterance for utterance, label in labels.items() if label not in CLASSES]
     refuse(wrong, lambda utt: f"{source.name}: {_wrong_label(utt, labels[utt])}", "correct the file")
     if not labels:

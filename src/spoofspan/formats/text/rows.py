@@ -121,9 +121,9 @@ class RangeRows:
         starts, ends = np.array(self._start, np.float64), np.array(self._end, np.float64)
         try:
             owners = np.array(self._utterance, np.int64)
-            return references_of(ids, durations, owners, starts, ends, self._label, self._kind, snap)
+            return references_of(ids, durations, owners, starts, ends, self._label, self._kind, snap, self._place)
         except DataError as error:
-            raise DataError(f"{self._files()}{error}") from None
+            raise naming_file(self._files(), error) from None
 
     def _refuse_other_units(self, ids: list[str], durations: Mapping[str, float] | None) -> None:
         """Refuse times that are milliseconds or samples, as far as it shows."""
@@ -152,6 +152,12 @@ class RangeRows:
         return f"{found.pop()}: " if len(found) == 1 else ""
 
 
+def naming_file(prefix: str, error: DataError) -> DataError:
+    """The error with the name of the file (and a colon) before it, unless it begins with a place in the file."""
+    text = str(error)
+    return DataError(text if text.startswith(prefix.rstrip(": ")) else f"{prefix}{text}")
+
+
 def references_of(
     ids: Sequence[str],
     durations: Mapping[str, float] | None,
@@ -161,6 +167,7 @@ def references_of(
     labels: npt.ArrayLike,
     kinds: Sequence[str | None],
     snap: float | None,
+    places: Sequence[str] | None = None,
 ) -> References:
     """Make References of ranges in any order, each with the index of its utterance."""
     order = np.argsort(utterance, kind="stable")
@@ -173,6 +180,7 @@ def references_of(
         labels=np.asarray(labels, np.int8)[order],
         kinds=None if kinds.count(None) == len(kinds) else [kinds[i] for i in order.tolist()],
         snap=TEXT_SNAP if snap is None else snap,
+        place=None if places is None else lambda row: places[int(order[row])],
     )
 
 

@@ -6,6 +6,7 @@ format                   line                                      whose        
 utt-score                ``<utt> <bona fide> <spoof>``             partialspoof-metrics, ``utt.score``    by column
 asvspoof5                ``<utt> TAB <score>`` under a header      ASVspoof 5, ``filename TAB cm-score``  bona fide
 av-deepfake1m-detection  ``<file>;<score>``                        AV-Deepfake1M                          spoof
+sasv-trials              ``<spk> <utt> <score> <kind of trial>``   a-DCF, SASV (:mod:`.trials`)           target
 log-output               ``Output, <utt>, <label>, <score>, ...``  PartialSpoof, ``log_output_{set}``     bona fide
 =======================  ========================================  =====================================  ===========
 
@@ -26,10 +27,12 @@ from spoofspan.data.scores import Higher
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, VerificationScores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
+from spoofspan.formats.text import trials
 from spoofspan.formats.text.lines import columns_of, first_lines, is_header, is_number, lines_of, score_of, wrong_width
 
 CLASSES = {"bonafide": 1, "spoof": 2}
 NAME, SCORE = "filename", "cm-score"
+TRIAL_SCORES = ("sasv-score", "asv-score")
 LOG_MARK = "Output,"
 LOG_COLUMNS = {"20ms": 2, "40ms": 3, "80ms": 4, "160ms": 5, "320ms": 6, "640ms": 7, "utterance": 8}
 LOG_WIDTH = 10
@@ -120,9 +123,16 @@ def recognises_asvspoof5(head: bytes) -> bool:
 
 
 def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
-    """Read ``filename TAB cm-score``; further columns are allowed."""
-    options.refuse_column("asvspoof5")
-    higher = options.polarity("bonafide", "the column cm-score")
+    """Read ``filename TAB cm-score``, or another score of a trial; further columns are allowed."""
+    column = options.column or SCORE
+    if column not in (SCORE, *TRIAL_SCORES):
+        raise UsageError(f"no column {column!r}: {nearest_name(column, (SCORE, *TRIAL_SCORES))}")
+    higher = options.polarity("bonafide", f"the column {column}")
+    if column != SCORE or trials.SPEAKER in first_lines(found[0].head)[0].split("\t"):
+        if len(found) != 1:
+            raise UsageError(f"scores of trials are one file, not {len(found)}; put them together")
+        ids, values = trials.read_trial_column(found[0], column)
+        return UtteranceScores(tuple(ids), np.array(values), higher)
     rows = UtteranceRows()
     for source in found:
         for place, fields in columns_of(source, (NAME, SCORE), rows.problems):
@@ -216,7 +226,7 @@ def read_verification_scores(where: Where | Sequence[Where]) -> VerificationScor
     ([2.5], [0.5])
 
     """
-    trials: dict[str, list[float]] = {name: [] for name in TRIALS}
+    scores: dict[str, list[float]] = {name: [] for name in TRIALS}
     problems = Problems()
     for line in lines_of(sources(where)):
         if len(line.fields) != 3 or line.fields[1] not in TRIALS:
@@ -225,9 +235,9 @@ def read_verification_scores(where: Where | Sequence[Where]) -> VerificationScor
             continue
         label, trial, score = line.fields
         kind = "spoof" if "spoof" in (label, trial) else trial
-        trials[kind].append(score_of(score, line.place, problems))
+        scores[kind].append(score_of(score, line.place, problems))
     problems.raise_if_any("correct the file of verification scores")
-    return VerificationScores(*(np.array(trials[name]) for name in TRIALS))
+    return VerificationScores(*(np.array(scores[name]) for name in TRIALS))
 
 
 FORMATS: tuple[Format[UtteranceScores], ...] = (
@@ -255,6 +265,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
         write_detection,
         (".txt", ".csv"),
     ),
+    trials.FORMAT,
     Format(
         "log-output",
         "Output, <utt>, <label>, <20ms>, ..., <640ms>, <utterance>, high = bona fide: PartialSpoof, log_output_eval",

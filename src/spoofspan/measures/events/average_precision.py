@@ -241,3 +241,15 @@ def exact_iou(iou: float, variant: Variant = "spoofspan") -> Fraction:
     if exact == 1 and variant == "avdeepfake1m":
         raise UsageError("variant 'avdeepfake1m' needs an IoU above the threshold, and none is above 1; lower it")
     return exact
+
+
+def exact_ious(ious: float | str, variant: Variant = "spoofspan") -> list[Fraction]:
+    """Read one threshold, or several spelled start:step:stop.
+
+    >>> exact_ious("0.5:0.25:0.95")
+    [Fraction(1, 2), Fraction(3, 4)]
+    """
+    if not isinstance(ious, str):
+        return [exact_iou(ious, variant)]
+    start, step, stop = map(Fraction, ious.split(":"))
+    return [exact_iou(float(start + k * step), variant) for k in range(int((stop - start) / step) + 1)]

@@ -45,6 +45,7 @@ from spoofspan.measures.events.average_precision import (
     RankedMatching,
     Variant,
     exact_iou,
+    exact_ious,
     refuse_nothing,
     sum_of_quotients,
 )
@@ -172,7 +173,7 @@ def boundary_scores(references: References, predicted: Proposals | Scores, toler
         raise UsageError(f"tolerance must be 0 or more seconds, not {tolerance!r}")
     proposals = as_proposals(predicted)
     where = positions(references.utterances, proposals.utterances)
-    extents = _extents(references)
+    extents = extents_of(references)
     expected, expected_offsets = inner_edges(spoof_ranges(references, unite=True), extents, references.snap)
     ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
     found, found_offsets = inner_edges(ranges, _extents_there(extents, where, len(proposals)))
@@ -259,7 +260,7 @@ def as_proposals(predicted: Proposals | Scores) -> Proposals:
     return proposals_from_scores(predicted, 0.5)
 
 
-def _extents(references: References) -> Int64 | None:
+def extents_of(references: References) -> Int64 | None:
     """Where each utterance ends: its duration, or its last end if the references name both classes; else None."""
     if references.durations is not None or not references.names_both_classes:
         return references.durations
@@ -341,10 +342,13 @@ class EventValue:
     value: float
     parts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    beyond: float | None = None  # the best threshold of all, in spoof polarity: what lies beyond it is proposed
 
 
 class EventCorpus:
     """References and proposals of a corpus; several measures share their matching."""
+
+    scored = False  # whether there are scores, to make proposals of at every threshold
 
     def __init__(self, references: References, proposals: Proposals) -> None:
         self.references, self.proposals = references, proposals
@@ -359,7 +363,8 @@ class EventCorpus:
 
     def value(self, measure: Measure) -> EventValue:
         """The value of a measure."""
-        self.matching(measure).refuse_nothing(str(measure))
+        matching = self.matching(measure)
+        refuse_nothing(matching.events.starts.size, self.scored or matching.counted, str(measure))
         found: EventValue = measure.kind.function(measure, self, **dict(measure.parameters))
         return found
 
@@ -368,16 +373,27 @@ def check_parameters(measure: Measure) -> None:
     """Refuse parameters that no corpus could give a value for."""
     parameters = dict(measure.parameters)
     if "iou" in parameters:
-        exact_iou(parameters["iou"], measure.kind.variant)
-    if "n" in parameters and not (parameters["n"] >= 1 and float(parameters["n"]).is_integer()):
+        exact_ious(parameters["iou"], measure.kind.variant)
+    if "n" in parameters and not (float(parameters["n"]) >= 1 and float(parameters["n"]).is_integer()):
         raise UsageError(f"{measure}: n must be a whole number of proposals, 1 or more")
-    if "tolerance" in parameters and not 0 <= parameters["tolerance"] < float("inf"):
-        raise UsageError(f"{measure}: tolerance must be 0 or more seconds")
+    for name in ("tolerance", "onset", "offset", "rate"):
+        if name in parameters and not 0 <= float(parameters[name]) < float("inf"):
+            unit = "a share of the event, 0 or more" if name == "rate" else "0 or more seconds"
+            raise UsageError(f"{measure}: {name} must be {unit}")
+    for name in ("dtc", "gtc"):
+        if name in parameters and not 0 < float(parameters[name]) <= 1:
+            raise UsageError(f"{measure}: {name} is a share of a range, above 0 and at most 1")
+    if "max_efpr" in parameters and not 0 < float(parameters["max_efpr"]) < float("inf"):
+        raise UsageError(f"{measure}: max_efpr is a number of false alarms in an hour, above 0")
 
 
-def average_precision(measure: Measure, corpus: EventCorpus, iou: float) -> EventValue:
-    """``ap`` and its variants."""
-    return EventValue(corpus.matching(measure).average_precision(exact_iou(iou, measure.kind.variant)))
+def average_precision(measure: Measure, corpus: EventCorpus, iou: float | str) -> EventValue:
+    """``ap`` and its variants, or their mean over several IoU thresholds."""
+    matching = corpus.matching(measure)
+    values = {f"ap@iou={float(one):g}": matching.average_precision(one) for one in exact_ious(iou, matching.variant)}
+    if not isinstance(iou, str):
+        return EventValue(next(iter(values.values())))
+    return EventValue(float(sum(map(Fraction, values.values())) / len(values)), values)
 
 
 def average_recall(measure: Measure, corpus: EventCorpus, n: float) -> EventValue:
@@ -393,8 +409,24 @@ def avdeepfake1m(measure: Measure, corpus: EventCorpus) -> EventValue:
 
 
 def segments(measure: Measure, corpus: EventCorpus, iou: float) -> EventValue:
-    """``precision``, ``recall`` and ``f1``."""
-    return _one_of_three(measure, _segment_scores(corpus.matching(measure), iou))
+    """``precision``, ``recall`` and ``f1``, which may be a mean over utterances."""
+    matching = corpus.matching(measure)
+    return _mean_f1(matching, iou) if measure.macro else _one_of_three(measure, _segment_scores(matching, iou))
+
+
+def _mean_f1(matching: RankedMatching, iou: float) -> EventValue:
+    """The mean over the utterances that have events; an utterance without any has no F1."""
+    predicted = np.diff(matching.offsets)
+    rows = utterance_of_rows(matching.offsets)[matching.matched(exact_iou(iou))]
+    matched = np.bincount(rows, minlength=predicted.size)
+    there = matching.where >= 0
+    matched, predicted = (np.where(there, column[matching.where], 0) for column in (matched, predicted))
+    expected = np.diff(matching.events.offsets)
+    some = np.flatnonzero(expected)
+    total = sum_of_quotients(2 * matched[some], (predicted + expected)[some])
+    left_out = expected.size - some.size
+    more = f"; {left_out} have no event and are left out" if left_out else ""
+    return EventValue(float(total / some.size), notes=(f"the mean of {some.size} utterances{more}",))
 
 
 def boundaries(measure: Measure, corpus: EventCorpus, tolerance: float) -> EventValue:

@@ -13,7 +13,7 @@ by time, in spoof polarity (scores that are higher for bona fide are mirrored), 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -139,15 +139,21 @@ def proposals_from_runs(
     limit = threshold if runs.higher == "spoof" else -threshold
     counts: list[Int64] = []
     columns: list[tuple[Float64, Int64, Int64]] = []
-    rows = np.diff(runs.offsets)
-    for first, last in blocks(rows, np.zeros_like(rows), ROWS_PER_BLOCK, 1):
-        offsets, starts, ends, towards_spoof = _spans(runs.block(first, last))
+    for first, offsets, starts, ends, towards_spoof in spans_of_runs(runs):
         decided = np.ones(starts.size, bool) if everything else towards_spoof > limit
-        made = _joined(utterances[first:last], offsets, starts, ends, towards_spoof, decided, options)
+        here = utterances[first : first + offsets.size - 1]
+        made = _joined(here, offsets, starts, ends, towards_spoof, decided, options)
         counts.append(np.diff(made[0]))
         columns.append(made[1:])
     confidences, starts, ends = (np.concatenate(column) for column in zip(*columns, strict=True))
     return Proposals(utterances, offsets_of(np.concatenate(counts)), confidences, starts, ends)
+
+
+def spans_of_runs(runs: ScoreRuns) -> Iterator[tuple[int, Int64, Int64, Int64, Float64]]:
+    """Yield blocks of runs that have time: first utterance, offsets, starts, ends, and scores in spoof polarity."""
+    rows = np.diff(runs.offsets)
+    for first, last in blocks(rows, np.zeros_like(rows), ROWS_PER_BLOCK, 1):
+        yield first, *_spans(runs.block(first, last))
 
 
 def _spans(block: ScoreRuns) -> tuple[Int64, Int64, Int64, Float64]:

@@ -1,0 +1,75 @@
+"""Write benchmarks.md and the README's table from the register: ``python docs/make_benchmarks.py [--check]``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from spoofspan.formats.datasets.register import Benchmark, benchmarks
+from spoofspan.report.benchmark_tables import short_measures
+
+PAGE = Path(__file__).with_name("benchmarks.md")
+README = PAGE.parents[1] / "README.md"
+BEGIN, END = "<!-- begin: made by make_benchmarks.py -->", "<!-- end: made by make_benchmarks.py -->"
+
+
+def main(arguments: list[str]) -> None:
+    """Write both pages, or with --check fail if one is not what would be written."""
+    for page, made in ((PAGE, sections()), (README, overview())):
+        text = page.read_text(encoding="utf-8")
+        before, _, rest = text.partition(BEGIN)
+        _, _, after = rest.partition(END)
+        new = f"{before}{BEGIN}\n\n{made}\n{END}{after}"
+        if "--check" not in arguments:
+            page.write_text(new, encoding="utf-8")
+        elif new != text:
+            sys.exit(f"{page} is out of date; run: python docs/make_benchmarks.py")
+
+
+def overview() -> str:
+    """One row for each benchmark."""
+    lines = ["| `--benchmark` | data set | ranked by |", "|---|---|---|"]
+    for one in benchmarks().values():
+        names = ", ".join(f"`{name}`" for name in one.names)
+        lines.append(f"| {names} | {plain(one.title)} | {plain(one.ranked)} |")
+    return "\n".join(lines) + "\n"
+
+
+def sections() -> str:
+    """A section for each benchmark."""
+    return "\n".join(map(section, benchmarks().values()))
+
+
+def section(one: Benchmark) -> str:
+    """Everything about one benchmark."""
+    flags = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in one.options.items())
+    lines = [f"## {one.name}", "", f"{plain(one.title)}. Ranked: {plain(one.ranked)}.", "", "```sh"]
+    words = one.command.split()[-2:]
+    lines += [f"spoofspan eval --benchmark {name} {' '.join(words)}" for name in one.names] + ["```", ""]
+    lines += ["| | |", "|---|---|", f"| REFERENCES | {plain(one.references)} |"]
+    lines.append(f"| {words[1]} | {plain(one.system)} |")
+    lines.append(f"| measures | `{short_measures(one.measures)}` |")
+    if flags:
+        lines.append(f"| as if typed | `{flags}` |")
+    lines += [f"| `{name}:{key}` | {spelled(more)} |" for name in [one.name] for key, more in one.variants.items()]
+    lines.append(f"| source | {plain(one.source)} |")
+    if one.note:
+        lines.append(f"| note | {plain(one.note)} |")
+    return "\n".join(lines) + "\n"
+
+
+def spelled(options: object) -> str:
+    """Options of a variant as flags."""
+    items = options.items() if isinstance(options, dict) else ()
+    return "`" + " ".join(f"--{name} {value}" for name, value in items) + "`"
+
+
+def plain(text: str) -> str:
+    """Text that Markdown leaves alone."""
+    for mark in "|<[]{}*_":
+        text = text.replace(mark, "\\" + mark if mark != "<" else "&lt;")
+    return text
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

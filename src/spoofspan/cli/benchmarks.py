@@ -1,0 +1,44 @@
+"""``spoofspan benchmarks``: what can be measured as it is ranked."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from spoofspan.cli import completion
+from spoofspan.cli import options as o
+
+
+def benchmarks(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="One of them.", autocompletion=completion.among(completion.benchmarks)),
+    ] = None,
+    output: o.OutputFormat = o.Output.text,
+    out: o.Out = None,
+    force: o.Force = False,
+) -> None:
+    """List benchmarks and what they are ranked by.
+
+    Data set, files expected, official measures and the command; with a NAME, all that is known of one.
+
+    For example:
+
+      spoofspan benchmarks
+
+      spoofspan benchmarks lav-df
+    """
+    from spoofspan.formats.datasets.register import benchmarks as every
+    from spoofspan.formats.datasets.register import find_benchmark
+    from spoofspan.report.benchmark_tables import benchmark_table, benchmarks_table
+
+    o.must_be_free(out, force=force)
+    if name is None:
+        rows = every().values()
+        # seven columns are too many for a terminal
+        tables = [benchmark_table(one) for one in rows] if output is o.Output.text else [benchmarks_table(rows)]
+        o.show([one.to_dict() for one in rows], tables, output, out, force)
+    else:
+        found = find_benchmark(name)
+        o.show(found.to_dict(), [benchmark_table(found)], output, out, force)

@@ -1,0 +1,89 @@
+"""``spoofspan domains``: several corpora at once, and one threshold for all of them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spoofspan.base.errors import UsageError
+from spoofspan.cli import completion
+from spoofspan.cli import options as o
+from spoofspan.cli.system_inputs import Systems, takes_each_system
+
+if TYPE_CHECKING:
+    from spoofspan.data.references import References
+    from spoofspan.data.scores import Scores
+
+
+@takes_each_system
+@o.takes_rules
+def domains(
+    *,
+    systems: Systems,
+    sets: list[str] | None = o.flag(None, "A corpus, put in the place of {set} in every name; at least two.", "--set"),
+    dev: str | None = o.flag(None, "The set whose EER threshold is carried over; without it, that of all pooled."),
+    measure: str = o.flag(
+        "range-eer", "range-eer, point-eer@20ms or utterance-eer.", "--measure", "-m", of=completion.measures
+    ),
+    convention: o.Convention = "default",
+    eer_rule: o.EerRule = None,
+    output: o.OutputFormat = o.Output.text,
+    out: o.Out = None,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+    rules: dict[str, Any],
+) -> None:
+    """Measure systems on several corpora, pooled and at one threshold.
+
+    Each corpus's EER and its error rates at the threshold of --dev, the mean of the EERs, and the EER of all corpora
+    pooled. Of several systems also whether they err on the same utterances: McNemar's test and the correlation of
+    their errors.
+
+    For example:
+
+      spoofspan domains '{set}.rttm' '{set}.score' --durations '{set}.dur' --set partialspoof --set had
+
+      spoofspan domains '{set}.parquet' a='a/{set}.parquet' b='b/{set}.parquet' --set dev --set eval --dev dev
+    """
+    from spoofspan.base.version import __version__
+    from spoofspan.evaluation.domains import measure_domains
+    from spoofspan.report.domains_table import agreement_table, domains_table
+    from spoofspan.report.results import finite
+    from spoofspan.uncertainty.agreement import error_agreement
+
+    o.must_be_free(out, force=force)
+    if not sets or len(sets) < 2 or not systems.names_sets():
+        raise UsageError("give at least two corpora: {set} in REFERENCES and SCORES, and --set dev --set eval")
+    names, corpora = _read(systems, sets)
+    how: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, **rules}
+    tables = {name: measure_domains(corpora[name], measure=measure, dev=dev, **how) for name in names}
+    agreements = {}
+    for first, second in combinations(names, 2):
+        pairs = [(corpora[first][one], corpora[second][one][1]) for one in sets]
+        counted = [error_agreement(references, scores, other, **how) for (references, scores), other in pairs]
+        agreements[first, second] = sum(counted[1:], counted[0])
+    plain = {
+        "spoofspan": __version__,
+        "systems": [{"system": name, **table.to_dict()} for name, table in tables.items()],
+        "agreements": [{"systems": list(pair), **one.to_dict()} for pair, one in agreements.items()],
+    }
+    shown = [domains_table(name, table) for name, table in tables.items()]
+    o.show(finite(plain), [*shown, *([agreement_table(agreements)] if agreements else [])], output, out, force)
+
+
+def _read(systems: Systems, sets: list[str]) -> tuple[list[str], dict[str, dict[str, tuple[References, Scores]]]]:
+    """The names of the systems, and of each the corpora; systems are told apart by their places."""
+    found: dict[str, tuple[References, dict[str, Scores]]] = {
+        one: systems.of_set(one).read_each(fewest=1) for one in sets
+    }
+    columns = zip(*(list(scores) for _, scores in found.values()), strict=True)
+    # a name that has the set in it is not the same everywhere
+    names = [some[0] if len(set(some)) == 1 else word for some, word in zip(columns, systems.words, strict=True)]
+    names = [Path(name).stem.replace("{set}", "").strip("_-.") or f"system {k}" for k, name in enumerate(names, 1)]
+    if len(set(names)) < len(names):
+        names = list(systems.words)
+    return names, {
+        name: {one: (references, list(scores.values())[k]) for one, (references, scores) in found.items()}
+        for k, name in enumerate(names)
+    }

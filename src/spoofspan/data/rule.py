@@ -1,0 +1,70 @@
+"""What a rule is: its values, what it says of itself, and how it is checked and written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.times import duration_ns
+
+
+def declared(
+    default: Any, help: str, explanation: str, of: tuple[str, ...] = ("range", "point"), implied: str | None = None
+) -> Any:
+    """Declare a rule; ``{}`` in the help stands for its values, ``of`` are the measures that depend on it.
+
+    A rule that is younger than the first signatures says which value these ``implied``.
+    """
+    return field(default=default, metadata={"help": help, "explanation": explanation, "of": of, "implied": implied})
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule as it is declared in :class:`Rules`."""
+
+    name: str
+    kind: str  # choice, label, pooling, seconds, flag or regions
+    default: Any
+    values: tuple[str, ...]  # its names, the default first; empty where it is a number, a flag or regions
+    help: str
+    explanation: str
+    of: tuple[str, ...]  # what depends on it: measures of "range", "point", or the reading of "references"
+    implied: str | None  # its value in signatures that were written before it was a rule
+
+    def check(self, value: Any) -> None:
+        """Refuse what is no value of this rule."""
+        given = value is not None or self.default is not None
+        if self.kind == "choice" and given and value not in self.values:
+            raise UsageError(f"{self.name}={value!r}: {nearest_name(value, self.values)}")
+        if self.kind == "pooling" and value not in self.values and top_k(value) is None:
+            raise UsageError(f"{self.name}={value!r}: {nearest_name(value, self.values)}, or top-k(5) for utterances")
+        if self.kind == "seconds" and given and duration_ns(value, self.name) < 0:
+            raise UsageError(f"{self.name}={value!r}: must not be negative (seconds)")
+        if self.kind == "flag" and not isinstance(value, bool):
+            raise UsageError(f"{self.name}={value!r}: must be True or False")
+        if self.kind == "regions" and given and not isinstance(value, Mapping):
+            raise UsageError(f"{self.name} must be a dict: utterance -> [(start, end), ...] in seconds")
+
+    def spell(self, value: Any) -> str:
+        """Write a value as text, for the signature."""
+        if self.kind == "seconds":
+            return "auto" if value is None else f"{duration_ns(value, self.name)}ns"
+        if self.kind == "regions":
+            return "all" if value is None else "given"
+        if self.kind == "label" and value not in self.values:
+            return str(Fraction(repr(float(value))))
+        return str(value)
+
+
+def top_k(pooling: object) -> int | None:
+    """How many frames ``top-k(5)`` takes; None for any other pooling.
+
+    >>> top_k("top-k(5)"), top_k("mean")
+    (5, None)
+    """
+    found = re.fullmatch(r"top-k\(([1-9]\d{0,8})\)", str(pooling))
+    return None if found is None else int(found[1])

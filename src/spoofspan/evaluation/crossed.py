@@ -1,0 +1,168 @@
+"""Crossed breakdowns: a measure by attack and by codec at once, each value of the one with each of the other.
+
+::
+
+    attack   pooled   codec 1   codec 2
+    pooled     7.9      4.1      11.2
+    A17        5.0      2.2       8.1         each cell is measured as a corpus of its own
+    A18       10.4      6.3      13.9
+
+Of whole utterances, a column that tells bona fide from spoof (an attack, with ``-`` for bona fide) leaves every cell
+with all bona fide utterances: an attack is measured against what is real, as in ASVspoof's tables. Any other column
+(a codec, a speaker) takes its own utterances of both classes. Measures at a threshold are taken at that of the whole
+corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
+from spoofspan.base.times import Int64
+from spoofspan.data.references import BONA_FIDE, Labels
+from spoofspan.evaluation.plan import Plan
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.utterances import UtterancePart
+from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.operating_point import totals
+
+POOLED = "pooled"
+Flags = npt.NDArray[np.bool_]
+ValueOf = Callable[[Plan, ScoreMass], float]
+Columns = Mapping[str, Mapping[str, str]]  # by name: utterance -> value
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A part of a corpus: its value, NaN if it has none, how much of both classes it has, and why it has no value."""
+
+    value: float
+    bona_fide: int
+    spoof: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class CrossedBreakdown:
+    """A measure by one or two columns; rows and columns begin with what is pooled over all their values."""
+
+    by: tuple[str, ...]
+    measure: str
+    unit: str  # of the amounts of both classes: ns, points or utterances
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Cell]
+    about: str = ""
+
+    def __getitem__(self, place: tuple[str, str]) -> Cell:
+        return self.cells[place]
+
+    def values(self) -> list[list[float]]:
+        """The values, row by row."""
+        return [[self.cells[row, column].value for column in self.columns] for row in self.rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        shown = {"by": list(self.by), "measure": self.measure, "unit": self.unit}
+        named = {"rows": list(self.rows), "columns": list(self.columns), "values": self.values()}
+        amounts = {
+            name: [[getattr(self.cells[row, column], name) for column in self.columns] for row in self.rows]
+            for name in ("bona_fide", "spoof")
+        }
+        return {**shown, **named, **amounts}
+
+
+def crossed(mass: ScoreMass, plan: Plan, columns: Columns, value_of: ValueOf | None = None) -> CrossedBreakdown:
+    """Break a mass down by one or two columns; ``value_of`` measures a part of it, by default as the plan does."""
+    if plan.measure.macro:
+        raise UsageError(f"{plan.measure} is a mean over utterances, which crossed tables have not; leave -macro out")
+    if plan.measure.at_threshold and plan.threshold is None:
+        plan = replace(plan, threshold=equal_error_rate(mass, plan.eer_rule).point.threshold)
+    (part,) = mass.parts
+    classes = part.classes if isinstance(part, UtterancePart) else None
+
+    def cell_of(chosen: Int64) -> Cell:
+        return _cell(mass, plan, _value if value_of is None else value_of, chosen)
+
+    return crossed_cells(part.utterances, columns, cell_of, (str(plan.measure), mass.unit), classes)
+
+
+def crossed_cells(
+    utterances: Sequence[str],
+    columns: Columns,
+    cell_of: Callable[[Int64], Cell],
+    what: tuple[str, str],
+    classes: Labels | None = None,
+) -> CrossedBreakdown:
+    """Measure the utterances of every cell; ``what`` is the measure and its unit."""
+    if not 1 <= len(columns) <= 2:
+        raise UsageError(f"a table has one or two columns of metadata, not {', '.join(columns)}; leave some out")
+    first, *rest = [_Column.of(name, column, utterances, classes) for name, column in columns.items()]
+    second = rest[0] if rest else None
+    shown = (POOLED, *second.names) if second is not None else (POOLED,)
+    cells = {}
+    for row in (POOLED, *first.names):
+        for column in shown:
+            chosen = first.rows_of(row) & (second.rows_of(column) if second is not None else True)
+            cells[row, column] = cell_of(np.flatnonzero(chosen))
+    against = [one.name for one in (first, *rest) if one.against_all is not None]
+    about = f"each {' and '.join(against)} is measured against all bona fide" if against else ""
+    return CrossedBreakdown(tuple(columns), *what, (POOLED, *first.names), shown, cells, about)
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """Which utterances have which value of a column."""
+
+    name: str
+    names: tuple[str, ...]
+    codes: Int64
+    against_all: Flags | None  # bona fide utterances, where the column tells them from the others
+
+    @classmethod
+    def of(cls, name: str, column: Mapping[str, str], utterances: Sequence[str], classes: Labels | None) -> _Column:
+        missing = [utt for utt in utterances if utt not in column]
+        if missing:
+            raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
+        values = np.array([column[utt] for utt in utterances])
+        names, codes = np.unique(values, return_inverse=True)
+        against = None
+        if classes is not None:
+            real = classes == BONA_FIDE
+            if not set(values[real].tolist()) & set(values[~real].tolist()):
+                against, names = real, np.unique(values[~real])
+                codes = np.searchsorted(names, values)
+                codes[real] = -1
+        return cls(name, tuple(names.tolist()), codes.astype(np.int64), against)
+
+    def rows_of(self, name: str) -> Flags:
+        """The utterances of a value, or all of them."""
+        if name == POOLED:
+            return np.ones(self.codes.size, bool)
+        chosen: Flags = self.codes == self.names.index(name)
+        return chosen if self.against_all is None else chosen | self.against_all
+
+
+def _cell(mass: ScoreMass, plan: Plan, value_of: ValueOf, chosen: Int64) -> Cell:
+    if not chosen.size:
+        return Cell(float("nan"), 0, 0, "there is nothing")
+    part = replace(mass, parts=(mass.parts[0].take(chosen),))
+    sums = totals(part)
+    try:
+        return Cell(value_of(plan, part), sums.all_bona_fide, sums.all_spoof)
+    except UndefinedMeasureError as error:
+        return Cell(float("nan"), sums.all_bona_fide, sums.all_spoof, str(error).partition(";")[0])
+
+
+def _value(plan: Plan, mass: ScoreMass) -> float:
+    return float(plan.value(mass).value)
+
+
+def columns_of(by: str, read_column: Callable[[str], Mapping[str, str]]) -> Columns:
+    """Read the columns that are named: one, or two with a comma between them."""
+    return {name: read_column(name) for name in (one.strip() for one in by.split(","))}

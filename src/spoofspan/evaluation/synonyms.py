@@ -1,0 +1,82 @@
+"""What the literature calls things, and what they are called here.
+
+In ASVspoof the target is bona fide, so its miss is a false positive here and its false acceptance a false negative; in
+detection and diarization the target is the spoof, and it is the other way round. Words that mean both say so.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+
+# the words, what is meant, and the names that have an explanation of their own
+_MEANINGS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (
+        "false acceptance, far, false acceptance rate, fa, pfa, apcer",
+        "Spoof that is accepted as bona fide: a false negative here, where spoof is positive. ASVspoof calls "
+        "it a false alarm too; in detection and diarization, a false alarm is bona fide time called spoof: a "
+        "false positive.",
+        ("range-fnr", "range-fpr"),
+    ),
+    (
+        "false alarm, false alarm rate, fa rate",
+        "Two things: in ASVspoof, spoof that is accepted (a false negative here); in detection and "
+        "diarization, bona fide time called spoof (a false positive here).",
+        ("range-fnr", "range-fpr", "range-false-alarms-per-hour"),
+    ),
+    (
+        "miss, miss rate, pmiss, missed detection",
+        "Two things: in ASVspoof, bona fide that is rejected (a false positive here); in detection and "
+        "diarization, spoofed time that is not found (a false negative here).",
+        ("range-fpr", "range-fnr"),
+    ),
+    (
+        "false rejection, frr, false rejection rate, bpcer",
+        "Bona fide that is called spoof: a false positive here.",
+        ("range-fpr",),
+    ),
+    ("tfnr", "Spoofed time that is not found (XPS-Forensic): false negatives of time.", ("range-fnr",)),
+    ("tfdr", "Time called spoof that is bona fide (XPS-Forensic): one minus the precision.", ("range-precision",)),
+    ("tiou, jaccard, frame_jaccard_spoof", "Time that is spoof and called so, of what is either.", ("range-iou",)),
+    (
+        "segment, segment eer, segment-based eer, segment-level eer, frame, frame eer, frame-level eer, window, block",
+        "A stretch of fixed length with one label and one score: a point here. Its length is the resolution. "
+        "How it gets its label and score are the rules label and pooling, in which tools differ.",
+        ("point-eer", "label", "pooling"),
+    ),
+    (
+        "millisecond eer, mseer, ms eer, duration-based eer, range-based eer, temporal eer",
+        "Errors counted in time: the range EER here, exact to the nanosecond. partialspoof-metrics counts "
+        "milliseconds in buckets of scores (convention partialspoof-metrics).",
+        ("range-eer", "partialspoof-metrics"),
+    ),
+    ("sentence eer, utterance-level eer, file eer, trial", "One decision for a whole recording.", ("utterance-eer",)),
+    ("event, segment f1, proposal, detection", "A spoofed range that is found or not.", ("event-f1", "event-ap")),
+    ("min-pooling, max-pooling, pool", "How scores become the score of a point or utterance.", ("pooling",)),
+    ("uem", "The time that counts.", ("regions",)),
+    ("forgiveness collar, tolerance", "Time around boundaries that is not counted.", ("collar",)),
+    ("llr", "A log-likelihood ratio: --scores-are llr.", ("range-cllr", "range-act-dcf")),
+)
+_BISECTION = (
+    "bisection, algorithm 1, algorithm-1, rangeeer",
+    "The paper's Algorithm 1: an estimate of the range EER by bisection over quantiles of the scores. It "
+    "starts at the lowest, the highest and the median score, and keeps the half in which FPR - FNR "
+    "changes its sign, until they differ by less than a precision. Run it with: spoofspan eval "
+    "--algorithm bisection [--precision 1e-5] [--quantiles integer]. The result has its trace, and says "
+    "whether the precision was reached. The exact range EER needs no search.",
+    ("range-eer",),
+)
+
+SYNONYMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    word: (text, names) for words, text, names in (*_MEANINGS, _BISECTION) for word in words.split(", ")
+}
+
+
+def synonym(subject: str) -> str | None:
+    """What a word of the literature means here; None if it is none."""
+    found = SYNONYMS.get(" ".join(subject.lower().replace("_", " ").split())) or SYNONYMS.get(subject.lower())
+    if found is None:
+        return None
+    text, names = found
+    see = ", ".join(f"spoofspan explain {name}" for name in names)
+    return f"{subject} (word of the literature)\n\n{textwrap.fill(text, 110, break_on_hyphens=False)}\n\nSee: {see}"

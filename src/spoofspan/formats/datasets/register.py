@@ -1,0 +1,96 @@
+"""The register of benchmarks: which files, measures and rules a data set or challenge is ranked by.
+
+Each benchmark is a row of ``benchmarks.json``, next to this module; a new one needs no code. ``options`` are flags of
+``spoofspan eval`` by name. A row with ``variants`` is named with one of them, ``lav-df:audio``; the first is meant
+without.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from spoofspan.base.errors import UsageError, nearest_name
+
+FILE = Path(__file__).with_name("benchmarks.json")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One row of the register.
+
+    Parameters
+    ----------
+    name, title
+        As it is called here, and what it is.
+    references, system
+        The files that it expects: labels, and what a system said.
+    takes
+        What the second file holds.
+    measures
+        The official ones, as spoofspan spells them.
+    ranked, source, note
+        What is ranked, where that is written, and what differs.
+    options
+        Flags of ``spoofspan eval`` that make the labels and rules those of the benchmark.
+    variants
+        Further options, by the name of a protocol.
+    """
+
+    name: str
+    title: str
+    references: str
+    system: str
+    takes: Literal["scores", "proposals", "utterance-scores"]
+    measures: tuple[str, ...]
+    ranked: str
+    source: str
+    note: str
+    options: Mapping[str, Any]
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """What ``--benchmark`` takes."""
+        return [f"{self.name}:{one}" for one in self.variants] or [self.name]
+
+    @property
+    def command(self) -> str:
+        """How it is measured."""
+        return f"spoofspan eval --benchmark {self.names[0]} REFERENCES {self.takes.replace('-', '_').upper()}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {**vars(self), "measures": list(self.measures), "command": self.command}
+
+
+@cache
+def benchmarks() -> Mapping[str, Benchmark]:
+    """All rows, by name."""
+    rows = json.loads(FILE.read_text(encoding="utf-8"))
+    return {row["name"]: Benchmark(**{**row, "measures": tuple(row["measures"])}) for row in rows}
+
+
+def find_benchmark(spelling: str) -> Benchmark:
+    """Look up a benchmark, with the options of the variant that is named after a colon.
+
+    >>> find_benchmark("lav-df:audio").options["subset"]
+    'subset_for_audio_only'
+    """
+    name, _, variant = spelling.partition(":")
+    known = benchmarks()
+    if name not in known:
+        raise UsageError(f"no benchmark {name!r}: {nearest_name(name, known)}")
+    found = known[name]
+    if not found.variants:
+        if variant:
+            raise UsageError(f"the benchmark {name} has no variants; leave :{variant} out")
+        return found
+    variant = variant or next(iter(found.variants))
+    if variant not in found.variants:
+        raise UsageError(f"the benchmark {name} has no variant {variant!r}: {nearest_name(variant, found.variants)}")
+    return replace(found, options={**found.options, **found.variants[variant]})

@@ -1,0 +1,82 @@
+"""Scores of sound event detection (DCASE, sed_scores_eval): a file ``<utt>.tsv`` per utterance.
+
+::
+
+    onset   offset  spoof
+    0.0     0.02    0.03
+    0.02    0.04    0.91
+
+A row is a range, a further column a class; high scores mean that the class is there. The column ``spoof`` (or ``fake``)
+is read, or that which ``column`` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.formats.format import Format, ReadOptions
+from spoofspan.formats.sources import Source
+from spoofspan.formats.text.labelled_ranges import utterance_named
+from spoofspan.formats.text.lines import columns_of, first_lines, score_of
+from spoofspan.formats.text.rows import WORDS, RangeRows, label_and_kind
+
+TIMES = ("onset", "offset")
+SUFFIX = ".tsv"
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the header begins with onset and offset."""
+    lines = first_lines(head)
+    return bool(lines) and tuple(lines[0].split("\t")[:2]) == TIMES and len(lines[0].split("\t")) > 2
+
+
+def _column(source: Source, options: ReadOptions) -> tuple[str, Higher]:
+    """The column of the scores, and what high ones mean."""
+    classes = [name.strip() for name in first_lines(source.head)[0].split("\t")[2:]]
+    spoof = [name for name in classes if label_and_kind(name)[0] == 1]
+    name = options.column or (spoof or classes)[0]
+    if name not in classes:
+        raise UsageError(f"{source.name}: no column {name!r}: {nearest_name(name, classes)}")
+    if options.column is None and len(spoof) != 1:
+        words = WORDS[1].replace(" ", " or ")
+        raise UsageError(
+            f"{source.name}: which of {', '.join(classes)} has the scores? Give column= (--column), or call it {words}"
+        )
+    stated: Higher = "bonafide" if label_and_kind(name)[0] == 0 else "spoof"
+    return name, options.polarity(stated, f"the column {name!r}")
+
+
+def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
+    """Read files, each of one utterance."""
+    if options.hop is not None:
+        raise UsageError(f"{sources[0].name}: rows have times of their own; leave hop= (--hop) out")
+    rows, higher = RangeRows(), options.higher
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    for source in sources:
+        if (utterance := utterance_named(source, SUFFIX, rows)) is None:
+            continue
+        if not recognises(source.head):
+            raise DataError(f"{source.name}: the first line must be onset, offset and classes, tabs between them")
+        name, higher = _column(source, options)
+        ranges = found.setdefault(utterance, [])
+        for place, (onset, offset, text) in columns_of(source, (*TIMES, name), rows.problems):
+            where = f"{place}: utterance {utterance!r}"
+            times = rows.seconds(where, onset, "onset"), rows.seconds(where, offset, "offset")
+            if not 0 <= times[0] <= times[1]:
+                rows.problems.add(
+                    f"{where}: the range from {onset} to {offset} starts before 0, or ends before it starts"
+                )
+            ranges.append((*times, score_of(text, where, rows.problems)))
+    rows.problems.raise_if_any("correct the files")
+    return Scores.from_ranges(found, higher=higher or "spoof")
+
+
+FORMAT = Format(
+    "sed-scores",
+    "<onset> TAB <offset> TAB <class scores> under a header, a file <utt>.tsv per utterance: DCASE, sed_scores_eval",
+    read,
+    recognises,
+    suffixes=(SUFFIX,),
+)

@@ -1,0 +1,140 @@
+"""Pooling: the one score of a point (or utterance) that overlaps several score runs (rule 19 of ``docs/rules.md``).
+
+Scores are in bona fide polarity here. The lowest and the highest are exact; the mean is over time, so that splitting a
+run does not move it; what counts frames (``top-k``, ``noisy-or``) is for uniform frames of whole utterances. Each point
+is pooled by itself, so neither blocks nor shards leave a trace in the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from spoofspan.base.columns import offsets_of, utterance_of_rows
+from spoofspan.base.errors import UsageError, refuse
+from spoofspan.base.times import Int64
+from spoofspan.data.rule import top_k
+from spoofspan.data.scores import Higher, Scores, Values
+from spoofspan.mass.score_runs import ScoreRuns
+
+# Points of so many frames are gathered frame by frame; longer ones are faster to reduce as stretches.
+FEW_STEPS = 8
+OF_POINTS = ("min", "mean", "max")  # the others are of whole utterances
+
+
+def check_pooling(pooling: str, scores: Scores, *, whole_utterances: bool) -> None:
+    """Refuse a pooling that counts frames, where there are none or only some of an utterance."""
+    if pooling in OF_POINTS:
+        return
+    if not whole_utterances:
+        raise UsageError(
+            f"pooling={pooling!r} is for whole utterances; pool points by 'min', 'mean' or 'max', or ask for measures "
+            "of utterances only (-m utterance-eer)"
+        )
+    if scores.hop is None:
+        raise UsageError(f"pooling={pooling!r} counts frames, and these scores are ranges; use 'min', 'mean' or 'max'")
+
+
+def pooled_type(pooling: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of pooled scores: that of the scores where one of them is taken, float64 where they are summed."""
+    return dtype if pooling in ("min", "max") else np.dtype(np.float64)
+
+
+def extreme(values: Values, first: Int64, last: Int64, pooling: str) -> Values:
+    """The lowest (or highest) of values[first] to values[last], for many pairs at once."""
+    if not values.size:
+        return np.zeros(first.size, values.dtype)
+    better = np.maximum if pooling == "max" else np.minimum
+    steps = int((last - first).max(initial=0))
+    if steps > FEW_STEPS:
+        return better.reduceat(*_stretches(values, first, last))[::2]
+    found = values[first]
+    for step in range(1, steps + 1):
+        better(found, values[np.minimum(first + step, last)], out=found)
+    return found
+
+
+def pooled(
+    pooling: str,
+    block: ScoreRuns,
+    higher: Higher,
+    utterance: Int64,
+    times: tuple[Int64, Int64],
+    rows: tuple[Int64, Int64],
+) -> Values:
+    """The score of each point, given its utterance, its start and end, and the first and last run that it overlaps."""
+    if pooling in ("min", "max"):
+        return extreme(block.values, *rows, pooling)
+    if pooling == "mean":
+        return mean_over_time(block, utterance, *times, *rows)
+    return of_frames(block.values, *rows, pooling, higher)
+
+
+def refuse_no_mean(scores: Values, offsets: Int64, utterances: Sequence[str]) -> None:
+    """Refuse points whose mean is none."""
+    refuse(
+        np.unique(utterance_of_rows(offsets)[np.isnan(scores)]),
+        lambda i: f"utterance {utterances[i]!r} has infinite scores of both signs in one point",
+        "they have no mean; pool by 'min' or 'max', or correct the scores",
+    )
+
+
+def _stretches(values: Values, first: Int64, last: Int64) -> tuple[Values, Int64]:
+    """What reduceat takes: each pair of places is one stretch; those between them, the odd ones, are left out."""
+    return np.append(values, values[-1:]), np.stack((first, last + 1), axis=1).ravel()
+
+
+def mean_over_time(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64, first: Int64, last: Int64) -> Values:
+    """The mean of the scores over the time of each point under them; NaN where infinities of both signs meet."""
+    values = block.values
+    if not values.size:
+        return np.zeros(first.size, np.float64)
+    begins = offsets_of(last + 1 - first)
+    point = np.repeat(np.arange(first.size), np.diff(begins))
+    rows = np.arange(begins[-1]) + (first - begins[:-1])[point]
+    owner = utterance[point]
+    run_starts, _ = block.spans(owner, rows)
+    run_ends = block.run_ends(owner, rows - block.offsets[owner])
+    lasted = np.maximum(np.minimum(run_ends, ends[point]) - np.maximum(run_starts, starts[point]), 0)
+    with np.errstate(invalid="ignore"):
+        total = np.add.reduceat(values[rows].astype(np.float64) * lasted, begins[:-1])
+        mean = total / np.maximum(np.add.reduceat(lasted, begins[:-1]), 1)
+    # rounding must not carry the mean of equal scores away from them
+    return np.clip(mean, extreme(values, first, last, "min"), extreme(values, first, last, "max"))
+
+
+def of_frames(values: Values, first: Int64, last: Int64, pooling: str, higher: Higher) -> Values:
+    """The mean of the k lowest frames, or the noisy-or of all of them: ln P(no frame is spoofed)."""
+    k = top_k(pooling)
+    if k is None:
+        return _noisy_or(values, first, last, higher)
+    found = np.zeros(first.size, np.float64)
+    for i, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+        lowest = np.sort(values[low : high + 1])[:k].astype(np.float64)
+        found[i] = np.clip(lowest.mean(), lowest[0], lowest[-1]) if lowest.size else 0.0
+    return found
+
+
+def _noisy_or(values: Values, first: Int64, last: Int64, higher: Higher) -> Values:
+    probabilities = values.astype(np.float64)
+    # mirrored scores of spoof are -p, and 1 - p is the probability of bona fide
+    low, high = (0.0, 1.0) if higher == "bonafide" else (-1.0, 0.0)
+    if probabilities.size and not low <= probabilities.min() <= probabilities.max() <= high:
+        raise UsageError("pooling='noisy-or' is for probabilities, and there are scores outside [0, 1]; use 'min'")
+    if not probabilities.size:
+        return np.zeros(first.size, np.float64)
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(probabilities) if higher == "bonafide" else np.log1p(probabilities)
+    found: Values = np.add.reduceat(*_stretches(logarithms, first, last))[::2]
+    return found
+
+
+def roughly(values: Values, begins: Int64, pooling: str) -> Values:
+    """The pooled scores of a sample, near enough to guess where the EER lies."""
+    if pooling != "mean":
+        return (np.maximum if pooling == "max" else np.minimum).reduceat(values, begins[:-1])
+    with np.errstate(invalid="ignore"):
+        means = np.add.reduceat(values.astype(np.float64), begins[:-1]) / np.diff(begins)
+    return np.nan_to_num(means, nan=0.0, posinf=np.inf, neginf=-np.inf)

@@ -1,0 +1,149 @@
+"""Event measures by collars and by intersection: F1 and its like at one threshold or the best one, and the PSDS.
+
+:mod:`~spoofspan.measures.events.event_criteria` says when an event is found,
+:mod:`~spoofspan.measures.events.threshold_sweep` how that changes with the threshold. With the events that are found,
+the ranges that are false, and all events that are expected::
+
+    precision = found / (found + false)      recall = found / expected
+    F1 = 2 found / (found + false + expected)
+    error rate = (false + expected - found) / expected
+
+**PSDS** (Bilen et al., 2020) for one class, without cross-triggers: let TPR(x) be the highest recall of the thresholds
+with at most x false ranges in an hour. Then PSDS is the mean of TPR over x from 0 to ``max_efpr``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import chain
+
+import numpy as np
+
+from spoofspan.base.columns import offsets_of, positions
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.times import exact_sum
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.references import References
+from spoofspan.mass.score_runs import ScoreRuns
+from spoofspan.measures.events.event_criteria import Criterion, collar_criterion, intersection_criterion
+from spoofspan.measures.events.event_scores import EventCorpus, EventValue, extents_of
+from spoofspan.measures.events.proposals_from_scores import spans_of_runs
+from spoofspan.measures.events.spoof_ranges import spoof_ranges
+from spoofspan.measures.events.threshold_sweep import (
+    EventCurve,
+    Spans,
+    falling_confidence,
+    falling_threshold,
+    smoothed,
+)
+from spoofspan.measures.measure import Measure
+
+HOUR = 3600 * 10**9  # ns
+
+
+class ScoredCorpus(EventCorpus):
+    """References and scores to which the rules have been applied; proposals are those of every threshold."""
+
+    scored = True
+
+    def __init__(
+        self, references: References, utterances: tuple[str, ...], runs: ScoreRuns, smoothing: int | None
+    ) -> None:
+        none = np.zeros(0, np.int64)
+        nothing = Proposals(utterances, offsets_of(np.zeros(len(utterances), np.int64)), np.zeros(0), none, none)
+        super().__init__(references, nothing)
+        self.runs, self.smoothing = runs, smoothing
+
+
+def collars(measure: Measure, corpus: EventCorpus, onset: float, offset: float, rate: float) -> EventValue:
+    """``collar-f1`` and its like."""
+    return _counted(measure, corpus, collar_criterion(onset, offset, rate))
+
+
+def intersections(measure: Measure, corpus: EventCorpus, dtc: float, gtc: float) -> EventValue:
+    """``intersection-f1`` and its like."""
+    return _counted(measure, corpus, intersection_criterion(dtc, gtc))
+
+
+def psds(measure: Measure, corpus: EventCorpus, dtc: float, gtc: float, max_efpr: float) -> EventValue:
+    """``psds``."""
+    extents = extents_of(corpus.references)
+    if extents is None:
+        raise UsageError(
+            f"{measure} counts false alarms in an hour, so it needs how long every recording is; give durations "
+            "(--durations)"
+        )
+    hours = Fraction(exact_sum(extents), HOUR)
+    if not hours:
+        raise UndefinedMeasureError(f"{measure} has no value: the recordings have no length; check their durations")
+    curve = event_curve(corpus, intersection_criterion(dtc, gtc))
+    return EventValue(float(curve.psds(hours, Fraction(str(max_efpr)))), {"hours": float(hours)})
+
+
+def _counted(measure: Measure, corpus: EventCorpus, criterion: Criterion) -> EventValue:
+    """Counts at the threshold of the proposals, or at the best one."""
+    if not measure.kind.all_thresholds:
+        found = false = 0
+        for file in _files(corpus):
+            count = criterion(file.events)
+            for span in zip(file.starts.tolist(), file.ends.tolist(), strict=True):
+                count.add(span)
+            found, false = found + count.found, false + count.false
+        expected = int(spoof_ranges(corpus.references, unite=True).starts.size)
+        return _value(measure, found, false, expected)
+    curve = event_curve(corpus, criterion)
+    _, place = curve.best_f1()
+    value = _value(measure, int(curve.found[place]), int(curve.false[place]), curve.expected)
+    lower = curve.thresholds[place + 1] if place + 1 < curve.thresholds.size else -np.inf
+    called = {"called": int(curve.predicted[place])}
+    return replace(value, parts=called | dict(value.parts), beyond=float(lower))
+
+
+def _value(measure: Measure, found: int, false: int, expected: int) -> EventValue:
+    parts = {"found": found, "false": false, "expected": expected}
+    ratios: dict[str, Callable[[], float]] = {
+        "precision": lambda: found / (found + false),
+        "recall": lambda: found / expected,
+        "f1": lambda: 2 * found / (found + false + expected),
+        "rate": lambda: (false + expected - found) / expected,
+    }
+    name = measure.kind.name.rpartition("-")[2]
+    if name == "precision" and not found + false:
+        raise UndefinedMeasureError(
+            f"{measure} has no value: no event is found and no range is false; move the threshold"
+        )
+    return EventValue(ratios[name](), parts)
+
+
+def event_curve(corpus: EventCorpus, criterion: Criterion) -> EventCurve:
+    """What is found and what is false at every threshold."""
+    expected = int(spoof_ranges(corpus.references, unite=True).starts.size)
+    change = falling_threshold if isinstance(corpus, ScoredCorpus) else falling_confidence
+    return EventCurve.of(chain.from_iterable(change(file, criterion) for file in _files(corpus)), expected)
+
+
+def _files(corpus: EventCorpus) -> Iterator[Spans]:
+    """The files with scored time or proposals; those that the references lack have no events."""
+    events = spoof_ranges(corpus.references, unite=True)
+    proposals = corpus.proposals
+    where = positions(proposals.utterances, corpus.references.utterances).tolist()
+    starts, ends, offsets = events.starts.tolist(), events.ends.tolist(), events.offsets.tolist()
+
+    def events_of(place: int) -> list[tuple[int, int]]:
+        row = slice(offsets[place], offsets[place + 1]) if place >= 0 else slice(0, 0)
+        return list(zip(starts[row], ends[row], strict=True))
+
+    if isinstance(corpus, ScoredCorpus):
+        frames = corpus.smoothing
+        for first, cuts, begin, end, scores in spans_of_runs(corpus.runs):
+            for k, (low, high) in enumerate(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)):
+                own = scores[low:high] if frames is None else smoothed(scores[low:high], frames)
+                yield Spans(events_of(where[first + k]), begin[low:high], end[low:high], own)
+        return
+    lasting = proposals.ends > proposals.starts
+    for k in np.flatnonzero(np.diff(proposals.offsets)).tolist():
+        rows = np.arange(proposals.offsets[k], proposals.offsets[k + 1])
+        rows = rows[lasting[rows]]
+        yield Spans(events_of(where[k]), proposals.starts[rows], proposals.ends[rows], proposals.confidences[rows])

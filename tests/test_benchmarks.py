@@ -1,0 +1,256 @@
+"""Benchmarks by name: measured as they are ranked, equal to their own code, and each a row of data."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command_line import run
+
+import spoofspan as ss
+from spoofspan.cli.eval import eval_
+from spoofspan.data.rules import CONVENTIONS
+from spoofspan.formats.datasets.register import FILE, benchmarks, find_benchmark
+from spoofspan.measures.measure import Measure
+from spoofspan.report.benchmark_tables import short_measures
+
+GOLDEN = Path(__file__).parent / "golden"
+AUDIOVISUAL = GOLDEN / "audiovisual"
+EXPECTED = json.loads((AUDIOVISUAL / "expected.json").read_text())
+
+
+def measured(arguments, capsys):
+    """The values of a command, by measure."""
+    code, said = run([*map(str, arguments), "--format", "json"], capsys)
+    assert code == 0, said.err
+    return {one["measure"]: one["value"] for one in json.loads(said.out)["measurements"]}, said.err
+
+
+# ---------------------------------------------------------------- the register
+
+
+@pytest.mark.parametrize("name", benchmarks())
+def test_a_row_spells_measures_rules_and_flags_that_there_are(name):
+    row = benchmarks()[name]
+    assert [str(Measure.parse(one)).split("@")[0] for one in row.measures] == [
+        one.split("@")[0] for one in row.measures
+    ]
+    flags = {key.replace("-", "_") for key in eval_.__annotations__}
+    for options in (row.options, *row.variants.values()):
+        assert set(options) <= flags
+        assert options.get("convention", "default") in CONVENTIONS
+    assert all((row.title, row.references, row.system, row.ranked, row.source))
+    assert row.takes in ("scores", "proposals", "utterance-scores")
+
+
+def test_the_register_is_data_in_one_order():
+    rows = json.loads(FILE.read_text())
+    assert [row["name"] for row in rows] == list(benchmarks())
+    assert find_benchmark("lav-df").options == find_benchmark("lav-df:full").options
+    assert {
+        "av-deepfake1m",
+        "lav-df",
+        "had",
+        "add2023",
+        "partialspoof",
+        "asvspoof5-track1",
+        "llamapartialspoof",
+    } <= set(benchmarks())
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("avdeepfake1m", "no benchmark 'avdeepfake1m': did you mean 'av-deepfake1m'"),
+        ("lav-df:fool", "no variant 'fool': did you mean 'full'"),
+        ("had:full", "has no variants"),
+    ],
+)
+def test_what_is_no_benchmark_is_refused_with_the_nearest(name, message, capsys):
+    code, said = run(["eval", "--benchmark", name, "a", "b"], capsys)
+    assert code == 2
+    assert message in said.err
+
+
+def test_measures_that_share_their_name_are_listed_once():
+    assert (
+        short_measures(["range-eer", "a@n=3", "a@n=2", "b@20ms", "c@x=1,y=2"])
+        == "range-eer, a@n=3,2, b@20ms, c@x=1,y=2"
+    )
+
+
+# ---------------------------------------------------------------- against the benchmarks' own code
+
+
+@pytest.mark.parametrize("modality", ["any", "audio", "visual"])
+def test_av_deepfake1m_equals_its_own_scorer(modality, capsys):
+    files = [AUDIOVISUAL / "val_metadata.json", AUDIOVISUAL / "prediction.json"]
+    flags = [] if modality == "any" else ["--modality", modality]
+    found, err = measured(["eval", "--benchmark", "av-deepfake1m", *files, *flags], capsys)
+    expected = EXPECTED["avdeepfake1m"][modality]
+    for iou, value in expected["ap"].items():
+        assert found[f"event-ap-avdeepfake1m@iou={iou}"] == pytest.approx(value, abs=2e-7)
+    for n, value in expected["ar"].items():
+        assert found[f"event-ar-avdeepfake1m@n={n}"] == pytest.approx(value, abs=2e-7)
+    mean = (sum(expected["ap"].values()) / 4 + sum(expected["ar"].values()) / 5) / 2
+    assert found["event-avdeepfake1m"] == pytest.approx(mean, abs=2e-7)
+    assert ("not as it is ranked, because of --modality" in err) == (modality != "any")
+
+
+@pytest.mark.parametrize("variant", ["full", "visual", "audio"])
+def test_lav_df_equals_its_own_metrics(variant, capsys):
+    files = [AUDIOVISUAL / "metadata.min.json", AUDIOVISUAL / "lavdf_proposals.json"]
+    found, _ = measured(["eval", "--benchmark", f"lav-df:{variant}", *files], capsys)
+    expected = EXPECTED["lavdf"]["full" if variant == "full" else f"subset_for_{variant}_only"]
+    wanted = {f"event-ap-avdeepfake1m@iou={iou}": value for iou, value in expected["ap"].items()}
+    wanted |= {f"event-ar-avdeepfake1m@n={n}": value for n, value in expected["ar"].items()}
+    assert found == pytest.approx(wanted, abs=2e-7)
+
+
+def test_the_three_protocols_of_lav_df_are_three_numbers():
+    assert len({json.dumps(one["ap"]) for one in EXPECTED["lavdf"].values()}) == 3
+    assert len({one["files"] for one in EXPECTED["lavdf"].values()}) == 3
+
+
+def test_detection_of_av_deepfake1m_needs_no_durations(capsys):
+    files = [AUDIOVISUAL / "val_metadata.json", AUDIOVISUAL / "prediction.txt"]
+    found, _ = measured(["eval", "--benchmark", "av-deepfake1m-detection", *files], capsys)
+    assert found == {"utterance-auc": pytest.approx(EXPECTED["avdeepfake1m"]["auc"], abs=1e-7)}
+
+
+# ---------------------------------------------------------------- against the flags that they stand for
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "flags"),
+    [
+        ("partialspoof", ["--convention", "nii-2023"]),
+        ("llamapartialspoof", ["--convention", "partialspoof-metrics"]),
+        ("wedefense", ["--convention", "wedefense"]),
+        ("xps-forensic", ["--convention", "xps-forensic"]),
+        ("deepfense", ["--convention", "deepfense"]),
+    ],
+)
+def test_a_benchmark_is_what_its_flags_say(benchmark, flags, capsys):
+    folder = GOLDEN / "short_tail"
+    labels = "psm_label.txt" if benchmark == "llamapartialspoof" else "rttm_2cls_0sil"
+    files = [folder / labels, folder / "unit0.02.score.gz"]
+    if benchmark not in ("llamapartialspoof", "wedefense"):
+        files += ["--durations", folder / "reco2dur"]
+    row = benchmarks()[benchmark]
+    spelled = [word for one in row.measures for word in ("-m", one)]
+    by_name, _ = measured(["eval", "--benchmark", benchmark, *files], capsys)
+    by_flags, _ = measured(["eval", *files, *flags, *spelled], capsys)
+    assert by_name == by_flags
+    assert list(by_name) == list(row.measures)
+
+
+def test_xps_forensic_equals_its_definition_on_frames(capsys, tmp_path):
+    """Mean of the frames, majority of their labels, whole segments only; EER on the line between two points."""
+    import numpy as np
+    from sklearn.metrics import roc_curve
+
+    rng = np.random.default_rng(3)
+    lines, scores, pairs = [], [], []
+    for i in range(12):
+        labels = np.repeat(rng.integers(0, 2, 9), rng.integers(1, 12, 9))
+        values = np.round(rng.normal(labels, 1.2), 3)
+        runs = [f"{0.02 * k:.2f}-{0.02 * (k + 1):.2f}-{'spoof' if one else 'bonafide'}" for k, one in enumerate(labels)]
+        lines.append(f"u{i} {0.02 * labels.size:.2f} {'spoof' if labels.any() else 'bonafide'} {' '.join(runs)}\n")
+        scores += [f"u{i} {k} {-value:.3f} {value:.3f}\n" for k, value in enumerate(values)]
+        whole = labels.size // 4 * 4
+        means = values[:whole].reshape(-1, 4).mean(axis=1)
+        pairs += list(zip(means, labels[:whole].reshape(-1, 4).mean(axis=1) >= 0.5, strict=True))
+    (tmp_path / "labels.txt").write_text("".join(lines))
+    (tmp_path / "unit0.02.score").write_text("".join(scores))
+    found, _ = measured(
+        ["eval", "--benchmark", "xps-forensic", tmp_path / "labels.txt", tmp_path / "unit0.02.score"], capsys
+    )
+    fpr, tpr, _ = roc_curve(*reversed(list(zip(*pairs, strict=True))), drop_intermediate=False)
+    above = next(i for i in range(len(fpr)) if fpr[i] >= 1 - tpr[i])
+    (x0, y0), (x1, y1) = (fpr[above - 1], 1 - tpr[above - 1]), (fpr[above], 1 - tpr[above])
+    share = (y0 - x0) / ((y0 - x0) + (x1 - y1))
+    assert found["point-eer@80ms"] == pytest.approx(x0 + share * (x1 - x0), abs=1e-12)
+
+
+HAD = "a 0.00-1.00-T/1.00-1.50-F/1.50-2.00-T 0\nb 0.00-2.00-T 1\n"
+SAID = "a 0.00-1.10-T/1.10-1.60-F/1.60-2.00-T 0\nb 0.00-2.00-T 1\n"
+
+
+def test_had_and_add2023_take_decisions(tmp_path, capsys):
+    (tmp_path / "labels.txt").write_text(HAD)
+    (tmp_path / "said.txt").write_text(SAID)
+    found, _ = measured(["eval", "--benchmark", "had", tmp_path / "labels.txt", tmp_path / "said.txt"], capsys)
+    assert found == pytest.approx(
+        {"event-had-f1": 0.8, "event-had-precision": 0.8, "event-had-recall": 0.8, "range-accuracy": 0.95}
+    )
+    found, _ = measured(["eval", "--benchmark", "add2023", tmp_path / "labels.txt", tmp_path / "said.txt"], capsys)
+    assert found == pytest.approx({"event-add2023": 0.3 + 0.7 * 0.8})
+
+
+def test_asvspoof5_takes_keys_and_scores(tmp_path, capsys):
+    (tmp_path / "keys.tsv").write_text("filename\tcm-label\na\tbonafide\nb\tspoof\nc\tbonafide\nd\tspoof\n")
+    (tmp_path / "scores.tsv").write_text("filename\tcm-score\na\t2.0\nb\t-1.0\nc\t0.5\nd\t1.0\n")
+    found, err = measured(
+        ["eval", "--benchmark", "asvspoof5-track1", tmp_path / "keys.tsv", tmp_path / "scores.tsv"], capsys
+    )
+    # costs 0.95 and 0.5, over 0.5: one of two spoofs accepted
+    assert found["utterance-min-dcf@p_spoof=0.05,cost_miss=1,cost_false_alarm=10"] == pytest.approx(0.5)
+    assert found["utterance-eer"] == 0.5
+    assert "ranked: minDCF" in err
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_command_lists_every_benchmark_with_files_measures_and_command(capsys):
+    code, said = run(["benchmarks"], capsys)
+    assert code == 0
+    out = said.out
+    for row in benchmarks().values():
+        assert {row.title, row.references, row.system, row.command, short_measures(row.measures)} <= {
+            re.sub(r"^[a-z ]*?  +", "", line) for line in out.splitlines()
+        }
+    out = run(["benchmarks", "lav-df:audio"], capsys)[1].out
+    assert "--subset subset_for_audio_only" in out
+    out = run(["benchmarks", "--format", "json"], capsys)[1].out
+    assert [row["name"] for row in json.loads(out)] == list(benchmarks())
+    out = run(["benchmarks", "--format", "markdown"], capsys)[1].out
+    assert out.count("\n") == len(benchmarks()) + 2
+    assert run(["benchmarks", "nothing"], capsys)[0] == 2
+
+
+def test_the_commands_of_the_page_on_events_run_without_durations(tmp_path, capsys, monkeypatch):
+    page = (GOLDEN.parents[1] / "docs" / "events.md").read_text(encoding="utf-8")
+    lines = [line.partition("#")[0].split()[1:] for line in page.splitlines() if "metadata.min.json proposals" in line]
+    assert len(lines) == 4
+    (tmp_path / "metadata.min.json").write_bytes((AUDIOVISUAL / "metadata.min.json").read_bytes())
+    (tmp_path / "proposals.json").write_bytes((AUDIOVISUAL / "lavdf_proposals.json").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    for line in lines:
+        assert measured(line, capsys)[0]
+
+
+# ---------------------------------------------------------------- by folder
+
+
+def test_other_databases_are_found_by_their_folder(tmp_path, capsys):
+    for name in ("metadata.min.json", "val_metadata.json"):
+        (tmp_path / name).write_bytes((AUDIOVISUAL / name).read_bytes())
+    (tmp_path / "HAD_test").mkdir()
+    (tmp_path / "HAD_test" / "HAD_test_label.txt").write_text(HAD)
+    (tmp_path / "label_R01TTS.0.a.txt").write_text("u1 1.000 spoof 0.000-0.400-bonafide 0.400-1.000-spoof\n")
+    sizes = {"lav-df:{}:test": 16, "av-deepfake1m:{}:val": 36, "had:{}:test": 2, "llamapartialspoof:{}:R01TTS.0.a": 1}
+    for spec, count in sizes.items():
+        assert len(ss.read_dataset(spec.format(tmp_path)).references) == count
+    assert ss.read_dataset(f"lav-df:{tmp_path}:test", subset="audio").references.modality == "any"
+    assert len(ss.read_dataset(f"lav-df:{tmp_path}:test", subset="audio").references) == 7
+    with pytest.raises(ss.DataError, match=r"the labels of the set 'dev' are not there; sought: .*HAD_dev_label\.txt"):
+        ss.read_dataset(f"had:{tmp_path}:dev")
+    with pytest.raises(ss.UsageError, match="no dataset is called 'lavdf': did you mean 'lav-df'"):
+        ss.read_dataset(f"lavdf:{tmp_path}:dev")
+    # and with the benchmark of that name
+    dataset = ["--dataset", f"lav-df:{tmp_path}:test", AUDIOVISUAL / "lavdf_proposals.json"]
+    by_folder, _ = measured(["eval", "--benchmark", "lav-df:audio", *dataset], capsys)
+    files = [AUDIOVISUAL / "metadata.min.json", AUDIOVISUAL / "lavdf_proposals.json"]
+    assert by_folder == measured(["eval", "--benchmark", "lav-df:audio", *files], capsys)[0]
