@@ -209,8 +209,6 @@ def joint_interval(spread: Spread, trainings: Mapping[str, Sequence[int]], contr
 
 def seed_cautions(parts: Mapping[str, VarianceComponents | None]) -> list[str]:
     """What the numbers of trainings give to think about."""
-    return [
-        f"{name + ': ' if name else ''}{one.seeds} seeds say little about training (under {FEW_SEEDS}): the interval may be too narrow"
-        for name, one in parts.items()
-        if one is not None and one.seeds < FEW_SEEDS
-    ]
+    counts = {name: one.seeds for name, one in parts.items() if one is not None}
+    little = f"seeds say little about training (under {FEW_SEEDS}): the interval may be too narrow"
+    return [f"{name}{': ' * bool(name)}{count} {little}" for name, count in counts.items() if count < FEW_SEEDS]
