@@ -110,7 +110,10 @@ def jackknife(setting: Setting) -> Iterator[Figure]:
 
 
 def measures(setting: Setting) -> Iterator[Figure]:
-    """CPU time of replicates of one measure against those of the EER, drawn and left out."""
+    """CPU time of replicates of one measure against those of the EER, drawn and left out.
+
+    OMP_NUM_THREADS=1: the threads of a matrix product count as work while they wait for a busy machine.
+    """
     engines = {name: engine_of(name) for name in ("range-eer", *AT_MOST)}
     weights = np.random.default_rng(0).poisson(1, (50, SMALL[0])).astype(np.int64)
     best = dict.fromkeys((*engines, *(f"{name}, left out" for name in engines)), float("inf"))

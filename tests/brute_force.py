@@ -143,6 +143,8 @@ def clean_ranges(ranges):
 
 def refuse_contradictions(ranges):
     """Rule 3: ranges of two labels that start together, and one that ends inside of another, whatever `snap` is."""
+    if any(a[0] == b[0] and a[2] != b[2] and a[0] < a[1] and b[0] < b[1] for a in ranges for b in ranges):
+        raise BadData("ranges of two labels start together")
     ranges = clean_ranges(ranges)
     for a in ranges:
         for b in ranges:

@@ -200,6 +200,36 @@ def test_asvspoof5_takes_keys_and_scores(tmp_path, capsys):
     assert "ranked: minDCF" in err
 
 
+def test_track_2_and_sasv_2022_equal_their_own_code(capsys):
+    folder = GOLDEN / "trials" / "distinct"
+    tools = json.loads((GOLDEN / "trials" / "expected.json").read_text())["tools"]["distinct"]
+    files = [folder / "sasv_keys.tsv", folder / "sasv_scores.tsv"]
+    found = {}
+    for name in ("asvspoof5-track2", "asvspoof5-track2-tandem"):
+        found |= measured(["eval", "--benchmark", name, *files], capsys)[0]
+    values = {name.partition("@")[0]: value for name, value in found.items()}
+    assert values["utterance-a-dcf"] == pytest.approx(tools["asvspoof5"]["a-dcf"], abs=1e-14)
+    assert values["utterance-min-tdcf"] == pytest.approx(tools["asvspoof5"]["min-tdcf"], abs=1e-14)
+    found, _ = measured(["eval", "--benchmark", "sasv2022", folder / "a_dcf.txt", folder / "a_dcf.txt"], capsys)
+    assert found == pytest.approx({f"utterance-{name}": value for name, value in tools["SASVC2022"].items()}, abs=1e-11)
+
+
+def test_psynd_and_dcase_are_what_their_measures_say(tmp_path, capsys):
+    (tmp_path / "events.tsv").write_text("filename\tonset\toffset\tevent_label\na\t1.0\t2.0\tspoof\n")
+    (tmp_path / "reco2dur").write_text("a 3\nb 3\n")
+    (tmp_path / "scores").mkdir()
+    for name, values in (("a", [0.1, 0.9, 0.2]), ("b", [0.2, 0.3, 0.1])):
+        rows = "".join(f"{k}\t{k + 1}\t{value}\n" for k, value in enumerate(values))
+        (tmp_path / "scores" / f"{name}.tsv").write_text(f"onset\toffset\tspoof\n{rows}")
+    files = [tmp_path / "events.tsv", tmp_path / "scores", "--durations", tmp_path / "reco2dur"]
+    found, _ = measured(["eval", "--benchmark", "dcase", *files, "--scores-format", "sed-scores"], capsys)
+    assert list(found.values()) == [1.0, 1.0]
+    more = ["--gaps", "bonafide", "--threshold", "0.25", "--scores-format", "sed-scores"]
+    found, _ = measured(["eval", "--benchmark", "psynd", *files, *more], capsys)
+    # one second of six is wrong: 5 / (12 - 5)
+    assert found == {"range-iou-psynd": pytest.approx(5 / 7)}
+
+
 # ---------------------------------------------------------------- the command
 
 

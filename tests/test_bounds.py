@@ -28,6 +28,7 @@ OTHERS = {  # the formats that have no sample: how they begin
     "av-deepfake1m-detection": b"u1.mp4;0.5\n",
     "log-output": b"Output, u1, 1, 0.5\n",
     "utt-score": b"u1 0.5 0.5\n",
+    "sasv-trials": b"s1 u1 0.5 target\n",
 }
 
 

@@ -75,6 +75,8 @@ def outcome(name, rows):
 def picture(rows):
     """The label of each millisecond up to the last end, None in a gap; "refused" if the rows contradict each other."""
     rows = sorted({row for row in rows if row[0] < row[1]})
+    if any(a[0] == b[0] and a[2] != b[2] for a in rows for b in rows):
+        return "refused"
     united = True
     while united:
         united = False

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
-from sklearn.metrics import log_loss
+from sklearn.metrics import brier_score_loss, log_loss
 
 import spoofspan as ss
 from spoofspan.data.utterance_scores import UtteranceScores
@@ -316,3 +316,38 @@ def test_labels_and_utterance_scores_must_match():
     assert utterance_mass(scores, {"a": "bonafide", "c": "spoof"}, partial=True).utterances == ("a",)
     with pytest.raises(ss.UndefinedMeasureError, match="no bona fide utterance"):
         equal_error_rate(utterance_mass(scores, {"a": "spoof", "b": "spoof"}))
+
+
+@pytest.mark.parametrize("higher", ["bonafide", "spoof"])
+@pytest.mark.parametrize("seed", range(5))
+def test_brier_and_ece_are_those_of_scikit_learn_and_of_counting(higher, seed):
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate(([0, 1], rng.integers(0, 2, 60)))  # 1 is spoof
+    stated = np.round(np.clip(0.5 + (labels - 0.5) * 0.4 + rng.normal(0, 0.25, 62), 0, 1), 2)
+    ids = tuple(f"u{i}" for i in range(62))
+    key = {utt: ("bonafide", "spoof")[label] for utt, label in zip(ids, labels, strict=True)}
+    given_scores = stated if higher == "spoof" else 1 - stated
+    scores = UtteranceScores(ids, given_scores, higher)
+    found = ss.evaluate_utterances(
+        key, scores, ["utterance-brier", "utterance-ece@bins=7"], scores_are="probability"
+    ).measurements
+    brier, ece = (one.value for one in found.values())
+    assert brier == pytest.approx(brier_score_loss(labels, stated), abs=1e-14)
+    again = given_scores if higher == "spoof" else 1 - given_scores
+    bins = np.minimum((again * 7).astype(int), 6)
+    apart = [abs(again[bins == k].sum() - labels[bins == k].sum()) for k in range(7)]
+    assert ece == pytest.approx(sum(apart) / 62, abs=1e-14)
+    # log-likelihood ratios that say the same, for the corpus's share of spoof
+    inside = np.clip(stated, 0.01, 0.99)
+    ratios = np.log(inside / (1 - inside)) - math.log(labels.mean() / (1 - labels.mean()))
+    as_ratios = UtteranceScores(ids, ratios if higher == "spoof" else -ratios, higher)
+    same = ss.evaluate_utterances(key, as_ratios, ["utterance-brier"], scores_are="llr")["utterance-brier"]
+    assert same.value == pytest.approx(brier_score_loss(labels, inside), abs=1e-12)
+
+
+def test_an_ece_needs_whole_bins():
+    scores = UtteranceScores(("a", "b"), np.array([0.9, 0.2]), "bonafide")
+    with pytest.raises(ss.UsageError, match="whole number"):
+        ss.evaluate_utterances(
+            {"a": "bonafide", "b": "spoof"}, scores, ["utterance-ece@bins=2.5"], scores_are="probability"
+        )

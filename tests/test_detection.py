@@ -60,6 +60,9 @@ def brute(name, tp, fp, fn, tn, p, n):
         "fpr": fpr,
         "fnr": fnr,
         "hter": (fpr + fnr) / 2 if both else None,
+        "der": over(fp + fn, p),
+        "dcf": (fpr + 3 * fnr) / 4 if both else None,
+        "iou-psynd": over(tp + tn, 2 * (p + n) - tp - tn) if p or n else None,
     }[name]
 
 

@@ -89,6 +89,8 @@ def values_of_subsets(references, scores, measure, clusters, **options):
         ("point-hter@40ms", {"threshold": 0.1}),
         ("range-fpr", {"threshold": 0.1}),
         ("range-false-alarms-per-hour", {"threshold": 0.1}),
+        ("range-der", {"threshold": 0.1}),
+        ("range-dcf@p_spoof=0.9,cost_miss=3,cost_false_alarm=1", {"threshold": 0.1}),
         ("range-act-dcf", {"scores_are": "llr"}),
         ("range-cllr", {"scores_are": "llr"}),
         ("range-auc", {}),
@@ -270,6 +272,12 @@ def test_the_interval_is_that_of_t_on_its_scale(measure, scale):
     assert [found.low, found.high] == pytest.approx(expected, rel=1e-6)
 
 
+def test_an_error_rate_beyond_one_has_an_interval_around_it():
+    references, scores = few_spoofs(40, shift=0.0)
+    found = ss.interval(references, scores, "range-der", threshold=0.5)
+    assert 1 < found.low < found.estimate < found.high
+
+
 def spread_of_random_systems(rng, clusters, systems=2):
     """Values without each cluster that were never measured: heavy tails, few clusters, any scale."""
     estimates = rng.uniform(0.05, 0.6, systems)
@@ -306,7 +314,7 @@ def disagreements(pairs):
             wanted = first.reach(spread.how.confidence) * (1 + rng.integers(-3, 4) * 2.0**-52)
             spread.estimates[0] = spread.estimates[1] + wanted
             del spread.__dict__["jackknife"]
-        interval, p = spread.difference(0, 1)
+        interval, p = spread.difference(np.array([1.0, -1.0]))
         disagree += (p < 1 - interval.level) != (not interval.low <= 0 <= interval.high)
         decided += p < 1 - interval.level
     return disagree, decided
@@ -321,7 +329,7 @@ def test_bootstrap_interval_and_p_never_disagree(method):
         how = Resampling(confidence=float(rng.choice([0.5, 0.9, 0.95])), replicates=2000, method=method)
         counts = ClusterCounts(40, 40, 40)
         spread = Spread("range-eer", "logit", how, counts, values.mean(axis=1), (), values, without)
-        interval, p = spread.difference(0, 1)
+        interval, p = spread.difference(np.array([1.0, -1.0]))
         assert (p < 1 - interval.level) == (not interval.low <= 0 <= interval.high), number
         replicates = values[0] - values[1]
         if (

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spoofspan.mass import labelling as module
 from spoofspan.mass.labelling import Labelling, overwrite
+from spoofspan.mass.time_axis import TimeAxis
 
 
 def random_labelling(rng):
@@ -27,7 +27,7 @@ def picture(labelling):
 @pytest.mark.parametrize("longer_than_the_axis", [False, True])
 def test_overwriting(monkeypatch, longer_than_the_axis):
     if longer_than_the_axis:
-        monkeypatch.setattr(module._Axis, "__init__", lambda self, extents: setattr(self, "_shift", None))
+        monkeypatch.setattr(TimeAxis, "__init__", lambda self, extents: setattr(self, "_shift", None))
     rng = np.random.default_rng(7)
     for _ in range(300):
         before = random_labelling(rng)
@@ -44,5 +44,5 @@ def test_overwriting(monkeypatch, longer_than_the_axis):
 
 
 def test_a_corpus_of_centuries_has_no_axis():
-    assert module._Axis(np.full(3, 2**60))._shift is None
-    assert module._Axis(np.full(3, 2**40))._shift is not None
+    assert TimeAxis(np.full(3, 2**60))._shift is None
+    assert TimeAxis(np.full(3, 2**40))._shift is not None

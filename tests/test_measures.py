@@ -14,7 +14,7 @@ from spoofspan.formats.tables import parquet
 from spoofspan.measures.catalogue import KINDS
 from spoofspan.measures.measure import EXAMPLES, Measure
 
-DECLARED = [name for name, kind in KINDS.items() if kind.declared]
+DECLARED = [name for name, kind in KINDS.items() if kind.declared and "range" in kind.bases]
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,8 @@ def test_every_measure_is_the_same_in_shards(demo, tmp_path):
     (tmp_path / "r.parquet").write_bytes(b"".join(parquet.write_references(demo[0])))
     (tmp_path / "s.parquet").write_bytes(b"".join(parquet.write_scores(demo[1])))
     measures = [
-        *(one for one in EXAMPLES if not one.startswith(("utterance", "event"))),
+        # a boundary track has scores of its own, which are not cut into shards
+        *(one for one in EXAMPLES if not one.startswith(("utterance", "event", "point-boundary"))),
         "range-f1-macro",
         "range-recall@fpr=0.1",
         "utterance-eer",

@@ -66,6 +66,8 @@ def test_references_of_every_format_come_through_a_pipe(name, packed, tmp_path):
 @pytest.mark.parametrize("name", sorted(set(samples.FOREIGN) - {"kaldi-scp"}))  # that is a list of places in files
 def test_scores_of_every_format_come_through_a_pipe(name, tmp_path):
     sample = samples.foreign_scores(name, IDS)
+    if sample.one_file_each:
+        pytest.skip("a file for each utterance, and its name is the utterance")
     with piped(next(iter(sample.files.values()))) as path:
         found = ss.read_scores(path, **sample.options | TOLD.get(name, {}))
     assert scores_hash(found) == scores_hash(ss.read_scores(sample.write(tmp_path), **sample.options))

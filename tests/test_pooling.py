@@ -118,6 +118,20 @@ def test_the_mean_is_over_time_so_splitting_a_range_changes_nothing():
         assert mass.scores[1] == 0.6
 
 
+@pytest.mark.parametrize("pooling", ["mean", "max", "top-k(7)"])
+def test_blocks_leave_no_trace(demo, pooling, monkeypatch):
+    measure = f"{'utterance' if pooling.startswith('top') else 'point'}-eer"
+    measure += "" if measure.startswith("utterance") else "@320ms"
+
+    def measured():
+        return ss.evaluate(demo.references, demo.systems[0.02], [measure], pooling=pooling)[measure]
+
+    whole = measured()
+    monkeypatch.setattr("spoofspan.mass.points.ROWS_PER_BLOCK", 300)
+    parts = measured()
+    assert (parts.exact_value, parts.threshold) == (whole.exact_value, whole.threshold)
+
+
 @pytest.mark.parametrize("pooling", ["min", "mean", "max"])
 def test_pooling_of_mirrored_scores_is_the_mirrored_pooling(demo, pooling):
     scores = demo.systems[0.02]

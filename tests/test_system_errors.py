@@ -119,7 +119,7 @@ def test_a_full_disk_names_the_folder_of_the_shards(corpus: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {corpus}")
     assert done.stderr.endswith(
-        ": shards cannot be stored there (File too large); make room, or set TMPDIR to a folder on another disk\n"
+        ": shards cannot be kept there (File too large); make room, or set TMPDIR to a folder on another disk\n"
     )
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import errno
 import gc
 import io
+import os
 import sys
 import warnings
 from typing import Annotated, Any
@@ -36,6 +37,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+IS_CLOSED = "it is closed"
 
 
 def _print_version(wanted: bool) -> None:
@@ -95,11 +98,12 @@ def main() -> None:
             )
             sys.exit(SpoofspanError.exit_code)
         except OSError as error:
-            why = error.strerror or error
-            told = f"the result cannot be written to stdout ({why})"  # files have names
+            why = error.strerror or str(error)
             if error.filename is not None:
-                told = f"{error.filename}: cannot be read or written ({why}); check the path and its rights"
-            print(f"error: {told}", file=sys.stderr)
+                why = f"{error.filename}: cannot be read or written ({why}); check the path and its rights"
+            elif error.errno and why in (os.strerror(error.errno), IS_CLOSED):  # errors of Arrow say which file it was
+                why = f"the result cannot be written to stdout ({why})"
+            print(f"error: {why}", file=sys.stderr)
             sys.exit(SpoofspanError.exit_code)
 
 
@@ -110,4 +114,4 @@ class _Closed(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        raise OSError(errno.EBADF, "it is closed")
+        raise OSError(errno.EBADF, IS_CLOSED)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -84,14 +85,20 @@ def contradictions_among(rows: Iterable[tuple[int, int, int]], snap: int, first:
     >>> [(one.rows, one.is_within) for one in contradictions_among([(0, 9, 0), (8, 20, 1), (12, 15, 0)], snap=2)]
     [((1, 2), True)]
     """
+    listed = list(rows)
+    singles = [Stretch(label, start, end, [(start, end, row)]) for row, (start, end, label) in enumerate(listed, first)]
+    together = [(a, b) for a, b in pairwise(singles) if a.start == b.start and a.label != b.label]
+    if together:  # of lines as they are, before any two are made one
+        yield from (Contradiction(a, b) for a, b in together)
+        return
     latest: dict[int, Stretch] = {}
-    for later in _stretches(rows, first):
+    for later in _stretches(listed, first):
         # of every other label only the latest stretch can reach so far
         for earlier in latest.values():
             over = earlier.end - later.start
             if earlier.label == later.label or over <= 0:
                 continue
-            if over > snap or earlier.start == later.start or later.end < earlier.end:
+            if over > snap or later.end < earlier.end:
                 yield Contradiction(earlier, later)
         latest[later.label] = later
 

@@ -363,8 +363,8 @@ def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: R
     from spoofspan.uncertainty.measured_system import MeasuredSystem
 
     notes = strangers(f"a {resampling.clusters_are}", resampling.clusters or (), mass.utterances)
-    system = MeasuredSystem(plan, mass, found.value, found_at=found.point)
-    return replace(found, interval=interval_of_system(system, resampling), notes=(*found.notes, *notes))
+    interval = interval_of_system(MeasuredSystem(plan, mass, found.value, found_at=found.point), resampling)
+    return replace(found, interval=interval, notes=(*found.notes, *notes))
 
 
 def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = False) -> float:

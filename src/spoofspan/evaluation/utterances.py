@@ -42,6 +42,16 @@ if TYPE_CHECKING:
 Truth = References | Mapping[str, str] | Protocol
 # What is done with scores in time says nothing about scores without time.
 NEEDS_SCORES = "needs scores in time: give SCORES after REFERENCES"
+# Rules at which a list of spoofs alone says who is spoofed; any other needs to know where utterances end.
+UNTIMED: Mapping[str, tuple[Any, ...]] = {
+    "label": ("any",),
+    "gaps": ("error", "bonafide"),
+    "extent": ("duration",),
+    "nonspeech": ("error", "bonafide"),
+    "utterances": ("all",),
+    "regions": (None,),
+    "collar": (0.0,),
+}
 RULES_OF_TIMED_SCORES = ("uncovered", "slack", "overlong", "last_frame", "overlap", "last_point", "pooling")
 
 
@@ -181,7 +191,8 @@ def _mass_of_references(
     if rules.label == "rounded":
         raise UsageError("label='rounded' needs points of a resolution; utterances have label='any', or a fraction")
     touched: list[Touched] = []
-    if rules.label == "any" and references.durations is None and not references.names_both_classes:
+    untimed = references.durations is None and not references.names_both_classes
+    if untimed and all(getattr(rules, name) in values for name, values in UNTIMED.items()):
         # a list of spoofs says who is spoofed, though not how long anybody lasts
         rules.check_modality(references.modality)
         references, scores = pair(references, scores, rules, touched)

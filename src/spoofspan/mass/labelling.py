@@ -35,6 +35,7 @@ from spoofspan.base.errors import DataError, UsageError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, Labels, References
 from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched, note_touched
+from spoofspan.mass.time_axis import TimeAxis
 
 # The label of time that counts on neither side; the others are those of references.
 IGNORED = 3
@@ -78,7 +79,7 @@ def overwrite(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64
     count = labelling.extents.size
     keep = ends > starts
     utterance, starts, ends = utterance[keep], starts[keep], ends[keep]
-    axis = _Axis(labelling.extents)
+    axis = TimeAxis(labelling.extents)
     # Cut the runs at the ranges' edges, then find the label of every cell by its first instant.
     run_utterance = utterance_of_rows(labelling.offsets)
     cell_utterance = np.concatenate((run_utterance, utterance, utterance))
@@ -106,46 +107,10 @@ def cut_at_both(a: Labelling, b: Labelling) -> tuple[Labelling, Labels]:
     # an overwrite with a's own labels only cuts
     cells = overwrite(a, utterance, starts, b.ends, IGNORED)
     cell_utterance, cell_start = utterance_of_rows(cells.offsets), cells.starts
-    axis = _Axis(a.extents)
+    axis = TimeAxis(a.extents)
     labels_a = a.labels[axis.last_at_or_before(cell_utterance, cell_start, utterance_of_rows(a.offsets), a.starts)]
     labels_b = b.labels[axis.last_at_or_before(cell_utterance, cell_start, utterance, starts)]
     return replace(cells, labels=labels_a), labels_b
-
-
-class _Axis:
-    """All utterances one after the other, so that a time of any of them is one number.
-
-    Corpora of more than 146 years do not fit onto it; their times are compared utterance by utterance.
-    """
-
-    def __init__(self, extents: Int64) -> None:
-        self._shift: Int64 | None = None
-        if int(extents.sum(dtype=np.float64)) + extents.size < 2**61:
-            self._shift = np.concatenate(([0], np.cumsum(extents[:-1] + 1)))
-
-    def order(self, utterance: Int64, time: Int64) -> npt.NDArray[np.intp]:
-        """The rows by utterance, then time."""
-        if self._shift is None:
-            return np.lexsort((time, utterance))
-        return np.argsort(self._shift[utterance] + time)
-
-    def count_at_or_before(self, utterance: Int64, time: Int64, other_utterance: Int64, other_time: Int64) -> Any:
-        """Count, over all utterances up to and including its own, the other times that do not come later."""
-        if self._shift is not None:
-            others = np.sort(self._shift[other_utterance] + other_time)
-            return np.searchsorted(others, self._shift[utterance] + time, side="right")
-        merged_utterance = np.concatenate((other_utterance, utterance))
-        merged_time = np.concatenate((other_time, time))
-        is_query = np.concatenate((np.zeros(other_time.size, bool), np.ones(time.size, bool)))
-        order = np.lexsort((is_query, merged_time, merged_utterance))
-        seen = np.cumsum(~is_query[order])
-        counts = np.empty(order.size, np.int64)
-        counts[order] = seen
-        return counts[other_time.size :]
-
-    def last_at_or_before(self, utterance: Int64, time: Int64, run_utterance: Int64, run_start: Int64) -> Any:
-        """Find the run that each time lies in; runs start at 0, so there always is one in the same utterance."""
-        return self.count_at_or_before(utterance, time, run_utterance, run_start) - 1
 
 
 # ---------------------------------------------------------------- from references, by rules 1 to 7

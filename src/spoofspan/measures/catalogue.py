@@ -72,7 +72,7 @@ def _ranking(name: str, formula: str, about: str, **more: Any) -> Kind:
     return Kind(name, "ranking", "higher", formula, f"ranking:{name.replace('-', '_')}", about, **more)
 
 
-def _cost(name: str, formula: str, computed_by: str, about: str, reference: str, **more: Any) -> Kind:
+def _cost(name: str, formula: str, computed_by: str, about: str, reference: str = "", **more: Any) -> Kind:
     return Kind(name, "cost", "lower", formula, computed_by, about, reference, percent=False, **more)
 
 
@@ -259,6 +259,23 @@ KINDS: Mapping[str, Kind] = by_name(
         ASVSPOOF5,
         declared=True,
         parameters=DCF,
+    ),
+    _cost(
+        "brier",
+        "mean of (p - y)^2, of the stated probability of spoof p and y = 1 for spoof, 0 for bona fide",
+        "brier:brier",
+        "The Brier score of scores that are declared to be probabilities or log-likelihood ratios.",
+        "G. W. Brier: Verification of Forecasts Expressed in Terms of Probability, 1950",
+        declared=True,
+    ),
+    _cost(
+        "ece",
+        "sum over bins of equal width of (share of the bin) |mean of p - share of spoof|",
+        "brier:expected_calibration_error",
+        "The expected calibration error of the stated probability of spoof p, of scores that are declared to be "
+        "probabilities or log-likelihood ratios.",
+        declared=True,
+        parameters=parameters_of(bins=10.0),
     ),
     _cost(
         "cllr",

@@ -324,6 +324,17 @@ class Reliability:
         return math.fsum(one.weight * abs(one.predicted - one.observed) for one in self.bins)
 
 
+def probabilities_of_spoof(curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
+    """What distinct scores state; ratios become probabilities with ``prior`` as the share of spoof."""
+    share, scores = float(_inside_0_1(prior, "prior")), curve.thresholds[:-1]
+    _check_declared(scores, scores_are)
+    if scores_are == "probability":
+        return scores if curve.sums.higher == "spoof" else 1.0 - scores
+    log_odds = math.log(share / (1 - share)) - ScoredAmounts.of(curve).scores
+    stated: Float64 = np.exp(-np.logaddexp(0.0, -log_odds))
+    return stated
+
+
 def reliability(
     curve: ErrorCurve, scores_are: ScoresAre, *, bins: int = 10, prior: Fraction | float = EVEN
 ) -> Reliability:
@@ -335,13 +346,7 @@ def reliability(
     if not isinstance(bins, int) or bins < 1:
         raise UsageError(f"bins={bins!r}: needs a whole number from 1 on")
     amounts, share = ScoredAmounts.of(curve), float(_inside_0_1(prior, "prior"))
-    scores = curve.thresholds[:-1]
-    _check_declared(scores, scores_are)
-    if scores_are == "probability":
-        predicted = scores if curve.sums.higher == "spoof" else 1.0 - scores
-    else:
-        log_odds = math.log(share / (1 - share)) - amounts.scores
-        predicted = np.exp(-np.logaddexp(0.0, -log_odds))
+    predicted = probabilities_of_spoof(curve, scores_are, prior)
     bona_fide_weight = amounts.bona_fide * ((1 - share) / curve.sums.bona_fide)
     spoof_weight = amounts.spoof * (share / curve.sums.spoof)
     weights = bona_fide_weight + spoof_weight

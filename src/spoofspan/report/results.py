@@ -23,6 +23,7 @@ from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.report.table import Table, json_text
+from spoofspan.report.trace import trace_table
 from spoofspan.uncertainty import Comparison, Interval, SeedVariation
 from spoofspan.uncertainty.ranks import Rank
 
@@ -49,24 +50,6 @@ def render(
     grouped = [table for one in breakdowns for table in breakdown_tables(one)]
     tables = [results_table(evaluation), *traces, *grouped, *map(crossed_table, crossed)]
     return "\n".join(table.render(spelling) for table in tables)
-
-
-def trace_table(measurement: BisectionMeasurement) -> Table:
-    """Every threshold that Algorithm 1 tried, in that order."""
-    steps = measurement.to_dict()["trace"]
-    rows = tuple(
-        (
-            str(number),
-            f"{step['quantile']:.6f}",
-            repr(step["threshold"]),
-            *(f"{100 * step[rate]:.4f}" for rate in ("false_positive_rate", "false_negative_rate")),
-            f"{100 * (step['false_positive_rate'] - step['false_negative_rate']):+.4f}",
-        )
-        for number, step in enumerate(steps, 1)
-    )
-    ended = "the precision was reached" if measurement.reached else "the precision was not reached"
-    header = ("step", "quantile %", "threshold", "FPR %", "FNR %", "FPR - FNR")
-    return Table(header, rows, ("", f"Algorithm 1 of the paper: {ended}"))
 
 
 def breakdown_tables(breakdown: Breakdown) -> list[Table]:

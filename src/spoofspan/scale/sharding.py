@@ -248,7 +248,7 @@ class _StoredPart:
         """Read the rows, and delete them."""
         import pyarrow as pa
 
-        with pa.OSFile(str(self.path), "rb") as opened:
+        with stored_in(self.path.parent), pa.OSFile(str(self.path), "rb") as opened:
             table = pa.ipc.open_stream(opened).read_all()
         self.path.unlink()
         return replace(self.part, table=table)

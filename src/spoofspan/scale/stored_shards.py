@@ -83,7 +83,7 @@ def stored_in(folder: Path) -> Iterator[None]:
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else error
         raise UsageError(
-            f"{folder}: shards cannot be stored there ({why}); make room, or set TMPDIR to a folder on another disk"
+            f"{folder}: shards cannot be kept there ({why}); make room, or set TMPDIR to a folder on another disk"
         ) from None
 
 

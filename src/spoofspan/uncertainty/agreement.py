@@ -44,7 +44,7 @@ class Agreement:
     --------
     >>> agreement = Agreement(both_right=80, only_first_wrong=9, only_second_wrong=1, both_wrong=10)
     >>> round(agreement.p_value, 6), round(agreement.correlation, 3)
-    (0.021484, 0.629)
+    (0.021484, 0.644)
 
     """
 

@@ -164,10 +164,17 @@ class CurveReplicates:
         return {(int(inside[0][place - 1]), int(inside[1][place - 1]))}
 
 
-def curve_replicates(mass: ScoreMass, unit_of: Int64, units: int, *arguments: Any) -> CurveReplicates | None:
+def curve_replicates(
+    mass: ScoreMass,
+    unit_of: Int64,
+    units: int,
+    formula: Formula,
+    positive: Positive = "spoof",
+    limit: tuple[Literal["fpr", "fnr"], Fraction] | None = None,
+) -> CurveReplicates | None:
     """Gather all scores; None if sums could overflow."""
-    gathered = gather_all(mass, unit_of, units)
-    return None if gathered is None else CurveReplicates(mass, gathered, *arguments)
+    gathered = gather_all(mass, unit_of, units, many_groups=limit is None)
+    return None if gathered is None else CurveReplicates(mass, gathered, formula, positive, limit)
 
 
 class AucReplicates:

@@ -210,9 +210,9 @@ def gather_near_crossing(
     return _gather(mass, unit_of, units, low, top)
 
 
-def gather_all(mass: ScoreMass, unit_of: Int64, units: int) -> Gathered | None:
-    """Gather all rows, in many groups; None if sums could overflow."""
-    return _gather(mass, unit_of, units, None, None, MANY_GROUPS)
+def gather_all(mass: ScoreMass, unit_of: Int64, units: int, *, many_groups: bool = False) -> Gathered | None:
+    """Gather all rows; None if sums could overflow."""
+    return _gather(mass, unit_of, units, None, None, MANY_GROUPS if many_groups else 1)
 
 
 def _bracket(mass: ScoreMass, unit_of: Int64, units: int, deviations: float) -> tuple[Any, Any]:

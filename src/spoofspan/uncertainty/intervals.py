@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 Scale = Literal["logit", "log", "raw"]
 # Normalised by the best trivial decision, these are at most 1, as shares are.
 AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr")
+# A share of the spoofed time, to which false alarms add without a bound.
+BEYOND_ONE = ("der",)
 # exp of more overflows.
 MOST_EXPONENT = 700.0
 SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says nothing of other test sets"
@@ -461,4 +463,6 @@ def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, flo
 
 def scale_of(measure: Measure) -> Scale:
     """On which scale the interval of a measure is symmetric."""
-    return "logit" if measure.kind.percent or measure.kind.name in AT_MOST_ONE else "log"
+    name = measure.kind.name
+    bounded = (measure.kind.percent and name not in BEYOND_ONE) or name in AT_MOST_ONE
+    return "logit" if bounded else "log"

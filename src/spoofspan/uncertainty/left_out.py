@@ -205,7 +205,9 @@ def formula_at(plan: Plan) -> Formula:
         return tdcf_formula(verification_errors(plan.asv_scores), form, TandemCosts(**parameters))
     if kind.group == "eer":
         return formula_of("hter")
-    return formula_of(kind.name.removeprefix("best-"))
+    if kind.name == "best-f1":
+        return formula_of("f1")
+    return formula_of(kind.name, parameters=measure.parameters)
 
 
 def kept_by(plan: Plan) -> Kept | None:

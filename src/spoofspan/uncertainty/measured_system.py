@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import isnan
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -110,9 +110,9 @@ class MeasuredSystem:
         if measure.given is not None:
             name, bound = measure.given
             # one rate is as low as the bound on the other allows: at the last threshold within it
-            for one, other in (("fpr", ("fnr", "recall")), ("fnr", ("fpr",))):
-                if name == one and kind in other and measure.positive == "spoof":
-                    return curve_replicates(mass, units, count, formula_at(plan), "spoof", (one, Fraction(bound)))
+            if measure.positive == "spoof" and (name, kind) in (("fpr", "fnr"), ("fpr", "recall"), ("fnr", "fpr")):
+                limit = cast("Literal['fpr', 'fnr']", name), Fraction(bound)
+                return curve_replicates(mass, units, count, formula_at(plan), "spoof", limit)
             return None
         if kind in ("min-dcf", "min-tdcf", "best-f1"):
             return curve_replicates(mass, units, count, formula_at(plan), measure.positive)

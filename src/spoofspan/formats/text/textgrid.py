@@ -55,7 +55,7 @@ def _text(content: bytes, name: str) -> str:
 
 def _tiers(source: Source) -> tuple[str, list[Tier]]:
     """The end of the grid, and its interval tiers."""
-    text = _text(source.read(), source.name)
+    text = _text(source.document(), source.name)
     values = (one for one in VALUE.finditer(text) if not one[0].startswith("!"))
     reached = 0
 
