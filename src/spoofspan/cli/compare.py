@@ -66,7 +66,8 @@ def compare(
       spoofspan compare ref.rttm seed1.score seed2.score seed3.score --seeds
     """
     from spoofspan.base.version import __version__
-    from spoofspan.report.results import comparison_tables, finite, seeds_table
+    from spoofspan.report.results import finite
+    from spoofspan.report.verdicts import comparison_tables, seeds_table
     from spoofspan.uncertainty.comparison import compare_measures
     from spoofspan.uncertainty.seeds import seed_variation
 

@@ -127,7 +127,7 @@ class Comparison(SignedSystems):
 
     def _repr_html_(self) -> str:
         """Two tables, for notebooks."""
-        from spoofspan.report.results import comparison_tables
+        from spoofspan.report.verdicts import comparison_tables
 
         return "\n".join(table.render("html") for table in comparison_tables(self, signatures=False))
 

@@ -75,7 +75,7 @@ class SeedVariation(SignedSystems):
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""
-        from spoofspan.report.results import seeds_table
+        from spoofspan.report.verdicts import seeds_table
 
         return seeds_table(self, signatures=False).render("html")
 
