@@ -326,7 +326,7 @@ def test_every_rule_is_a_flag_of_the_same_name():
         ),
         ("eval --pooling m", ["min", "mean", "max"]),
         ("eval --benchmark lav-df:", ["lav-df:full", "lav-df:visual", "lav-df:audio"]),
-        ("eval --measure utterance-e", ["utterance-eer"]),
+        ("eval --measure utterance-e", ["utterance-eer", "utterance-ece"]),
         ("eval --measure point-eer@1", ["point-eer@10ms", "point-eer@160ms"]),
         ("eval --uncovered un", ["unanswered"]),
         ("eval --label m", ["majority"]),

@@ -45,7 +45,7 @@ COMMANDS = (
     LazyCommand("report", "Make a page that shows where systems err.", "report", "report"),
     LazyCommand("check", "Check files before measuring.", "check", "check"),
     LazyCommand("table", "Measure systems at several resolutions.", "table", "table"),
-    LazyCommand("domains", "Measure systems on several corpora, pooled and at one threshold.", "domains", "domains"),
+    LazyCommand("domains", "Measure systems on several corpora at once.", "domains", "domains"),
     LazyCommand("plot", "Draw a figure of one system or several.", "plot", "plot"),
     LazyCommand("convert", "Convert between formats.", "convert", "convert"),
     LazyCommand("diff-references", "Compare two references of one corpus.", "diff_references", "diff_references"),

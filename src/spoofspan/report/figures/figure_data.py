@@ -102,7 +102,7 @@ def system_curve(
     resolution : float, optional
         Length of the points in seconds; without it, durations are measured.
     interval : Interval, optional
-        That of :func:`spoofspan.bootstrap` for the same measure.
+        That of :func:`spoofspan.interval` for the same measure.
     convention, eer_rule, **rules
         As of :func:`spoofspan.range_eer`.
 
