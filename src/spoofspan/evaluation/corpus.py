@@ -257,11 +257,9 @@ class CorpusInMemory(Corpus):
         from spoofspan.evaluation.events import EventEvaluation
         from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 
-        if options.resampling is not None:
-            raise UsageError("event measures have no intervals yet; measure them without confidence= (--confidence)")
-
         def range_eer() -> Measurement:
-            return self._measured(self._plan(Measure("range-eer"), options), options)
+            alone = replace(options, resampling=None)  # for its operating point only
+            return self._measured(self._plan(Measure("range-eer"), alone), alone)
 
         proposing = ProposalOptions(options.smoothing, options.min_duration, options.merge_gap)
         inputs = self._inputs if isinstance(self.system, Scores) else None
@@ -288,7 +286,7 @@ class CorpusInMemory(Corpus):
         from spoofspan.evaluation.breakdown import BREAKDOWNS, by_column
 
         chosen = {name: getattr(options, name) for name in ("convention", "eer_rule", "threshold", "scores_are")}
-        arguments = {"measure": measure, **chosen, **options.rules}
+        arguments = {"measure": measure, "resampling": options.resampling, **chosen, **options.rules}
         if by in BREAKDOWNS:
             return BREAKDOWNS[by](self.references, self.scores, **arguments)
         return by_column(self.references, self.scores, read_column(by), name=by, **arguments)
