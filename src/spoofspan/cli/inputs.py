@@ -136,8 +136,8 @@ class Inputs:
             raise
         if references.durations is None and references.names_both_classes:
             typer.echo(
-                "note: without --durations an utterance ends where its last range does; with them, the references of the "
-                "signature are others",
+                "note: without --durations an utterance ends where its last range does, and the signature names other "
+                "references than with them",
                 err=True,
             )
         return references
