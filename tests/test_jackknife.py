@@ -11,7 +11,8 @@ from test_uncertainty import speakers_of, toy
 
 import spoofspan as ss
 from spoofspan.report.page.content import PageSettings, page_content
-from spoofspan.report.results import comparison_tables, render
+from spoofspan.report.results import render
+from spoofspan.report.verdicts import comparison_tables
 from spoofspan.uncertainty import measured_system as measured
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling
 from spoofspan.uncertainty.intervals import Spread, scale_of

@@ -652,3 +652,24 @@ def test_the_partialspoof_layout_gives_the_table_with_its_seeds(database):
 def test_label_sources_of_one_column_are_not_mixed_unasked(database):
     arguments = ["--dataset", f"partialspoof:{database}:eval", database / "results", "--convention", "nii-2023"]
     assert "cannot be compared" in refused(*arguments)
+
+
+def test_tables_have_intervals_if_asked_for():
+    import spoofspan.demo
+
+    corpus = spoofspan.demo.load()
+    systems = {0.16: corpus.systems[0.16], 0.64: corpus.systems[0.64]}
+    table = ss.resolution_table(corpus.references, systems, [0.16], resampling=ss.Resampling(confidence=0.9))
+    expected = ss.interval(corpus.references, systems[0.16], confidence=0.9)
+    found = table[0.16].range_eer.interval
+    assert found.to_dict() == expected.to_dict()
+    text = f"{100 * found.estimate:.2f} [{100 * found.low:.2f}, {100 * found.high:.2f}]"
+    for spelling in ("text", "markdown", "latex"):
+        assert text in table.render(spelling).replace("\\", "")
+    rows = table.render("csv").splitlines()
+    assert rows[0].endswith("range-eer from,range-eer to,point-eer@160ms from,point-eer@160ms to")
+    assert f",{100 * found.low:.6f},{100 * found.high:.6f}," in rows[1]
+    seeds = {"a": {"1": corpus.systems[0.16], "2": corpus.systems[0.16]}}
+    several = ss.resolution_table(corpus.references, seeds, [], resampling=ss.Resampling())
+    assert "compare --seeds" in several.render("text")
+    assert several["a"].range_eer.interval is None

@@ -30,6 +30,9 @@ def compare(
     one_family: bool = o.flag(
         False, "Adjust p for the comparisons of all measures together, not of each measure.", "--one-family"
     ),
+    unpaired: bool = o.flag(
+        False, "Measure each system on the utterances it has, though others lack them.", "--unpaired"
+    ),
     seeds: bool = o.flag(False, "The files are one system, trained several times: mean, SD, intervals.", "--seeds"),
     scores_are: o.ScoresAre = None,
     metadata: o.Metadata = None,
@@ -63,7 +66,8 @@ def compare(
       spoofspan compare ref.rttm seed1.score seed2.score seed3.score --seeds
     """
     from spoofspan.base.version import __version__
-    from spoofspan.report.results import comparison_tables, finite, seeds_table
+    from spoofspan.report.results import finite
+    from spoofspan.report.verdicts import comparison_tables, seeds_table
     from spoofspan.uncertainty.comparison import compare_measures
     from spoofspan.uncertainty.seeds import seed_variation
 
@@ -77,8 +81,8 @@ def compare(
     if seeds:
         if any(given.values()):
             raise UsageError("--threshold and --threshold-from are for a comparison; leave --seeds out")
-        if against or one_family:
-            raise UsageError("--against and --one-family are for a comparison; leave --seeds out")
+        if against or one_family or unpaired:
+            raise UsageError("--against, --one-family and --unpaired are for a comparison; leave --seeds out")
         references, trained = systems.read_each(fewest=2)
         for one in measures:
             variation = seed_variation(references, trained, one, **how)
@@ -87,6 +91,7 @@ def compare(
     else:
         references, several = systems.read_trained(fewest=2)
         how |= {"thresholds": {one: found for one, found in given.items() if found}, "one_family": one_family}
+        how |= {"unpaired": unpaired}
         for comparison in compare_measures(references, several, measures, against=against, **how):
             tables.extend(comparison_tables(comparison))
             plain.append(comparison.to_dict())

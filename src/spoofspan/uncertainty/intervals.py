@@ -187,7 +187,12 @@ class Spread:
         """The interval of one system."""
         return self.interval(np.eye(len(self.estimates))[system])
 
-    def difference(self, contrast: Float64, terms: Sequence[Term] = ()) -> tuple[Interval, float]:
+    def difference(self, first: int, second: int) -> tuple[Interval, float]:
+        """The interval of first - second, and its p-value."""
+        unit = np.eye(len(self.estimates))
+        return self.tested(unit[first] - unit[second])
+
+    def tested(self, contrast: Float64, terms: Sequence[Term] = ()) -> tuple[Interval, float]:
         """The interval of a difference and its p-value: under 1 - confidence iff the interval does not hold 0."""
         interval = self.interval(contrast, terms)
         p_value = self._p_value(contrast, terms, interval)
@@ -305,10 +310,11 @@ class Spread:
 
 
 def spread_of(measured: Mapping[str, MeasuredSystem], how: Resampling) -> Spread:
-    """Leave out or draw the clusters of several systems on the same utterances."""
+    """Leave out or draw the clusters of several systems."""
     systems = list(measured.values())
     some = systems[0]
-    clusters = Clusters.of(some.mass.utterances, how.clusters)
+    # systems on different utterances have the clusters of all; one that a system lacks leaves its value as it is
+    clusters = Clusters.of(list(dict.fromkeys(utt for one in systems for utt in one.mass.utterances)), how.clusters)
     scale = scale_of(some.plan.measure)
     estimates = np.array([one.value for one in systems])
     if how.draws:

@@ -33,7 +33,7 @@ import numpy.typing as npt
 from spoofspan.base.columns import Flags
 from spoofspan.base.times import Float64, Int64
 from spoofspan.evaluation.plan import Plan
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import Columns, ScoreMass
 from spoofspan.measures.confusion import ConfusionMatrix, Formula, formula_of
 from spoofspan.measures.costs import TandemCosts, dcf_formula, tdcf_formula, verification_errors
 from spoofspan.measures.crossing import SAMPLE, sum_ties
@@ -268,7 +268,7 @@ def _moved(
 
 def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) -> tuple[float, float]:
     """How far FPR rises and FNR falls between thresholds at which what is kept is a distance below and above."""
-    distinct, columns = sum_ties(*mass.sample(SAMPLE))
+    distinct, columns = sum_ties(*_sample(mass))
     called = [np.concatenate(([0.0], np.cumsum(column.astype(np.float64)))) for column in columns]
     fpr, recall = (curve / max(float(curve[-1]), 1.0) for curve in called)
     level = fpr + recall if kept == "difference" else fpr if kept == "fpr" else recall
@@ -289,3 +289,23 @@ def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) 
         last.false_positive_rate - first.false_positive_rate,
         first.false_negative_rate - last.false_negative_rate,
     )
+
+
+def _sample(mass: ScoreMass) -> Columns:
+    """Rows of a mass, spread over it.
+
+    A sample of few rows (of utterances whose score is pooled from frames, one in eight) would make the chord coarse,
+    and a corpus in shards has no sample at hand; then all rows are gone through.
+    """
+    rows = mass.sample(SAMPLE)
+    if rows[0].size > SAMPLE // 4:
+        return rows
+    held: list[npt.NDArray[Any]] = [np.zeros((3, 0))]
+    step = 1
+    for block in mass.blocks():
+        kept = np.stack([block.scores.astype(np.float64), block.bona_fide, block.spoof])[:, ::step]
+        held.append(kept)
+        if sum(one.shape[1] for one in held) > 2 * SAMPLE:
+            held, step = [np.concatenate(held, axis=1)[:, ::2]], 2 * step
+    scores, bona_fide, spoof = np.concatenate(held, axis=1)
+    return scores.astype(mass.dtype), bona_fide.astype(np.int64), spoof.astype(np.int64)
