@@ -441,3 +441,19 @@ def test_where_one_class_has_no_error_the_interval_reaches_at_least_to_its_bound
     at = ss.range_eer(references, low, eer_rule="interpolated")  # without the warning of a gap
     assert at.false_negative_rate == 0 < at.false_positive_rate
     assert found.high == pytest.approx(1 - 0.025 ** (1 / 5))
+    assert "no clusters with spoof called bona fide (under 5)" in found.warnings[1]
+
+
+def test_few_clusters_with_errors_are_cautioned():
+    references, scores = few_spoofs(40, shift=10)
+    values = scores.values.copy()
+    values[20 * np.arange(12)] = -30.0  # bona fide
+    values[20 * np.arange(3) + 15] = 30.0  # spoof
+    some = ss.Scores.from_columns(scores.utterances, scores.offsets, values, hop=0.02, higher="bonafide")
+    assert ss.interval(references, some, "range-fpr", threshold=0.0).warnings == ()
+    for measure in ("range-fnr", "range-hter"):
+        (text,) = ss.interval(references, some, measure, threshold=0.0).warnings
+        assert text.startswith("there are 3 clusters with spoof called bona fide (under 5)")
+    assert (
+        ss.compare(references, {"A": some, "B": some}, "range-fnr", thresholds={"A": 0.0, "B": 0.0}).warnings[0] == text
+    )

@@ -214,10 +214,15 @@ class Spread:
             mean = (contrast >= 0).all()  # of one system or several
             low, high = bounds(found, self.scale if mean else "raw", self.how.confidence)
             low, high = self._with_unseen_errors(contrast, found, low, high)
-        cautions = self.counts.cautions if reason is None else (reason,)
+        cautions = (reason,) if reason is not None else (*self.counts.cautions, *self._few_errors(contrast))
         if found.standard_error == 0 and low == high:
             cautions = (*cautions, SAYS_NOTHING)
         return self._interval(found.value, low, high, found.standard_error, np.zeros(0), cautions, found)
+
+    def _few_errors(self, contrast: Float64) -> tuple[str, ...]:
+        """Cautions of the systems in a contrast, each once."""
+        systems = (one for one, weight in zip(self.left_out, contrast.tolist(), strict=True) if weight)
+        return tuple(dict.fromkeys(text for one in systems for text in one.cautions))
 
     def _with_unseen_errors(self, contrast: Float64, found: Estimate, low: float, high: float) -> tuple[float, float]:
         """Widen an interval by errors that may be there although none was seen; a difference only if nothing was."""

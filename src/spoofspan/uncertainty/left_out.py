@@ -50,6 +50,8 @@ OF_ONE_CLASS: Mapping[str, Literal["positives", "negatives"]] = {
     "fnr": "positives",
     "recall": "positives",
 }
+# With fewer clusters that have an error of a class there is a caution.
+FEW_WITH_ERRORS = 5
 # What stays the same when a cluster leaves, besides the threshold: FPR - FNR, or one of the rates.
 Kept = Literal["difference", "fpr", "fnr"]
 
@@ -68,12 +70,15 @@ class LeftOut:
     worst
         The value if the error rate of a class in which no error was seen were this high (of bona fide, of spoof); None
         where errors were seen in both classes.
+    cautions
+        Reasons to look twice: few clusters have errors.
     """
 
     without: Float64
     bona_fide: Flags | None
     spoof: Flags | None
     worst: Callable[[float, float], float] | None = None
+    cautions: tuple[str, ...] = ()
 
     @property
     def clusters(self) -> int:
@@ -160,6 +165,7 @@ def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float
     formula = formula_at(plan)
     whole = Amounts.of(sums.sum(axis=0), mass.uncovered)
     others = Amounts.of(sums.sum(axis=0) - sums, mass.uncovered)
+    each = Amounts.of(sums, mass.uncovered)
     rates, seen = others.rates, whole.rates
     if kept is not None:
         rates = _moved(mass, point, kept, rates, seen)
@@ -190,8 +196,24 @@ def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float
             None if only_spoof else bona_fide,
             spoof if only_spoof else None,
             worst if free[only_spoof] else None,
+            few_with_errors(each, (not only_spoof, only_spoof)),
         )
-    return LeftOut(without, bona_fide, spoof, worst if any(free) else None)
+    cautions = few_with_errors(each, (kept != "fpr", kept != "fnr"))
+    return LeftOut(without, bona_fide, spoof, worst if any(free) else None, cautions)
+
+
+def few_with_errors(each: Amounts, matters: tuple[bool, bool]) -> tuple[str, ...]:
+    """A caution if the errors of a class that matters come from few units, given the confusion matrix of each."""
+    errors = {"bona fide called spoof": each.false_positive, "spoof called bona fide": each.false_negative}
+    counts = {name: int(np.count_nonzero(column)) for name, column in errors.items()}
+    few = [
+        f"{count or 'no'} cluster{'s' * (count != 1)} with {name}"
+        for (name, count), asked in zip(counts.items(), matters, strict=True)
+        if asked and count < FEW_WITH_ERRORS
+    ]
+    if not few:
+        return ()
+    return (f"there are {' and '.join(few)} (under {FEW_WITH_ERRORS}): the interval rests on few errors",)
 
 
 def formula_at(plan: Plan) -> Formula:
