@@ -23,6 +23,7 @@ from spoofspan.base.progress import progress, track
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.evaluation.cautions import refuse_strange_regions, with_cautions
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined
 from spoofspan.evaluation.signature import Inputs
@@ -186,6 +187,7 @@ class CorpusInMemory(Corpus):
     boundary_scores: Scores | None = None
 
     def __post_init__(self) -> None:
+        check_sides(self.references, self.system)
         if self.boundary_scores is not None and self.boundary_scores.higher != "spoof":
             raise UsageError(
                 "boundary scores must be high where a boundary is, which is higher='spoof'; mirror them first"
@@ -306,6 +308,24 @@ class CorpusInMemory(Corpus):
         return crossed(mass, plan, columns_of(by, read_column))
 
 
+def check_sides(references: object, scores: object) -> None:
+    """Refuse what is no references or no scores, and say what to make of it."""
+    from spoofspan.data.proposals import Proposals
+
+    if isinstance(references, Scores | Proposals) or isinstance(scores, References):
+        raise UsageError("references come first, then scores; these are swapped")
+    if not isinstance(references, References):
+        raise UsageError(
+            f"references must be References, not a {type(references).__name__}: References.from_ranges makes them of a "
+            "dict, read_references of a file"
+        )
+    if not isinstance(scores, Scores | Proposals):
+        raise UsageError(
+            f"scores must be Scores, not a {type(scores).__name__}: Scores.from_frames(scores, hop=0.02, "
+            "higher='bonafide') makes them of a dict of arrays, read_scores of a file"
+        )
+
+
 def default_measures(scores: Scores | Proposals, convention: str = "default") -> list[str]:
     """The measures that are taken if none is named.
 
@@ -342,6 +362,7 @@ def measure_scores(
 ) -> Measurement:
     """Take one measure of scores, with an interval if it is said how to resample."""
     references, scores = inputs.references, inputs.scores
+    refuse_strange_regions(plan.rules.regions, references.utterances)
     mass, touched = plan.mass(references, scores)
     plan = replace(plan, notes=(*plan.notes, *strangers("regions", plan.rules.regions or (), mass.utterances)))
     found = plan.measured(
@@ -352,6 +373,7 @@ def measure_scores(
         undefined,
         lambda point: errors_with(references, scores, point, plan.rules),
     )
+    found = with_cautions(found, plan, mass, both_classes=references.names_both_classes)
     return with_interval(found, plan, mass, resampling)
 
 

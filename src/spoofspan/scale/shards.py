@@ -27,10 +27,12 @@ from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.evaluation.cautions import with_cautions
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures_for_hop, with_interval
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, sign_hashes
+from spoofspan.mass.diagnosis import pairing_remedy
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass, UtteranceBlock
 from spoofspan.mass.utterances import UtterancePart
@@ -354,7 +356,7 @@ class _Prepared:
     ) -> Measurement:
         if unpaired.total:
             if not self.plan.rules.partial:
-                unpaired.raise_if_any("complete the files, or measure the common utterances with partial=True")
+                unpaired.raise_if_any(pairing_remedy((), ()))
             self._touch([Touched("partial", "True", 0, unpaired.total)])
         if self.mass is None:
             raise NothingToMeasureError(
@@ -375,6 +377,7 @@ class _Prepared:
 
         plan = replace(self.plan, notes=(*self.plan.notes, *strangers("regions", self.regions, ())))
         found = plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
+        found = with_cautions(found, plan, mass, both_classes={BONA_FIDE, SPOOF} <= corpus.facts.labels)
         return with_interval(found, plan, mass, resampling)
 
 
