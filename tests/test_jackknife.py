@@ -315,7 +315,7 @@ def disagreements(pairs):
             wanted = first.reach(spread.how.confidence) * (1 + rng.integers(-3, 4) * 2.0**-52)
             spread.estimates[0] = spread.estimates[1] + wanted
             del spread.__dict__["jackknife"]
-        interval, p = spread.difference(np.array([1.0, -1.0]))
+        interval, p = spread.difference(0, 1)
         disagree += (p < 1 - interval.level) != (not interval.low <= 0 <= interval.high)
         decided += p < 1 - interval.level
     return disagree, decided
@@ -330,7 +330,7 @@ def test_bootstrap_interval_and_p_never_disagree(method):
         how = Resampling(confidence=float(rng.choice([0.5, 0.9, 0.95])), replicates=2000, method=method)
         counts = ClusterCounts(40, 40, 40)
         spread = Spread("range-eer", "logit", how, counts, values.mean(axis=1), (), values, without)
-        interval, p = spread.difference(np.array([1.0, -1.0]))
+        interval, p = spread.difference(0, 1)
         assert (p < 1 - interval.level) == (not interval.low <= 0 <= interval.high), number
         replicates = values[0] - values[1]
         if (
