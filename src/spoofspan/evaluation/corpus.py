@@ -26,7 +26,7 @@ from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.cautions import refuse_strange_regions, with_cautions
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined
-from spoofspan.evaluation.signature import Inputs
+from spoofspan.evaluation.signature import Inputs, check_sides
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
 from spoofspan.measures.measure import Measure, flat_name, parse_measures
@@ -306,24 +306,6 @@ class CorpusInMemory(Corpus):
         system = self.boundary_scores if plan.measure.kind.boundaries else self.scores
         mass, _ = plan.mass(self.references, cast("Scores", system))
         return crossed(mass, plan, columns_of(by, read_column))
-
-
-def check_sides(references: object, scores: object) -> None:
-    """Refuse what is no references or no scores, and say what to make of it."""
-    from spoofspan.data.proposals import Proposals
-
-    if isinstance(references, Scores | Proposals) or isinstance(scores, References):
-        raise UsageError("references come first, then scores; these are swapped")
-    if not isinstance(references, References):
-        raise UsageError(
-            f"references must be References, not a {type(references).__name__}: References.from_ranges makes them of a "
-            "dict, read_references of a file"
-        )
-    if not isinstance(scores, Scores | Proposals):
-        raise UsageError(
-            f"scores must be Scores, not a {type(scores).__name__}: Scores.from_frames(scores, hop=0.02, "
-            "higher='bonafide') makes them of a dict of arrays, read_scores of a file"
-        )
 
 
 def default_measures(scores: Scores | Proposals, convention: str = "default") -> list[str]:

@@ -22,7 +22,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scores
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules, verification_of
-from spoofspan.evaluation.signature import Inputs, sign
+from spoofspan.evaluation.signature import Inputs, check_sides, sign
 from spoofspan.mass.labelling import label_references
 from spoofspan.mass.points import Grid, check_resolution, point_mass_with
 from spoofspan.mass.ranges import Overlay, overlay_block
@@ -67,6 +67,7 @@ def overlay(
     >>> mass.scores.tolist(), mass.bona_fide.tolist(), mass.spoof.tolist()
     ([0.9, 0.4, -0.2], [20000000, 10000000, 0], [0, 10000000, 20000000])
     """
+    check_sides(references, scores)
     scores.refuse_decisions("a score mass")
     return _mass(references, scores, None, convention, rules)
 
@@ -103,6 +104,7 @@ def point_mass(
     >>> mass.scores.tolist(), mass.bona_fide.tolist(), mass.spoof.tolist()
     ([0.9, 0.4, -0.2], [1, 0, 0], [0, 1, 1])
     """
+    check_sides(references, scores)
     scores.refuse_decisions("a score mass")
     return _mass(references, scores, check_resolution(resolution), convention, rules)
 
@@ -274,6 +276,7 @@ def bisection_eer(
     >>> m.value, m.reached
     (0.25, True)
     """
+    check_sides(references, scores)
     scores.refuse_decisions("an EER")
     plan = EvaluationOptions(convention, rules=rules).plan(Measure("range-eer"), scores.hop)
     rates = RangeRates(references, scores, plan.rules)
@@ -400,6 +403,7 @@ def error_curve(
     >>> curve.at(0.3).seconds()["false_negative"]
     0.01
     """
+    check_sides(references, scores)
     return error_curve_of(_mass(references, scores, resolution, convention, rules))
 
 
