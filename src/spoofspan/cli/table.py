@@ -46,6 +46,7 @@ def table(
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
+    full_signature: o.FullSignature = False,
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
@@ -107,7 +108,7 @@ def table(
         )
     check_alike(tables)
     width = shutil.get_terminal_size().columns if out is None and sys.stdout.isatty() else None
-    look = Look(decimals, floor, width)
+    look = Look(decimals, floor, width, full_signature)
     if published:
         from spoofspan.report.published import render_beside
 

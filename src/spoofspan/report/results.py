@@ -18,7 +18,7 @@ from spoofspan.evaluation.corpus import Evaluation
 from spoofspan.evaluation.crossed import CrossedBreakdown
 from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
 from spoofspan.evaluation.reference_diff import NAMES, ReferenceDifference
-from spoofspan.evaluation.signature import Signature
+from spoofspan.evaluation.signature import Signature, short_hash
 from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
@@ -30,6 +30,7 @@ from spoofspan.uncertainty.ranks import Rank
 ROWS_PER_PIECE = 1 << 16  # of a Parquet file
 # What stands where an interval or a p-value is refused.
 NONE = "none"
+IN_FULL = "(in full: --signature)"
 
 
 def render(
@@ -37,8 +38,10 @@ def render(
     spelling: str,
     breakdowns: Sequence[Breakdown] = (),
     crossed: Sequence[CrossedBreakdown] = (),
+    *,
+    full_signature: bool = False,
 ) -> str:
-    """Write an evaluation, and its breakdowns, in one of the output formats."""
+    """Write an evaluation, and its breakdowns, in one of the output formats; text has short signatures."""
     if spelling == "json":
         plain = evaluation_dict(evaluation)
         if breakdowns:
@@ -47,7 +50,13 @@ def render(
             plain["crossed"] = [finite(one.to_dict()) for one in crossed]
         return json_text(plain)
     traces = [trace_table(one) for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]
-    tables = [results_table(evaluation), *traces, *map(breakdown_table, breakdowns), *map(crossed_table, crossed)]
+    short = spelling == "text" and not full_signature
+    tables = [
+        results_table(evaluation, short=short),
+        *traces,
+        *map(breakdown_table, breakdowns),
+        *map(crossed_table, crossed),
+    ]
     return "\n".join(table.render(spelling) for table in tables)
 
 
@@ -104,7 +113,7 @@ def finite(value: Any) -> Any:
     return value
 
 
-def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
+def results_table(evaluation: Evaluation, *, signatures: bool = True, short: bool = False) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
     measurements = list(evaluation.measurements.values())
     # at a t-EER the countermeasure's two rates need not be equal
@@ -123,7 +132,12 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     notes = _notes(measurements)
     notes += dict.fromkeys(f"intervals: {one.how}" for one in intervals)
     notes += _warnings([text for one in intervals for text in one.warnings])
-    if signatures:
+    if signatures and short:
+        parts = [(m.measure, *m.signature.short.split(" || ")) for m in measurements]
+        each = [f"{measure} {comparable}" for measure, comparable, _ in parts]
+        inputs = dict.fromkeys(one for _, _, one in parts)
+        notes.append(f"signature {', '.join(each)} || {', '.join(inputs)} {IN_FULL}")
+    elif signatures:
         notes += [f"signature {m.signature}" for m in measurements]
     between = interval_header(intervals[0]) if intervals else ()
     value = "EER %" if only_eers else "value"
@@ -175,7 +189,7 @@ def _read_off(measurements: list[Measurement]) -> str:
 # ---------------------------------------------------------------- comparisons and seeds
 
 
-def comparison_tables(comparison: Comparison, *, signatures: bool = True) -> tuple[Table, Table]:
+def comparison_tables(comparison: Comparison, *, signatures: bool = True, short: bool = False) -> tuple[Table, Table]:
     """The value and the rank of each system, and the differences."""
     measure = comparison.measure
     ranks = {one.system: one for one in comparison.ranks} if len(comparison.ranks) > 2 else {}
@@ -204,7 +218,7 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True) -> tup
         notes.append("ranks: those that no verdict below contradicts; systems that share a letter are not told apart")
     notes += _warnings(comparison.warnings)
     if signatures:
-        notes += _signatures(comparison.signatures)
+        notes += _signatures(comparison.signatures, comparison.measure, short)
     systems = Table(("system", _heading(measure), *interval_header(some), *ranked), rows, tuple(notes))
     return systems, _differences_table(comparison)
 
@@ -234,7 +248,7 @@ def _differences_table(comparison: Comparison) -> Table:
     return Table(header, rows, ("", f"p: {comparison.test}, two-sided{many}; {level}"))
 
 
-def seeds_table(variation: SeedVariation, *, signatures: bool = True) -> Table:
+def seeds_table(variation: SeedVariation, *, signatures: bool = True, short: bool = False) -> Table:
     """The value of each seed, their mean and standard deviation, and the intervals of the mean."""
     measure = variation.measure
     mean = number_text(measure, variation.mean)
@@ -251,7 +265,7 @@ def seeds_table(variation: SeedVariation, *, signatures: bool = True) -> Table:
         notes += [f"note: {text}" for text in variation.components.notes]
     notes += _warnings(variation.warnings)
     if signatures:
-        notes += _signatures(variation.signatures)
+        notes += _signatures(variation.signatures, variation.measure, short)
     return Table(("seed", _heading(measure), *interval_header(variation.test_set)), tuple(rows), tuple(notes))
 
 
@@ -274,9 +288,12 @@ def _warnings(texts: Sequence[str]) -> list[str]:
     return [f"warning: {text}" for text in dict.fromkeys(texts)]
 
 
-def _signatures(signatures: Mapping[str, Signature]) -> list[str]:
+def _signatures(signatures: Mapping[str, Signature], measure: str, short: bool) -> list[str]:
     """What makes the numbers comparable, which is the same for all, and what was measured."""
     shared = next(iter(signatures.values())).comparable
+    if short:
+        inputs = ", ".join(f"{name} {short_hash(one.input)}" for name, one in signatures.items())
+        return [f"signature {measure} {short_hash(shared)} || {inputs} {IN_FULL}"]
     return [f"signature {shared}", *(f"  {name}: {one.input}" for name, one in signatures.items())]
 
 
