@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from fractions import Fraction
+from hashlib import sha256
 from inspect import signature
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from spoofspan.cli import app
 from spoofspan.cli.commands import COMMANDS
 from spoofspan.cli.commands import GROUPS as COMMAND_GROUPS
 from spoofspan.cli.renamed import RENAMED
+from spoofspan.data.rules import RULES
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.arrays import segment_labels
 

@@ -23,7 +23,7 @@ class BootstrapOptions:
         show_default="speaker, if known",
     )
     interval: str | None = o.typed_flag(
-        "jackknife-t, percentile or bca. The last two are of a bootstrap.",
+        "jackknife-t, percentile, bca. The last two are of a bootstrap.",
         of=["jackknife-t", "percentile", "bca"],
         show_default="jackknife-t",
     )
