@@ -55,7 +55,10 @@ QUICK = """
     mutants_bins mutants_curve mutants_large mutants_overlaying mutants_rules
 """
 # Not these: more of the same, or whole commands.
-NOT_QUICK = re.compile(r"under_every_rule\[[2-9]\]|reweighted_mass\[[1-9]\]|test_house.py::test_(results|the_demo)")
+NOT_QUICK = re.compile(
+    r"under_every_rule\[[2-9]\]|reweighted_mass\[[1-9]\]|test_house.py::test_(results|the_demo)"
+    r"|test_documents.py::test_the_commands"
+)
 QUICK_ROOMS = ("base", "data", "mass", "measures", "evaluation", "uncertainty")
 QUICK_PLACES = [
     *(ROOT / "tests" / f"test_{name}.py" for name in QUICK.split()),
@@ -75,6 +78,7 @@ SLOW = (
     "tests/test_kill.py",
     "tests/test_jackknife.py::test_interval_and_p_never_disagree_in_ten_thousand_pairs",
     "tests/test_neighbours.py",
+    "tests/test_notebooks.py",
     "tests/test_report_browser.py",
     "tests/test_torch.py",
     "tests/test_bounds.py::test_the_command_line_refuses_four_gibibytes_in_one_line_within_seconds[scores]",

@@ -96,11 +96,11 @@ def names(count: int) -> list[str]:
 
 
 def corpus(
-    cell: Cell, rng: np.random.Generator, systems: int = 1
+    cell: Cell, rng: np.random.Generator, systems: int = 1, frames: float = 12
 ) -> tuple[ss.References, list[np.ndarray], np.ndarray]:
-    """References, the scores of systems, and the offsets of utterances."""
+    """References, the scores of systems, and the offsets of utterances, whose median length is so many frames."""
     count = cell.utterances
-    lengths = np.maximum(1, np.rint(np.exp(rng.normal(log(12), 0.5, count)))).astype(np.int64)
+    lengths = np.maximum(1, np.rint(np.exp(rng.normal(log(frames), 0.5, count)))).astype(np.int64)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     utterance = np.repeat(np.arange(count), lengths)
     place = np.arange(offsets[-1]) - offsets[utterance]

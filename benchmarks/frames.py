@@ -1,7 +1,6 @@
-"""Simulate corpora whose true EER is known, to see what share of intervals covers it and how often tests are wrong.
+"""Why clusters are drawn and never frames: how often the interval of each bootstrap holds the true EER.
 
-    python benchmarks/coverage.py [--corpora N] [--runs N] [--replicates B] [--only NAME ...]
-        [--populations NAME ...] [--json FILE]
+    python benchmarks/frames.py [--corpora N] [--replicates B] [--populations NAME ...] [--json FILE]
 
 Each frame has its own label, half of them spoof. Its score is normal around +d (bona fide) or -d (spoof), moved by an
 effect of its speaker and by one of its utterance, each on frames of that class: some speakers are easy to tell from
@@ -10,9 +9,7 @@ the shares a and b of the effects are::
 
     score = +-d + sqrt(a) * speaker[class] + sqrt(b) * utterance[class] + sqrt(1 - a - b) * noise
 
-``coverage``: in which share of corpora the interval of each bootstrap holds Phi(-d). ``level``: in which share of pairs
-of equally good systems the paired test finds a difference at 5 %. ``scales``: the same, the second system on another
-scale.
+``coverage.py`` asks how good the intervals are that are drawn by the right clusters.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from math import sqrt
 from pathlib import Path
@@ -33,14 +30,12 @@ from run import as_text
 
 import spoofspan as ss
 from spoofspan.uncertainty.clusters import Resampling, draw_replicates
-from spoofspan.uncertainty.comparison import bootstrap_p_value
 from spoofspan.uncertainty.eer_replicates import EerReplicates
-from spoofspan.uncertainty.intervals import quantiles
+from spoofspan.uncertainty.quantiles import quantiles
 
 EER = 0.15
 DISTANCE = -NormalDist().inv_cdf(EER)
 NS = 20_000_000
-SIMULATIONS = ("coverage", "level", "scales")
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,7 @@ class Population:
     frames_each: int
     speaker_share: float
     utterance_share: float
-    bounds: tuple[float, float] | None = None  # of the coverage by speaker or, without speakers, by utterance
+    bounds: tuple[float, float] | None = None  # of the coverage by utterance
 
 
 POPULATIONS = (
@@ -64,22 +59,16 @@ POPULATIONS = (
 )
 
 
-def scores_of(population: Population, rng: np.random.Generator, systems: int = 1, shared: float = 0.0):
-    """Labels and the scores of systems; ``shared`` is how much of their effects and noise they have in common."""
+def scores_of(population: Population, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and scores."""
     p = population
     shape = (p.speakers, p.utterances_each, p.frames_each)
     spoof = rng.integers(0, 2, shape)
     shares = p.speaker_share, p.utterance_share, 1 - p.speaker_share - p.utterance_share
-
-    def effects() -> np.ndarray:
-        # one of each class for a speaker and for an utterance
-        parts = (rng.normal(size=(2, *shape[:k], *(1,) * (3 - k))) for k in (1, 2, 3))
-        bona_fide, spoofed = sum(sqrt(share) * part for share, part in zip(shares, parts, strict=True))
-        return np.where(spoof == 1, spoofed, bona_fide)
-
-    common = effects()
-    values = [sqrt(shared) * common + sqrt(1 - shared) * effects() for _ in range(systems)]
-    return spoof, [np.where(spoof == 1, -DISTANCE, DISTANCE) + value for value in values]
+    # one effect of each class for a speaker and for an utterance
+    parts = (rng.normal(size=(2, *shape[:k], *(1,) * (3 - k))) for k in (1, 2, 3))
+    bona_fide, spoofed = sum(sqrt(share) * part for share, part in zip(shares, parts, strict=True))
+    return spoof, np.where(spoof == 1, spoofed - DISTANCE, bona_fide + DISTANCE)
 
 
 def mass_of(spoof: np.ndarray, values: np.ndarray, frames_each: int) -> ss.ScoreMass:
@@ -109,7 +98,7 @@ class Result:
     over: str
     share: float
     runs: int
-    width: float | None = None  # mean width of the intervals, in points of EER
+    width: float  # mean width of the intervals, in points of EER
     at_least: float | None = None
     at_most: float | None = None
 
@@ -130,9 +119,9 @@ def coverage(corpora: int, replicates: int, chosen: list[str]) -> Iterator[Resul
         widths: dict[str, list[float]] = {}
         for number in progress(corpora, population.name):
             rng = np.random.default_rng([1, population.speakers, number])
-            spoof, (values,) = scores_of(population, rng)
+            spoof, values = scores_of(population, rng)
             mass = mass_of(spoof, values, population.frames_each)
-            how = Resampling(replicates=replicates, seed=number)
+            how = Resampling(replicates=replicates, seed=number, method="percentile")
             engines = {
                 "utterances": EerReplicates(mass),
                 "frames": EerReplicates(mass_of(spoof, values, 1)),
@@ -148,30 +137,7 @@ def coverage(corpora: int, replicates: int, chosen: list[str]) -> Iterator[Resul
             if over in hits:
                 bounds = population.bounds if over == "utterances" and population.bounds else (None, None)
                 share, width = float(np.mean(hits[over])), 100 * float(np.mean(widths[over]))
-                yield Result(f"coverage, {population.name}", over, share, corpora, width, *bounds)
-
-
-def level(runs: int, replicates: int) -> Iterator[Result]:
-    yield level_with("same scale", 2, lambda values: values, runs, replicates)
-
-
-def level_on_scales(runs: int, replicates: int) -> Iterator[Result]:
-    # corpora of their own: the same ones would give the same p-values, and say nothing new
-    yield level_with("second system on another scale", 3, lambda values: np.exp(3 * values), runs, replicates)
-
-
-def level_with(scale: str, seed: int, other: Callable[[np.ndarray], np.ndarray], runs: int, replicates: int) -> Result:
-    population = Population("null", 200, 1, 10, 0.0, 0.3)
-    found = []
-    for number in progress(runs, f"level, {scale}"):
-        rng = np.random.default_rng([seed, number])
-        spoof, (first, second) = scores_of(population, rng, systems=2, shared=0.5)
-        masses = [mass_of(spoof, values, population.frames_each) for values in (first, other(second))]
-        engines = [EerReplicates(mass) for mass in masses]
-        estimate = [float(ss.equal_error_rate(mass).value) for mass in masses]
-        values = draw_replicates(engines, Resampling(replicates=replicates, seed=number)).values
-        found.append(bootstrap_p_value(estimate[0] - estimate[1], values[0] - values[1]) <= 0.05)
-    return Result(f"level of the paired test, {scale}", "utterances", float(np.mean(found)), runs, None, 0.035, 0.065)
+                yield Result(population.name, over, share, corpora, width, *bounds)
 
 
 def progress(count: int, what: str) -> Iterator[int]:
@@ -186,11 +152,10 @@ def progress(count: int, what: str) -> Iterator[int]:
 
 def as_rows(results: list[Result]) -> list[list[str]]:
     verdicts = {True: "ok", False: "NO", None: "-"}
-    rows = [["simulated", "drawn", "share", "standard error", "runs", "mean width", "must lie in", "ok"]]
+    rows = [["corpora", "drawn", "share", "standard error", "runs", "mean width", "must lie in", "ok"]]
     for one in results:
-        width = "" if one.width is None else f"{one.width:.2f} points"
         bounds = "" if one.at_least is None else f"{100 * one.at_least:g} to {100 * one.at_most:g} %"
-        share, error = f"{100 * one.share:.1f} %", f"{100 * one.standard_error:.1f}"
+        share, error, width = f"{100 * one.share:.1f} %", f"{100 * one.standard_error:.1f}", f"{one.width:.2f} points"
         rows.append([one.name, one.over, share, error, f"{one.runs:,}", width, bounds, verdicts[one.ok]])
     return rows
 
@@ -202,27 +167,18 @@ def as_markdown(rows: list[list[str]]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpora", type=int, default=2000, help="simulated corpora for the coverage")
-    # of 1,000 runs the share has a standard error of 0.7 points, a quarter of the range it must lie in
-    parser.add_argument("--runs", type=int, default=3000, help="simulated pairs for the level")
+    parser.add_argument("--corpora", type=int, default=2000, help="simulated corpora of each population")
     parser.add_argument("--replicates", type=int, default=999)
-    parser.add_argument("--only", nargs="+", choices=SIMULATIONS, default=SIMULATIONS)
     names = [one.name for one in POPULATIONS]
-    parser.add_argument("--populations", nargs="+", choices=names, default=names, help="those of the coverage")
+    parser.add_argument("--populations", nargs="+", choices=names, default=names)
     parser.add_argument("--json", type=Path, metavar="FILE")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    simulations = {
-        "coverage": lambda: coverage(arguments.corpora, arguments.replicates, arguments.populations),
-        "level": lambda: level(arguments.runs, arguments.replicates),
-        "scales": lambda: level_on_scales(arguments.runs, arguments.replicates),
-    }
     results: list[Result] = []
-    for name in arguments.only:
-        for result in simulations[name]():
-            results.append(result)
-            # a long run that is stopped has said what it knew
-            print(f"{result.name}, over {result.over}: {100 * result.share:.1f} %", file=sys.stderr, flush=True)
+    for result in coverage(arguments.corpora, arguments.replicates, arguments.populations):
+        results.append(result)
+        # a long run that is stopped has said what it knew
+        print(f"{result.name}, over {result.over}: {100 * result.share:.1f} %", file=sys.stderr, flush=True)
     rows = as_rows(results)
     print(as_text(rows), "\n\n", as_markdown(rows), sep="")
     if arguments.json:

@@ -229,15 +229,15 @@ def test_the_page_of_formats_is_up_to_date():
         subprocess.run([sys.executable, root / "docs" / script, "--check"], check=True)
 
 
-def test_the_readme_shows_what_eval_prints(monkeypatch):
+def test_the_page_on_rules_shows_what_eval_prints(monkeypatch):
     root = Path(__file__).parents[1]
     monkeypatch.chdir(root)
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    command = next(line for line in readme.splitlines() if "`spoofspan eval tests/golden" in line)
-    arguments = command.split("`")[1].split()[1:]
+    page = (root / "docs" / "concepts.md").read_text(encoding="utf-8")
+    command = next(line for line in page.splitlines() if "`spoofspan eval tests/golden" in line)
+    arguments = command.partition("`")[2].partition("`")[0].split()[1:]
     printed = run(*arguments).stdout.splitlines()
     for line in printed[:8]:
-        assert line in readme
+        assert line in page
 
 
 # ---------------------------------------------------------------- what a person types
@@ -414,7 +414,7 @@ def test_text_has_a_short_signature_and_the_long_one_on_demand():
         ),
         ("eval --pooling m", ["min", "mean", "max"]),
         ("eval --benchmark lav-df:", ["lav-df:full", "lav-df:visual", "lav-df:audio"]),
-        ("eval --measure utterance-e", ["utterance-eer"]),
+        ("eval --measure utterance-e", ["utterance-eer", "utterance-ece"]),
         ("eval --measure point-eer@1", ["point-eer@10ms", "point-eer@160ms"]),
         ("eval --uncovered un", ["unanswered"]),
         ("eval --label m", ["majority"]),

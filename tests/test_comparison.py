@@ -8,7 +8,7 @@ from test_uncertainty import speakers_of, toy
 
 import spoofspan as ss
 from spoofspan.uncertainty import bootstrap, compare
-from spoofspan.uncertainty.comparison import holm
+from spoofspan.uncertainty.max_t import holm
 from spoofspan.uncertainty.quantiles import inverted_p_value, quantiles
 
 

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,15 @@ import spoofspan as ss
 import spoofspan.cli
 import spoofspan.demo
 from spoofspan.cli.demo import OWN_DATA
+from spoofspan.corpus.builtin import recording_named
+from spoofspan.corpus.provenance import Provenance
+from spoofspan.corpus.settings import Settings
+from spoofspan.corpus.source_folder import Recording
+from spoofspan.corpus.splice_plan import Substitution, UtterancePlan
+from spoofspan.corpus.splicing import Material, make_utterance
+from spoofspan.corpus.survey import look_at
+from spoofspan.demo import recordings
+from spoofspan.formats.sound import read_wave, wav_bytes
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tools"))
@@ -49,9 +59,9 @@ def output_of(*arguments):
 # ---------------------------------------------------------------- the data
 
 
-def assert_is_shipped(corpus, folder, tmp_path):
+def assert_is_shipped(corpus, folder, tmp_path, *, others=frozenset()):
     make.write(tmp_path, corpus)
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in (DATA / folder).iterdir()}
+    assert {path.name for path in tmp_path.iterdir()} | others == {path.name for path in (DATA / folder).iterdir()}
     for path in tmp_path.iterdir():
         if path.suffix == ".npz":  # the system that made a zip archive is noted in it
             with np.load(path) as made, np.load(DATA / folder / path.name) as shipped:
@@ -64,7 +74,7 @@ def assert_is_shipped(corpus, folder, tmp_path):
 
 
 def test_what_is_shipped_is_what_the_maker_writes(corpus, tmp_path):
-    assert_is_shipped(corpus, "corpus", tmp_path)
+    assert_is_shipped(corpus, "corpus", tmp_path, others={recordings.PROVENANCE})
 
 
 def test_short_tail_is_the_golden_case(tmp_path):
@@ -204,14 +214,14 @@ def test_conventions_as_json_are_those_of_the_library():
 
 
 @pytest.mark.parametrize("arguments", [["demo"], ["demo", "--conventions"]])
-def test_the_readme_shows_what_is_printed(arguments):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+def test_the_page_on_concepts_shows_what_is_printed(arguments):
+    page = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8").splitlines()
     lines = [line.rstrip() for line in output_of(*arguments).splitlines()]
     grids = [i for i, line in enumerate(lines) if line and not line.strip("-")]
     for ruled in grids if "--conventions" in arguments else grids[-1:]:
         shown = lines[ruled - 1 : ruled + 7]
-        place = readme.index(shown[0])
-        assert readme[place : place + len(shown)] == shown
+        place = page.index(shown[0])
+        assert page[place : place + len(shown)] == shown
 
 
 def test_the_page_on_tables_shows_what_is_printed(table):
@@ -258,8 +268,9 @@ def test_every_command_of_the_written_readme_works(arguments, tmp_path, monkeypa
     output_of("demo", "--out", str(tmp_path), *arguments)
     text = (tmp_path / "README.txt").read_text(encoding="utf-8")
     assert all(len(line) <= 120 for line in text.splitlines())
-    commands = [shlex.split(line)[1:] for line in text.splitlines() if line.startswith("    spoofspan ")]
-    assert len(commands) == (5 if arguments else 6)
+    whole = text.replace("\\\n", "")
+    commands = [shlex.split(line)[1:] for line in whole.splitlines() if line.startswith("    spoofspan ")]
+    assert len(commands) == (5 if arguments else 9)
     monkeypatch.chdir(tmp_path)
     printed = [output_of(*command) for command in commands]
     (value,) = [line.split()[1] for line in printed[0].splitlines() if line.startswith("range-eer")]
@@ -277,10 +288,65 @@ def test_the_readme_names_every_kind_of_file(tmp_path):
         *(f"unit{hop:g}.score" for hop in (0.02, 0.04, 0.08, 0.16, 0.32, 0.64)),
         *(f"scores_{ms}ms.parquet" for ms in (20, 40, 80, 160, 320, 640)),
         *(f"seed-{seed}" for seed in (1, 10, 100)),
+        "protocol.txt",
+        "wav",
     }
     assert len(list(tmp_path.glob("seed-*/scores_*.parquet"))) == 18
-    for name in ("references.rttm", "reco2dur", "unit0.02.score", "scores_20ms.parquet"):
+    for name in ("references.rttm", "reco2dur", "unit0.02.score", "scores_20ms.parquet", "protocol.txt", "wav/CON_E_"):
         assert name in text
+
+
+def test_the_written_sound_lasts_as_long_as_its_utterance_and_is_the_same_every_time(tmp_path):
+    said = run("demo", "--out", str(tmp_path)).stderr
+    sounds = sorted((tmp_path / "wav").iterdir())
+    assert f"the sound of {len(sounds)} utterances" in said
+    references = spoofspan.demo.load().references
+    durations = dict(zip(references.utterances, references.durations.tolist(), strict=True))
+    for path in sounds:
+        samples, rate = read_wave(path)
+        assert rate == 16_000
+        assert abs(samples.size * 62_500 - durations[path.stem]) <= 500_000  # the RTTM has three decimals
+    first = {path.name: path.read_bytes() for path in sounds}
+    recordings.wav_files.cache_clear()
+    again = recordings.wav_files()
+    assert first == {f"{utterance}.wav": content for utterance, content in again.items()}
+
+
+def test_the_sound_is_where_its_labels_say(tmp_path):
+    """Made again another way: by the plan and the survey that the corpus was built with, not by the provenance."""
+    lines = (files("spoofspan.demo") / "corpus" / "provenance.jsonl").read_text(encoding="utf-8").splitlines()
+    one = Provenance.from_dict(json.loads(next(line for line in lines if '"CON_E_0000003"' in line)))
+    names = sorted({origin.recording for origin in one.origins})
+    found = []
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(wav_bytes(recording_named(name, 1)))
+        attack = None if name.startswith("bonafide") else name.partition("/")[0]
+        found.append(Recording(name, tmp_path / name, one.speaker, attack, None))
+    survey = {look.name: look for look in look_at(found, -26.0)}
+    units = {name: survey[name].units(0.06) for name in names}
+    donor = next(name for name in names if name != one.carrier)
+    made = [
+        make_utterance(
+            UtterancePlan(one.utterance, "eval", one.speaker, one.carrier, (Substitution(unit, donor, donor_unit),)),
+            Material({each.name: each for each in found}, survey),
+            Settings(),
+        )
+        for unit in range(len(units[one.carrier]))
+        for donor_unit in range(len(units[donor]))
+    ]
+    (same,) = [each for each in made if each.provenance == one]
+    assert wav_bytes(same.sound) == recordings.wav_files()[one.utterance]
+
+
+def test_the_protocol_says_what_the_ranges_say():
+    corpus = spoofspan.demo.load()
+    protocol, references = corpus.protocol, corpus.references
+    assert protocol.utterance == tuple(references.utterances)
+    for i, (attack, label) in enumerate(zip(protocol.attack, protocol.label, strict=True)):
+        rows = slice(references.offsets[i], references.offsets[i + 1])
+        kinds = {references.kind_names[code] for code in references.kinds[rows] if code >= 0}
+        assert kinds == ({attack} if label == "spoof" else set())
 
 
 def test_a_folder_with_content_is_written_into_only_if_told(tmp_path):

@@ -1,16 +1,41 @@
-"""The pages: every link inside the repository leads somewhere."""
+"""The pages: every link leads somewhere, every command and block of Python runs or says why not, excerpts are honest.
 
+``>>>`` examples are run by pytest itself. A block of another kind is run here, page by page, in a folder with the files
+that the page speaks of, unless the line before it says ``<!-- not run: why -->``; ``<!-- slow: why -->`` leaves it to
+``.ci/run slow``. A block of text that follows a command shows the whole of what it prints; ``...`` on a line of its own
+is what was cut.
+"""
+
+import ast
+import gzip
+import json
+import os
 import re
+import shlex
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import numpy as np
 import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import spoofspan as ss
+import spoofspan.demo
+from spoofspan.cli import app
+from spoofspan.cli.commands import COMMANDS
+from spoofspan.corpus.checking import segments_of
 
 ROOT = Path(__file__).parents[1]
+GOLDEN = ROOT / "tests" / "golden"
 PAGES = sorted(
     page
     for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "examples/*.md", "tests/**/*.md", "tools/**/*.md")
     for page in ROOT.glob(pattern)
 )
+FENCE = r"^ *```.*?^ *```"
 
 
 def anchors(page: Path) -> set[str]:
@@ -33,3 +58,271 @@ def test_links_lead_somewhere(page):
         if not file.exists() or (anchor and file.suffix == ".md" and anchor not in anchors(file)):
             dead.append(link)
     assert dead == []
+
+
+# ---------------------------------------------------------------- blocks
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block that a person would copy, and the text that follows it as what it prints."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    mark: str  # "", "not run" or "slow"
+    why: str
+    printed: str | None
+
+    @property
+    def commands(self) -> list[list[str]]:
+        """The commands of a shell block, one list of words each."""
+        whole = re.sub(r"[<>]\([^)]*\)", "PIPE", re.sub(r"\\\n", " ", self.text))
+        lines = re.sub(r" < \S+$", "", whole, flags=re.M).splitlines()
+        return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+BLOCK = re.compile(
+    r"(?:^ *<!-- (?P<mark>not run|slow): (?P<why>[^\n]*?) -->\n)?"
+    r"^ *```(?P<language>sh|bat|python)\n(?P<text>.*?)^ *```\n"
+    r"(?:\n+```text\n(?P<printed>.*?)^```)?",
+    re.S | re.M,
+)
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """The blocks of a page that somebody has to run; doctest runs those with a prompt."""
+    text = page.read_text("utf-8")
+    found = []
+    for match in BLOCK.finditer(text):
+        if ">>>" not in match["text"]:
+            mark, why = match["mark"] or "", match["why"] or ""
+            line = text[: match.start("language")].count("\n") + 1
+            found.append(Block(page, line, match["language"], match["text"], mark, why, match["printed"]))
+    return found
+
+
+READ = [page for page in PAGES if page.name == "README.md" or page.parent == ROOT / "docs"]
+READ = [page for page in READ if page.parent in (ROOT, ROOT / "docs")]
+BLOCKS = [block for page in READ for block in blocks_of(page)]
+RUN = [page for page in READ if any(block.mark == "" for block in blocks_of(page))]
+SLOW = [page for page in READ if any(block.mark == "slow" for block in blocks_of(page))]
+
+
+def test_the_pages_have_blocks_to_run():
+    assert len(BLOCKS) > 30
+    assert len(RUN) > 6
+
+
+def test_a_block_that_is_not_run_says_why():
+    silent = [f"{block.page.name}:{block.line}" for block in BLOCKS if block.mark and len(block.why.split()) < 3]
+    assert silent == []
+
+
+# ---------------------------------------------------------------- the files that pages speak of
+
+
+@pytest.fixture(scope="module")
+def demo_files(tmp_path_factory):
+    """What ``demo --out`` writes, and the same as the files of people with other habits."""
+    folder = tmp_path_factory.mktemp("demo")
+    corpus = spoofspan.demo.load()
+    spoofspan.demo.export(corpus, folder, force=True)
+    references, scores = corpus.references, corpus.systems[0.02]
+    lines = (folder / "references.rttm").read_text("utf-8").splitlines(keepends=True)
+    rows = list(zip(scores.utterances, scores.offsets[:-1], scores.offsets[1:], strict=True))
+    for name in ("ref.rttm", "decisions.rttm"):
+        (folder / name).write_text("".join(lines), "utf-8")
+    (folder / "spoofed.rttm").write_text("".join(line for line in lines if " bonafide " not in line), "utf-8")
+    with (folder / "my_scores.txt").open("w", encoding="utf-8") as file:
+        for utterance, begin, end in rows:
+            file.writelines(f"{utterance} {k} {value}\n" for k, value in enumerate(scores.values[begin:end].tolist()))
+    lowest = (f"{utterance}\t{scores.values[begin:end].min()}\n" for utterance, begin, end in rows)
+    (folder / "cm_scores.tsv").write_text("filename\tcm-score\n" + "".join(lowest), "utf-8")
+    told = corpus.protocol
+    keys = zip(told.utterance, told.label, (attack or "-" for attack in told.attack), "ab" * len(told), strict=False)
+    header = ("filename", "cm-label", "attack", "codec")
+    (folder / "keys.tsv").write_text("".join("\t".join(row) + "\n" for row in (header, *keys)), "utf-8")
+    rows_of_table = (f"{utterance},c{i % 2},l{i % 3}\n" for i, utterance in enumerate(told.utterance))
+    (folder / "table.csv").write_text("utterance,codec,language\n" + "".join(rows_of_table), "utf-8")
+    proposals = {utterance: [] for utterance in references.utterances}
+    for line in lines:
+        _, utterance, _, start, duration, _, _, label, *_ = line.split()
+        if label != "bonafide":
+            proposals[utterance].append([0.9, float(start), float(start) + float(duration)])
+    (folder / "proposals.json").write_text(json.dumps(proposals), "utf-8")
+    labels = {utterance: (~spoof).astype(np.uint8) for utterance, spoof in segments_of(references, 0.02)}
+    np.savez(folder / "labels.npz", **labels)
+    unpack(GOLDEN / "gaps" / "dev_score_ali_2_20230101.pkl.gz", folder)
+    for name, other in {"protocol.txt": "trl.txt", "log_output_dev": "", "asv_scores.txt": ""}.items():
+        (folder / (other or name)).write_bytes((GOLDEN / "utterance" / name).read_bytes())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def foreign_files(tmp_path_factory):
+    """The files of the public tools, under the names that these give them."""
+    folder = tmp_path_factory.mktemp("foreign")
+    for case, names in {"gaps": ("rttm_2cls_0sil", "rttm_2cls_0sil_spoof", "reco2dur"), "utterance": ()}.items():
+        for name in names or ("protocol.txt", "log_output_dev", "asv_scores.txt"):
+            (folder / name).write_bytes((GOLDEN / case / name).read_bytes())
+    (folder / "label.txt").write_bytes((GOLDEN / "gaps" / "psm_label.txt").read_bytes())
+    (folder / "rttm").write_bytes((folder / "rttm_2cls_0sil").read_bytes())
+    for name in ("unit0.02.score.gz", "dev_score_ali_2_20230101.pkl.gz"):
+        unpack(GOLDEN / "gaps" / name, folder)
+    frames = (folder / "unit0.02.score").read_text("utf-8")
+    (folder / "logits_frame_20ms.txt").write_text(frames.replace(" ", "\t"), "utf-8")
+    return folder
+
+
+def unpack(packed: Path, folder: Path) -> None:
+    (folder / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
+
+
+FOREIGN = ("coming-from.md",)
+
+
+# ---------------------------------------------------------------- running
+
+
+def run(folder: Path, words: list[str]) -> str:
+    """Run one command in a folder; what it prints."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        result = CliRunner().invoke(app, words[1:])
+    finally:
+        os.chdir(before)
+    assert result.exit_code == 0, f"{shlex.join(words)}: {result.output}{result.exception!r}"
+    return result.stdout
+
+
+def run_block(block: Block, folder: Path) -> Path:
+    """Run a block; the folder in which the next one begins."""
+    where = f"{block.page.name}:{block.line}"
+    if block.language == "python":
+        before = Path.cwd()
+        os.chdir(folder)
+        try:
+            exec(compile(block.text, where, "exec"), {"__name__": "__main__"})
+        finally:
+            os.chdir(before)
+        return folder
+    printed = ""
+    for words in block.commands:
+        if words[0] == "cd":
+            folder = folder / words[1]
+        else:
+            assert words[0] == "spoofspan", f"{where}: {words[0]} is not run here; say why, in <!-- not run: ... -->"
+            printed = run(folder, words)
+    if block.printed is not None:
+        assert shows(block.printed, printed), f"{where} shows something else than\n{printed}"
+    return folder
+
+
+def shows(excerpt: str, printed: str) -> bool:
+    """Whether an excerpt is what was printed, but for lines of dots that stand for any lines.
+
+    >>> shows("a\\n...\\nd\\n", "a\\nb\\nc\\nd\\n"), shows("a\\n", "a\\nb\\n")
+    (True, False)
+    """
+    lines = [line.rstrip() for line in excerpt.strip("\n").splitlines()]
+    pattern = "".join(r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line) + r"\n" for line in lines)
+    whole = "".join(line.rstrip() + "\n" for line in printed.strip("\n").splitlines())
+    return re.fullmatch(pattern, whole) is not None
+
+
+def run_page(page: Path, request: pytest.FixtureRequest, folder: Path, *, slow: bool) -> None:
+    source = request.getfixturevalue("foreign_files" if page.name in FOREIGN else "demo_files")
+    for path in source.rglob("*"):  # files are only read: a link will do
+        if path.is_file():
+            (folder / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path.relative_to(source)).hardlink_to(path)
+    for block in blocks_of(page):
+        if block.mark == "" or (slow and block.mark == "slow"):
+            folder = run_block(block, folder)
+
+
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
+def test_the_commands_of_a_page_run(page, request, tmp_path):
+    run_page(page, request, tmp_path, slow=False)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+@pytest.mark.parametrize("page", SLOW, ids=lambda page: page.name)
+def test_the_slow_commands_of_a_page_run(page, request, tmp_path):
+    run_page(page, request, tmp_path, slow=True)
+
+
+# ---------------------------------------------------------------- commands that are only named
+
+PLACEHOLDERS = ("...", "…")
+
+
+def inline_commands(page: Path) -> list[list[str]]:
+    """Commands inside of sentences."""
+    prose = re.sub(FENCE, "", page.read_text("utf-8"), flags=re.S | re.M)
+    return [shlex.split(re.sub(r"\s+", " ", command)) for command in re.findall(r"`(spoofspan [^`]+)`", prose)]
+
+
+def mistake_in(words: list[str]) -> str:
+    """Parse a command without running it; a part that is missing is no mistake in a sentence."""
+    command, name = get_command(app), words[0]
+    context, rest = None, [word for word in words[1:] if word not in PLACEHOLDERS]
+    try:
+        while hasattr(command, "resolve_command"):  # a group
+            if not rest or rest[0].startswith("-"):
+                return ""
+            context = command.make_context(name, list(rest), parent=context, resilient_parsing=True)
+            name, command, rest = command.resolve_command(context, rest)
+        command.make_context(name, list(rest), parent=context)
+    except Exception as error:  # Typer may bring a click of its own, so there is no class to name here
+        message = str(getattr(error, "message", error))
+        placeholder = any(f"'{word}'" in message for word in words if word.isupper())
+        if type(error).__name__ not in ("MissingParameter", "Exit") and not placeholder:
+            return f"{shlex.join(words)}: {message}"
+    return ""
+
+
+@pytest.mark.parametrize("page", READ, ids=lambda page: page.name)
+def test_commands_that_are_only_named_have_the_options_they_are_given(page):
+    named = inline_commands(page)
+    named += [words for block in blocks_of(page) if block.mark == "not run" for words in block.commands]
+    assert [wrong for words in named if words[0] == "spoofspan" and (wrong := mistake_in(words))] == []
+
+
+# ---------------------------------------------------------------- the site
+
+
+def test_the_site_has_every_public_name_and_every_command():
+    spec = spec_from_file_location("site_conf", ROOT / "docs" / "conf.py")
+    conf = module_from_spec(spec)
+    spec.loader.exec_module(conf)
+    reference, commands = conf.api_reference(), conf.help_of_commands()
+    assert [name for name in ss.__all__ if f":: spoofspan.{name}\n" not in reference] == []
+    assert [one.name for one in COMMANDS if f"\n## spoofspan {one.name}\n\n```text\nUsage: " not in commands] == []
+    assert "\n## spoofspan corpus build\n" in commands
+
+
+def test_every_page_is_listed_in_the_site():
+    listed = re.findall(r"^[a-z][\w/*-]*$", (ROOT / "docs" / "index.md").read_text("utf-8"), re.M)
+    pages = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
+    names = [path.with_suffix("").as_posix() for path in pages if path.name != "index.md"]
+    assert [name for name in names if not any(fnmatch(name, one) for one in listed)] == []
+
+
+# ---------------------------------------------------------------- error messages
+
+
+def test_the_messages_of_the_index_are_those_of_the_package():
+    said = []
+    for module in sorted(Path(ss.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                said.append(node.value)
+    rows = re.findall(r"^\| `([^`]+)`", (ROOT / "docs" / "errors.md").read_text("utf-8"), re.M)
+    assert len(rows) > 15
+    assert [row for row in rows if not any(row in text for text in said)] == []

@@ -119,7 +119,7 @@ def test_every_system_has_its_row_and_files(done):
             assert (out / "tables" / f"{name}.{suffix}").stat().st_size
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "con_wav" in page
-    assert "replicates by speaker (3 of them)" in page
+    assert "jackknife-t by speaker (3 of them" in page
     assert "joint-detector" in page
     seconds = json.loads((out / "experiment.json").read_text())["seconds"]
     assert "training single-160, seed 10" in seconds

@@ -145,7 +145,8 @@ def moved_by_hand(spoof, values, cluster, keep):
     at = (
         int(np.argmin(np.abs(fpr - fnr))) if keep == "difference" else int(np.searchsorted(fpr, keep, side="right")) - 1
     )
-    at = int(np.flatnonzero(fnr == fnr[at])[0])  # the lowest of equally good thresholds
+    if keep != "difference":  # the lowest of equally good thresholds
+        at = int(np.flatnonzero(fnr == fnr[at])[0])
     low = values < (values[order][at] if at < values.size else np.inf)
     rest = []
     for one in np.unique(cluster):
@@ -305,7 +306,7 @@ def disagreements(pairs):
             wanted = first.reach(spread.how.confidence) * (1 + rng.integers(-3, 4) * 2.0**-52)
             spread.estimates[0] = spread.estimates[1] + wanted
             del spread.__dict__["jackknife"]
-        interval, p = spread.difference(0, 1)
+        interval, p = spread.difference(np.array([1.0, -1.0]))
         disagree += (p < 1 - interval.level) != (not interval.low <= 0 <= interval.high)
         decided += p < 1 - interval.level
     return disagree, decided
@@ -320,7 +321,7 @@ def test_bootstrap_interval_and_p_never_disagree(method):
         how = Resampling(confidence=float(rng.choice([0.5, 0.9, 0.95])), replicates=2000, method=method)
         counts = ClusterCounts(40, 40, 40)
         spread = Spread("range-eer", "logit", how, counts, values.mean(axis=1), (), values, without)
-        interval, p = spread.difference(0, 1)
+        interval, p = spread.difference(np.array([1.0, -1.0]))
         assert (p < 1 - interval.level) == (not interval.low <= 0 <= interval.high), number
         replicates = values[0] - values[1]
         if (

@@ -358,24 +358,41 @@ def seeds(count):
 
 def test_several_seeds_have_values_mean_deviation_and_an_interval_with_the_seeds_fixed():
     references, made = seeds(3)
-    found = seed_variation(references, made, replicates=200, seed=2)
+    found = seed_variation(references, made)
     values = [ss.range_eer(references, scores).value for scores in made.values()]
     assert list(found.values.values()) == values
     assert found.mean == pytest.approx(np.mean(values))
     assert found.standard_deviation == pytest.approx(np.std(values, ddof=1))
-    single = [bootstrap(references, scores, replicates=200, seed=2).replicates for scores in made.values()]
-    assert found.test_set.replicates == pytest.approx(np.mean(single, axis=0), abs=1e-15)
-    assert found.joint is None
-    assert "needs 5" in str(found)
+    jackknife = jackknife_of(references, made)
+    assert found.test_set.standard_error**2 == pytest.approx(jackknife.covariance.mean())
+    assert found.test_set.low < found.mean < found.test_set.high
+    assert "test set and seeds" in str(found)
 
 
-def test_a_joint_interval_needs_five_seeds_and_varies_by_both():
+def jackknife_of(references, systems):
+    from spoofspan.evaluation.plan import EvaluationOptions
+    from spoofspan.uncertainty.clusters import Clusters
+    from spoofspan.uncertainty.jackknife import Jackknife
+    from spoofspan.uncertainty.measured_system import measured_systems
+
+    measured = measured_systems(references, systems, ss.Measure.parse("range-eer"), EvaluationOptions(), {})
+    return Jackknife.of(list(measured.values()), Clusters.of(references.utterances, None))
+
+
+def test_a_joint_interval_varies_by_test_set_and_seeds_and_counts_their_interaction_once():
     references, made = seeds(5)
-    found = seed_variation(references, made, replicates=1000)
-    assert found.joint is not None
-    assert found.joint.standard_error > found.test_set.standard_error
-    # the variance of the test set plus that of the mean of five seeds
-    both = found.test_set.standard_error**2 + found.standard_deviation**2 / 5
-    assert found.joint.standard_error**2 == pytest.approx(both, rel=0.35)
+    found = seed_variation(references, made)
+    covariance = jackknife_of(references, made).covariance
+    shared = covariance[~np.eye(5, dtype=bool)].mean()
+    interaction = np.diag(covariance).mean() - shared
+    between = found.standard_deviation**2
+    expected = shared + max(between, interaction) / 5  # of seeds that differ by less than noise, training is 0
+    assert found.joint.standard_error**2 == pytest.approx(expected)
+    assert found.joint.standard_error >= found.test_set.standard_error
+    parts = found.components
+    assert (parts.test_set, parts.interaction) == pytest.approx((shared, interaction))
+    assert parts.seed == pytest.approx(max(between - interaction, 0.0))
     with pytest.raises(ss.UsageError, match="at least two seeds"):
         seed_variation(references, {"one": made["seed0"]})
+    with pytest.raises(ss.UsageError, match="jackknife-t"):
+        seed_variation(references, made, method="percentile")

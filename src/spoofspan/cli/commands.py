@@ -45,9 +45,7 @@ GROUPS: dict[str, tuple[LazyCommand, ...]] = {
         LazyCommand("eval", "Measure a system.", "eval", "eval_"),
         LazyCommand("compare", "Compare systems on one corpus, every two of them.", "compare", "compare"),
         LazyCommand("table", "Measure systems at several resolutions.", "table", "table"),
-        LazyCommand(
-            "domains", "Measure systems on several corpora, pooled and at one threshold.", "domains", "domains"
-        ),
+        LazyCommand("domains", "Measure systems on several corpora at once.", "domains", "domains"),
         LazyCommand("plan", "Plan a test set: how many utterances or speakers tell two values apart.", "plan", "plan"),
     ),
     "Look at errors": (

@@ -70,7 +70,9 @@ def demo(
     conventions: bool = flag(
         False, "Measure one corpus and one system under every convention instead.", "--conventions"
     ),
-    out: Path | None = flag(None, "Also write the corpus to this folder: files to look at and to try commands on."),
+    out: Path | None = flag(
+        None, "Also write the corpus to this folder: labels, scores, a protocol and some sound, to try commands on."
+    ),
     report: Path | None = flag(None, "Also write a page that shows where the system errs, as 'spoofspan report' does."),
     force: bool = flag(False, "Write into a folder that is not empty, or over a page.", "--force"),
 ) -> None:
@@ -88,12 +90,19 @@ def demo(
 
       spoofspan demo --conventions
     """
-    from spoofspan.demo import README, export, load, load_short_tail
+    from spoofspan.demo import PROTOCOL, README, SOUNDS, export, load, load_short_tail
 
     corpus = load_short_tail() if conventions else load()
     if out is not None:
         files = export(corpus, out, force=force, rules={"uncovered": "hold"} if conventions else {})
         typer.echo(f"{len(files)} files written to {out}; begin with {out / README}", err=True)
+        sounds = sum(path.suffix == ".wav" for path in files)
+        if sounds:
+            typer.echo(
+                f"among them {out / PROTOCOL} (speakers and attacks) and the sound of {sounds} utterances in "
+                f"{out / SOUNDS}",
+                err=True,
+            )
     if report is not None:
         _write_page(corpus, report, force)
     if conventions:
@@ -164,8 +173,9 @@ def _about(corpus: DemoCorpus) -> str:
         f"A corpus of {facts['utterances']} utterances, made of voices and vocoders of the package: "
         f"{facts['bona_fide_seconds']:.1f} s bona fide, {facts['spoof_seconds']:.1f} s spoofed in "
         f"{facts['spoofed_ranges']} ranges of {facts['partially_spoofed_utterances']} utterances (attacks "
-        f"{', '.join(facts['kinds'])}). A countermeasure with a branch per hop ({hops} ms), trained on other voices; "
-        "its scores are higher for bona fide. 'spoofspan experiment' made both."
+        f"{', '.join(facts['kinds'])}). A countermeasure with a branch per hop ({hops} ms), trained on other voices "
+        "but on the same attacks: on an attack that it has not heard it is near chance. Its scores are higher for bona "
+        "fide. 'spoofspan experiment' made both."
     )
 
 

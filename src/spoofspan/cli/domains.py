@@ -34,7 +34,7 @@ def domains(
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
-    """Measure systems on several corpora, pooled and at one threshold.
+    """Measure systems on several corpora at once.
 
     Each corpus's EER and its error rates at the threshold of --dev, the mean of the EERs, and the EER of all corpora
     pooled. Of several systems also whether they err on the same utterances: McNemar's test and the correlation of

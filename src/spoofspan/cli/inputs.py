@@ -170,7 +170,9 @@ class Inputs:
         where = self.scores if self.dataset is None else self.references or self.scores
         if where is None or not Path(where).expanduser().is_file():
             return []
-        return check_unused_columns(where, self.scores_format, ReadOptions(hop=self.hop, column=self.column))
+        return check_unused_columns(
+            where, self.scores_format, ReadOptions(hop=self.hop, higher=o.polarity(self.higher), column=self.column)
+        )
 
     @cached_property
     def database(self) -> Dataset:

@@ -52,7 +52,7 @@ def plot(
         None, "Measure points of this many ms: in figures of systems but boundary and resolution, and in measurement."
     ),
     resolutions: str | None = o.flag(None, "resolution, resampling: points of these, in ms: 10,20,40."),
-    confidence: float | None = o.flag(None, "det: draw the bootstrap interval of the EER, such as 0.95."),
+    confidence: float | None = o.flag(None, "det: draw the interval of the EER, such as 0.95."),
     replicates: int | None = o.flag(None, "Intervals by a bootstrap with so many replicates. Default: jackknife-t."),
     scores_are: o.ScoresAre = None,
     prior: float | None = o.flag(None, "reliability, pav, tippett: the share of spoof that is meant; 0.5."),

@@ -22,7 +22,7 @@ from spoofspan.corpus.splice_plan import check_held_out
 from spoofspan.corpus.survey import find_speech, gain_to
 from spoofspan.corpus.vocoders import UNSEEN, VOCODERS
 from spoofspan.corpus.voices import draw_voice, speak
-from spoofspan.formats.sound import wav_bytes
+from spoofspan.formats.sound import FULL_SCALE, wav_bytes, whole_samples
 from spoofspan.formats.writing import write_atomically
 
 LIST = "list.csv"
@@ -113,6 +113,14 @@ def say(one: Sentence) -> Float64:
     if one.attack is not None:
         sound = VOCODERS[one.attack](sound, rng)
     return sound * gain_to(-26.0, sound, find_speech(sound))
+
+
+def recording_named(name: str, seed: int) -> Float64:
+    """A recording of the built-in source by its path there, with the samples of its file."""
+    attack, speaker, file = name.split("/")
+    number = int(Path(file).stem.rpartition("_")[2])
+    one = Sentence(int(speaker[1:]), number, None if attack == BONA_FIDE else attack, "eval", seed)
+    return whole_samples(say(one)) / FULL_SCALE
 
 
 def _list(sentences: Sequence[Sentence]) -> bytes:

@@ -34,12 +34,14 @@ from spoofspan.base.times import SECOND
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.provenance import BONA_FIDE, NO_SPEECH, LabelledRange, Provenance, labelled_ranges, segment_labels
 from spoofspan.corpus.settings import Settings
+from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE as BONA_FIDE_CODE
 from spoofspan.data.references import LABELS, NONSPEECH, SPOOF, References
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.arrays import segment_labels as official
 from spoofspan.formats.text import rttm
 from spoofspan.formats.text.durations import reco2dur_lines
+from spoofspan.formats.text.protocol import protocol_lines
 from spoofspan.formats.writing import write_atomically
 from spoofspan.report.table import json_text
 
@@ -108,7 +110,7 @@ def write_set(files: SetFiles, made: Sequence[Provenance], settings: Settings) -
     two_classes = list(rttm.write(replace(attacks, kinds=None, kind_names=())))
     contents: dict[Path, Iterable[bytes]] = {
         files.list: (f"{one.utterance}\n".encode() for one in made),
-        files.protocol: map(_protocol_line, made),
+        files.protocol: protocol_lines(protocol_of(made)),
         files.data / "rttm_attacks": rttm.write(attacks),
         files.data / "rttm_2cls_0sil": two_classes,
         files.data / "rttm_2cls_0sil_spoof": (line for line in two_classes if b" spoof " in line),
@@ -144,11 +146,15 @@ def references_of(made: Sequence[Provenance], ranges: dict[str, list[LabelledRan
     )
 
 
-def _protocol_line(one: Provenance) -> bytes:
-    """The attack of an utterance, CON if there are several."""
-    attacks = one.attacks
-    attack = "-" if not attacks else attacks[0] if len(attacks) == 1 else "CON"
-    return f"{one.speaker} {one.utterance} - {attack} {'spoof' if attacks else 'bonafide'}\n".encode()
+def protocol_of(made: Sequence[Provenance]) -> Protocol:
+    """Speaker and attack of each utterance, CON if there are several attacks."""
+    attacks = [one.attacks for one in made]
+    return Protocol(
+        tuple(one.utterance for one in made),
+        tuple(one.speaker for one in made),
+        tuple(None if not names else names[0] if len(names) == 1 else "CON" for names in attacks),
+        tuple("spoof" if names else "bonafide" for names in attacks),
+    )
 
 
 def read_provenance(path: Path) -> Iterator[Provenance]:

@@ -12,7 +12,7 @@ Every sample outside of the joints is a sample of one recording, and it is known
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -195,6 +195,21 @@ def make_utterance(plan: UtterancePlan, material: Material, settings: Settings) 
         plan.utterance, plan.subset, plan.speaker, spliced.sound.size, plan.carrier, origins, spliced.joints, speech
     )
     return Made(spliced.sound, provenance)
+
+
+def remake(one: Provenance, recording: Callable[[str], Float64]) -> Float64:
+    """Make the sound of an utterance again from where its samples come from, to the same bits."""
+    taken = [
+        recording(origin.recording)[origin.source_start :][: origin.end - origin.start] * origin.gain
+        for origin in one.origins
+    ]
+    sound = np.empty(one.samples)
+    for origin, samples in zip(one.origins, taken, strict=True):
+        sound[origin.start : origin.end] = samples
+    for joint, left, right in zip(one.joints, taken[:-1], taken[1:], strict=True):
+        length = joint.end - joint.start
+        sound[joint.start : joint.end] = cross_fade(left[-length:], right[:length], joint.correlation)
+    return sound
 
 
 def _pieces(plan: UtterancePlan, material: Material, settings: Settings) -> tuple[list[str], list[Piece]]:

@@ -4,9 +4,10 @@
 was trained with three seeds on other voices; voices and vocoders are those of the package, and there is one branch per
 hop (``tools/make_demo.py`` wrote the files). :func:`load_short_tail` reads forty utterances whose score lists are a few
 frames too short or too long, and one system: the corpus on which public tools disagree. :func:`export` writes a corpus
-for a newcomer to look at (``spoofspan demo --out FOLDER``).
+for a newcomer to look at (``spoofspan demo --out FOLDER``), with a protocol and the sound of a few utterances.
 
-May import ``base``, ``data``, ``evaluation`` and ``formats``. All of it is in this file.
+May import ``base``, ``data``, ``evaluation``, ``formats`` and ``corpus``, whose voices speak. Read this file first;
+``recordings.py`` makes the sound.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spoofspan.base.errors import UsageError
+from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.formats.reading import read_references, read_scores
+from spoofspan.formats.text.protocol import protocol_lines, read_protocol
 
 if TYPE_CHECKING:
     from spoofspan.data.rules import RuleArguments
 
-RTTM, RECO2DUR = "references.rttm", "reco2dur"
+RTTM, RECO2DUR, PROTOCOL = "references.rttm", "reco2dur", "protocol.txt"
+SOUNDS = "wav"
 HOPS_MS = (20, 40, 80, 160, 320, 640)
 SEEDS = ("1", "10", "100")
 README = "README.txt"
@@ -40,6 +44,7 @@ class DemoCorpus:
     references: References
     systems: dict[float, Scores]  # of the first seed
     seeds: dict[str, dict[float, Scores]] = field(default_factory=dict)  # of every seed, where there are several
+    protocol: Protocol | None = None  # speakers and attacks, where they are known
 
 
 def load() -> DemoCorpus:
@@ -48,18 +53,21 @@ def load() -> DemoCorpus:
     Returns
     -------
     DemoCorpus
-        ``references``, ``systems`` (the scores of the first seed by their hop in seconds) and ``seeds`` (those of every
-        seed by its name).
+        ``references``, ``systems`` (the scores of the first seed by their hop in seconds), ``seeds`` (those of every
+        seed by its name) and ``protocol`` (speaker and attack of each utterance).
 
     Examples
     --------
     >>> corpus = load()
     >>> len(corpus.references), list(corpus.systems), list(corpus.seeds)
     (169, [0.02, 0.04, 0.08, 0.16, 0.32, 0.64], ['1', '10', '100'])
+    >>> len(set(corpus.protocol.speaker))
+    16
 
     """
     seeds = {seed: _scores("corpus", HOPS_MS, seed) for seed in SEEDS}
-    return DemoCorpus(_references("corpus"), seeds[SEEDS[0]], seeds)
+    with (files("spoofspan.demo") / "corpus" / PROTOCOL).open("rb") as lines:
+        return DemoCorpus(_references("corpus"), seeds[SEEDS[0]], seeds, read_protocol(lines))
 
 
 def load_short_tail() -> DemoCorpus:
@@ -104,7 +112,8 @@ def npz_name(milliseconds: int, seed: str = "") -> str:
 def export(corpus: DemoCorpus, folder: Path, *, force: bool = False, rules: RuleArguments | None = None) -> list[Path]:
     """Write references, durations, the scores of every branch as text and as Parquet, and a README.txt.
 
-    ``rules`` are those that the corpus needs to be measured at all; the README's commands have them.
+    Where speakers are known, also a protocol and the sound of a few utterances. ``rules`` are those that the corpus
+    needs to be measured at all; the README's commands have them.
     """
     from spoofspan.formats.tables import parquet
     from spoofspan.formats.text import frame_lines, rttm
@@ -124,6 +133,12 @@ def export(corpus: DemoCorpus, folder: Path, *, force: bool = False, rules: Rule
         RTTM: rttm.write(corpus.references),
         RECO2DUR: reco2dur_lines(corpus.references),
     }
+    if corpus.protocol is not None:
+        from spoofspan.demo.recordings import wav_files
+
+        (folder / SOUNDS).mkdir(exist_ok=True)
+        contents[PROTOCOL] = protocol_lines(corpus.protocol)
+        contents |= {f"{SOUNDS}/{utterance}.wav": [content] for utterance, content in wav_files().items()}
     for hop, scores in corpus.systems.items():
         contents[text_name(hop)] = frame_lines.write(frame_lines.UNIT, scores)
         contents[parquet_name(hop)] = parquet.write_scores(scores)
@@ -152,6 +167,13 @@ def seed_name(seed: str) -> str:
     return f"seed-{seed}"
 
 
+def _heard() -> str:
+    """The first utterance with sound and a spoof."""
+    from spoofspan.demo.recordings import wav_files
+
+    return next(one for one in wav_files() if one.startswith("CON"))
+
+
 def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
     from spoofspan.evaluation.evaluate import range_eer
 
@@ -169,6 +191,22 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
         parquet_name(finest): "The same scores as Parquet: one row per utterance, a list of scores, and hop and "
         "polarity in the file itself. Smaller and faster than text. One such file per hop.",
     }
+    more, seen = [], ""
+    if corpus.protocol is not None:
+        heard, seen = _heard(), " (of attacks that the system was trained on)"
+        about_files[PROTOCOL] = "Who speaks, and which attack is in it: <speaker> <utterance> - <attack or -> <label>."
+        about_files[f"{SOUNDS}/{heard}.wav"] = (
+            "What it sounds like, 16 kHz. A few utterances have their sound here; it is made from a seed, with the "
+            "voices of the package."
+        )
+        given = f"{RTTM} {parquet_name(finest)} --durations {RECO2DUR}{flags}"
+        more = [
+            f"    spoofspan eval {given} --by speaker --metadata {PROTOCOL}",
+            f"    spoofspan plot timeline {given} \\",
+            f"        --utterance {heard} --audio {SOUNDS}/{heard}.wav --out timeline.png",
+            f"    spoofspan report {given} \\",
+            f"        --metadata {PROTOCOL} --by speaker --audio {SOUNDS} --out report.html",
+        ]
     if corpus.seeds:
         about_files[f"{seed_name('1')}/{parquet_name(finest)}"] = (
             "The same again, and of the same system trained with other seeds."
@@ -182,13 +220,14 @@ def _readme(corpus: DemoCorpus, rules: RuleArguments) -> str:
         "",
         f"    {command}",
         "",
-        f"It prints a range EER of {100 * measured.value:.2f} %. Then try:",
+        f"It prints a range EER of {100 * measured.value:.2f} %{seen}. Then try:",
         "",
         f"    spoofspan check {RTTM} {text_name(finest)} --durations {RECO2DUR}{flags}",
         f"    spoofspan eval {RTTM} {parquet_name(finest)} --durations {RECO2DUR}{flags} --format json",
         f"    spoofspan convert {parquet_name(finest)} scores.csv",
         "    spoofspan explain range-eer",
         *([f"    spoofspan table {RTTM} '{TABLED}' --durations {RECO2DUR}"] if corpus.seeds else []),
+        *more,
         "",
     ]
     return "\n".join(lines)

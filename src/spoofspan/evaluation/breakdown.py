@@ -170,7 +170,7 @@ def by_boundary(
         groups.append(
             _group(f"within {distance * 1000:g} ms", len(whole.utterances), times, error, (outside.measured, ""))
         )
-    about = f"values are those of the time outside; {rest.measure} of all time is {rest.value_text}"
+    about = f"each value: on the time farther than that from any boundary; on all time it is {rest.value_text}"
     return Breakdown("boundary", measure, whole.point.threshold, tuple(groups), about)
 
 
@@ -298,7 +298,7 @@ def _by_ranges(
         utterances = int(np.count_nonzero(np.add.reduceat(is_spoof & kept, first_rows(references.offsets)) > 0))
         times = whole.bona_fide, int(references.range_durations[is_spoof & kept].sum())
         groups.append(_group(name, utterances, times, (missed, missed_of_all), found))
-    about = "errors are missed spoof: false alarms belong to no range"
+    about = "errors: missed spoof only, since a false alarm lies in no spoofed range"
     return Breakdown(by, measure, whole.point.threshold, tuple(groups), about)
 
 

@@ -365,7 +365,7 @@ def with_interval(found: Measurement, plan: Plan, mass: ScoreMass, resampling: R
     from spoofspan.uncertainty.measured_system import MeasuredSystem
 
     notes = strangers(f"a {resampling.clusters_are}", resampling.clusters or (), mass.utterances)
-    interval = interval_of_system(MeasuredSystem(plan, mass, found.value), resampling)
+    interval = interval_of_system(MeasuredSystem(plan, mass, found.value, found_at=found.point), resampling)
     return replace(found, interval=interval, notes=(*found.notes, *notes))
 
 

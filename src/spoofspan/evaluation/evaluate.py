@@ -457,9 +457,9 @@ def evaluate(
     smoothing, min_duration, merge_gap
         How proposals are made of scores for event measures (:func:`spoofspan.proposals_from_scores`).
     confidence
-        The level of intervals (0.95), by a bootstrap over utterances.
+        The level of intervals (0.95), from leaving out each utterance once.
     resampling
-        Another bootstrap: ``Resampling(clusters=...)``.
+        Other intervals: ``Resampling(clusters=...)``, ``Resampling(method="percentile")``.
 
     Returns
     -------

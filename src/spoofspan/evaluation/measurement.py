@@ -122,7 +122,7 @@ class Measurement:
 
     @property
     def gap(self) -> float:
-        """|FPR - FNR| at the threshold; NaN where there is none."""
+        """``|FPR - FNR|`` at the threshold; NaN where there is none."""
         return self.point.gap if self.has_threshold else math.nan
 
     @cached_property
@@ -215,7 +215,7 @@ class BisectionMeasurement(Measurement):
 
     @property
     def reached(self) -> bool:
-        """Whether |FPR - FNR| got below the precision asked for."""
+        """Whether ``|FPR - FNR|`` got below the precision asked for."""
         return self.bisection.reached
 
     @property

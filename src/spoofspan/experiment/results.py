@@ -81,7 +81,7 @@ class Results:
         notes = [
             "",
             "Range EER in %" + (f", means over {seeds} seeds." if seeds > 1 else "."),
-            "above floor: of the evaluation set, what a perfect system with that hop would not have.",
+            "above floor: evaluation minus floor, the range EER of a perfect system with that hop.",
         ]
         if self.unseen:
             notes.append(

@@ -70,10 +70,10 @@ class Format(Generic[T]):
     write: Callable[[T], Iterable[bytes]] | None = None
     suffixes: tuple[str, ...] = ()  # which files of a folder belong to it
     needs: tuple[str, ...] = ()  # options without which it cannot be read
-    columns: tuple[str, ...] = ()  # those to choose from, where every line or matrix has several; first what is read
     takes: tuple[str, ...] = ()  # options that mean something to few formats, and are refused by others
     # piece by piece, as tables of any rows in any order, for files larger than memory
     stream: Callable[[Sequence[Source], ReadOptions], Iterator[Part]] | None = None
+    columns: tuple[str, ...] = ()  # those to choose from, where every line or matrix has several; first what is read
 
 
 class Registry(Generic[T]):

@@ -17,6 +17,13 @@ from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCOR
 from spoofspan.formats.sources import Source, Where, counted, naming, sources
 from spoofspan.formats.text.durations import read_durations
 
+# What a file may leave open, by the option that says it.
+UNSAID = {
+    "hop": "how long a frame is",
+    "higher": "whether high scores mean bona fide or spoof",
+    "durations": "how long the utterances are",
+}
+
 
 def read_references(
     where: Where | Sequence[Where],
@@ -253,7 +260,8 @@ def choose_format(
         chosen = registry.recognise_one_of(found)
     if missing := [need for need in chosen.needs if getattr(options, need) is None]:
         flags = " and ".join(f"{need}= (--{need})" for need in missing)
-        raise UsageError(f"{found[0].name}: the format {chosen.name} does not say it all; give {flags}")
+        unsaid = " and ".join(UNSAID.get(need, need) for need in missing)
+        raise UsageError(f"{found[0].name}: the format {chosen.name} does not say {unsaid}; give {flags}")
     for option in refusable:
         if getattr(options, option) is not None and option not in chosen.takes:
             raise UsageError(f"{found[0].name}: {option} means nothing in the format {chosen.name}; leave it out")

@@ -35,6 +35,7 @@ from spoofspan.base.errors import DataError, UsageError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, Labels, References
 from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched, note_touched
+from spoofspan.mass.collars import edges_with_collar
 from spoofspan.mass.time_axis import TimeAxis
 
 # The label of time that counts on neither side; the others are those of references.
@@ -290,15 +291,7 @@ def _decide_nonspeech(labelling: Labelling, rules: Rules, touched: list[Touched]
 
 def _ignore_collars(labelling: Labelling, collar: int, which: CollarEdges, touched: list[Touched]) -> Labelling:
     """Rule 6: ignore the time around every change of label, and where spoof begins or ends an utterance if told so."""
-    rows = np.flatnonzero(within_utterances(labelling.offsets, labelling.labels[1:] != labelling.labels[:-1]))
-    utterance = utterance_of_rows(labelling.offsets)[rows]
-    edges = labelling.ends[rows]
-    if which == "all":
-        some = np.flatnonzero(np.diff(labelling.offsets))
-        first = some[labelling.labels[labelling.offsets[some]] == SPOOF]
-        last = some[labelling.labels[labelling.offsets[some + 1] - 1] == SPOOF]
-        edges = np.concatenate((edges, np.zeros(first.size, np.int64), labelling.extents[last]))
-        utterance = np.concatenate((utterance, first, last))
+    utterance, edges = edges_with_collar(labelling, which)
     starts, ends = np.maximum(edges - collar, 0), np.minimum(edges + collar, labelling.extents[utterance])
     return _ignored(labelling, utterance, starts, ends, touched, "collar", f"{collar}ns")
 

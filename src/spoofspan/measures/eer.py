@@ -189,7 +189,7 @@ class BucketedPart:
         return replace(self, part=self.part.take(chosen))
 
     def weigh(self, weights: Int64) -> BucketedPart:
-        """Count each utterance so many times."""
+        """Count each utterance as often as its weight says."""
         return replace(self, part=self.part.weigh(weights))
 
     def _check(self, scores: Values) -> None:

@@ -92,7 +92,7 @@ class OperatingPoint:
 
     @property
     def gap(self) -> float:
-        """|FPR - FNR|."""
+        """``|FPR - FNR|``."""
         if not self.bona_fide or not self.spoof:
             return float("nan")
         return float(abs(self.exact_false_positive_rate - self.exact_false_negative_rate))

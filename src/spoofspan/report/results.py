@@ -22,6 +22,7 @@ from spoofspan.evaluation.signature import Signature, short_hash
 from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
+from spoofspan.report.crossed_table import crossed_table
 from spoofspan.report.table import Table, json_text
 from spoofspan.report.trace import trace_table
 from spoofspan.uncertainty import Comparison, Interval, SeedVariation
@@ -77,24 +78,6 @@ def breakdown_table(breakdown: Breakdown) -> Table:
     header = (breakdown.by, "utterances", "bona fide s", "spoof s", "error s", "of all error", breakdown.measure)
     notes = ("", f"errors at the threshold {breakdown.threshold!r} of the whole corpus")
     return Table(header, rows, (*notes, breakdown.about) if breakdown.about else notes)
-
-
-def crossed_table(crossed: CrossedBreakdown) -> Table:
-    """One row per value of the first column; one column per value of the second, or the amounts of both classes."""
-
-    def text(value: float) -> str:
-        return "" if math.isnan(value) else number_text(crossed.measure, value)
-
-    notes = ["", f"{crossed.measure}{' in %' * in_percent(crossed.measure)}"]
-    notes += [crossed.about] if crossed.about else []
-    if len(crossed.by) == 1:
-        header: tuple[str, ...] = (crossed.by[0], f"bona fide {crossed.unit}", f"spoof {crossed.unit}", crossed.measure)
-        cells = [(row, crossed[row, crossed.columns[0]]) for row in crossed.rows]
-        rows = [(row, str(one.bona_fide), str(one.spoof), text(one.value) or one.reason) for row, one in cells]
-        return Table(header, tuple(rows), tuple(notes))
-    header = (" x ".join(crossed.by), *crossed.columns)
-    values = zip(crossed.rows, crossed.values(), strict=True)
-    return Table(header, tuple((row, *map(text, line)) for row, line in values), tuple(notes))
 
 
 def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:

@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cached_property, partial
 from math import gcd, nan
 from typing import Any, Literal
 
@@ -24,11 +25,15 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import ConfusionMatrix, Formula, Positive
 from spoofspan.measures.operating_point import Totals
 from spoofspan.measures.ranking import exact_dot
-from spoofspan.uncertainty.eer_replicates import Below, Gathered, gather_all
+from spoofspan.uncertainty.eer_replicates import TOTALS, Below, Gathered, gather_all
 from spoofspan.uncertainty.replicates import SummedReplicates, all_but_one, blocks_by_unit
 
 # Ratios in doubles this close to the best are compared exactly.
 CLOSE = 1e-12
+# Given what a replicate adds up to and its weights: the amounts of bona fide and spoof that are called spoof.
+Finder = Callable[[Totals, Int64], set[tuple[int, int]]]
+# Up to so many units, the AUC is a sum over pairs of units.
+MOST_PAIRED = 2048
 
 
 class CurveReplicates:
@@ -52,48 +57,67 @@ class CurveReplicates:
 
     def values(self, weights: Int64) -> Float64:
         """The value of each replicate; NaN where it has none."""
-        sums = self._gathered.columns.weighted(weights)
-        return np.array([self._value(row, one.tolist()) for row, one in zip(weights, sums, strict=True)], np.float64)
+        return self._values(iter(weights), self._gathered.columns.weighted(weights))
 
     def values_without_each(self) -> Float64:
         """The value without each of the units."""
         columns = self._gathered.columns.columns
-        rows = zip(all_but_one(self.units), columns.sum(axis=0) - columns, strict=True)
-        return np.array([self._value(row, one.tolist()) for row, one in rows], np.float64)
+        return self._values(all_but_one(self.units), columns.sum(axis=0) - columns)
 
-    def _value(self, weights: Int64, sums: list[int]) -> float:
-        whole = Totals(self._mass.higher, self._mass.unit, self._mass.uncovered, *sums[:4])
-        if not whole.all_bona_fide or not whole.all_spoof or not whole.bona_fide + whole.spoof:
-            return nan
-        edges = len(self._gathered.group_ends)
-        below = sums[4 : 4 + edges], sums[4 + edges :]
-        find = self._best if self._limit is None else self._last_within
-        called = find(whole, weights, below)
+    def _values(self, weights: Iterator[Int64], sums: npt.NDArray[Any]) -> Float64:
+        called = self._last_within if self._limit is not None else self._best
+        values = []
+        for row, whole, found in zip(weights, self._wholes(sums), called(sums), strict=True):
+            both = whole.all_bona_fide and whole.all_spoof and whole.bona_fide + whole.spoof
+            values.append(self._exact(whole, found(whole, row)) if both else nan)
+        return np.array(values, np.float64)
+
+    def _wholes(self, sums: npt.NDArray[Any]) -> Iterator[Totals]:
+        for row in sums[:, :TOTALS].tolist():
+            yield Totals(self._mass.higher, self._mass.unit, self._mass.uncovered, *row)
+
+    def _exact(self, whole: Totals, called: set[tuple[int, int]]) -> float:
+        """The best value of those that are called spoof."""
         if not called:
             return nan
         sign = int(self._sign)
         exact = (self._formula.at(whole.point(0.0, *pair), self._positive) for pair in called)
         return float(sign * max(sign * value for value in exact))
 
-    def _best(self, whole: Totals, weights: Int64, below: Below) -> set[tuple[int, int]]:
-        """What is called spoof at the best thresholds: those that doubles cannot tell apart."""
-        bona_fide, spoof = (np.array(column) for column in below)
-        at_edges = self._ratios(whole, bona_fide, spoof)
-        best = float(at_edges.max())
-        # fewest of bona fide called spoof, most of spoof: no threshold of a group is better
-        bounds = self._ratios(whole, bona_fide[:-1], spoof[1:])
-        found = [(at_edges, bona_fide, spoof)]
-        for group in np.flatnonzero(bounds >= best - CLOSE * abs(best)).tolist():
-            bona_fide, spoof = self._gathered.called_under(weights, group, below)
-            ratios = self._ratios(whole, bona_fide, spoof)
-            best = max(best, float(ratios.max()))
-            found.append((ratios, bona_fide, spoof))
-        least = best - CLOSE * abs(best)
-        pairs: set[tuple[int, int]] = set()
-        for ratios, *called in found:
-            close = np.flatnonzero(ratios >= least)
-            pairs.update(zip(*(column[close].tolist() for column in called), strict=True))
-        return pairs
+    def _edges(self, sums: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """What lies below the groups: a row for each replicate."""
+        edges = len(self._gathered.group_ends)
+        return sums[:, TOTALS : TOTALS + edges], sums[:, TOTALS + edges :]
+
+    def _best(self, sums: npt.NDArray[Any]) -> Iterator[Finder]:
+        """What is called spoof at the best thresholds of each replicate: those that doubles cannot tell apart."""
+        below_bona_fide, below_spoof = self._edges(sums)
+        totals = (sums[:, k : k + 1].astype(np.float64) for k in range(TOTALS))
+        wholes = Totals(self._mass.higher, self._mass.unit, self._mass.uncovered, *totals)  # type: ignore[arg-type]
+        # at the edges; and the fewest of bona fide called spoof with the most of spoof: inside nothing is better
+        at_edges = self._ratios(wholes, below_bona_fide, below_spoof)
+        bounds = self._ratios(wholes, below_bona_fide[:, :-1], below_spoof[:, 1:])
+        best = at_edges.max(axis=1)
+        worth_it = bounds >= (best - CLOSE * np.abs(best))[:, None]
+
+        def find(number: int, whole: Totals, weights: Int64) -> set[tuple[int, int]]:
+            below = below_bona_fide[number], below_spoof[number]
+            found = [(at_edges[number], *below)]
+            top = float(best[number])
+            groups = np.flatnonzero(worth_it[number])
+            if groups.size:  # neighbours of each other, mostly: looked at together
+                first, last = int(groups[0]), int(groups[-1])
+                bona_fide, spoof = self._gathered.called_under(weights, first, below, last + 1)
+                ratios = self._ratios(whole, bona_fide, spoof)
+                top = max(top, float(ratios.max()))
+                found.append((ratios, bona_fide, spoof))
+            pairs: set[tuple[int, int]] = set()
+            for ratios, bona_fide, spoof in found:
+                close = np.flatnonzero(ratios >= top - CLOSE * abs(top))
+                pairs.update(zip(bona_fide[close].tolist(), spoof[close].tolist(), strict=True))
+            return pairs
+
+        return (partial(find, number) for number in range(len(sums)))
 
     def _ratios(self, whole: Totals, bona_fide: npt.NDArray[Any], spoof: npt.NDArray[Any]) -> Float64:
         """The values in doubles, higher is better; -inf where there is none."""
@@ -101,15 +125,19 @@ class CurveReplicates:
         unanswered = whole.uncovered == "unanswered"
         tp = whole.all_spoof - fn - (whole.undecided_spoof if unanswered else 0)
         tn = whole.all_bona_fide - fp - (whole.undecided_bona_fide if unanswered else 0)
-        matrix = ConfusionMatrix(tp, fp, fn, tn, float(whole.all_spoof), float(whole.all_bona_fide))
+        matrix = ConfusionMatrix(tp, fp, fn, tn, 1.0 * whole.all_spoof, 1.0 * whole.all_bona_fide)
         above, under = self._formula.terms(matrix.seen_from(self._positive))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios: Float64 = self._sign * np.asarray(above, np.float64) / np.asarray(under, np.float64)
         ratios[np.isnan(ratios)] = -np.inf
         return ratios
 
-    def _last_within(self, whole: Totals, weights: Int64, below: Below) -> set[tuple[int, int]]:
+    def _last_within(self, sums: npt.NDArray[Any]) -> Iterator[Finder]:
         """What is called spoof where one rate is as high as its bound allows, and the other as low as it can be."""
+        for bona_fide, spoof in zip(*(column.tolist() for column in self._edges(sums)), strict=True):
+            yield partial(self._at_bound, (bona_fide, spoof))
+
+    def _at_bound(self, below: Below, whole: Totals, weights: Int64) -> set[tuple[int, int]]:
         rate, bound = self._limit or ("fpr", Fraction(0))
 
         def beyond(bona_fide: int, spoof: int) -> bool:
@@ -136,10 +164,17 @@ class CurveReplicates:
         return {(int(inside[0][place - 1]), int(inside[1][place - 1]))}
 
 
-def curve_replicates(mass: ScoreMass, unit_of: Int64, units: int, *arguments: Any) -> CurveReplicates | None:
+def curve_replicates(
+    mass: ScoreMass,
+    unit_of: Int64,
+    units: int,
+    formula: Formula,
+    positive: Positive = "spoof",
+    limit: tuple[Literal["fpr", "fnr"], Fraction] | None = None,
+) -> CurveReplicates | None:
     """Gather all scores; None if sums could overflow."""
-    gathered = gather_all(mass, unit_of, units)
-    return None if gathered is None else CurveReplicates(mass, gathered, *arguments)
+    gathered = gather_all(mass, unit_of, units, many_groups=limit is None)
+    return None if gathered is None else CurveReplicates(mass, gathered, formula, positive, limit)
 
 
 class AucReplicates:
@@ -157,31 +192,52 @@ class AucReplicates:
         ends = gathered.ends
         distinct = np.repeat(np.arange(ends.size), np.diff(ends, prepend=0))
         self._start, self._end = np.concatenate(([0], ends[:-1]))[distinct], ends[distinct]
+        by_class = [
+            np.bincount(self._unit, column.astype(np.float64), minlength=self.units).astype(np.int64)
+            for column in (self._bona_fide, self._spoof)
+        ]
+        self._scored = np.stack(by_class, axis=1)
 
     def values(self, weights: Int64) -> Float64:
         """The value of each replicate; NaN where it has none."""
-        return np.array([self._value(row) for row in weights], np.float64)
-
-    def _value(self, weights: Int64) -> float:
-        by_row = weights[self._unit]
-        bona_fide, spoof = self._bona_fide * by_row, self._spoof * by_row
-        undecided_bona_fide, undecided_spoof = (int(one) for one in weights @ self._undecided)
-        all_bona_fide, all_spoof = int(bona_fide.sum()) + undecided_bona_fide, int(spoof.sum()) + undecided_spoof
-        if not all_bona_fide or not all_spoof:
-            return nan
-        before = np.concatenate(([0], np.cumsum(spoof)))
-        # of each row, what of spoof lies below it and what up to it: with half of the ties, twice
-        twice = self._dot(bona_fide, before[self._start] + before[self._end], all_bona_fide * all_spoof)
-        scored_bona_fide, scored_spoof = all_bona_fide - undecided_bona_fide, all_spoof - undecided_spoof
-        if self._undecided_first:
-            twice += undecided_spoof * (2 * scored_bona_fide + undecided_bona_fide)
+        scored, undecided = weights @ self._scored, weights @ self._undecided
+        whole = scored + undecided
+        pairs = [int(b) * int(s) for b, s in whole]
+        if self.units <= MOST_PAIRED and 2 * max(pairs, default=0) < 2**53:
+            doubles = weights.astype(np.float64)
+            in_order = ((doubles @ self._pairs) * doubles).sum(axis=1).astype(np.int64).tolist()
         else:
-            twice += undecided_bona_fide * (2 * scored_spoof + undecided_spoof)
-        return float(Fraction(twice, 2 * all_bona_fide * all_spoof))
+            in_order = [self._in_order(row, 2 * most) for row, most in zip(weights, pairs, strict=True)]
+        values = []
+        for twice, most, (b, s), (u_b, u_s) in zip(in_order, pairs, scored.tolist(), undecided.tolist(), strict=True):
+            ends = u_s * (2 * b + u_b) if self._undecided_first else u_b * (2 * s + u_s)
+            values.append(float(Fraction(twice + ends, 2 * most)) if most else nan)
+        return np.array(values, np.float64)
 
-    @staticmethod
-    def _dot(amounts: Int64, others: Int64, bound: int) -> int:
-        return int((amounts * others).sum()) if 2 * bound < 2**62 else exact_dot(amounts, others)
+    def _in_order(self, weights: Int64, most: int) -> int:
+        """Twice the pairs in the right order, of all scores."""
+        by_row = weights[self._unit]
+        before = np.concatenate(([0], np.cumsum(self._spoof * by_row)))
+        # of each row, what of spoof lies below it and what up to it: with half of the ties, twice
+        amounts, others = self._bona_fide * by_row, before[self._start] + before[self._end]
+        return int((amounts * others).sum()) if most < 2**62 else exact_dot(amounts, others)
+
+    @cached_property
+    def _pairs(self) -> Float64:
+        """Twice the pairs in the right order, of the bona fide of one unit (a row) and the spoof of one (a column)."""
+        some = np.flatnonzero(self._bona_fide)
+        unit, amounts, start, end = (one[some] for one in (self._unit, self._bona_fide, self._start, self._end))
+        spoofed = np.flatnonzero(self._spoof)
+        spoofed = spoofed[np.argsort(self._unit[spoofed], kind="stable")]
+        edges = np.searchsorted(self._unit[spoofed], np.arange(self.units + 1))
+        pairs = np.zeros((self.units, self.units))
+        for other in range(self.units):
+            rows = spoofed[edges[other] : edges[other + 1]]
+            if rows.size:
+                before = np.concatenate(([0], np.cumsum(self._spoof[rows])))
+                found = before[np.searchsorted(rows, start)] + before[np.searchsorted(rows, end)]
+                pairs[:, other] = np.bincount(unit, amounts * found, minlength=self.units)
+        return pairs
 
     def values_without_each(self) -> Float64:
         """The value without each of the units, by taking away its pairs with all units, and giving back its own."""

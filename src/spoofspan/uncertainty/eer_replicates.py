@@ -43,6 +43,10 @@ DEVIATIONS = 5.0
 # So many scores are all gathered: to look for a bracket would cost more.
 FEW_ROWS = 1 << 17
 MOST_GROUPS = 512
+# Where the best of all thresholds is sought, groups are so many times smaller: more of them are looked at.
+MANY_GROUPS = 6
+# So many sums of units in groups are held for each class (64 MB).
+MOST_SUMS = 1 << 23
 # Columns of sums per unit that stand before those of the groups.
 TOTALS = 4
 
@@ -115,14 +119,17 @@ class Gathered:
         threshold = float("inf") if tau is None else tau
         return value, (threshold if self.higher == "bonafide" else -threshold) + 0.0
 
-    def called_under(self, weights: Int64, group: int, below: Below) -> Sequence[npt.NDArray[Any]]:
-        """What is called spoof under weights once each distinct score of a group is."""
-        first, last = int(self.group_ends[group]), int(self.group_ends[group + 1])
+    def called_under(
+        self, weights: Int64, group: int, below: Below, end: int | None = None
+    ) -> Sequence[npt.NDArray[Any]]:
+        """What is called spoof under weights once each distinct score of a group, or of several, is."""
+        end = group + 1 if end is None else end
+        first, last = int(self.group_ends[group]), int(self.group_ends[end])
         start = int(self.ends[first - 1]) if first else 0
         ends = self.ends[first:last] - start
         rows = slice(start, start + int(ends[-1]))
         by_row: npt.NDArray[Any] = weights[self.unit[rows]]
-        if max(column[group + 1] for column in below) >= 2**62:
+        if max(column[end] for column in below) >= 2**62:
             by_row = by_row.astype(object)
         return [
             so_far[group] + np.cumsum(by_row * column[rows])[ends - 1]
@@ -203,9 +210,9 @@ def gather_near_crossing(
     return _gather(mass, unit_of, units, low, top)
 
 
-def gather_all(mass: ScoreMass, unit_of: Int64, units: int) -> Gathered | None:
+def gather_all(mass: ScoreMass, unit_of: Int64, units: int, *, many_groups: bool = False) -> Gathered | None:
     """Gather all rows; None if sums could overflow."""
-    return _gather(mass, unit_of, units, None, None)
+    return _gather(mass, unit_of, units, None, None, MANY_GROUPS if many_groups else 1)
 
 
 def _bracket(mass: ScoreMass, unit_of: Int64, units: int, deviations: float) -> tuple[Any, Any]:
@@ -242,7 +249,7 @@ def _scores_around(sample: Columns, tau: float, distance: float) -> tuple[Any, A
     return (distinct[low] if low >= 0 else None), (distinct[top] if top < distinct.size else None)
 
 
-def _gather(mass: ScoreMass, unit_of: Int64, units: int, low: Any, top: Any) -> Gathered | None:
+def _gather(mass: ScoreMass, unit_of: Int64, units: int, low: Any, top: Any, finer: int = 1) -> Gathered | None:
     """One pass: sum what lies below the bracket per unit, gather what lies inside."""
     sums = np.zeros((units, 6), np.int64)
     inside: list[tuple[Values, Int64, Int64, Int64]] = []
@@ -263,7 +270,7 @@ def _gather(mass: ScoreMass, unit_of: Int64, units: int, low: Any, top: Any) -> 
         found = scores[rows].astype(mass.dtype, copy=False)
         inside.append(_sum_ties_of_units(found, row_unit, bona_fide[rows], spoof[rows]))
     scores, unit, bona_fide, spoof = (np.concatenate(column) for column in zip(*inside, strict=True))
-    return _grouped(mass, sums, _sum_ties_of_units(scores, unit, bona_fide, spoof))
+    return _grouped(mass, sums, _sum_ties_of_units(scores, unit, bona_fide, spoof), finer)
 
 
 def _sum_ties_of_units(
@@ -279,7 +286,7 @@ def _sum_ties_of_units(
     return scores[begins], unit[begins], bona_fide, spoof
 
 
-def _grouped(mass: ScoreMass, sums: Int64, rows: tuple[Values, Int64, Int64, Int64]) -> Gathered | None:
+def _grouped(mass: ScoreMass, sums: Int64, rows: tuple[Values, Int64, Int64, Int64], finer: int) -> Gathered | None:
     """Cut sorted rows into groups of about equal size, at distinct scores; ``sums`` are those of :func:`add_sums`."""
     scores, unit, bona_fide, spoof = rows
     if not scores.size:
@@ -287,7 +294,8 @@ def _grouped(mass: ScoreMass, sums: Int64, rows: tuple[Values, Int64, Int64, Int
     units = len(sums)
     ends = np.append(np.flatnonzero(scores[1:] != scores[:-1]) + 1, scores.size)
     # a product with the sums of a group costs a unit about a 30th of what a row costs that is looked at
-    wanted = min(max(isqrt(32 * scores.size // max(units, 1)), 4), MOST_GROUPS, ends.size)
+    wanted = min(max(isqrt(32 * scores.size // max(units, 1)), 4) * finer, MOST_GROUPS, ends.size)
+    wanted = min(wanted, max(MOST_SUMS // max(units, 1), 4))
     cuts = np.searchsorted(ends, np.linspace(0, scores.size, wanted + 1)[1:])
     group_ends = np.unique(np.concatenate(([0], np.minimum(cuts + 1, ends.size), [ends.size])))
     edges = np.concatenate(([0], ends[group_ends[1:] - 1]))

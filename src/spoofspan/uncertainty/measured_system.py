@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import isnan
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -74,6 +74,7 @@ class MeasuredSystem:
     mass: ScoreMass
     value: float
     signer: Signer | None = None
+    found_at: OperatingPoint | None = None  # where the value was taken, if that is known
 
     @property
     def name(self) -> str:
@@ -109,9 +110,9 @@ class MeasuredSystem:
         if measure.given is not None:
             name, bound = measure.given
             # one rate is as low as the bound on the other allows: at the last threshold within it
-            for one, other in (("fpr", ("fnr", "recall")), ("fnr", ("fpr",))):
-                if name == one and kind in other and measure.positive == "spoof":
-                    return curve_replicates(mass, units, count, formula_at(plan), "spoof", (one, Fraction(bound)))
+            if measure.positive == "spoof" and (name, kind) in (("fpr", "fnr"), ("fpr", "recall"), ("fnr", "fpr")):
+                limit = cast("Literal['fpr', 'fnr']", name), Fraction(bound)
+                return curve_replicates(mass, units, count, formula_at(plan), "spoof", limit)
             return None
         if kind in ("min-dcf", "min-tdcf", "best-f1"):
             return curve_replicates(mass, units, count, formula_at(plan), measure.positive)
@@ -120,7 +121,7 @@ class MeasuredSystem:
     @cached_property
     def _point(self) -> OperatingPoint:
         """The operating point of the value; the threshold is NaN where there is none."""
-        return self.plan.value(self.mass).point or no_point(self.mass)
+        return self.found_at or self.plan.value(self.mass).point or no_point(self.mass)
 
     def _score_costs(self, scores: Float64) -> tuple[Float64, Float64]:
         return score_costs(scores, self.mass.higher, cast("ScoresAre", self.plan.scores_are))
@@ -195,8 +196,11 @@ def measured_system(
     at = DECISION_THRESHOLD if scores.decisions else threshold
     plan = replace(options, threshold=at).plan(measure, scores.hop)
     mass, _ = plan.mass(references, scores)
-    value = mean_of(values_of_utterances(plan, mass)) if measure.macro else _value(plan, mass)
-    return MeasuredSystem(plan, mass, value, plan.signer(Inputs(references, scores), mass.utterances))
+    signer = plan.signer(Inputs(references, scores), mass.utterances)
+    if measure.macro:
+        return MeasuredSystem(plan, mass, mean_of(values_of_utterances(plan, mass)), signer)
+    found = plan.value(mass)
+    return MeasuredSystem(plan, mass, float(found.value), signer, found.point)
 
 
 def measured_systems(

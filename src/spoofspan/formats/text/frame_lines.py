@@ -289,7 +289,7 @@ def _format(
 ) -> Format[Scores]:
     reader, writer, streamer = partial(read, layout), partial(write, layout), partial(stream, layout)
     columns = ("spoof", "bonafide") if layout.columns is CLASSES else ()
-    return Format(layout.name, about, reader, recognises, writer, suffixes, needs, columns, stream=streamer)
+    return Format(layout.name, about, reader, recognises, writer, suffixes, needs, stream=streamer, columns=columns)
 
 
 FORMATS = (

@@ -14,7 +14,7 @@ environment in the physical access protocols) is skipped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name, refuse
 from spoofspan.data.protocol import Protocol
@@ -58,6 +58,14 @@ def read_protocol(where: Where | Sequence[Where]) -> Protocol:
         raise DataError(f"{found[0].name}: there is no utterance in the protocol; it is empty")
     speakers, attacks, labels = zip(*rows.values(), strict=True)
     return Protocol(tuple(rows), speakers, attacks, labels)
+
+
+def protocol_lines(protocol: Protocol) -> Iterator[bytes]:
+    """Write a protocol."""
+    for utterance, speaker, attack, label in zip(
+        protocol.utterance, protocol.speaker, protocol.attack, protocol.label, strict=True
+    ):
+        yield f"{speaker} {utterance} - {attack or '-'} {label}\n".encode()
 
 
 # ---------------------------------------------------------------- metadata

@@ -128,7 +128,7 @@ def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceSc
     if column not in (SCORE, *TRIAL_SCORES):
         raise UsageError(f"no column {column!r}: {nearest_name(column, (SCORE, *TRIAL_SCORES))}")
     higher = options.polarity("bonafide", f"the column {column}")
-    if column != SCORE or trials.SPEAKER in first_lines(found[0].head)[0].split("\t"):
+    if column != SCORE or trials.SPEAKER in "".join(first_lines(found[0].head)[:1]).split("\t"):
         if len(found) != 1:
             raise UsageError(f"scores of trials are one file, not {len(found)}; put them together")
         ids, values = trials.read_trial_column(found[0], column)

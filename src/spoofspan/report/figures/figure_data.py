@@ -102,7 +102,7 @@ def system_curve(
     resolution : float, optional
         Length of the points in seconds; without it, durations are measured.
     interval : Interval, optional
-        That of :func:`spoofspan.bootstrap` for the same measure.
+        That of :func:`spoofspan.interval` for the same measure.
     convention, eer_rule, **rules
         As of :func:`spoofspan.range_eer`.
 
@@ -238,7 +238,7 @@ def _picked(system: SystemCurve) -> ThinCurve:
 
 
 def _step_line(thresholds: Float64, rates: Float64) -> Line:
-    """A rate as a function of the threshold: that of a candidate holds from the candidate before on, up to itself."""
+    """A rate over the threshold, as steps: it changes just above each candidate, and holds up to the next one."""
     finite = np.isfinite(thresholds)
     after = np.append(rates[1:], rates[-1:])
     x, first, then = thresholds[finite], rates[finite], after[finite]

@@ -154,8 +154,9 @@ def to_bytes(figure: Figure, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def save(figure: Figure, path: Path, force: bool = False) -> None:
+def save(figure: Figure, path: str | Path, force: bool = False) -> None:
     """Write a figure to a .png, .svg or .pdf file, whole or not at all."""
     from spoofspan.formats.writing import write_atomically
 
-    write_atomically(path, [to_bytes(figure, must_be_drawable(path))], force)
+    target = Path(path)
+    write_atomically(target, [to_bytes(figure, must_be_drawable(target))], force)

@@ -1,0 +1,27 @@
+"""Crossed breakdowns as tables."""
+
+from __future__ import annotations
+
+import math
+
+from spoofspan.evaluation.crossed import CrossedBreakdown
+from spoofspan.measures.measure import in_percent, number_text
+from spoofspan.report.table import Table
+
+
+def crossed_table(crossed: CrossedBreakdown) -> Table:
+    """One row per value of the first column; one column per value of the second, or the amounts of both classes."""
+
+    def text(value: float) -> str:
+        return "" if math.isnan(value) else number_text(crossed.measure, value)
+
+    notes = ["", f"{crossed.measure}{' in %' * in_percent(crossed.measure)}"]
+    notes += [crossed.about] if crossed.about else []
+    if len(crossed.by) == 1:
+        header: tuple[str, ...] = (crossed.by[0], f"bona fide {crossed.unit}", f"spoof {crossed.unit}", crossed.measure)
+        cells = [(row, crossed[row, crossed.columns[0]]) for row in crossed.rows]
+        rows = [(row, str(one.bona_fide), str(one.spoof), text(one.value) or one.reason) for row, one in cells]
+        return Table(header, tuple(rows), tuple(notes))
+    header = (" x ".join(crossed.by), *crossed.columns)
+    values = zip(crossed.rows, crossed.values(), strict=True)
+    return Table(header, tuple((row, *map(text, line)) for row, line in values), tuple(notes))
