@@ -20,7 +20,7 @@ ABOUT_HELP = f"Show this page; {IN_FULL} describes every option."
 # a command's own.
 GROUPS = {
     "Inputs": (
-        "dataset durations hop higher column metadata benchmark utterance_scores | reference_source reference_format "
+        "dataset durations hop higher metadata benchmark utterance_scores | column reference_source reference_format "
         "scores_format reference_hop label2id split modality subset utterance_scores_format utterance_column "
         "asv_scores asv_rates boundary_scores fps"
     ),

@@ -25,6 +25,7 @@ from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.data.scores import Scores, score_times
+from spoofspan.data.sides import check_sides
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, VerificationScores
 from spoofspan.mass.labelling import merge_overlaps
 
@@ -205,6 +206,9 @@ class Inputs:
 
     references: References
     scores: Scores
+
+    def __post_init__(self) -> None:
+        check_sides(self.references, self.scores)
 
     @cached_property
     def references_hash(self) -> str:
