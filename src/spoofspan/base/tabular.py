@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from html import escape
 from importlib import import_module
 from typing import Any
 
 from spoofspan.base.errors import UsageError
+
+SHOWN = 10  # rows in a notebook
 
 
 class Tabular:
@@ -28,6 +31,15 @@ class Tabular:
     def to_polars(self) -> Any:
         """Make a polars data frame of :meth:`to_arrow`."""
         return package("polars").from_arrow(self.to_arrow())
+
+    def _repr_html_(self) -> str:
+        """What it is, and the first rows, for notebooks."""
+        rows = self.to_rows()[:SHOWN]
+        cells = [[f"{one:.4g}" if isinstance(one, float) else str(one) for one in row.values()] for row in rows]
+        head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
+        lines = [head, *("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in cells)]
+        table = "\n".join(f"<tr>{line}</tr>" for line in lines)
+        return f"<div>{escape(repr(self))}</div>\n<table>\n{table}\n</table>\n"
 
 
 def package(name: str) -> Any:

@@ -85,7 +85,7 @@ class HelpCommand(TyperCommand):
                 if records:
                     formatter.write_dl([one for name, one in records.items() if name not in rare], col_max=NAMES_UP_TO)
                 if rare:
-                    also = "Also: " + ", ".join(str(re.search(r"--[\w-]+", records[name][0])[0]) for name in rare)
+                    also = "Also: " + ", ".join(re.findall(r"--[\w-]+", records[name][0])[0] for name in rare)
                     for line in wrap(also, formatter.width - 3, subsequent_indent="  ", break_on_hyphens=False):
                         formatter.write(f"  {line}\n")
                 if group == "Rules" and rules and not self._in_full:

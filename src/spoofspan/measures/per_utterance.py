@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -174,15 +173,6 @@ class UtteranceErrors(Tabular):
 
     def __repr__(self) -> str:
         return f"UtteranceErrors({len(self.utterances):,} utterances)"
-
-    def _repr_html_(self) -> str:
-        """The first utterances, for notebooks."""
-        head = [name for name in self.columns() if "true" not in name and "unanswered" not in name]
-        rows = [[str(value)[:12] for name, value in row.items() if name in head] for row in self.to_rows()[:10]]
-        lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
-        first = "".join(f"<th>{escape(name)}</th>" for name in head)
-        table = "\n".join(f"<tr>{line}</tr>" for line in (first, *lines))
-        return f"<div>{escape(repr(self))}</div>\n<table>\n{table}\n</table>\n"
 
     def sorted(self) -> UtteranceErrors:
         """The same in the order of the ids."""
