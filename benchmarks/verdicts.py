@@ -35,11 +35,11 @@ from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.uncertainty import max_t
 from spoofspan.uncertainty.clusters import Clusters
 from spoofspan.uncertainty.eer_replicates import EerReplicates
+from spoofspan.uncertainty.intervals import bounds
 from spoofspan.uncertainty.jackknife import Estimate, Jackknife
 from spoofspan.uncertainty.measured_system import measured_system
 from spoofspan.uncertainty.power import clusters_needed
 from spoofspan.uncertainty.ranks import ranks
-from spoofspan.uncertainty.student import quantile
 from spoofspan.uncertainty.variance_components import variance_components
 
 NORMAL = NormalDist()
@@ -236,7 +236,7 @@ def seeded(number: int) -> dict:
             parts = variance_components(made.values, made.jackknife.covariance, degrees)
             truth = NORMAL.cdf(-middle / sqrt(1 + deviation**2))
             mean = float(made.values.mean())
-            ends = mean + np.array([-1, 1]) * quantile(0.95, parts.degrees) * sqrt(parts.total)
+            ends = bounds(Estimate(mean, sqrt(parts.total), parts.degrees), "logit", 0.95)
             key = f"{name}, {count} seeds"
             found |= {f"{key}: error": mean - truth, f"{key}: variance": parts.total}
             found[f"{key}: covered"] = bool(ends[0] <= truth <= ends[1])

@@ -197,4 +197,6 @@ def help_of(command: list[str]) -> str:
 
     from spoofspan.cli import app
 
-    return CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}).invoke(app, [*command, "--help-all"]).stdout
+    return (
+        CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}).invoke(app, [*command, "--help-all"]).stdout
+    )

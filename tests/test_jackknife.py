@@ -11,7 +11,8 @@ from test_uncertainty import speakers_of, toy
 
 import spoofspan as ss
 from spoofspan.report.page.content import PageSettings, page_content
-from spoofspan.report.results import comparison_tables, render
+from spoofspan.report.results import render
+from spoofspan.report.verdicts import comparison_tables
 from spoofspan.uncertainty import measured_system as measured
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling
 from spoofspan.uncertainty.intervals import Spread, scale_of
@@ -89,6 +90,8 @@ def values_of_subsets(references, scores, measure, clusters, **options):
         ("point-hter@40ms", {"threshold": 0.1}),
         ("range-fpr", {"threshold": 0.1}),
         ("range-false-alarms-per-hour", {"threshold": 0.1}),
+        ("range-der", {"threshold": 0.1}),
+        ("range-dcf@p_spoof=0.9,cost_miss=3,cost_false_alarm=1", {"threshold": 0.1}),
         ("range-act-dcf", {"scores_are": "llr"}),
         ("range-cllr", {"scores_are": "llr"}),
         ("range-auc", {}),
@@ -270,6 +273,12 @@ def test_the_interval_is_that_of_t_on_its_scale(measure, scale):
     assert [found.low, found.high] == pytest.approx(expected, rel=1e-6)
 
 
+def test_an_error_rate_beyond_one_has_an_interval_around_it():
+    references, scores = few_spoofs(40, shift=0.0)
+    found = ss.interval(references, scores, "range-der", threshold=0.5)
+    assert 1 < found.low < found.estimate < found.high
+
+
 def spread_of_random_systems(rng, clusters, systems=2):
     """Values without each cluster that were never measured: heavy tails, few clusters, any scale."""
     estimates = rng.uniform(0.05, 0.6, systems)
@@ -306,7 +315,7 @@ def disagreements(pairs):
             wanted = first.reach(spread.how.confidence) * (1 + rng.integers(-3, 4) * 2.0**-52)
             spread.estimates[0] = spread.estimates[1] + wanted
             del spread.__dict__["jackknife"]
-        interval, p = spread.difference(np.array([1.0, -1.0]))
+        interval, p = spread.difference(0, 1)
         disagree += (p < 1 - interval.level) != (not interval.low <= 0 <= interval.high)
         decided += p < 1 - interval.level
     return disagree, decided
@@ -321,7 +330,7 @@ def test_bootstrap_interval_and_p_never_disagree(method):
         how = Resampling(confidence=float(rng.choice([0.5, 0.9, 0.95])), replicates=2000, method=method)
         counts = ClusterCounts(40, 40, 40)
         spread = Spread("range-eer", "logit", how, counts, values.mean(axis=1), (), values, without)
-        interval, p = spread.difference(np.array([1.0, -1.0]))
+        interval, p = spread.difference(0, 1)
         assert (p < 1 - interval.level) == (not interval.low <= 0 <= interval.high), number
         replicates = values[0] - values[1]
         if (
@@ -432,3 +441,19 @@ def test_where_one_class_has_no_error_the_interval_reaches_at_least_to_its_bound
     at = ss.range_eer(references, low, eer_rule="interpolated")  # without the warning of a gap
     assert at.false_negative_rate == 0 < at.false_positive_rate
     assert found.high == pytest.approx(1 - 0.025 ** (1 / 5))
+    assert "no clusters with spoof called bona fide (under 5)" in found.warnings[1]
+
+
+def test_few_clusters_with_errors_are_cautioned():
+    references, scores = few_spoofs(40, shift=10)
+    values = scores.values.copy()
+    values[20 * np.arange(12)] = -30.0  # bona fide
+    values[20 * np.arange(3) + 15] = 30.0  # spoof
+    some = ss.Scores.from_columns(scores.utterances, scores.offsets, values, hop=0.02, higher="bonafide")
+    assert ss.interval(references, some, "range-fpr", threshold=0.0).warnings == ()
+    for measure in ("range-fnr", "range-hter"):
+        (text,) = ss.interval(references, some, measure, threshold=0.0).warnings
+        assert text.startswith("there are 3 clusters with spoof called bona fide (under 5)")
+    assert (
+        ss.compare(references, {"A": some, "B": some}, "range-fnr", thresholds={"A": 0.0, "B": 0.0}).warnings[0] == text
+    )

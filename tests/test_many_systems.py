@@ -172,6 +172,28 @@ def test_one_training_against_several_is_cautioned():
         ss.compare(references, systems, method="percentile")
 
 
+def test_systems_on_different_utterances_are_compared_if_asked_for():
+    """As two samples that have nothing in common: Welch's test of two jackknives."""
+    references, systems = corpus_of([1.2, 1.0], utterances=150)
+    parts = {"S00": systems["S00"].take(np.arange(90)), "S01": systems["S01"].take(np.arange(90, 150))}
+    with pytest.raises(ss.UsageError, match="unpaired=True"):
+        ss.compare(references, parts, partial=True)
+    found = ss.compare(references, parts, unpaired=True)
+    alone = {name: ss.interval(references, scores, partial=True) for name, scores in parts.items()}
+    (difference,) = found.differences
+    assert difference.value == pytest.approx(alone["S00"].estimate - alone["S01"].estimate)
+    error = np.hypot(*(one.standard_error for one in alone.values()))
+    assert difference.interval.standard_error == pytest.approx(error, rel=0.02)
+    assert found.intervals["S00"].standard_error == pytest.approx(alone["S00"].standard_error, rel=0.02)
+    signatures = [one.comparable for one in found.signatures.values()]
+    assert signatures[0] != signatures[1]
+    same = ss.compare(references, systems, unpaired=True)["S00", "S01"]
+    paired = ss.compare(references, systems)["S00", "S01"]
+    assert same.p_value == paired.p_value  # what they share is seen, whatever it is called
+    with pytest.raises(ss.UsageError, match="jackknife-t"):
+        ss.compare(references, parts, unpaired=True, method="percentile")
+
+
 # ---------------------------------------------------------------- from the command line
 
 

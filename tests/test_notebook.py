@@ -209,13 +209,16 @@ def test_swapped_arguments_dicts_and_paths_are_named(corpus, measure):
     references, scores = corpus.references, corpus.systems[0.02]
     frame = references.to_pandas()
     for given, said in (
-        ((scores, references), "references and scores are swapped"),
-        ((references, dict(scores)), r"the scores are a dict; make Scores of it: Scores.from_frames\("),
-        ((dict(references), scores), r"the references are a dict; make References of it: References.from_ranges\("),
-        ((Path("ref.rttm"), scores), r"a path \('ref.rttm'\); read it: read_references\('ref.rttm'\)"),
-        ((frame, scores), r"the references are a DataFrame; make References of it: References.from_table\("),
-        ((references, references), "the scores are References; give Scores"),
-        ((references, [0.1, 0.2]), r"the scores are of the type list; give Scores: Scores.from_frames\("),
+        ((scores, references), "references come first, then scores; these are swapped"),
+        (
+            (references, dict(scores)),
+            r"scores must be Scores, not a dict: Scores.from_frames\(scores, hop=0.02, higher=",
+        ),
+        ((dict(references), scores), r"references must be References, not a dict: References.from_ranges\("),
+        ((Path("ref.rttm"), scores), r"not a path: read_references\('ref.rttm'\) reads it"),
+        ((frame, scores), r"not a DataFrame: References.from_table\(references\)"),
+        ((references, references), "scores must be Scores, not References"),
+        ((references, [0.1, 0.2]), r"not a list: Scores.from_frames\({utterance: ...}, hop"),
     ):
         with pytest.raises(ss.UsageError, match=said):
             measure(*given)

@@ -307,7 +307,11 @@ def test_text_marks_the_own_resolution_and_names_easier_cells(table):
     assert lines[2].split() == ["20", "ms", f"{100 * table[0.02].floor.value:.2f}", *fine[:2], f"{fine[2]}*", fine[3]]
     below = " ".join(lines[4:])
     assert "an easier task, not a better system): 20ms at 640ms." in below
-    assert table[0.02].range_eer.measurement.signature.comparable in below
+    signature = table[0.02].range_eer.measurement.signature
+    assert f"signature of the range EER {signature.short.partition(' ')[0]} (in full" in below
+    assert signature.comparable not in below
+    assert signature.comparable in render({"": table}, "text", Look(full_signature=True))
+    assert signature.comparable.replace("_", "\\_") in table.render("markdown")
 
 
 def test_sets_stand_side_by_side_where_there_is_room(table):
@@ -652,3 +656,24 @@ def test_the_partialspoof_layout_gives_the_table_with_its_seeds(database):
 def test_label_sources_of_one_column_are_not_mixed_unasked(database):
     arguments = ["--dataset", f"partialspoof:{database}:eval", database / "results", "--convention", "nii-2023"]
     assert "cannot be compared" in refused(*arguments)
+
+
+def test_tables_have_intervals_if_asked_for():
+    import spoofspan.demo
+
+    corpus = spoofspan.demo.load()
+    systems = {0.16: corpus.systems[0.16], 0.64: corpus.systems[0.64]}
+    table = ss.resolution_table(corpus.references, systems, [0.16], resampling=ss.Resampling(confidence=0.9))
+    expected = ss.interval(corpus.references, systems[0.16], confidence=0.9)
+    found = table[0.16].range_eer.interval
+    assert found.to_dict() == expected.to_dict()
+    text = f"{100 * found.estimate:.2f} [{100 * found.low:.2f}, {100 * found.high:.2f}]"
+    for spelling in ("text", "markdown", "latex"):
+        assert text in table.render(spelling).replace("\\", "")
+    rows = table.render("csv").splitlines()
+    assert rows[0].endswith("range-eer from,range-eer to,point-eer@160ms from,point-eer@160ms to")
+    assert f",{100 * found.low:.6f},{100 * found.high:.6f}," in rows[1]
+    seeds = {"a": {"1": corpus.systems[0.16], "2": corpus.systems[0.16]}}
+    several = ss.resolution_table(corpus.references, seeds, [], resampling=ss.Resampling())
+    assert "compare --seeds" in several.render("text")
+    assert several["a"].range_eer.interval is None

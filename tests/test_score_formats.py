@@ -142,7 +142,8 @@ def test_frame_score_needs_polarity_and_hop():
         read("frame-score", FRAME, hop=0.02)
     with pytest.raises(ss.UsageError, match="give hop="):
         read("frame-score", FRAME, higher="spoof")
-    assert FORMATS["frame-score"].needs == ("hop", "higher")
+    assert FORMATS["frame-score"].needs == ("higher",)
+    assert read("frame-score", FRAME, "unit0.04.score", higher="spoof").hop == 0.04  # the name tells it
     tabs = read("frame-score", FRAME.replace(" ", "\t"), hop=0.02, higher="bonafide")
     assert content_of(tabs) == (("u1", "u2"), [0, 2, 3], [0.25, 0.4, 2.0], "bonafide", [0.02, 0.02])
 

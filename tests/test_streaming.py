@@ -384,3 +384,30 @@ def test_what_fits_into_memory(tmp_path, monkeypatch):
     assert memory.fits_into_memory(sources(tmp_path / "packed"))
     monkeypatch.undo()
     assert memory.memory_bytes() is None or memory.memory_bytes() > 2**20
+
+
+def test_intervals_in_shards_are_those_in_memory():
+    """The jackknife goes through the shards; only the sample that gives the curve's slope is another one."""
+    import json
+    from pathlib import Path
+
+    from typer.testing import CliRunner
+
+    from spoofspan.cli import app
+
+    with tempfile.TemporaryDirectory() as folder:
+        where = Path(folder) / "demo"
+        assert CliRunner().invoke(app, ["demo", "--out", str(where)]).exit_code == 0
+        names = ["range-eer", "range-auc", "utterance-eer", "point-f1@160ms"]
+        typed = ["eval", where / "references.rttm", where / "unit0.16.score", "--durations", where / "reco2dur"]
+        typed += ["--confidence", "0.95", "--format", "json", *(word for name in names for word in ("-m", name))]
+        found = {}
+        for more in ("--no-stream", "--stream"):
+            done = CliRunner().invoke(app, [str(one) for one in (*typed, more)])
+            assert done.exit_code == 0, (done.output, done.exception)
+            found[more] = [one["interval"] for one in json.loads(done.stdout)["measurements"]]
+    for alone, sharded in zip(*found.values(), strict=True):
+        assert sharded["clusters"] == alone["clusters"] == 169
+        assert (sharded["with_spoof"], sharded["with_bona_fide"]) == (alone["with_spoof"], alone["with_bona_fide"])
+        ends = [(one["low"], one["high"]) for one in (alone, sharded)]
+        assert ends[0] == pytest.approx(ends[1], rel=2e-3)

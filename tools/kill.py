@@ -69,10 +69,14 @@ def commands() -> dict[str, Command]:
         ),
         Command("report", (f"report {read} --out OUT/page.html",), ("page.html",)),
         Command(
-            "corpus", tuple(f"corpus build OUT/corpus --utterances-per-set eval=2 --official-labels -j {n}" for n in (1, 2))
+            "corpus",
+            tuple(f"corpus build OUT/corpus --utterances-per-set eval=2 --official-labels -j {n}" for n in (1, 2)),
         ),
         Command("train", (f"cm train --preset small-cpu {tiny} {data} --out OUT/model --resume",)),
-        Command("experiment", (f"experiment OUT/all {tiny} --utterances-per-set {MIXED} --systems multi,joint-detector -j 1",)),
+        Command(
+            "experiment",
+            (f"experiment OUT/all {tiny} --utterances-per-set {MIXED} --systems multi,joint-detector -j 1",),
+        ),
     ]
     return {one.name: one for one in listed}
 

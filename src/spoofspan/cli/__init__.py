@@ -76,7 +76,7 @@ def main() -> None:
     said: set[str] = set()
 
     def say_once(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = str(message)
+        text = in_words_of_the_shell(message)
         if text not in said:
             said.add(text)
             progress.wipe()
@@ -88,7 +88,7 @@ def main() -> None:
         try:
             app()
         except SpoofspanError as error:
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {in_words_of_the_shell(error)}", file=sys.stderr)
             sys.exit(error.exit_code)
         except MemoryError:
             print(
@@ -105,6 +105,13 @@ def main() -> None:
                 why = f"the result cannot be written to stdout ({why})"
             print(f"error: {why}", file=sys.stderr)
             sys.exit(SpoofspanError.exit_code)
+
+
+def in_words_of_the_shell(message: object) -> str:
+    """What the library says, with flags in the place of arguments; loaded when there is something to say."""
+    from spoofspan.cli.wording import in_flags
+
+    return in_flags(str(message))
 
 
 class _Closed(io.RawIOBase):

@@ -132,6 +132,11 @@ def score(
         raise UsageError("give a CHECKPOINT and AUDIO, or --preset joint-detector and AUDIO")
     checkpoint = preset or given.pop(0)
     if (dataset is None) == (not given):
+        if not given and preset is None and Path(checkpoint).suffix.lower() in (".wav", ".flac", ".mp3", ".ogg"):
+            raise UsageError(
+                f"{checkpoint} is a recording, and there is no model to score it with: give a CHECKPOINT before it "
+                "(spoofspan cm train makes one), or --preset joint-detector, which needs none"
+            )
         raise UsageError("give AUDIO (files, folders, lists, -) or --dataset, one of them")
     how: dict[str, Any] = {"channel": channel, "truncated": truncated}
     sounds = find_recordings(given, **how) if dataset is None else sounds_of_dataset(dataset, **how)

@@ -34,6 +34,9 @@ def compare(
     one_family: bool = o.flag(
         False, "Adjust p for the comparisons of all measures together, not of each measure.", "--one-family"
     ),
+    unpaired: bool = o.flag(
+        False, "Measure each system on the utterances it has, though others lack them.", "--unpaired"
+    ),
     seeds: bool = o.flag(
         False, "The files are one system, trained several times: mean, SD, intervals.", "--one-system"
     ),
@@ -70,7 +73,8 @@ def compare(
       spoofspan compare ref.rttm seed1.score seed2.score seed3.score --one-system
     """
     from spoofspan.base.version import __version__
-    from spoofspan.report.results import comparison_tables, finite, seeds_table
+    from spoofspan.report.results import finite
+    from spoofspan.report.verdicts import comparison_tables, seeds_table
     from spoofspan.uncertainty.comparison import compare_measures
     from spoofspan.uncertainty.seeds import seed_variation
 
@@ -87,8 +91,8 @@ def compare(
             raise UsageError(
                 "--system-threshold and --system-threshold-from are for a comparison; leave --one-system out"
             )
-        if against or one_family:
-            raise UsageError("--against and --one-family are for a comparison; leave --one-system out")
+        if against or one_family or unpaired:
+            raise UsageError("--against, --one-family and --unpaired are for a comparison; leave --one-system out")
         references, trained = systems.read_each(fewest=2)
         for one in measures:
             variation = seed_variation(references, trained, one, **how)
@@ -97,6 +101,7 @@ def compare(
     else:
         references, several = systems.read_trained(fewest=2)
         how |= {"thresholds": {one: found for one, found in given.items() if found}, "one_family": one_family}
+        how |= {"unpaired": unpaired}
         for comparison in compare_measures(references, several, measures, against=against, **how):
             tables.extend(comparison_tables(comparison, short=short))
             plain.append(comparison.to_dict())

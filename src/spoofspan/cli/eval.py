@@ -174,7 +174,8 @@ def eval_(
         column = partial(read_column, metadata)
         crossing = [one for one in by or () if crosses(one, first, alone)]
         plain = [one for one in by or () if one not in crossing]
-        breakdowns = [corpus.break_down(one, first.measure, options, column) for one in plain]
+        grouped = replace(options, resampling=asked.resampling)
+        breakdowns = [corpus.break_down(one, first.measure, grouped, column) for one in plain]
         # every measure has its own table
         crossed = [corpus.cross(one, name, asked, column) for one in crossing for name in evaluation.measurements]
         if per_utterance is not None:

@@ -120,6 +120,11 @@ class Inputs:
             about: dict[str, Any] = {"durations": self.durations, "format": self.reference_format}
             return read_references(where, hop=self._hop_of_labels(), **about, **self._about_metadata())
         except DataError:
+            if self.durations is not None and "scores" in looks_like(self.durations):
+                raise UsageError(
+                    f"{self.durations} looks like scores, and is given as --durations; give SCORES after REFERENCES, "
+                    "and --durations a file of <utterance> <seconds>"
+                ) from None
             known = {"references"} if self.reference_format is not None else looks_like(where)
             if "scores" in known and "references" not in known:
                 raise UsageError(f"{where} looks like scores; REFERENCES come first, then SCORES") from None

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import SpoofspanError, UsageError
 from spoofspan.cli import options as o
-from spoofspan.cli.inputs import FLAGS, Inputs
+from spoofspan.cli.inputs import FLAGS, Inputs, looks_like
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
@@ -55,20 +55,42 @@ class Systems:
         if self.typed.dataset is not None:
             return self.typed.database.references, self.typed.database
         if not self.words:
+            self._refuse_scores_alone()
             raise UsageError("give REFERENCES and SCORES..., or --dataset and SCORES...")
         return self.typed.read_known()[0], None
 
     def read_each(self, fewest: int) -> tuple[References, dict[str, Scores]]:
         """Read the references, and each word (a file, a folder, a pattern) as the scores of one system."""
-        files = named_files(self.words)
-        _at_least(fewest, files)
+        files = self._files(fewest)
         return self.read()[0], {name: self.typed.read_scores(where) for name, where in files.items()}
 
     def read_trained(self, fewest: int) -> tuple[References, dict[str, Scores | dict[str, Scores]]]:
         """As :meth:`read_each`; files of one pattern that score the same utterances are trainings of one system."""
-        files = named_files(self.words)
-        _at_least(fewest, files)
+        files = self._files(fewest)
         return self.read()[0], {name: self._trainings(where) for name, where in files.items()}
+
+    def _files(self, fewest: int) -> dict[str, str]:
+        """The files by the names of their systems, at least so many."""
+        files = named_files(self.words)
+        if not files:
+            self._refuse_scores_alone()
+        if len(files) < fewest:
+            least = "two systems" if fewest == 2 else "one system"
+            raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {len(files)}")
+        return files
+
+    def _refuse_scores_alone(self) -> None:
+        """Say that references are missing where the only file has scores."""
+        only = self.typed.references
+        if only is None or self.typed.dataset is not None or "scores" not in looks_like(only):
+            return
+        try:
+            self.typed.references_from(only)  # a Parquet file may be either
+        except SpoofspanError:
+            raise UsageError(
+                f"{only} has scores, and nothing says where the spoofs are: give REFERENCES before it (spoofspan plot "
+                f"or report: REFERENCES {only})"
+            ) from None
 
     def _trainings(self, where: str) -> Scores | dict[str, Scores]:
         paths = sorted(glob(str(Path(where).expanduser()))) if has_magic(where) else []  # noqa: PTH207
@@ -118,12 +140,6 @@ class Systems:
 
         rows: Mapping[Any, Mapping[str, SystemFile]] = rows_of(files)
         return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: self.scores(rows[key][seed])))
-
-
-def _at_least(fewest: int, files: Mapping[str, str]) -> None:
-    if len(files) < fewest:
-        least = "two systems" if fewest == 2 else "one system"
-        raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {len(files)}")
 
 
 def named_files(words: Sequence[str]) -> dict[str, str]:

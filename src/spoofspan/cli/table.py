@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
+from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 @takes_systems
+@takes_bootstrap
 @o.takes_rules
 def table(
     *,
@@ -41,6 +43,8 @@ def table(
         "--published",
     ),
     heatmap: Path | None = o.flag(None, "Also draw the table, to this .png, .svg or .pdf file."),
+    metadata: o.Metadata = None,
+    bootstrap: BootstrapOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,
@@ -53,8 +57,8 @@ def table(
     """Measure systems at several resolutions.
 
     The paper's Tables 3 and 4: one row per training resolution or system; range EER, point EERs, the floor of the hop;
-    means over seeds; several sets side by side. SCORES are files, a folder, or patterns with {resolution}, {seed},
-    {system} and {set} in them; NAME=FILE names a system.
+    means over seeds; several sets side by side; intervals with --confidence. SCORES are files, a folder, or patterns
+    with {resolution}, {seed}, {system} and {set} in them; NAME=FILE names a system.
 
     For example:
 
@@ -104,11 +108,12 @@ def table(
             segment_labels=labels,
             convention=convention,
             eer_rule=eer_rule,
+            resampling=bootstrap.resampling_if_asked(metadata or of_set.typed.protocol()),
             **rules,
         )
     check_alike(tables)
     width = shutil.get_terminal_size().columns if out is None and sys.stdout.isatty() else None
-    look = Look(decimals, floor, width, full_signature)
+    look = Look(decimals, floor, width=width, full_signature=full_signature)
     if published:
         from spoofspan.report.published import render_beside
 

@@ -64,6 +64,11 @@ def load(folder: str | Path) -> Checkpoint:
     """Read a checkpoint."""
     require("torch", "safetensors")
     where = Path(folder).expanduser()
+    if where.is_file():
+        raise UsageError(
+            f"{str(folder)!r} is a file, and a checkpoint is a folder with {CONFIG} and {MODEL}, as spoofspan cm train "
+            "writes it; the checkpoint comes first, then the recordings"
+        )
     if not (where / CONFIG).is_file() or not (where / MODEL).is_file():
         raise UsageError(
             f"{str(folder)!r} is no checkpoint: it needs {CONFIG} and {MODEL}, as spoofspan cm train writes them"

@@ -113,7 +113,7 @@ def _build(
     survey = _survey(out, recordings.items, chosen, workers)
     if truncated == "use":
         _warn_of_truncated(recordings.items, survey)
-    plan = make_plan(recordings.items, survey, chosen)
+    plan = make_plan(recordings.items, survey, chosen, recordings.attacks)
     made = _make(out, plan, Material({one.name: one for one in recordings.items}, survey), chosen, workers)
     sets = {subset: rows for subset in SETS if (rows := [one for one in made if one.subset == subset])}
     for subset, rows in sets.items():

@@ -63,9 +63,14 @@ def stream(settings: Settings, *what: str | int) -> np.random.Generator:
     return np.random.default_rng([settings.seed, *words])
 
 
-def make_plan(recordings: Sequence[Recording], survey: Mapping[str, Surveyed], settings: Settings) -> Plan:
+def make_plan(
+    recordings: Sequence[Recording],
+    survey: Mapping[str, Surveyed],
+    settings: Settings,
+    called: Mapping[str, str] | None = None,
+) -> Plan:
     """Plan a corpus."""
-    held_out = held_out_attacks(recordings, settings)
+    held_out = held_out_attacks(recordings, settings, called)
     set_of = deal_speakers(recordings, settings)
     utterances: list[UtterancePlan] = []
     for subset in SETS:
@@ -80,18 +85,25 @@ def make_plan(recordings: Sequence[Recording], survey: Mapping[str, Surveyed], s
     return Plan(tuple(utterances), set_of, held_out)
 
 
-def held_out_attacks(recordings: Sequence[Recording], settings: Settings) -> tuple[str, ...]:
+def held_out_attacks(
+    recordings: Sequence[Recording], settings: Settings, called: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
     """The attacks that only evaluation sees."""
     known = sorted({one.attack for one in recordings if one.attack is not None})
     if settings.held_out is None:
         return tuple(known[-1:]) if len(known) > 1 else ()
-    return check_held_out(settings.held_out, known)
+    return check_held_out(settings.held_out, known, called)
 
 
-def check_held_out(names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Refuse attacks that are not there, and to hold out all."""
+def check_held_out(
+    names: Sequence[str], known: Sequence[str], called: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """Refuse attacks that are not there, and to hold out all; ``called``: their names in the source, by ours."""
     for name in names:
         if name not in known:
+            meant = next((attack for attack, source in (called or {}).items() if source == name), None)
+            if meant is not None:
+                raise UsageError(f"held_out={name!r}: the corpus calls it {meant}, since RTTM files cannot hold {name}")
             raise UsageError(f"held_out={name!r}: there is no such attack, {nearest_name(name, known)}")
     if len(set(names)) == len(known):
         raise UsageError("all attacks are held out; training needs at least one")

@@ -10,32 +10,34 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 
+OF_FRAMES = ", hop=0.02, higher='bonafide'"
+
 
 def check_sides(references: Any, scores: Any) -> None:
     """Refuse swapped arguments, dicts, data frames and paths, each with what makes the right thing of it.
 
-    >>> check_sides({"u1": [0.9]}, None)
+    >>> check_sides({"u1": [(0.0, 1.0, "spoof")]}, None)
     Traceback (most recent call last):
-    spoofspan.base.errors.UsageError: the references are a dict; make References of it: References.from_ranges(...)
+    spoofspan.base.errors.UsageError: references must be References, not a dict: References.from_ranges(references)
     """
-    if isinstance(references, (Scores, Proposals)) and isinstance(scores, References):
-        raise UsageError("references and scores are swapped; references come first")
+    if isinstance(references, Scores | Proposals) and isinstance(scores, References):
+        raise UsageError("references come first, then scores; these are swapped")
     if not isinstance(references, References):
-        raise UsageError(f"the references are {_made(references, 'References', 'from_ranges', 'read_references')}")
-    if not isinstance(scores, (Scores, Proposals)):
-        raise UsageError(f"the scores are {_made(scores, 'Scores', 'from_frames', 'read_scores')}")
+        raise UsageError(f"references must be References, not {_instead(references, 'references', '')}")
+    if not isinstance(scores, Scores | Proposals):
+        raise UsageError(f"scores must be Scores, not {_instead(scores, 'scores', OF_FRAMES)}")
 
 
-def _made(found: Any, wanted: str, of_dict: str, reader: str) -> str:
+def _instead(found: Any, wanted: str, about: str) -> str:
     """What was given, and the call that makes the wanted thing of it."""
-    about = ", hop=..., higher=..." if wanted == "Scores" else ""
+    maker, of_dict = ("References", "from_ranges") if wanted == "references" else ("Scores", "from_frames")
     kind = type(found).__name__
-    if isinstance(found, (References, Scores, Proposals)):
-        return f"{kind}; give {wanted}"
-    if isinstance(found, Mapping):
-        return f"a {kind}; make {wanted} of it: {wanted}.{of_dict}(...{about})"
+    if isinstance(found, References | Scores | Proposals):
+        return f"{kind}"
     if isinstance(found, str) or hasattr(found, "__fspath__"):
-        return f"a path ({str(found)!r}); read it: {reader}({str(found)!r}{about})"
+        return f"a path: read_{wanted}({str(found)!r}) reads it"
     if hasattr(found, "__arrow_c_stream__") or hasattr(found, "to_arrow"):
-        return f"a {kind}; make {wanted} of it: {wanted}.from_table(...{about})"
-    return f"of the type {kind}; give {wanted}: {wanted}.{of_dict}({{utterance: ...}}{about})"
+        return f"a {kind}: {maker}.from_table({wanted}{about})"
+    if isinstance(found, Mapping):
+        return f"a {kind}: {maker}.{of_dict}({wanted}{about})"
+    return f"a {kind}: {maker}.{of_dict}({{utterance: ...}}{about}) makes them, read_{wanted} reads them from a file"

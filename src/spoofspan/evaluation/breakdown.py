@@ -37,6 +37,10 @@ from spoofspan.measures.per_utterance import UtteranceErrors, errors_of_overlay
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.uncertainty.comparison import Difference
+    from spoofspan.uncertainty.measured_system import MeasuredSystem
+
 LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds
 DISTANCES = (0.02, 0.04, 0.08, 0.16)  # seconds
 FOREVER = 1e8  # seconds; no utterance is as long
@@ -59,7 +63,13 @@ class Group:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
         plain = {name: value for name, value in vars(self).items() if name not in ("measurement", "reason")}
-        return {**plain, "value": None if self.measurement is None else self.measurement.value, "reason": self.reason}
+        interval = None if self.measurement is None else self.measurement.interval
+        return {
+            **plain,
+            "value": None if self.measurement is None else self.measurement.value,
+            "reason": self.reason,
+            "interval": None if interval is None else interval.to_dict(),
+        }
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,7 @@ class Breakdown(Tabular):
     threshold: float
     groups: tuple[Group, ...]
     about: str = ""
+    differences: tuple[Difference, ...] = ()  # of every two groups with a value, if intervals were asked for
 
     def __getitem__(self, name: str) -> Group:
         for group in self.groups:
@@ -87,7 +98,7 @@ class Breakdown(Tabular):
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""
-        from spoofspan.report.results import breakdown_table
+        from spoofspan.report.verdicts import breakdown_table
 
         return breakdown_table(self).render("html")
 
@@ -98,6 +109,7 @@ class Breakdown(Tabular):
             "measure": self.measure,
             "threshold": self.threshold,
             "groups": [group.to_dict() for group in self.groups],
+            "differences": [one.to_dict() for one in self.differences],
         }
 
 
@@ -108,10 +120,11 @@ def by_column(
     *,
     name: str = "column",
     measure: str = "range-eer",
+    resampling: Resampling | None = None,
     **arguments: Unpack[RuleArguments],
 ) -> Breakdown:
     """Break down by a value that every utterance has (speaker, codec, language): utterance -> value."""
-    whole = _Whole(references, scores, measure, arguments)
+    whole = _Whole(references, scores, measure, {**arguments, "resampling": resampling})
     missing = [utt for utt in whole.utterances if utt not in column]
     if missing:
         raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
@@ -120,11 +133,16 @@ def by_column(
         rows.setdefault(column[utt], []).append(row)
     groups = [whole.group_of(value, np.array(rows[value], np.int64)) for value in sorted(rows)]
     about = "; ".join(strangers(f"a {name}", column, whole.utterances))
-    return Breakdown(name, measure, whole.point.threshold, tuple(groups), about)
+    return Breakdown(name, measure, whole.point.threshold, tuple(groups), about, whole.differences())
 
 
 def by_kind(
-    references: References, scores: Scores, *, measure: str = "range-eer", **arguments: Unpack[RuleArguments]
+    references: References,
+    scores: Scores,
+    *,
+    measure: str = "range-eer",
+    resampling: Resampling | None = None,
+    **arguments: Unpack[RuleArguments],
 ) -> Breakdown:
     """Break down by the kind of the spoofed ranges: each attack against all bona fide time."""
     if references.kinds is None:
@@ -135,7 +153,7 @@ def by_kind(
         *(["(no kind)"] if bool(((codes < 0) & (references.labels == SPOOF)).any()) else []),
     ]
     chosen = [(name, codes == (i if i < len(references.kind_names) else -1)) for i, name in enumerate(names)]
-    return _by_ranges("kind", references, scores, chosen, measure, arguments)
+    return _by_ranges("kind", references, scores, chosen, measure, {**arguments, "resampling": resampling})
 
 
 def by_length(
@@ -144,6 +162,7 @@ def by_length(
     *,
     edges: Sequence[float] = LENGTHS,
     measure: str = "range-eer",
+    resampling: Resampling | None = None,
     **arguments: Unpack[RuleArguments],
 ) -> Breakdown:
     """Break down by the length of the spoofed ranges (``edges`` in seconds), each against all bona fide time."""
@@ -153,7 +172,7 @@ def by_length(
     for low, high in pairwise(bounds):
         name = f"under {high / 1e9:g} s" if not low else f"{low / 1e9:g} s and more" if high == bounds[-1] else ""
         chosen.append((name or f"{low / 1e9:g} to {high / 1e9:g} s", (lengths >= low) & (lengths < high)))
-    return _by_ranges("length", references, scores, chosen, measure, arguments)
+    return _by_ranges("length", references, scores, chosen, measure, {**arguments, "resampling": resampling})
 
 
 def by_boundary(
@@ -162,6 +181,7 @@ def by_boundary(
     *,
     distances: Sequence[float] = DISTANCES,
     measure: str = "range-eer",
+    resampling: Resampling | None = None,
     **arguments: Unpack[RuleArguments],
 ) -> Breakdown:
     """Break down by the distance from the nearest true boundary: how much of the error lies within each.
@@ -172,11 +192,12 @@ def by_boundary(
     rest = whole.measured
     groups = []
     for distance in distances:
-        outside = _Whole(references, scores, measure, {**arguments, "collar": distance}, at=whole.point)
+        given = {**arguments, "collar": distance, "resampling": resampling}
+        outside = _Whole(references, scores, measure, given, at=whole.point)
         times = whole.bona_fide - outside.bona_fide, whole.spoof - outside.spoof
         error = whole.error - outside.error, whole.error
         groups.append(
-            _group(f"within {distance * 1000:g} ms", len(whole.utterances), times, error, (outside.measured, ""))
+            _group(f"within {distance * 1000:g} ms", len(whole.utterances), times, error, (outside.with_interval(), ""))
         )
     about = f"each value: on the time farther than that from any boundary; on all time it is {rest.value_text}"
     return Breakdown("boundary", measure, whole.point.threshold, tuple(groups), about)
@@ -201,7 +222,10 @@ class _Whole:
         if parsed.basis != "range":
             raise UsageError(f"breakdowns are in seconds, so the measure is one of ranges, not {measure}")
         self.inputs = Inputs(references, scores)
-        self.plan = EvaluationOptions.from_arguments(arguments).plan_for(parsed, scores)
+        options = EvaluationOptions.from_arguments(arguments)
+        self.resampling = options.resampling
+        self.parts: dict[str, MeasuredSystem] = {}  # groups with a value, if intervals are asked for
+        self.plan = options.plan_for(parsed, scores)
         self.laid = Overlay.of(references, scores, self.plan.rules)
         self.mass, _ = self.laid.mass()
         self.measured = self._measured(self.laid, self.mass, self.plan.signer(self.inputs, self.mass.utterances))
@@ -224,7 +248,7 @@ class _Whole:
         """Measure some of the utterances."""
         times = int(self.errors.bona_fide[chosen].sum()), int(self.errors.spoof[chosen].sum())
         error = int(self.by_utterance[chosen].sum()), self.error
-        found = self.try_on(self.laid.take(chosen), partial(self._sign_selected, chosen))
+        found = self.try_on(name, self.laid.take(chosen), partial(self._sign_selected, chosen))
         return _group(name, chosen.size, times, error, found)
 
     def without(self, ranges: npt.NDArray[np.bool_]) -> tuple[Overlay, Signer]:
@@ -243,12 +267,40 @@ class _Whole:
         references = self.inputs.references
         return positions(references.utterances, self.laid.labelling.utterances)[utterance_of_rows(references.offsets)]
 
-    def try_on(self, laid: Overlay, signer: Signer) -> tuple[Measurement | None, str]:
+    def try_on(self, name: str, laid: Overlay, signer: Signer) -> tuple[Measurement | None, str]:
         """Measure a part of the corpus; or say why it has no value."""
+        mass = laid.mass()[0]
         try:
-            return self._measured(laid, laid.mass()[0], signer), ""
+            found = self._measured(laid, mass, signer)
         except UndefinedMeasureError as error:
             return None, str(error).partition(";")[0]
+        return self._with_interval(name, found, mass), ""
+
+    def with_interval(self) -> Measurement:
+        """The value of the whole, with its interval if one is asked for."""
+        return self._with_interval("", self.measured, self.mass)
+
+    def _with_interval(self, name: str, found: Measurement, mass: ScoreMass) -> Measurement:
+        if self.resampling is None:
+            return found
+        from spoofspan.uncertainty.intervals import interval_of_system
+        from spoofspan.uncertainty.measured_system import MeasuredSystem
+
+        self.parts[name] = MeasuredSystem(self.plan, mass, found.value)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SpoofspanWarning)  # small groups are cautioned in their intervals
+                return replace(found, interval=interval_of_system(self.parts[name], self.resampling))
+        except (UndefinedMeasureError, UsageError) as error:  # one cluster only, or replicates without a class
+            return replace(found, notes=(*found.notes, f"no interval: {str(error).partition(';')[0]}"))
+
+    def differences(self) -> tuple[Difference, ...]:
+        """The difference of every two groups, if intervals are asked for."""
+        if self.resampling is None:
+            return ()
+        from spoofspan.uncertainty.group_differences import group_differences
+
+        return group_differences(self.parts, self.mass.utterances, self.resampling)
 
     def _measured(self, laid: Overlay, mass: ScoreMass, signer: Signer) -> Measurement:
         with warnings.catch_warnings():
@@ -301,13 +353,13 @@ def _by_ranges(
         if not (is_spoof & kept).any():
             continue
         laid, signer = whole.without(is_spoof & ~kept)
-        found = whole.try_on(laid, signer)
+        found = whole.try_on(name, laid, signer)
         missed = 0 if found[0] is None else int(whole.errors_of(laid).false_negative.sum())
         utterances = int(np.count_nonzero(np.add.reduceat(is_spoof & kept, first_rows(references.offsets)) > 0))
         times = whole.bona_fide, int(references.range_durations[is_spoof & kept].sum())
         groups.append(_group(name, utterances, times, (missed, missed_of_all), found))
     about = "errors: missed spoof only, since a false alarm lies in no spoofed range"
-    return Breakdown(by, measure, whole.point.threshold, tuple(groups), about)
+    return Breakdown(by, measure, whole.point.threshold, tuple(groups), about, whole.differences())
 
 
 def _regions_without(references: References, left_out: Any, given: Regions | None) -> Regions:

@@ -25,6 +25,7 @@ from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.sides import check_sides
+from spoofspan.evaluation.cautions import refuse_strange_regions, with_cautions
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined
 from spoofspan.evaluation.signature import Inputs
@@ -274,11 +275,9 @@ class CorpusInMemory(Corpus):
         from spoofspan.evaluation.events import EventEvaluation
         from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 
-        if options.resampling is not None:
-            raise UsageError("event measures have no intervals yet; measure them without confidence= (--confidence)")
-
         def range_eer() -> Measurement:
-            return self._measured(self._plan(Measure("range-eer"), options), options)
+            alone = replace(options, resampling=None)  # for its operating point only
+            return self._measured(self._plan(Measure("range-eer"), alone), alone)
 
         proposing = ProposalOptions(options.smoothing, options.min_duration, options.merge_gap)
         inputs = self._inputs if isinstance(self.system, Scores) else None
@@ -305,7 +304,7 @@ class CorpusInMemory(Corpus):
         from spoofspan.evaluation.breakdown import BREAKDOWNS, by_column
 
         chosen = {name: getattr(options, name) for name in ("convention", "eer_rule", "threshold", "scores_are")}
-        arguments = {"measure": measure, **chosen, **options.rules}
+        arguments = {"measure": measure, "resampling": options.resampling, **chosen, **options.rules}
         if by in BREAKDOWNS:
             return BREAKDOWNS[by](self.references, self.scores, **arguments)
         return by_column(self.references, self.scores, read_column(by), name=by, **arguments)
@@ -325,6 +324,220 @@ class CorpusInMemory(Corpus):
         system = self.boundary_scores if plan.measure.kind.boundaries else self.scores
         mass, _ = plan.mass(self.references, cast("Scores", system))
         return crossed(mass, plan, columns_of(by, read_column))
+
+
+def default_measures(self, convention: str) -> list[str]:
+        """What is measured if nothing is asked for."""
+
+    @abstractmethod
+    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
+        """Plan the measures; return the function that takes one of them."""
+
+    @abstractmethod
+    def errors_by_utterance(
+        self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
+    ) -> UtteranceErrors:
+        """The errors of each utterance at an operating point, with each one's own range EER if asked for."""
+
+    @abstractmethod
+    def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
+        """The groups of the corpus by kind, length, boundary or a column, which is read if it is needed."""
+
+    @abstractmethod
+    def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
+        """A measure by one or two columns of metadata, with a comma between them."""
+
+    def evaluate(
+        self, measures: Sequence[str | Measure], options: EvaluationOptions, on_undefined: OnUndefined | None = None
+    ) -> Evaluation:
+        """Take measures; one without a value is an error, or is left out if ``on_undefined`` is there to be told."""
+        wanted = list(dict.fromkeys(parse_measures(measures)))  # one that is asked for twice is measured once
+        if options.makes_proposals and not any(measure.basis == EVENT for measure in wanted):
+            raise UsageError(
+                "smoothing, min_duration and merge_gap are for event measures, and there is none: event-ap@iou=0.5"
+            )
+        measured = self.prepare(wanted, options)
+        results: dict[str, Measurement] = {}
+        for measure in track(wanted, "measuring"):
+            try:
+                results[str(measure)] = measured(measure)
+            except UndefinedMeasureError as error:
+                if on_undefined is None:
+                    raise
+                on_undefined(measure, error)
+        return Evaluation(results)
+
+    def evaluate_defaults(self, options: EvaluationOptions, on_undefined: OnUndefined) -> Evaluation:
+        """Take the default measures; only the first must have a value, as not every corpus has one for the others."""
+        usual = self.default_measures(options.convention)
+
+        def all_but_first(measure: Measure, error: UndefinedMeasureError) -> None:
+            if str(measure) == usual[0]:
+                raise error
+            on_undefined(measure, error)
+
+        return self.evaluate(usual, options, all_but_first)
+
+    def range_operating_point(
+        self, evaluation: Evaluation, options: EvaluationOptions, threshold: float | None
+    ) -> OperatingPoint:
+        """Where ranges are decided: at a given threshold, that of the first range measure, or that of the range EER."""
+        higher = self.higher
+        if threshold is not None:
+            return OperatingPoint(threshold, higher, 0, 0, 0, 0)
+        for one in evaluation.measurements.values():
+            if one.measure.startswith("range-") and one.has_threshold:
+                return one.point
+        return self.evaluate(["range-eer"], options)["range-eer"].point
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusInMemory(Corpus):
+    """References, and scores or proposals, all of them at hand; scores of whole utterances may come besides."""
+
+    references: References
+    system: Scores | Proposals
+    utterance_scores: UtteranceScores | None = None
+    boundary_scores: Scores | None = None
+
+    def __post_init__(self) -> None:
+        check_sides(self.references, self.system)
+        if self.boundary_scores is not None and self.boundary_scores.higher != "spoof":
+            raise UsageError(
+                "boundary scores must be high where a boundary is, which is higher='spoof'; mirror them first"
+            )
+
+    @property
+    def scores(self) -> Scores:
+        """The scores, which proposals are not."""
+        if isinstance(self.system, Scores):
+            return self.system
+        raise UsageError("--by and --per-utterance need scores, and these are proposals; leave them out")
+
+    @property
+    def higher(self) -> Higher:
+        """What high scores mean."""
+        return self.scores.higher
+
+    def default_measures(self, convention: str) -> list[str]:
+        """What is measured if nothing is asked for."""
+        return default_measures(self.system, convention)
+
+    def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
+        """Plan the measures; return the function that takes one of them."""
+        measure_event = self._event_measurer(options) if any(one.basis == EVENT for one in measures) else None
+        plans = {one: self._plan(one, options) for one in measures if one.basis != EVENT}
+
+        def measured(measure: Measure) -> Measurement:
+            if measure_event is not None and measure.basis == EVENT:
+                return measure_event(measure)
+            return self._measured(plans[measure], options)
+
+        return measured
+
+    def _plan(self, measure: Measure, options: EvaluationOptions) -> Plan:
+        if not isinstance(self.system, Scores):
+            raise UsageError(
+                f"{measure} needs scores, and these are proposals; they have event measures: event-ap@iou=0.5"
+            )
+        if measure.kind.boundaries and self.boundary_scores is not None:
+            self.boundary_scores.refuse_decisions(str(measure))
+            return options.plan(measure, self.boundary_scores.hop, boundaries=True)
+        given = self.utterance_scores is not None and measure.basis == "utterance"
+        return options.plan(measure, None) if given else options.plan_for(measure, self.system)
+
+    def _measured(self, plan: Plan, options: EvaluationOptions) -> Measurement:
+        if self._utterances is not None and plan.measure.basis == "utterance":
+            return self._utterances.measure(plan, options.resampling)
+        if plan.measure.kind.boundaries and self.boundary_scores is not None:
+            inputs = Inputs(self.references, self.boundary_scores)
+            return measure_scores(inputs, plan, resampling=options.resampling)
+        return measure_scores(self._inputs, plan, resampling=options.resampling)
+
+    @cached_property
+    def _inputs(self) -> Inputs:
+        """Both sides, with hashes that all measurements share."""
+        return Inputs(self.references, self.scores)
+
+    @cached_property
+    def _utterances(self) -> UtteranceCorpus | None:
+        if self.utterance_scores is None:
+            return None
+        from spoofspan.evaluation.utterances import UtteranceCorpus
+
+        return UtteranceCorpus(self.references, self.utterance_scores)
+
+    def _event_measurer(self, options: EvaluationOptions) -> MeasureOne:
+        from spoofspan.evaluation.events import EventEvaluation
+        from spoofspan.measures.events.proposals_from_scores import ProposalOptions
+
+        def range_eer() -> Measurement:
+            alone = replace(options, resampling=None)  # for its operating point only
+            return self._measured(self._plan(Measure("range-eer"), alone), alone)
+
+        proposing = ProposalOptions(options.smoothing, options.min_duration, options.merge_gap)
+        inputs = self._inputs if isinstance(self.system, Scores) else None
+        return EventEvaluation(self.references, self.system, options, proposing, range_eer, inputs).measured
+
+    def errors_by_utterance(
+        self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
+    ) -> UtteranceErrors:
+        """The errors of each utterance at an operating point."""
+        with progress("errors by utterance"):
+            return errors_by_utterance(
+                self.references,
+                self.scores,
+                at.threshold,
+                everything=at.everything,
+                own_eer=own_eer,
+                convention=options.convention,
+                eer_rule=options.eer_rule,
+                **options.rules,
+            )
+
+    def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
+        """The groups of the corpus by kind, length, boundary or a column."""
+        from spoofspan.evaluation.breakdown import BREAKDOWNS, by_column
+
+        chosen = {name: getattr(options, name) for name in ("convention", "eer_rule", "threshold", "scores_are")}
+        arguments = {"measure": measure, "resampling": options.resampling, **chosen, **options.rules}
+        if by in BREAKDOWNS:
+            return BREAKDOWNS[by](self.references, self.scores, **arguments)
+        return by_column(self.references, self.scores, read_column(by), name=by, **arguments)
+
+    def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
+        """A measure by one or two columns of metadata, with a comma between them."""
+        from spoofspan.evaluation.crossed import columns_of, crossed
+
+        wanted = Measure.parse(measure)
+        if wanted.basis == EVENT:
+            from spoofspan.evaluation.events import crossed_events
+
+            return crossed_events(self, wanted, columns_of(by, read_column), options)
+        if self._utterances is not None and wanted.basis == "utterance":
+            return self._utterances.cross(by, measure, options, read_column)
+        plan = self._plan(wanted, options)
+        system = self.boundary_scores if plan.measure.kind.boundaries else self.scores
+        mass, _ = plan.mass(self.references, cast("Scores", system))
+        return crossed(mass, plan, columns_of(by, read_column))
+
+
+def check_sides(references: object, scores: object) -> None:
+    """Refuse what is no references or no scores, and say what to make of it."""
+    from spoofspan.data.proposals import Proposals
+
+    if isinstance(references, Scores | Proposals) or isinstance(scores, References):
+        raise UsageError("references come first, then scores; these are swapped")
+    if not isinstance(references, References):
+        raise UsageError(
+            f"references must be References, not a {type(references).__name__}: References.from_ranges makes them of a "
+            "dict, read_references of a file"
+        )
+    if not isinstance(scores, Scores | Proposals):
+        raise UsageError(
+            f"scores must be Scores, not a {type(scores).__name__}: Scores.from_frames(scores, hop=0.02, "
+            "higher='bonafide') makes them of a dict of arrays, read_scores of a file"
+        )
 
 
 def default_measures(scores: Scores | Proposals, convention: str = "default") -> list[str]:
@@ -363,6 +576,7 @@ def measure_scores(
 ) -> Measurement:
     """Take one measure of scores, with an interval if it is said how to resample."""
     references, scores = inputs.references, inputs.scores
+    refuse_strange_regions(plan.rules.regions, references.utterances)
     mass, touched = plan.mass(references, scores)
     plan = replace(plan, notes=(*plan.notes, *strangers("regions", plan.rules.regions or (), mass.utterances)))
     found = plan.measured(
@@ -373,6 +587,7 @@ def measure_scores(
         undefined,
         lambda point: errors_with(references, scores, point, plan.rules),
     )
+    found = with_cautions(found, plan, mass, both_classes=references.names_both_classes)
     return with_interval(found, plan, mass, resampling)
 
 

@@ -90,6 +90,11 @@ class EventEvaluation:
             found = prepared.corpus.value(measure)
         matching = prepared.corpus.matching(measure)
         events = int(matching.events.starts.size)
+        resampling, interval = self.options.resampling, None
+        if resampling is not None:
+            from spoofspan.uncertainty.event_intervals import event_interval
+
+            interval = event_interval(prepared.corpus, measure, found.value, resampling)
         point, notes = replace(prepared.point, spoof=events), found.notes
         if found.beyond is not None and isinstance(self.system, Proposals):
             notes = (*notes, f"of the proposals with a confidence above {found.beyond!r}, the best choice of all")
@@ -112,6 +117,7 @@ class EventEvaluation:
             events=events,
             proposals=int(found.parts.get("called", matching.counted)),
             parts=found.parts,
+            interval=interval,
         )
 
     def _prepared_for(self, measure: Measure) -> Prepared:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.rules import RuleArguments
+    from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.uncertainty.intervals import Interval
 
 PAPER_RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
 SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
@@ -68,6 +70,11 @@ class Cell:
         """Over seeds (n - 1); None with one."""
         values = [m.value for m in self.measurements.values()]
         return statistics.stdev(values) if len(values) > 1 else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval of the only measurement; None without one, or with several seeds."""
+        return next(iter(self.measurements.values())).interval if len(self.measurements) == 1 else None
 
     @property
     def measurement(self) -> Measurement:
@@ -210,6 +217,7 @@ def resolution_table(
     segment_labels: Mapping[float, References] | None = None,
     convention: str = "default",
     eer_rule: str | None = None,
+    resampling: Resampling | None = None,
     **rules: Unpack[RuleArguments],
 ) -> ResolutionTable:
     """Measure the range EER and the point EER at every resolution, of each system.
@@ -229,6 +237,8 @@ def resolution_table(
         The label array of each hop (seconds).
     convention, eer_rule, **rules
         As in :func:`spoofspan.range_eer`.
+    resampling
+        How intervals of the EERs are made, if they are wanted; means over seeds have none.
 
     Returns
     -------
@@ -259,7 +269,8 @@ def resolution_table(
     points = tuple(check_resolution(one) for one in resolutions)
     if len(set(points)) < len(points):
         raise UsageError("a resolution is listed twice; every column needs one of its own")
-    measured = _Rows(references, points, segment_labels, {"convention": convention, "eer_rule": eer_rule, **rules})
+    arguments = {"convention": convention, "eer_rule": eer_rule, **rules}
+    measured = _Rows(references, points, segment_labels, arguments, resampling)
     table = ResolutionTable(points, tuple(measured.rows(systems)), label_sources)
     if label_sources == "one":
         _refuse_incomparable(table)
@@ -276,6 +287,7 @@ class _Rows:
     resolutions: tuple[float, ...]
     segment_labels: Mapping[float, References] | None
     arguments: Mapping[str, Any]
+    resampling: Resampling | None = None
 
     def rows(self, systems: Mapping[Any, Scores | Mapping[str, Scores]]) -> Iterator[ResolutionRow]:
         """The rows: by hop, finest first, or by name in the order given."""
@@ -357,7 +369,8 @@ class _Rows:
         scores.refuse_decisions("an EER")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # said below, with the place
-            found = evaluate(references, scores, measures, on_undefined=refuse, **self.arguments).measurements
+            arguments = {**self.arguments, "resampling": self.resampling}
+            found = evaluate(references, scores, measures, on_undefined=refuse, **arguments).measurements
         for name, measurement in found.items():
             for text in measurement.warnings:
                 warnings.warn(f"{place}, {name}: {text}", SpoofspanWarning, stacklevel=6)

@@ -98,7 +98,10 @@ class Registry(Generic[T]):
             return fits[0]
         how = f"state it with format= (--{self.kind}-format)"
         if not fits:
-            raise DataError(f"{source.name}: no {self.kind} format is recognised; {how}: {', '.join(self.formats)}")
+            wanted = _wanted(source.head, self.kind)
+            raise DataError(
+                f"{source.name}: no {self.kind} format is recognised; {wanted}{how}: {', '.join(self.formats)}"
+            )
         raise DataError(f"{source.name}: could be {' or '.join(one.name for one in fits)}; {how}")
 
     def recognise_one_of(self, sources: Sequence[Source]) -> Format[T]:
@@ -130,6 +133,28 @@ class Registry(Generic[T]):
         named = f"format={chosen.name!r} (--{self.kind}-format {chosen.name})"
         folder = f", or take the {' and '.join(chosen.suffixes)} files of a folder with {named}"
         return f"give files of one format{folder if chosen.suffixes else ''}"
+
+
+# What a table or JSON must hold to be recognised, by kind.
+COLUMNS_WANTED = {
+    "reference": "utterance, start, end, label",
+    "scores": "utterance, start, end, score (or utterance, frame, score)",
+}
+JSON_WANTED = {
+    "reference": '{"utterance": "u1", "start": 0.0, "end": 1.2, "label": "bonafide"}',
+    "scores": '{"utterance": "u1", "scores": [0.9, -0.4], "hop": 0.02, "higher": "bonafide"}',
+}
+
+
+def _wanted(head: bytes, kind: str) -> str:
+    """What the file should look like, if it is a table or JSON; nothing otherwise."""
+    first = text_of(head).lstrip().partition("\n")[0]
+    if first.startswith(("{", "[")) and kind in JSON_WANTED:
+        return f"JSON has one object a line, such as {JSON_WANTED[kind]}: write it so, or "
+    separated = [one for one in (",", "\t", ";") if first.count(one) > 1]
+    if separated and kind in COLUMNS_WANTED:
+        return f"a table has the columns {COLUMNS_WANTED[kind]}, and this one has {first[:200]!r}: rename them, or "
+    return ""
 
 
 def text_of(head: bytes) -> str:

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any, cast
@@ -225,6 +226,11 @@ def sources(where: Where | Sequence[Where], suffixes: Sequence[str] = ()) -> lis
     if isinstance(where, Source):  # found before: standard input can be read only once
         return [where]
     if not isinstance(where, (str, Path)):
+        if not hasattr(where, "read"):
+            raise UsageError(
+                f"give a path or an open file, not a {type(where).__name__}; references_from and scores_from of "
+                "spoofspan.formats.tables.dataframes take data frames"
+            )
         data = cast(IO[bytes], where).read()
         name = getattr(where, "name", None)  # a number for a file opened by its descriptor
         return [Source(str(name) if isinstance(name, (str, Path)) else "<stream>", lambda: io.BytesIO(data))]
@@ -250,7 +256,17 @@ def _found(text: str, suffixes: Sequence[str]) -> list[Source]:
         if found := sorted(filter(Path.is_file, map(Path, glob.glob(str(path))))):  # noqa: PTH207
             return [_file(one) for one in found]
         raise UsageError(f"no file matches {text!r}")
-    raise UsageError(f"there is no file or folder {text!r}")
+    raise UsageError(f"there is no file or folder {text!r}{_near_file(path)}")
+
+
+def _near_file(path: Path) -> str:
+    """The file of the same folder that was probably meant; nothing if none is near."""
+    try:
+        names = [one.name for one in path.parent.iterdir()]
+    except OSError:
+        return f": there is no folder {str(path.parent)!r} either"
+    close = get_close_matches(path.name, names, n=1, cutoff=0.7)
+    return f"; did you mean {str(path.with_name(close[0]))!r}?" if close else ""
 
 
 def _file(path: Path) -> Source:

@@ -36,6 +36,7 @@ from spoofspan.base.times import Int64, duration_ns, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, Labels, References
 from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched, note_touched
 from spoofspan.mass.collars import edges_with_collar
+from spoofspan.mass.diagnosis import unit_remedy
 from spoofspan.mass.time_axis import TimeAxis
 
 # The label of time that counts on neither side; the others are those of references.
@@ -214,13 +215,16 @@ class _Ranges:
         past = last_ends - extents > self.snap
         listed = has_rows(self.offsets)
         past[listed] |= self.starts[last_rows(self.offsets)] >= extents[listed]
+        if not past.any():
+            return
         refuse(
             np.flatnonzero(past),
             lambda i: (
                 f"utterance {self.utterances[i]!r}: a range ends at {seconds_text(last_ends[i])}, "
                 f"past the duration of {seconds_text(extents[i])}"
             ),
-            "correct the durations, or measure with extent='cut-at-duration' or extent='last-range-end'",
+            unit_remedy(last_ends, extents)
+            or "correct the durations, or measure with extent='cut-at-duration' or extent='last-range-end'",
         )
 
     def fill(self, extents: Int64, rules: Rules, touched: list[Touched]) -> Labelling:
@@ -230,7 +234,9 @@ class _Ranges:
             return Labelling(self.utterances, extents, self.offsets, self.ends, self.labels)
         gaps = sum_by_utterance(before, self.offsets) + after
         if rules.gaps == "error":
-            self._refuse_gaps(gaps, "state what they are with gaps='bonafide', 'spoof', 'ignore' or 'following'")
+            told = unit_remedy(self.last_ends, extents) if gaps.any() else None
+            stated = "state what they are with gaps='bonafide', 'spoof', 'ignore' or 'following'"
+            self._refuse_gaps(gaps, told or stated)
         if rules.gaps == "following":
             self._refuse_gaps(after, "no range follows there; use extent='last-range-end' or another rule for gaps")
         note_touched(touched, "gaps", rules.gaps, gaps)

@@ -39,6 +39,7 @@ from spoofspan.base.times import LONGEST, Int64, duration_ns, edges_before, grid
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References, durations_of
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.data.scores import Higher, Scores, Values, score_times
+from spoofspan.mass.diagnosis import refuse_milliseconds
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
 from spoofspan.mass.pooling import OF_POINTS, check_pooling, extreme, pooled, pooled_type, refuse_no_mean, roughly
 from spoofspan.mass.ranges import Overlay, TimedPart, overlay_block
@@ -328,6 +329,8 @@ def point_mass_with(
     labelling, runs, (_, touched) = overlay.labelling, overlay.runs, overlay.undecided()
     if rules.uncovered == "ignore":
         labelling = _ignore_uncovered(labelling, runs)
+    if resolution < WHOLE_UTTERANCE:
+        refuse_milliseconds(resolution * 1e9, labelling.extents, "resolution")
     grid = Grid.over(labelling.extents, resolution, rules.last_point)
     part = PointPart(labelling, runs, grid, rules)
     basis = f"{resolution!r} s points, {rules.spelled('point')}"

@@ -37,6 +37,7 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.mass.diagnosis import hop_remedy, id_remedy, pairing_remedy
 from spoofspan.mass.labelling import IGNORED, Labelling, label_references, overwrite
 from spoofspan.mass.score_mass import (
     NS_PER_BLOCK,
@@ -48,7 +49,7 @@ from spoofspan.mass.score_mass import (
     combine_weights,
 )
 from spoofspan.mass.score_rules import prepare_scores
-from spoofspan.mass.score_runs import RunBlocks, ScoreRuns, bona_fide_polarity
+from spoofspan.mass.score_runs import FrameRuns, RunBlocks, ScoreRuns, bona_fide_polarity
 
 Side = TypeVar("Side", ScoreRuns, UtteranceScores)
 Either = TypeVar("Either", Scores, UtteranceScores)
@@ -96,10 +97,11 @@ def pair(references: References, scores: Either, rules: Rules, touched: list[Tou
         problems = Problems()
         problems.extend((f"utterance {utt!r} has references but no scores" for utt in no_scores), len(no_scores))
         problems.extend((f"utterance {utt!r} has scores but no references" for utt in no_reference), len(no_reference))
-        problems.raise_if_any("complete the files, or measure the common utterances with partial=True")
+        problems.raise_if_any(pairing_remedy(no_scores, no_reference))
     touched.append(Touched("partial", "True", 0, len(no_scores) + len(no_reference)))
     if not both.size:
-        raise NothingToMeasureError("references and scores have no utterance in common; check the ids", touched)
+        why = id_remedy(no_scores, no_reference) or "check the ids"
+        raise NothingToMeasureError(f"references and scores have no utterance in common; {why}", touched)
     return references.take(where[both]), scores.take(both)
 
 
@@ -255,6 +257,14 @@ class Overlay:
         """Keep chosen utterances, in that order."""
         return replace(self, labelling=self.labelling.take(chosen), runs=self.runs.take(chosen), touched=())
 
+    @property
+    def hop_remedy(self) -> str | None:
+        """Which hop would leave no time without a score, if the lengths of frames and durations tell."""
+        if not isinstance(self.runs, FrameRuns):
+            return None
+        frames, runs = np.diff(self.runs.offsets), self.runs
+        return hop_remedy(frames, self.labelling.extents - runs.origins, runs.hops.astype(np.float64))
+
     def undecided(self) -> tuple[tuple[Int64, Int64], tuple[Touched, ...]]:
         """Rule 13: the bona fide and the spoofed time of each utterance under no score, and what all rules touched."""
         labelling = self.labelling
@@ -276,8 +286,9 @@ class Overlay:
                     f"utterance {labelling.utterances[i]!r}: {seconds_text(undecided[i])} of "
                     f"{seconds_text(labelling.extents[i])} have no score"
                 ),
-                "check hop and durations, or state what that time counts as with uncovered='hold' (needs at least one "
-                "score), 'bonafide', 'spoof', 'ignore' or 'unanswered'",
+                (self.hop_remedy if self.rules.uncovered == "error" else None)
+                or "check hop and durations, or state what that time counts as with uncovered='hold' (needs at least "
+                "one score), 'bonafide', 'spoof', 'ignore' or 'unanswered'",
             )
         touched = list(self.touched)
         note_touched(touched, "uncovered", self.rules.uncovered, undecided)

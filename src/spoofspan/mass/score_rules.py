@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from spoofspan.base.errors import DataError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text, whole_ns
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores, score_times
+from spoofspan.mass.diagnosis import hop_remedy, refuse_milliseconds
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, keep_runs
 
 
@@ -110,6 +112,8 @@ def prepare_scores(scores: Scores, extents: Int64, rules: Rules) -> tuple[ScoreR
     """Apply rules 8 to 13 to scores, given the extent of each utterance; also returns what the rules touched."""
     touched: list[Touched] = []
     if scores.hops is not None and scores.origins is not None:
+        if int(np.diff(scores.offsets).max(initial=0)) > 1:  # one score of each utterance may well last longer than it
+            refuse_milliseconds(float(scores.hops.min()) * 1e9, extents, "hop")
         plain = scores.window is None and whole_ns(scores.hops, int(extents.max(initial=0)))
         plain = plain and bool((scores.origins >= 0).all())
         if plain and not (rules.uncovered == "hold" and scores.origins.any()):
@@ -132,7 +136,14 @@ def _prepare_frames(scores: Scores, extents: Int64, rules: Rules, touched: list[
     hops, origins = np.rint(scores.hops * 1e9).astype(np.int64), scores.origins
     frames = np.diff(scores.offsets)
     used = np.minimum(np.maximum(-((origins - extents) // hops), 0), frames)
-    _cut_overlong(scores.utterances, frames - used, (frames - used) * hops, rules, touched)
+    _cut_overlong(
+        scores.utterances,
+        frames - used,
+        (frames - used) * hops,
+        rules,
+        touched,
+        lambda: hop_remedy(frames, extents - origins, hops.astype(np.float64)),
+    )
     last = origins + used * hops
     sticks_out = (last > extents) & (used > 0)
     if rules.last_frame == "drop":
@@ -153,14 +164,21 @@ def _prepare_frames(scores: Scores, extents: Int64, rules: Rules, touched: list[
 
 
 def _cut_overlong(
-    utterances: tuple[str, ...], late: Int64, late_ns: Int64, rules: Rules, touched: list[Touched]
+    utterances: tuple[str, ...],
+    late: Int64,
+    late_ns: Int64,
+    rules: Rules,
+    touched: list[Touched],
+    diagnosis: Callable[[], str | None] = lambda: None,
 ) -> None:
-    """Rule 9."""
-    refuse(
-        np.flatnonzero(late > OVERLONG_FRAMES_CUT) if rules.overlong == "error" else (),
-        lambda i: f"utterance {utterances[i]!r}: {late[i]} scores start after its end",
-        "check hop and durations, or cut them with overlong='cut'",
-    )
+    """Rule 9; a ``diagnosis`` says what else could be wrong, if anything."""
+    refused = np.flatnonzero(late > OVERLONG_FRAMES_CUT) if rules.overlong == "error" else np.empty(0, np.intp)
+    if refused.size:
+        refuse(
+            refused,
+            lambda i: f"utterance {utterances[i]!r}: {late[i]} scores start after its end",
+            diagnosis() or "check hop and durations, or cut them with overlong='cut'",
+        )
     note_touched(touched, "overlong", "cut", late_ns)
 
 

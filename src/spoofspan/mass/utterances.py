@@ -17,6 +17,7 @@ from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.scores import Values
 from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.mass.diagnosis import id_remedy, pairing_remedy
 from spoofspan.mass.score_mass import Columns, MassBlock, ScoreMass, UtteranceBlock, combine_weights
 from spoofspan.mass.score_runs import bona_fide_polarity
 
@@ -88,10 +89,11 @@ def utterance_mass(
         problems = Problems()
         problems.extend((f"utterance {utt!r} has a label but no score" for utt in no_score), len(no_score))
         problems.extend((f"utterance {utt!r} has a score but no label" for utt in no_label), len(no_label))
-        problems.raise_if_any("complete the files, or measure the common utterances with partial=True")
+        problems.raise_if_any(pairing_remedy(no_score, no_label))
     chosen = np.array([i for i, utt in enumerate(scores.utterances) if utt in labels], np.int64)
     if not chosen.size:
-        raise UndefinedMeasureError("labels and scores have no utterance in common; check the ids")
+        why = id_remedy(no_score, no_label) or "check the ids"
+        raise UndefinedMeasureError(f"labels and scores have no utterance in common; {why}")
     scores = scores.take(chosen)
     classes = np.array([CLASSES[labels[utt]] for utt in scores.utterances], np.int8)
     return mass_of_classes(scores, classes, "utterance scores")

@@ -164,6 +164,13 @@ def _shortest(value: float | str) -> str:
 
 
 def _no_measure(spelling: str) -> str:
+    # a name without its basis ("eer") is one of several measures, not a slip of the pen
+    name, at, rest = spelling.strip().lower().partition("@")
+    bases = [basis for basis in ("range", "point", "utterance", EVENT) if _look_up(f"{basis}-{name}")]
+    if bases:
+        ends = {basis: at + rest or "@20ms" * (basis == "point") for basis in bases}
+        whole = ", ".join(f"{basis}-{name}{end}" for basis, end in ends.items())
+        return f"no measure {spelling!r}: which one? {whole} ('spoofspan explain measures' says what they are)"
     close = difflib.get_close_matches(spelling, EXAMPLES, n=1, cutoff=0.5)
     meant = f"did you mean {close[0]!r}? " if close else ""
     some = "range-eer, point-eer@20ms, range-f1"
@@ -220,10 +227,10 @@ def _several(text: str) -> str:
     return ":".join(f"{one.normalize():f}" for one in (start, step, stop))
 
 
-def parse_measures(spellings: Sequence[str | Measure]) -> list[Measure]:
-    """Read several spellings; all wrong ones are reported together."""
+def parse_measures(spellings: str | Measure | Sequence[str | Measure]) -> list[Measure]:
+    """Read one spelling or several; all wrong ones are reported together."""
     measures, wrong = [], []
-    for spelling in spellings:
+    for spelling in [spellings] if isinstance(spellings, (str, Measure)) else spellings:
         try:
             measures.append(Measure.parse(spelling))
         except UsageError as error:

@@ -147,8 +147,10 @@ class Totals:
         unit = "time" if self.unit == "ns" else self.unit.removesuffix("s")
         for amount, name in ((self.all_bona_fide, "bona fide"), (self.all_spoof, "spoofed")):
             if not amount:
+                other = "spoof" if name == "bona fide" else "bona fide"
                 raise UndefinedMeasureError(
-                    f"there is no {name} {unit}, so the error rate has no value; "
+                    f"there is no {name} {unit}, so the error rate has no value; if all is labelled {other}, are the "
+                    "labels the wrong way round, or does the file list one class only? Correct the labels, "
                     "measure utterances that have both classes (a pooled corpus), or use undefined='nan'"
                 )
         if not self.bona_fide + self.spoof:

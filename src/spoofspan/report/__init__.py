@@ -3,7 +3,9 @@
 ::
 
     table.py               one table, five spellings: text, Markdown, LaTeX, CSV, HTML      <- read this first
-    results.py             evaluations, comparisons, checks and others as tables; errors by utterance as files
+    results.py             evaluations, checks and others as tables; errors by utterance as files
+    verdicts.py            comparisons, ranks, seeds, groups and sizes of test sets as tables
+    cells.py               what stands in cells: intervals, differences, p-values
     resolutions.py         the paper's Tables 3 and 4
     figures/               figures for a paper: their data, and matplotlib drawings of them
     page/                  one HTML file that shows where systems err

@@ -18,8 +18,10 @@ from spoofspan.base.times import milliseconds
 from spoofspan.base.version import __version__
 from spoofspan.evaluation.resolution_table import Cell, ResolutionRow, ResolutionTable
 from spoofspan.evaluation.signature import short_hash
-from spoofspan.report.results import IN_FULL, finite
+from spoofspan.report.cells import IN_FULL
+from spoofspan.report.results import finite
 from spoofspan.report.table import Table, json_text, latex_text, printable
+from spoofspan.uncertainty import Interval
 
 SET_NAMES = {"train": "Training set", "dev": "Development set", "eval": "Evaluation set"}
 NATIVE = "*"
@@ -33,6 +35,7 @@ class Look:
 
     decimals: int = 2
     floor: bool = True
+    intervals: bool = True  # in brackets behind each number
     width: int | None = None  # characters of a terminal; sets that do not fit side by side go below each other
     full_signature: bool = False  # in text; the other formats have it in any case
 
@@ -125,8 +128,19 @@ def row_heads(table: ResolutionTable) -> list[tuple[str, ...]]:
 def _numbers(row: ResolutionRow, look: Look) -> list[tuple[str, bool]]:
     """The numbers of a row, each with whether it is of the row's own resolution."""
     floor = "" if row.floor is None else percent(row.floor.value, look.decimals)
-    points = [(percent(cell.value, look.decimals), row.is_native(one)) for one, cell in row.point_eers.items()]
-    return [*([(floor, False)] if look.floor else []), (percent(row.range_eer.value, look.decimals), False), *points]
+    points = [(_number(cell, look), row.is_native(one)) for one, cell in row.point_eers.items()]
+    return [*([(floor, False)] if look.floor else []), (_number(row.range_eer, look), False), *points]
+
+
+def _number(cell: Cell, look: Look) -> str:
+    """The number of a cell, with its interval if it has one."""
+    number, interval = percent(cell.value, look.decimals), cell.interval
+    if interval is None or not look.intervals:
+        return number
+    ends = (
+        "none" if interval.refused else ", ".join(percent(end, look.decimals) for end in (interval.low, interval.high))
+    )
+    return f"{number} [{ends}]"
 
 
 def _marked(row: ResolutionRow, look: Look) -> list[str]:
@@ -200,14 +214,37 @@ def _flat(tables: Mapping[str, ResolutionTable], look: Look, spelling: str) -> T
     """One header line; the name of the set stands in every column."""
     exact = spelling == "csv"
     if exact:
-        look = replace(look, decimals=max(look.decimals, 6))
+        look = replace(look, decimals=max(look.decimals, 6), intervals=False)
     columns = [f"{name} {column}".strip() for name, table in tables.items() for column in _columns(table, look)]
     head, *heads = row_heads(next(iter(tables.values())))
     rows = []
     for number, before in enumerate(heads):
         cells = [cell.strip() for table in tables.values() for cell in _marked(table.rows[number], look)]
         rows.append((*before, *(cell.rstrip(NATIVE) if exact else cell for cell in cells)))
+    if exact and _intervals(tables):  # ends in columns of their own, so that all cells are numbers
+        names = [(name, what) for name, table in tables.items() for what, _ in table.rows[0].cells]
+        columns += [f"{name} {what} {end}".strip() for name, what in names for end in ("from", "to")]
+        rows = [(*row, *_ends(tables, number, look)) for number, row in enumerate(rows)]
     return Table((*head, *columns), tuple(rows), () if exact else tuple(notes(tables, look)))
+
+
+def _ends(tables: Mapping[str, ResolutionTable], row: int, look: Look) -> Iterator[str]:
+    """Both ends of each interval of a row."""
+    for table in tables.values():
+        for _, cell in table.rows[row].cells:
+            for end in ("", "") if cell.interval is None else (cell.interval.low, cell.interval.high):
+                yield end if isinstance(end, str) else percent(end, look.decimals)
+
+
+def _intervals(tables: Mapping[str, ResolutionTable]) -> list[Interval]:
+    cells = [cell for table in tables.values() for row in table.rows for _, cell in row.cells]
+    return [cell.interval for cell in cells if cell.interval is not None]
+
+
+def _asked_in_vain(tables: Mapping[str, ResolutionTable]) -> bool:
+    """Whether there are means over seeds whose parts have intervals."""
+    cells = [cell for table in tables.values() for row in table.rows for _, cell in row.cells]
+    return any(m.interval is not None for cell in cells if cell.interval is None for m in cell.measurements.values())
 
 
 # ---------------------------------------------------------------- below the table
@@ -241,6 +278,11 @@ def captions(
         lines.append(FLOOR)
     if first.label_sources != "one":
         lines.append(NII_SOURCES)
+    if _asked_in_vain(tables):
+        lines.append("Means over seeds have no intervals here; `spoofspan compare --seeds` has them.")
+    if found := _intervals(tables):
+        lines.append(f"In brackets: {100 * found[0].level:g} % intervals, {found[0].how}.")
+        lines += [f"Warning: {text}." for text in dict.fromkeys(text for one in found for text in one.warnings)]
     return lines
 
 

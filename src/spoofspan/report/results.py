@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -18,20 +17,15 @@ from spoofspan.evaluation.corpus import Evaluation
 from spoofspan.evaluation.crossed import CrossedBreakdown
 from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
 from spoofspan.evaluation.reference_diff import NAMES, ReferenceDifference
-from spoofspan.evaluation.signature import Signature, short_hash
-from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
+from spoofspan.report.cells import IN_FULL, interval_cells, interval_header, warning_lines
 from spoofspan.report.crossed_table import crossed_table
 from spoofspan.report.table import Table, json_text
 from spoofspan.report.trace import trace_table
-from spoofspan.uncertainty import Comparison, Interval, SeedVariation
-from spoofspan.uncertainty.ranks import Rank
+from spoofspan.report.verdicts import breakdown_tables
 
 ROWS_PER_PIECE = 1 << 16  # of a Parquet file
-# What stands where an interval or a p-value is refused.
-NONE = "none"
-IN_FULL = "(in full: --signature)"
 
 
 def render(
@@ -52,32 +46,9 @@ def render(
         return json_text(plain)
     traces = [trace_table(one) for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]
     short = spelling == "text" and not full_signature
-    tables = [
-        results_table(evaluation, short=short),
-        *traces,
-        *map(breakdown_table, breakdowns),
-        *map(crossed_table, crossed),
-    ]
+    grouped = [table for one in breakdowns for table in breakdown_tables(one)]
+    tables = [results_table(evaluation, short=short), *traces, *grouped, *map(crossed_table, crossed)]
     return "\n".join(table.render(spelling) for table in tables)
-
-
-def breakdown_table(breakdown: Breakdown) -> Table:
-    """One row per group."""
-    rows = tuple(
-        (
-            group.name,
-            str(group.utterances),
-            f"{group.bona_fide_seconds:.2f}",
-            f"{group.spoof_seconds:.2f}",
-            f"{group.error_seconds:.2f}",
-            "" if math.isnan(group.share_of_error) else f"{100 * group.share_of_error:.1f} %",
-            group.reason if group.measurement is None else group.measurement.value_text,
-        )
-        for group in breakdown.groups
-    )
-    header = (breakdown.by, "utterances", "bona fide s", "spoof s", "error s", "of all error", breakdown.measure)
-    notes = ("", f"errors at the threshold {breakdown.threshold!r} of the whole corpus")
-    return Table(header, rows, (*notes, breakdown.about) if breakdown.about else notes)
 
 
 def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
@@ -114,7 +85,7 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True, short: boo
     ]
     notes = _notes(measurements)
     notes += dict.fromkeys(f"intervals: {one.how}" for one in intervals)
-    notes += _warnings([text for one in intervals for text in one.warnings])
+    notes += warning_lines([text for one in intervals for text in one.warnings])
     if signatures and short:
         parts = [(m.measure, *m.signature.short.split(" || ")) for m in measurements]
         each = [f"{measure} {comparable}" for measure, comparable, _ in parts]
@@ -127,23 +98,19 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True, short: boo
     header: tuple[str, ...] = ("measure", value, *between, "FPR %", "FNR %", "gap", "decision")
     events = [m for m in measurements if isinstance(m, EventMeasurement)]
     if len(events) == len(measurements):  # they have no rates of time
-        header = ("measure", "value", "events", "proposals", "decision")
-        rows = [(m.measure, m.value_text, str(m.events), str(m.proposals), m.decision) for m in events]
+        header = ("measure", "value", *between, "events", "proposals", "decision")
+        rows = [
+            (
+                m.measure,
+                m.value_text,
+                *(interval_cells(m.measure, m.interval) if intervals else ()),
+                str(m.events),
+                str(m.proposals),
+                m.decision,
+            )
+            for m in events
+        ]
     return Table(header, tuple(rows), tuple(notes))
-
-
-def interval_header(interval: Interval) -> tuple[str, str]:
-    """Two columns, so that both ends are numbers in a spreadsheet as well."""
-    return f"{100 * interval.level:g} % from", "to"
-
-
-def interval_cells(measure: str, interval: Interval | None) -> tuple[str, str]:
-    """Both ends, as the value of the measure is read; empty without an interval."""
-    if interval is None:
-        return "", ""
-    if interval.refused:
-        return NONE, NONE
-    return number_text(measure, interval.low), number_text(measure, interval.high)
 
 
 def _rates(m: Measurement) -> tuple[float, float, float]:
@@ -167,117 +134,6 @@ def _read_off(measurements: list[Measurement]) -> str:
     rules = list(dict.fromkeys(m.eer_rule for m in measurements))
     plain = len(rules) == 1 and not rules[0].startswith(("threshold", "all-", "proposals"))
     return f"EER rule {rules[0]}" if plain else f"read off: {', '.join(rules)}"
-
-
-# ---------------------------------------------------------------- comparisons and seeds
-
-
-def comparison_tables(comparison: Comparison, *, signatures: bool = True, short: bool = False) -> tuple[Table, Table]:
-    """The value and the rank of each system, and the differences."""
-    measure = comparison.measure
-    ranks = {one.system: one for one in comparison.ranks} if len(comparison.ranks) > 2 else {}
-    rows = tuple(
-        (
-            name,
-            number_text(measure, one.estimate),
-            *interval_cells(measure, one),
-            *(
-                (str(ranks[name].place), str(ranks[name].low), str(ranks[name].high), ranks[name].groups)
-                if ranks
-                else ()
-            ),
-        )
-        for name, one in comparison.intervals.items()
-    )
-    some = next(iter(comparison.intervals.values()))
-    notes = ["", f"{comparison.direction} is better; intervals: {some.how}"]
-    notes += [
-        f"{name}: mean of {len(seeds)} seeds ({', '.join(number_text(measure, one) for one in seeds.values())})"
-        for name, seeds in comparison.trainings.items()
-    ]
-    ranked: tuple[str, ...] = ()
-    if ranks:
-        ranked = ("rank", "best rank", "worst rank", "group")
-        notes.append("ranks: those that no verdict below contradicts; systems that share a letter are not told apart")
-    notes += _warnings(comparison.warnings)
-    if signatures:
-        notes += _signatures(comparison.signatures, comparison.measure, short)
-    systems = Table(("system", _heading(measure), *interval_header(some), *ranked), rows, tuple(notes))
-    return systems, _differences_table(comparison)
-
-
-def _rank_cells(rank: Rank) -> tuple[str, ...]:
-    return str(rank.place), str(rank.low), str(rank.high), rank.groups
-
-
-def _differences_table(comparison: Comparison) -> Table:
-    measure, adjusted = comparison.measure, comparison.compared > 1
-    rows = tuple(
-        (
-            f"{one.first} - {one.second}",
-            _signed(measure, one.value),
-            *(NONE if one.interval.refused else _signed(measure, end) for end in (one.interval.low, one.interval.high)),
-            _p(one.p_value),
-            *((_p(one.adjusted_p_value),) if adjusted else ()),
-            comparison.better(one) or "undecided",
-        )
-        for one in comparison.differences
-    )
-    some = comparison.differences[0].interval
-    unit = "difference, points" if in_percent(measure) else "difference"
-    header = ("pair", unit, *interval_header(some), "p", *(("p (max-T)",) if adjusted else ()), "better")
-    many = f"; adjusted for {comparison.compared} comparisons by step-down max-T" if adjusted else ""
-    level = f"'better' is said where p{' (max-T)' if adjusted else ''} is under {1 - some.level:.3g}"
-    return Table(header, rows, ("", f"p: {comparison.test}, two-sided{many}; {level}"))
-
-
-def seeds_table(variation: SeedVariation, *, signatures: bool = True, short: bool = False) -> Table:
-    """The value of each seed, their mean and standard deviation, and the intervals of the mean."""
-    measure = variation.measure
-    mean = number_text(measure, variation.mean)
-    rows = [(name, number_text(measure, value), "", "") for name, value in variation.values.items()]
-    rows.append(("SD over seeds", number_text(measure, variation.standard_deviation), "", ""))
-    rows.append(("mean, these seeds", mean, *interval_cells(measure, variation.test_set)))
-    if variation.joint is not None:
-        rows.append(("mean, other seeds too", mean, *interval_cells(measure, variation.joint)))
-    notes = ["", f"intervals: {variation.test_set.how}"]
-    if variation.components is not None:
-        parts = {name.replace("_", " "): value for name, value in variation.components.to_dict().items()}
-        deviations = ", ".join(f"{name} {number_text(measure, value)}" for name, value in parts.items())
-        notes.append(f"standard deviations of one value{' (points)' if in_percent(measure) else ''}: {deviations}")
-        notes += [f"note: {text}" for text in variation.components.notes]
-    notes += _warnings(variation.warnings)
-    if signatures:
-        notes += _signatures(variation.signatures, variation.measure, short)
-    return Table(("seed", _heading(measure), *interval_header(variation.test_set)), tuple(rows), tuple(notes))
-
-
-def _heading(measure: str) -> str:
-    return f"{measure} %" if in_percent(measure) else measure
-
-
-def _signed(measure: str, value: float) -> str:
-    text = number_text(measure, value)
-    return text if text.startswith("-") else f"+{text}"
-
-
-def _p(value: float) -> str:
-    if value != value:
-        return NONE
-    return f"{value:.4f}" if value >= 0.001 else f"{value:.2g}"
-
-
-def _warnings(texts: Sequence[str]) -> list[str]:
-    return [f"warning: {text}" for text in dict.fromkeys(texts)]
-
-
-def _signatures(signatures: Mapping[str, Signature], measure: str, short: bool) -> list[str]:
-    """What makes the numbers comparable, which is the same for all, and what was measured."""
-    shared = next(iter(signatures.values())).comparable
-    if short:
-        inputs = ", ".join(f"{name} {short_hash(one.input)}" for name, one in signatures.items())
-        return [f"signature {measure} {short_hash(shared)} || {inputs} {IN_FULL}"]
-    return [f"signature {shared}", *(f"  {name}: {one.input}" for name, one in signatures.items())]
 
 
 # ---------------------------------------------------------------- files

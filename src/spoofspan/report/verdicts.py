@@ -1,10 +1,189 @@
-"""Verdicts as tables: how large a test set must be."""
+"""Verdicts as tables: groups, comparisons, seeds, and how large a test set must be."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
+from spoofspan.evaluation.breakdown import Breakdown
+from spoofspan.evaluation.measurement import Measurement
+from spoofspan.evaluation.signature import Signature, short_hash
 from spoofspan.measures.measure import in_percent, number_text
+from spoofspan.report.cells import (
+    IN_FULL,
+    NONE,
+    heading,
+    interval_cells,
+    interval_header,
+    p_text,
+    signed,
+    warning_lines,
+)
 from spoofspan.report.table import Table
+from spoofspan.uncertainty import Comparison, SeedVariation
+from spoofspan.uncertainty.ranks import Rank
 from spoofspan.uncertainty.sample_size import SampleSize
+
+
+def breakdown_tables(breakdown: Breakdown) -> list[Table]:
+    """One row per group; and the difference of every two, if intervals were asked for."""
+    tables = [breakdown_table(breakdown)]
+    if breakdown.differences:
+        tables.append(group_differences_table(breakdown))
+    return tables
+
+
+def breakdown_table(breakdown: Breakdown) -> Table:
+    """One row per group."""
+    measured = [group.measurement for group in breakdown.groups if group.measurement is not None]
+    intervals = [m.interval for m in measured if m.interval is not None]
+    rows = tuple(
+        (
+            group.name,
+            str(group.utterances),
+            f"{group.bona_fide_seconds:.2f}",
+            f"{group.spoof_seconds:.2f}",
+            f"{group.error_seconds:.2f}",
+            "" if math.isnan(group.share_of_error) else f"{100 * group.share_of_error:.1f} %",
+            group.reason if group.measurement is None else group.measurement.value_text,
+            *(
+                interval_cells(breakdown.measure, None if group.measurement is None else group.measurement.interval)
+                if intervals
+                else ()
+            ),
+        )
+        for group in breakdown.groups
+    )
+    between = interval_header(intervals[0]) if intervals else ()
+    header = ("utterances", "bona fide s", "spoof s", "error s", "of all error", breakdown.measure, *between)
+    notes = ["", f"errors at the threshold {breakdown.threshold!r} of the whole corpus"]
+    notes += [breakdown.about] if breakdown.about else []
+    notes += [
+        f"warning: {group.name}: {text}"
+        for group in breakdown.groups
+        if group.measurement is not None
+        for text in (*group.measurement.interval_warnings, *_no_interval(group.measurement))
+    ]
+    if intervals and intervals[0].method != "jackknife-t":
+        notes.append(f"differences between groups come with the method jackknife-t, not with {intervals[0].method}")
+    return Table((breakdown.by, *header), rows, tuple(notes))
+
+
+def _no_interval(measurement: Measurement) -> list[str]:
+    return [note for note in measurement.notes if note.startswith("no interval")]
+
+
+def group_differences_table(breakdown: Breakdown) -> Table:
+    """One row per pair of groups."""
+    measure, differences = breakdown.measure, breakdown.differences
+    rows = tuple(
+        (
+            f"{one.first} - {one.second}",
+            signed(measure, one.value),
+            *(NONE if one.interval.refused else signed(measure, end) for end in (one.interval.low, one.interval.high)),
+            p_text(one.p_value),
+            p_text(one.adjusted_p_value),
+        )
+        for one in differences
+    )
+    some = differences[0].interval
+    unit = "difference, points" if in_percent(measure) else "difference"
+    header = ("groups", unit, *interval_header(some), "p", "p (max-T)")
+    return Table(header, rows, ("", f"p: {some.method}, two-sided; p (max-T): for {len(rows)} comparisons together"))
+
+
+def comparison_tables(comparison: Comparison, *, signatures: bool = True, short: bool = False) -> tuple[Table, Table]:
+    """The value and the rank of each system, and the differences."""
+    measure = comparison.measure
+    ranks = {one.system: one for one in comparison.ranks} if len(comparison.ranks) > 2 else {}
+    rows = tuple(
+        (
+            name,
+            number_text(measure, one.estimate),
+            *interval_cells(measure, one),
+            *(
+                (str(ranks[name].place), str(ranks[name].low), str(ranks[name].high), ranks[name].groups)
+                if ranks
+                else ()
+            ),
+        )
+        for name, one in comparison.intervals.items()
+    )
+    some = next(iter(comparison.intervals.values()))
+    notes = ["", f"{comparison.direction} is better; intervals: {some.how}"]
+    notes += [
+        f"{name}: mean of {len(seeds)} seeds ({', '.join(number_text(measure, one) for one in seeds.values())})"
+        for name, seeds in comparison.trainings.items()
+    ]
+    ranked: tuple[str, ...] = ()
+    if ranks:
+        ranked = ("rank", "best rank", "worst rank", "group")
+        notes.append("ranks: those that no verdict below contradicts; systems that share a letter are not told apart")
+    notes += warning_lines(comparison.warnings)
+    if signatures:
+        notes += _signatures(comparison.signatures, comparison.measure, short)
+    systems = Table(("system", heading(measure), *interval_header(some), *ranked), rows, tuple(notes))
+    return systems, _differences_table(comparison)
+
+
+def _rank_cells(rank: Rank) -> tuple[str, ...]:
+    return str(rank.place), str(rank.low), str(rank.high), rank.groups
+
+
+def _differences_table(comparison: Comparison) -> Table:
+    measure, adjusted = comparison.measure, comparison.compared > 1
+    rows = tuple(
+        (
+            f"{one.first} - {one.second}",
+            signed(measure, one.value),
+            *(NONE if one.interval.refused else signed(measure, end) for end in (one.interval.low, one.interval.high)),
+            p_text(one.p_value),
+            *((p_text(one.adjusted_p_value),) if adjusted else ()),
+            comparison.better(one) or "undecided",
+        )
+        for one in comparison.differences
+    )
+    some = comparison.differences[0].interval
+    unit = "difference, points" if in_percent(measure) else "difference"
+    header = ("pair", unit, *interval_header(some), "p", *(("p (max-T)",) if adjusted else ()), "better")
+    many = f"; adjusted for {comparison.compared} comparisons by step-down max-T" if adjusted else ""
+    level = f"'better' is said where p{' (max-T)' if adjusted else ''} is under {1 - some.level:.3g}"
+    return Table(header, rows, ("", f"p: {comparison.test}, two-sided{many}; {level}"))
+
+
+def seeds_table(variation: SeedVariation, *, signatures: bool = True, short: bool = False) -> Table:
+    """The value of each seed, their mean and standard deviation, and the intervals of the mean."""
+    measure = variation.measure
+    mean = number_text(measure, variation.mean)
+    rows = [(name, number_text(measure, value), "", "") for name, value in variation.values.items()]
+    rows.append(("SD over seeds", number_text(measure, variation.standard_deviation), "", ""))
+    rows.append(("mean, these seeds", mean, *interval_cells(measure, variation.test_set)))
+    if variation.joint is not None:
+        rows.append(("mean, other seeds too", mean, *interval_cells(measure, variation.joint)))
+    notes = ["", f"intervals: {variation.test_set.how}"]
+    if variation.components is not None:
+        parts = {name.replace("_", " "): value for name, value in variation.components.to_dict().items()}
+        deviations = ", ".join(f"{name} {number_text(measure, value)}" for name, value in parts.items())
+        notes.append(f"standard deviations of one value{' (points)' if in_percent(measure) else ''}: {deviations}")
+        notes += [f"note: {text}" for text in variation.components.notes]
+    notes += warning_lines(variation.warnings)
+    if signatures:
+        notes += _signatures(variation.signatures, variation.measure, short)
+    return Table(("seed", heading(measure), *interval_header(variation.test_set)), tuple(rows), tuple(notes))
+
+
+def _signatures(signatures: Mapping[str, Signature], measure: str, short: bool) -> list[str]:
+    """What makes the numbers comparable (the same for all, unless their utterances differ), and what was measured."""
+    shared = {one.comparable for one in signatures.values()}
+    if short and len(shared) == 1:
+        inputs = ", ".join(f"{name} {short_hash(one.input)}" for name, one in signatures.items())
+        return [f"signature {measure} {short_hash(*shared)} || {inputs} {IN_FULL}"]
+    if short:
+        each = ", ".join(f"{name} {one.short}" for name, one in signatures.items())
+        return [f"signature {measure} of {each} {IN_FULL}"]
+    if len(shared) > 1:
+        return [f"signature of {name}: {one}" for name, one in signatures.items()]
+    return [f"signature {shared.pop()}", *(f"  {name}: {one.input}" for name, one in signatures.items())]
 
 
 def size_table(size: SampleSize) -> Table:

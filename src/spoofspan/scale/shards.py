@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from uuid import uuid4
 
@@ -27,11 +27,15 @@ from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures_for_hop
+from spoofspan.evaluation.cautions import with_cautions
+from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures_for_hop, with_interval
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, sign_hashes
-from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
+from spoofspan.mass.diagnosis import pairing_remedy
+from spoofspan.mass.ranges import TimedPart
+from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass, UtteranceBlock
+from spoofspan.mass.utterances import UtterancePart
 from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
 
     from spoofspan.data.rules import RuleArguments
     from spoofspan.data.utterance_scores import VerificationScores
+    from spoofspan.uncertainty.clusters import Resampling
 
 # References or scores are None where a shard has utterances on one side only.
 Shard = tuple[References | None, Scores | None]
@@ -163,8 +168,8 @@ class ShardedCorpus(Corpus):
 
     def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
         """Plan the measures and look at every shard once; return the function that takes one of the measures."""
-        if options.resampling is not None:
-            raise UsageError("--confidence needs the corpus in memory; leave --stream out, or draw from a part of it")
+        if options.resampling is not None and options.resampling.draws:
+            raise UsageError("in shards, intervals are by the method 'jackknife-t'; leave --interval out, or --stream")
         prepared = {one: _Prepared(options.plan(one, self.hop)) for one in measures}
         look = partial(_look, [one.plan for one in prepared.values()])
         references_hash, scores_hash = ReferencesHash(), ScoresHash()
@@ -181,7 +186,7 @@ class ShardedCorpus(Corpus):
         # no two unsigned numbers are comparable
         unsigned = f"unsigned-{uuid4().hex[:8]}"
         hashes = (references_hash.digest(), scores_hash.digest()) if options.signed else (unsigned, unsigned)
-        return lambda measure: prepared[measure].measured(self, hashes, unpaired)
+        return lambda measure: prepared[measure].measured(self, hashes, unpaired, options.resampling)
 
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
@@ -236,6 +241,7 @@ def evaluate_shards(
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
     asv_scores: VerificationScores | None = None,
+    resampling: Resampling | None = None,
     on_undefined: OnUndefined | None = None,
     signed: bool = True,
     **rules: Unpack[RuleArguments],
@@ -250,6 +256,8 @@ def evaluate_shards(
         Names of measures; without them, the EER of ranges, of points at the hop and of utterances.
     convention, eer_rule, threshold, scores_are, asv_scores, on_undefined, **rules
         As in :func:`spoofspan.evaluate`.
+    resampling
+        How intervals are made, by the method ``"jackknife-t"``; they take a few more passes, in this process.
     signed
         The hashes of a signature go through all shards in order. Where shards are elsewhere, False does without them:
         nothing is fetched, and a signature is comparable to no other.
@@ -269,7 +277,9 @@ def evaluate_shards(
     ...     print(evaluate_shards(corpus, ["range-eer"])["range-eer"].value)
     0.0
     """
-    options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv_scores, signed=signed, rules=rules)
+    options = EvaluationOptions(
+        convention, eer_rule, threshold, scores_are, asv_scores, resampling, signed=signed, rules=rules
+    )
     wanted = corpus.default_measures(convention) if measures is None else measures
     return corpus.evaluate(wanted, options, on_undefined)
 
@@ -341,10 +351,12 @@ class _Prepared:
                 entry = replace(entry, ns=entry.ns + known.ns, utterances=entry.utterances + known.utterances)
             self.touched[entry.rule] = entry
 
-    def measured(self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: Problems) -> Measurement:
+    def measured(
+        self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: Problems, resampling: Resampling | None = None
+    ) -> Measurement:
         if unpaired.total:
             if not self.plan.rules.partial:
-                unpaired.raise_if_any("complete the files, or measure the common utterances with partial=True")
+                unpaired.raise_if_any(pairing_remedy((), ()))
             self._touch([Touched("partial", "True", 0, unpaired.total)])
         if self.mass is None:
             raise NothingToMeasureError(
@@ -364,7 +376,9 @@ class _Prepared:
             return corpus.errors(lambda references, scores: errors_with(references, scores, point, self.plan.rules))
 
         plan = replace(self.plan, notes=(*self.plan.notes, *strangers("regions", self.regions, ())))
-        return plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
+        found = plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
+        found = with_cautions(found, plan, mass, both_classes={BONA_FIDE, SPOOF} <= corpus.facts.labels)
+        return with_interval(found, plan, mass, resampling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,7 +389,7 @@ class ShardedPart:
     plan: Plan
     dtype: np.dtype[Any]
 
-    @property
+    @cached_property
     def utterances(self) -> tuple[str, ...]:
         """Its utterances, all of them; counting them is cheaper."""
         return tuple(utt for part in self._parts() for utt in part.utterances)
@@ -384,6 +398,16 @@ class ShardedPart:
         """Compute it shard by shard."""
         for part in self._parts():
             yield from part.blocks()
+
+    def utterance_blocks(self) -> Iterator[UtteranceBlock]:
+        """Compute it shard by shard, each row with its utterance."""
+        done = 0
+        for part in self._parts():
+            if not isinstance(part, TimedPart | UtterancePart):
+                raise UsageError(f"the rows of a {type(part).__name__} cannot be told to their utterances")
+            for block in part.utterance_blocks():
+                yield replace(block, first=done + block.first, last=done + block.last)
+            done += len(part.utterances)
 
     def counted(self, histogram: Histogram) -> Histogram:
         """Fill a histogram, shard by shard, here or elsewhere."""

@@ -141,7 +141,7 @@ class Comparison(SignedSystems, Tabular):
 
     def _repr_html_(self) -> str:
         """Two tables, for notebooks."""
-        from spoofspan.report.results import comparison_tables
+        from spoofspan.report.verdicts import comparison_tables
 
         return "\n".join(table.render("html") for table in comparison_tables(self, signatures=False))
 
@@ -210,6 +210,7 @@ def compare(
     *,
     thresholds: Mapping[str, float] | None = None,
     against: str | None = None,
+    unpaired: bool = False,
     **arguments: Unpack[BootstrapArguments],
 ) -> Comparison:
     """Compare two or more systems, every two of them, on the same clusters.
@@ -226,6 +227,8 @@ def compare(
         Of a measure at a threshold, and only then: one for each system, chosen beforehand on other data.
     against
         Compare all other systems with this one only, or with the ``"best"``.
+    unpaired
+        Let each system be measured on the utterances it has, though others lack them.
     **arguments
         As in :func:`~spoofspan.interval`.
 
@@ -248,7 +251,8 @@ def compare(
 
     """
     given = {str(measure): thresholds} if thresholds is not None else {}
-    (found,) = compare_measures(references, systems, [measure], thresholds=given, against=against, **arguments)
+    how: dict[str, Any] = {"against": against, "unpaired": unpaired, **arguments}
+    (found,) = compare_measures(references, systems, [measure], thresholds=given, **how)
     return found
 
 
@@ -260,13 +264,14 @@ def compare_measures(
     thresholds: Mapping[str, Mapping[str, float]] | None = None,
     against: str | None = None,
     one_family: bool = False,
+    unpaired: bool = False,
     **arguments: Unpack[BootstrapArguments],
 ) -> tuple[Comparison, ...]:
     """Compare systems by several measures.
 
     Parameters
     ----------
-    references, systems, against
+    references, systems, against, unpaired
         As in :func:`compare`.
     measures
         As ``["range-eer", "point-eer@20ms"]``.
@@ -290,7 +295,15 @@ def compare_measures(
     if against is not None and against not in (*systems, BEST):
         raise UsageError(f"against={against!r}: no such system; {nearest_name(against, (*systems, BEST))}")
     tasks = [
-        Task.of(references, systems, Measure.parse(one), options, how, (thresholds or {}).get(str(one)))
+        Task.of(
+            references,
+            systems,
+            Measure.parse(one),
+            options,
+            how,
+            (thresholds or {}).get(str(one)),
+            unpaired=unpaired,
+        )
         for one in measures
     ]
     families = [tasks] if one_family else [[task] for task in tasks]

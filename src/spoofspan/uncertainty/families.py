@@ -59,8 +59,14 @@ class Task:
         options: EvaluationOptions,
         how: Resampling,
         thresholds: Mapping[str, float] | None,
+        *,
+        unpaired: bool = False,
     ) -> Task:
         """Measure every training of every system."""
+        if unpaired:
+            if how.draws:
+                raise UsageError("unpaired systems need the method 'jackknife-t'; leave method= (--interval) out")
+            options = replace(options, rules={**options.rules, "partial": True})  # each on the utterances it has
         seeds = {name: [] if isinstance(one, Scores) else list(one) for name, one in systems.items()}
         refuse_draws(how.draws and any(seeds.values()))
         scores: dict[str, Scores] = {}
@@ -70,7 +76,7 @@ class Task:
             rows[name] = list(range(len(scores), len(scores) + len(trained)))
             scores |= trained
         fixed = _fixed_thresholds(measure, scores, rows, thresholds)
-        measured = measured_systems(references, scores, measure, options, fixed)
+        measured = measured_systems(references, scores, measure, options, fixed, unpaired=unpaired)
         return cls(measure, measured, rows, seeds, spread_of(measured, how))
 
     def with_replicates(self, replicates: int) -> Task:
@@ -103,7 +109,7 @@ class Task:
         names = list(self.rows)
         trained = {names[place]: self.components[names[place]] for place in pair}
         terms = [term for one in trained.values() if one is not None for term in one.terms]
-        found, p_value = self.spread.difference(self.contrasts[pair[0]] - self.contrasts[pair[1]], terms)
+        found, p_value = self.spread.tested(self.contrasts[pair[0]] - self.contrasts[pair[1]], terms)
         several = [name for name in trained if self.seeds[name]]
         alone = [
             f"{name} was trained once: what another training changes is not in its comparison with {several[0]}"

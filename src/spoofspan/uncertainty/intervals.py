@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 Scale = Literal["logit", "log", "raw"]
 # Normalised by the best trivial decision, these are at most 1, as shares are.
 AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr")
+# A share of the spoofed time, to which false alarms add without a bound.
+BEYOND_ONE = ("der",)
 # exp of more overflows.
 MOST_EXPONENT = 700.0
 SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says nothing of other test sets"
@@ -185,7 +187,12 @@ class Spread:
         """The interval of one system."""
         return self.interval(np.eye(len(self.estimates))[system])
 
-    def difference(self, contrast: Float64, terms: Sequence[Term] = ()) -> tuple[Interval, float]:
+    def difference(self, first: int, second: int) -> tuple[Interval, float]:
+        """The interval of first - second, and its p-value."""
+        unit = np.eye(len(self.estimates))
+        return self.tested(unit[first] - unit[second])
+
+    def tested(self, contrast: Float64, terms: Sequence[Term] = ()) -> tuple[Interval, float]:
         """The interval of a difference and its p-value: under 1 - confidence iff the interval does not hold 0."""
         interval = self.interval(contrast, terms)
         p_value = self._p_value(contrast, terms, interval)
@@ -207,10 +214,15 @@ class Spread:
             mean = (contrast >= 0).all()  # of one system or several
             low, high = bounds(found, self.scale if mean else "raw", self.how.confidence)
             low, high = self._with_unseen_errors(contrast, found, low, high)
-        cautions = self.counts.cautions if reason is None else (reason,)
+        cautions = (reason,) if reason is not None else (*self.counts.cautions, *self._few_errors(contrast))
         if found.standard_error == 0 and low == high:
             cautions = (*cautions, SAYS_NOTHING)
         return self._interval(found.value, low, high, found.standard_error, np.zeros(0), cautions, found)
+
+    def _few_errors(self, contrast: Float64) -> tuple[str, ...]:
+        """Cautions of the systems in a contrast, each once."""
+        systems = (one for one, weight in zip(self.left_out, contrast.tolist(), strict=True) if weight)
+        return tuple(dict.fromkeys(text for one in systems for text in one.cautions))
 
     def _with_unseen_errors(self, contrast: Float64, found: Estimate, low: float, high: float) -> tuple[float, float]:
         """Widen an interval by errors that may be there although none was seen; a difference only if nothing was."""
@@ -298,10 +310,11 @@ class Spread:
 
 
 def spread_of(measured: Mapping[str, MeasuredSystem], how: Resampling) -> Spread:
-    """Leave out or draw the clusters of several systems on the same utterances."""
+    """Leave out or draw the clusters of several systems."""
     systems = list(measured.values())
     some = systems[0]
-    clusters = Clusters.of(some.mass.utterances, how.clusters)
+    # systems on different utterances have the clusters of all; one that a system lacks leaves its value as it is
+    clusters = Clusters.of(list(dict.fromkeys(utt for one in systems for utt in one.mass.utterances)), how.clusters)
     scale = scale_of(some.plan.measure)
     estimates = np.array([one.value for one in systems])
     if how.draws:
@@ -455,4 +468,6 @@ def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, flo
 
 def scale_of(measure: Measure) -> Scale:
     """On which scale the interval of a measure is symmetric."""
-    return "logit" if measure.kind.percent or measure.kind.name in AT_MOST_ONE else "log"
+    name = measure.kind.name
+    bounded = (measure.kind.percent and name not in BEYOND_ONE) or name in AT_MOST_ONE
+    return "logit" if bounded else "log"

@@ -33,7 +33,7 @@ import numpy.typing as npt
 from spoofspan.base.columns import Flags
 from spoofspan.base.times import Float64, Int64
 from spoofspan.evaluation.plan import Plan
-from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_mass import Columns, ScoreMass
 from spoofspan.measures.confusion import ConfusionMatrix, Formula, formula_of
 from spoofspan.measures.costs import TandemCosts, dcf_formula, tdcf_formula, verification_errors
 from spoofspan.measures.crossing import SAMPLE, sum_ties
@@ -50,6 +50,8 @@ OF_ONE_CLASS: Mapping[str, Literal["positives", "negatives"]] = {
     "fnr": "positives",
     "recall": "positives",
 }
+# With fewer clusters that have an error of a class there is a caution.
+FEW_WITH_ERRORS = 5
 # What stays the same when a cluster leaves, besides the threshold: FPR - FNR, or one of the rates.
 Kept = Literal["difference", "fpr", "fnr"]
 
@@ -68,12 +70,15 @@ class LeftOut:
     worst
         The value if the error rate of a class in which no error was seen were this high (of bona fide, of spoof); None
         where errors were seen in both classes.
+    cautions
+        Reasons to look twice: few clusters have errors.
     """
 
     without: Float64
     bona_fide: Flags | None
     spoof: Flags | None
     worst: Callable[[float, float], float] | None = None
+    cautions: tuple[str, ...] = ()
 
     @property
     def clusters(self) -> int:
@@ -160,6 +165,7 @@ def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float
     formula = formula_at(plan)
     whole = Amounts.of(sums.sum(axis=0), mass.uncovered)
     others = Amounts.of(sums.sum(axis=0) - sums, mass.uncovered)
+    each = Amounts.of(sums, mass.uncovered)
     rates, seen = others.rates, whole.rates
     if kept is not None:
         rates = _moved(mass, point, kept, rates, seen)
@@ -190,8 +196,24 @@ def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float
             None if only_spoof else bona_fide,
             spoof if only_spoof else None,
             worst if free[only_spoof] else None,
+            few_with_errors(each, (not only_spoof, only_spoof)),
         )
-    return LeftOut(without, bona_fide, spoof, worst if any(free) else None)
+    cautions = few_with_errors(each, (kept != "fpr", kept != "fnr"))
+    return LeftOut(without, bona_fide, spoof, worst if any(free) else None, cautions)
+
+
+def few_with_errors(each: Amounts, matters: tuple[bool, bool]) -> tuple[str, ...]:
+    """A caution if the errors of a class that matters come from few units, given the confusion matrix of each."""
+    errors = {"bona fide called spoof": each.false_positive, "spoof called bona fide": each.false_negative}
+    counts = {name: int(np.count_nonzero(column)) for name, column in errors.items()}
+    few = [
+        f"{count or 'no'} cluster{'s' * (count != 1)} with {name}"
+        for (name, count), asked in zip(counts.items(), matters, strict=True)
+        if asked and count < FEW_WITH_ERRORS
+    ]
+    if not few:
+        return ()
+    return (f"there are {' and '.join(few)} (under {FEW_WITH_ERRORS}): the interval rests on few errors",)
 
 
 def formula_at(plan: Plan) -> Formula:
@@ -205,7 +227,9 @@ def formula_at(plan: Plan) -> Formula:
         return tdcf_formula(verification_errors(plan.asv_scores), form, TandemCosts(**parameters))
     if kind.group == "eer":
         return formula_of("hter")
-    return formula_of(kind.name.removeprefix("best-"))
+    if kind.name == "best-f1":
+        return formula_of("f1")
+    return formula_of(kind.name, parameters=measure.parameters)
 
 
 def kept_by(plan: Plan) -> Kept | None:
@@ -244,7 +268,7 @@ def _moved(
 
 def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) -> tuple[float, float]:
     """How far FPR rises and FNR falls between thresholds at which what is kept is a distance below and above."""
-    distinct, columns = sum_ties(*mass.sample(SAMPLE))
+    distinct, columns = sum_ties(*_sample(mass))
     called = [np.concatenate(([0.0], np.cumsum(column.astype(np.float64)))) for column in columns]
     fpr, recall = (curve / max(float(curve[-1]), 1.0) for curve in called)
     level = fpr + recall if kept == "difference" else fpr if kept == "fpr" else recall
@@ -265,3 +289,23 @@ def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) 
         last.false_positive_rate - first.false_positive_rate,
         first.false_negative_rate - last.false_negative_rate,
     )
+
+
+def _sample(mass: ScoreMass) -> Columns:
+    """Rows of a mass, spread over it.
+
+    A sample of few rows (of utterances whose score is pooled from frames, one in eight) would make the chord coarse,
+    and a corpus in shards has no sample at hand; then all rows are gone through.
+    """
+    rows = mass.sample(SAMPLE)
+    if rows[0].size > SAMPLE // 4:
+        return rows
+    held: list[npt.NDArray[Any]] = [np.zeros((3, 0))]
+    step = 1
+    for block in mass.blocks():
+        kept = np.stack([block.scores.astype(np.float64), block.bona_fide, block.spoof])[:, ::step]
+        held.append(kept)
+        if sum(one.shape[1] for one in held) > 2 * SAMPLE:
+            held, step = [np.concatenate(held, axis=1)[:, ::2]], 2 * step
+    scores, bona_fide, spoof = np.concatenate(held, axis=1)
+    return scores.astype(mass.dtype), bona_fide.astype(np.int64), spoof.astype(np.int64)

@@ -209,8 +209,13 @@ def measured_systems(
     measure: Measure,
     options: EvaluationOptions,
     thresholds: Mapping[str, float],
+    *,
+    unpaired: bool = False,
 ) -> dict[str, MeasuredSystem]:
-    """Measure several systems once; those whose numbers may not be compared are refused."""
+    """Measure several systems once; those whose numbers may not be compared are refused.
+
+    Systems on different utterances are, too, unless they are meant to be (``unpaired``).
+    """
     measured = {
         name: measured_system(references, scores, measure, options, thresholds.get(name))
         for name, scores in systems.items()
@@ -231,10 +236,11 @@ def measured_systems(
                 f"{first_name!r} and {name!r} are measured under different rules ({key}: {spelled[0].get(key)} and "
                 f"{spelled[1].get(key)}), so their numbers cannot be compared; set {key} for all"
             )
-        if used != set(other.mass.utterances):
+        if not unpaired and used != set(other.mass.utterances):
             apart = sorted(used ^ set(other.mass.utterances))
             raise UsageError(
                 f"{first_name!r} and {name!r} are measured on different utterances ({len(apart):,} are in one of them "
-                f"only, as {apart[0]!r}); score the same utterances"
+                f"only, as {apart[0]!r}); score the same utterances, or compare them unpaired (unpaired=True, "
+                "--unpaired)"
             )
     return measured

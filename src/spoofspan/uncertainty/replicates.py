@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,7 @@ import numpy.typing as npt
 from spoofspan.base.columns import Flags, sum_by_utterance
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
-from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import ScoreMass, UtteranceBlock
-from spoofspan.mass.utterances import UtterancePart
 from spoofspan.measures.operating_point import OperatingPoint, Totals
 
 
@@ -39,6 +37,14 @@ class Replicates(Protocol):
         """The value without each of the units, as a jackknife needs them."""
 
 
+@runtime_checkable
+class BlocksByUtterance(Protocol):
+    """A part of a mass whose rows are known to belong to utterances."""
+
+    def utterance_blocks(self) -> Iterator[UtteranceBlock]:
+        """Compute it piece by piece."""
+
+
 def all_but_one(units: int) -> Iterator[Int64]:
     """Weights that leave out each unit once; always the same array."""
     weights = np.ones(units, np.int64)
@@ -52,7 +58,7 @@ def blocks_by_unit(mass: ScoreMass, unit_of: Int64) -> Iterator[tuple[Int64, Utt
     """The blocks of a mass, each with the units of its utterances."""
     done = 0
     for part in mass.parts:
-        if not isinstance(part, TimedPart | UtterancePart):
+        if not isinstance(part, BlocksByUtterance):
             raise UsageError(f"the rows of a {type(part).__name__} cannot be told to their utterances")
         for block in part.utterance_blocks():
             yield unit_of[done + block.first : done + block.last], block

@@ -93,7 +93,8 @@ def read_scores(
                 frames[utterance] = array
                 bad = np.flatnonzero(np.isnan(array))
                 problems.extend((f"{place}: score {row} is NaN" for row in bad), bad.size)
-    problems.raise_if_any("correct the file")
+    lists = any("type list," in one for one in problems.found)
+    problems.raise_if_any("write one array per utterance: numpy.asarray(the list)" if lists else "correct the file")
     if not frames:
         raise DataError("there are no scores in the file")
     return Scores.from_frames(frames, options.hop, higher=options.higher)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +31,7 @@ def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
         file = pa.parquet.ParquetFile(opened, pre_buffer=whole, page_checksum_verification=True)
         schema = file.schema_arrow
         chosen = [name for name in schema.names if name in names]
+        _check_chunks(file, opened.size())
         _refuse_bomb(source.name, file.metadata, opened.size())
         if whole:
             texts = [one.name for one in schema if one.name == "utterance" and pa.types.is_string(one.type)]
@@ -38,6 +41,45 @@ def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
         for batch in file.iter_batches(_rows_per_batch(file.metadata), columns=chosen, use_threads=False):
             yield _part(file, source.name, pa.Table.from_batches([batch]), first)
             first += batch.num_rows
+
+
+class _NoBytes(io.RawIOBase):
+    """A file of a given size that must not be read."""
+
+    class ReadError(Exception):
+        """Somebody wanted its bytes."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._at = size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + (0, self._at, self._size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int = -1) -> Any:
+        raise self.ReadError
+
+
+def _check_chunks(file: Any, size: int) -> None:
+    """See that what the file says of its columns can be looked at.
+
+    Where that is damaged, ``row_group(i).column(j)`` ends the whole process: an error of C++ that nobody catches.
+    A reader looks at the same, and says so; here it gets no further than to the first byte of a column.
+    """
+    reader = pa.parquet.ParquetFile(_NoBytes(size), metadata=file.metadata, pre_buffer=False)
+    for group in range(file.metadata.num_row_groups):
+        for name in file.schema_arrow.names:
+            with suppress(_NoBytes.ReadError):
+                next(reader.iter_batches(1, row_groups=[group], columns=[name], use_threads=False), None)
 
 
 def _refuse_bomb(name: str, metadata: Any, size: int) -> None:

@@ -5,7 +5,7 @@ format             line                                                     whos
 =================  =======================================================  ======================================
 unit-score         ``<utt> <frame> <bona fide> <spoof>``, spaces            partialspoof-metrics, ``unit0.02.score``
 wedefense-logits   ``<utt> <frame> <bona fide> <spoof> [<label>]``, tabs    WeDefense, ``logits_frame_20ms.txt``
-frame-score        ``<utt> <frame> <score>``, spaces or tabs                any; hop and polarity must be told
+frame-score        ``<utt> <frame> <score>``, spaces or tabs                any; polarity must be told
 =================  =======================================================  ======================================
 
 Where there are two columns the spoof column is read (high = spoof), with ``column="bonafide"`` the other one. The hop
@@ -149,7 +149,10 @@ def _hop(source: Source, options: ReadOptions) -> float:
     if options.hop is not None:
         return options.hop
     if (named := hop_in_name(PurePath(source.name).name)) is None:
-        raise UsageError(f"{source.name}: neither the file nor its name says how long a frame is; give hop= (--hop)")
+        raise UsageError(
+            f"{source.name}: neither the file nor its name says how long a frame is; give hop= (--hop) in seconds, or "
+            "call the file NAME_20ms.score if it is 20 ms"
+        )
     return named
 
 
@@ -295,5 +298,5 @@ def _format(
 FORMATS = (
     _format(UNIT, f"{UNIT.line}: partialspoof-metrics, unit0.02.score", recognises_unit, (".score",)),
     _format(WEDEFENSE, f"{WEDEFENSE.line}, tabs: WeDefense, logits_frame_20ms.txt", recognises_wedefense, (".txt",)),
-    _format(PLAIN, f"{PLAIN.line}, spaces or tabs", recognises_plain, needs=("hop", "higher")),
+    _format(PLAIN, f"{PLAIN.line}, spaces or tabs", recognises_plain, needs=("higher",)),
 )

@@ -1,0 +1,37 @@
+"""Messages in the words of the shell: the library speaks of arguments (``uncovered='hold'``), the shell of flags."""
+
+from __future__ import annotations
+
+import re
+
+from spoofspan.data.rules import RULES
+
+# Arguments that are flags of the same name, besides the rules.
+ARGUMENTS = """
+    hop higher column durations eer_rule threshold scores_are confidence convention asv_scores asv_rates
+    resume processes force snap
+"""
+# Arguments that have another name as a flag.
+OTHER_NAMES = {"source": "reference-source", "method": "interval"}
+_NAMES = "|".join(sorted({*RULES, *ARGUMENTS.split(), *OTHER_NAMES}, key=len, reverse=True))
+_VALUES = r"'[^'\s]*'(?:(?:,| or) '[^'\s]*')*|True\b|-?\d[\w.+-]*(?<![.])|(?=[\s,;:)]|$)"
+_ARGUMENT = re.compile(rf"(?<![\w'\"/.=-])(?P<name>{_NAMES})=(?P<value>{_VALUES})(?: \(--[a-z-]+(?: [\w-]+)?\))?")
+
+
+def in_flags(message: str) -> str:
+    """Turn the arguments that a message names into flags.
+
+    >>> in_flags("give hop= (--hop) in seconds; use uncovered='hold' or 'ignore', or measure with partial=True")
+    'give --hop in seconds; use --uncovered hold or ignore, or measure with --partial'
+    >>> in_flags("20 ms would fit: give hop=0.02")
+    '20 ms would fit: give --hop 0.02'
+    """
+    # the flag that belongs to an argument of another name is named behind it: format= (--scores-format)
+    named = re.sub(r"\b\w+=(?:'[^'\s]*')? \((--[a-z0-9-]+(?: [\w-]+)?)\)", r"\1", message)
+    return _ARGUMENT.sub(_flag, named).replace(", or use undefined='nan'", "")  # which has no flag
+
+
+def _flag(found: re.Match[str]) -> str:
+    name = OTHER_NAMES.get(found["name"], found["name"].replace("_", "-"))
+    value = found["value"].replace("'", "")
+    return f"--{name}" if value in ("", "True") else f"--{name} {value}"

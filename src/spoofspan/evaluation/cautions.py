@@ -1,0 +1,117 @@
+"""Reasons to look twice at a number that the data allow: rules that decide much of the time, a threshold beside it all.
+
+They warn, and stand among the ``warnings`` of the measurement, in every output.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+from spoofspan.base.errors import DataError, SpoofspanWarning
+from spoofspan.data.rules import Regions, Rules, Touched
+from spoofspan.evaluation.measurement import Measurement
+from spoofspan.evaluation.plan import Plan
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.operating_point import OperatingPoint, point_at
+
+# A rule that decides a larger share of the time is spoken of.
+MUCH = Fraction(5, 100)
+# A threshold that leaves less than this on one side is spoken of.
+HARDLY_ANY = Fraction(1, 100)
+# What each rule decides, in words, and where to look first.
+WATCHED = {
+    "uncovered": "time without a score: check the hop, the durations and the scores",
+    "overlong": "scores after the end: check the hop and the durations",
+    "extent": "ranges and durations that do not end together: check the durations",
+    "gaps": "time without a label in references that list both classes: check the durations and the references",
+}
+
+
+def with_cautions(found: Measurement, plan: Plan, mass: ScoreMass, *, both_classes: bool) -> Measurement:
+    """A measurement of a whole corpus with these reasons, if there are any.
+
+    ``both_classes``: whether the references list bona fide ranges as well as spoofs.
+    """
+    cautions = decided_by_rules(
+        found.touched.values(), plan.rules, found.point, plan.measure.resolution, both_classes=both_classes
+    )
+    if plan.measure.at_threshold and plan.threshold is not None and found.has_threshold:
+        cautions += beside_the_scores(found.point, partial(point_at, mass))
+    for caution in cautions:
+        warnings.warn(f"{found.measure}: {caution}", SpoofspanWarning, stacklevel=5)
+    return replace(found, warnings=(*found.warnings, *cautions)) if cautions else found
+
+
+def decided_by_rules(
+    touched: Iterable[Touched], rules: Rules, point: OperatingPoint, resolution: float | None, *, both_classes: bool
+) -> tuple[str, ...]:
+    """Name the rules that decided more than 5 % of the time that is measured.
+
+    >>> point = OperatingPoint(0.5, "bonafide", 0, 0, bona_fide=6 * 10**9, spoof=4 * 10**9)
+    >>> held = Touched("uncovered", "hold", 3 * 10**9, 2)
+    >>> decided_by_rules([held], Rules(uncovered="hold"), point, None, both_classes=True)
+    ("uncovered='hold' decides 30.0 % of the time, time without a score: check the hop, the durations and the scores",)
+    """
+    unit = {"ns": 1.0, "points": (resolution or 0.0) * 1e9}.get(point.unit, 0.0)  # utterances say nothing about time
+    entries = tuple(touched)
+    ignored = sum(entry.ns for entry in entries if entry.value == "ignore")  # it is not in the denominators
+    whole = (point.bona_fide + point.spoof) * unit
+    found = []
+    for entry in entries:
+        # up to two frames after the end are cut under every rule; who lists spoofs alone means the gaps to be bona fide
+        usual = (entry.rule == "overlong" and rules.overlong != "cut") or (entry.rule == "gaps" and not both_classes)
+        if entry.rule not in WATCHED or usual or not whole:
+            continue
+        past_the_end = entry.ns if entry.rule in ("overlong", "extent") else 0
+        share = min(entry.ns / (whole + ignored + past_the_end), 1.0)
+        if share > MUCH:
+            found.append(f"{entry.rule}={entry.value!r} decides {100 * share:.1f} % of the time, {WATCHED[entry.rule]}")
+    return tuple(found)
+
+
+def beside_the_scores(point: OperatingPoint, point_at: Callable[[float], OperatingPoint]) -> tuple[str, ...]:
+    """Say that (nearly) everything lies on one side of a given threshold, and whether its mirror image does better.
+
+    >>> wrong = OperatingPoint(0.4, "spoof", 0, 99, bona_fide=100, spoof=100)
+    >>> beside_the_scores(wrong, lambda at: OperatingPoint(at, "spoof", 5, 5, bona_fide=100, spoof=100))
+    ('at the threshold 0.4, 99.5 % is called bona fide (spoof iff score > 0.4); is it of the other polarity? \
+-0.4 would call 50.0 % bona fide',)
+    """
+    share = _called_bona_fide(point)
+    if HARDLY_ANY <= share <= 1 - HARDLY_ANY:
+        return ()
+    mirrored = _called_bona_fide(point_at(-point.threshold))
+    side, shown = ("bona fide", share) if share > MUCH else ("spoof", 1 - share)
+    text = f"at the threshold {point.threshold:g}, {_percent(shown)} is called {side} ({point.decision})"
+    if HARDLY_ANY <= mirrored <= 1 - HARDLY_ANY:
+        other = mirrored if side == "bona fide" else 1 - mirrored
+        return (f"{text}; is it of the other polarity? {-point.threshold:g} would call {_percent(other)} {side}",)
+    return (f"{text}; is it a threshold of these scores?",)
+
+
+def refuse_strange_regions(regions: Regions | None, utterances: Collection[str]) -> None:
+    """Refuse regions that name no utterance at all: nothing would be left to measure.
+
+    >>> refuse_strange_regions({"U1": [(0.0, 1.0)]}, ["u1"])
+    Traceback (most recent call last):
+    spoofspan.base.errors.DataError: the regions name none of the utterances: they have 'U1', the references 'u1'; \
+correct the ids of the regions
+    """
+    if regions and set(regions).isdisjoint(utterances):
+        theirs, ours = next(iter(regions)), next(iter(utterances), "nothing")
+        raise DataError(
+            f"the regions name none of the utterances: they have {theirs!r}, the references {ours!r}; correct the ids "
+            "of the regions"
+        )
+
+
+def _called_bona_fide(point: OperatingPoint) -> Fraction:
+    return Fraction(point.true_negative + point.false_negative, max(point.bona_fide + point.spoof, 1))
+
+
+def _percent(share: Fraction) -> str:
+    return f"{100 * float(share):.1f} %"

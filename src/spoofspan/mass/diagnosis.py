@@ -1,0 +1,146 @@
+"""What is probably wrong where two sides do not fit each other: the hop, the unit of the times, or the ids.
+
+Each function looks at what both sides say of the same utterances, and returns a remedy as a sentence, or None where the
+data do not tell. A remedy is named only if it fits :data:`MOST` of the utterances.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import PureWindowsPath
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.errors import UsageError
+from spoofspan.base.times import Int64, seconds_text
+
+# The share of utterances that a remedy must fit to be named.
+MOST = 0.9
+# From here on, a hop or a resolution that no utterance lasts for was meant in milliseconds.
+LONG_NS = 2_000_000_000
+# Hops that systems have, in milliseconds: feature rates, strides of front-ends, resolutions of corpora, video frames.
+USUAL_HOPS = (1, 2, 2.5, 4, 5, 8, 10, 12.5, 15, 16, 20, 25, 30, 32, 40, 50, 60, 64, 80, 100, 120, 160, 200, 240, 250)
+USUAL_HOPS = (*USUAL_HOPS, 300, 320, 400, 480, 500, 640, 800, 1000, 1280, 2000, 2560)
+TAIL_NS, LATE_FRAMES = 25_000_000, 2  # as rules 9 and 12 let pass under every rule
+# How many of a unit make a second.
+UNITS = {1000: "milliseconds", 16_000: "samples at 16 kHz", 8000: "samples at 8 kHz", 22_050: "samples at 22.05 kHz"}
+UNITS |= {24_000: "samples at 24 kHz", 44_100: "samples at 44.1 kHz", 48_000: "samples at 48 kHz"}
+UNITS |= {10**6: "microseconds", 10**9: "nanoseconds"}
+SOUND = re.compile(r"\.(wav|flac|mp3|mp4|m4a|ogg|opus|sph|aac|npy|pt|txt|json)$", re.IGNORECASE)
+
+
+def fits_hop(frames: Int64, extents: Int64, hop_ns: float) -> npt.NDArray[np.bool_]:
+    """Which utterances have as many frames as a hop gives: none is too late, and no more than a tail is missing.
+
+    >>> fits_hop(np.array([100, 100]), np.array([2_010_000_000, 4_000_000_000]), 20e6).tolist()
+    [True, False]
+    """
+    late = frames - np.ceil(extents / hop_ns)
+    tail = extents - frames * hop_ns
+    return (late <= LATE_FRAMES) & (tail <= hop_ns + TAIL_NS)
+
+
+def fitting_hop(frames: Int64, extents: Int64) -> tuple[float, int] | None:
+    """The usual hop, in ms, that fits most utterances, and how many; None if it fits too few.
+
+    >>> fitting_hop(np.array([100, 151]), np.array([2_010_000_000, 3_030_000_000]))
+    (20, 2)
+    """
+    filled = frames > 0
+    if not filled.any():
+        return None
+    # among hops that fit equally many (short utterances fit several), the one nearest to what the lengths say
+    typical = float(np.median(extents[filled] / frames[filled])) / 1e6
+    counts = {hop: int(fits_hop(frames, extents, hop * 1e6).sum()) for hop in USUAL_HOPS}
+    best = max(counts, key=lambda hop: (counts[hop], -abs(np.log(max(typical, 1e-9) / hop))))
+    return (best, counts[best]) if counts[best] >= MOST * frames.size else None
+
+
+def hop_remedy(frames: Int64, extents: Int64, hops_ns: npt.NDArray[np.float64]) -> str | None:
+    """Which hop, or which unit of durations, makes frames and durations fit, where the hop at hand fits too few."""
+    if (fits_hop(frames, extents, 1.0 * hops_ns).sum()) >= MOST * frames.size:
+        return None
+    of = f"of {frames.size:,} utterances"
+    if (hops_ns == hops_ns[0]).all():
+        found = fitting_hop(frames, extents)
+        if found is not None:
+            hop, count = found
+            return (
+                f"check hop and durations: {hops_ns[0] / 1e6:g} ms does not fit, {hop:g} ms would fit {count:,} {of}; "
+                f"give hop={hop / 1000:g}"
+            )
+    for factor, unit in UNITS.items():
+        count = int(fits_hop(frames, extents // factor, 1.0 * hops_ns).sum())
+        if count >= MOST * frames.size:
+            return _in_seconds("durations", unit, count, of)
+    return None
+
+
+def unit_remedy(last_ends: Int64, extents: Int64) -> str | None:
+    """Which unit of the durations, or of the ranges, makes both end together."""
+    if last_ends.size == 0:
+        return None
+    for factor, unit in UNITS.items():
+        near = max(5_000_000, 2_000_000_000 // factor)
+        for what, short, long in (("durations", last_ends, extents), ("times of the references", extents, last_ends)):
+            count = int(((long > short) & (np.abs(long // factor - short) <= near)).sum())
+            if count >= MOST * last_ends.size:
+                return _in_seconds(what, unit, count, f"of {last_ends.size:,} utterances")
+    return None
+
+
+def _in_seconds(what: str, unit: str, count: int, of: str) -> str:
+    return f"the {what} look like {unit}: as seconds they would fit {count:,} {of}; write them in seconds"
+
+
+def refuse_milliseconds(ns: float, extents: Int64, name: str) -> None:
+    """Refuse a hop or a resolution of 2 s or more that is longer than every utterance.
+
+    >>> refuse_milliseconds(20e9, np.array([2_000_000_000]), "resolution")
+    Traceback (most recent call last):
+    spoofspan.base.errors.UsageError: a resolution of 20 s is longer than every utterance (the longest has 2.000 s); \
+it is given in seconds, and 20 ms is 0.02
+    """
+    longest = int(extents.max(initial=0))
+    if ns >= LONG_NS and longest and ns > longest:
+        seconds = ns / 1e9
+        raise UsageError(
+            f"a {name} of {seconds:g} s is longer than every utterance (the longest has {seconds_text(longest)}); "
+            f"it is given in seconds, and {seconds:g} ms is {seconds / 1000:g}"
+        )
+
+
+def id_remedy(no_scores: Sequence[str], no_reference: Sequence[str]) -> str | None:
+    """What must go from the ids of one side so that those of both meet: a folder, an extension, or both.
+
+    >>> id_remedy(["u1", "u2"], ["wav/u1.wav", "wav/u2.wav"])
+    "ids of the scores have a folder and an extension ('wav/u1.wav'), those of the references do not; without them 2 \
+of 2 meet: remove them from the ids of the scores"
+    """
+    sides = (("scores", no_reference, "references", no_scores), ("references", no_scores, "scores", no_reference))
+    for what, longer, other, shorter in sides:
+        wanted, fewest = set(shorter), min(len(longer), len(shorter))
+        for words, short in SHORTENED.items():
+            meet = [one for one in longer if short(one) != one and short(one) in wanted]
+            if fewest and len(meet) >= MOST * fewest:
+                them = "them" if " and " in words else "it"
+                return (
+                    f"ids of the {what} have {words} ({meet[0]!r}), those of the {other} do not; without {them} "
+                    f"{len(meet):,} of {fewest:,} meet: remove {them} from the ids of the {what}"
+                )
+    return None
+
+
+SHORTENED: dict[str, Callable[[str], str]] = {
+    "an extension": lambda one: SOUND.sub("", one),
+    "a folder": lambda one: PureWindowsPath(one).name,  # it knows both kinds of slashes
+    "a folder and an extension": lambda one: SOUND.sub("", PureWindowsPath(one).name),
+}
+
+
+def pairing_remedy(no_scores: Sequence[str], no_reference: Sequence[str]) -> str:
+    """What to do about utterances that only one side has."""
+    found = id_remedy(no_scores, no_reference)
+    return found or "complete the files, or measure the common utterances with partial=True"

@@ -1,0 +1,54 @@
+"""Groups of one corpus (attacks, speakers, lengths): the interval of each, and the difference of every two.
+
+All clusters of the corpus are left out in turn, from every group: speakers that are in two groups, and bona fide time
+that several attacks are measured against, make their values move together. A cluster that a group does not have leaves
+its value as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from spoofspan.uncertainty.clusters import Clusters, Resampling
+from spoofspan.uncertainty.comparison import Difference
+from spoofspan.uncertainty.intervals import Spread, scale_of
+from spoofspan.uncertainty.jackknife import Jackknife, counts_of
+from spoofspan.uncertainty.left_out import LeftOut
+from spoofspan.uncertainty.max_t import adjusted_p_values
+from spoofspan.uncertainty.measured_system import MeasuredSystem
+
+
+def group_differences(
+    groups: Mapping[str, MeasuredSystem], utterances: Sequence[str], how: Resampling
+) -> tuple[Difference, ...]:
+    """The difference of every two groups, first - second, with p-values for all of them together.
+
+    ``utterances`` are those of the corpus. Only by the jackknife: replicates of a small group may lack a class.
+    """
+    if how.draws or len(groups) < 2:
+        return ()
+    clusters = Clusters.of(utterances, how.clusters)
+    names = list(groups)
+    left_out = [group.left_out(clusters) for group in groups.values()]
+    values = np.array([group.value for group in groups.values()])
+    some = next(iter(groups.values()))
+    pairs = list(combinations(range(len(names)), 2))
+
+    def spread(chosen: Sequence[int]) -> Spread:
+        parts: tuple[LeftOut, ...] = tuple(left_out[i] for i in chosen)
+        empty = np.zeros((len(parts), 0))
+        return Spread(some.name, scale_of(some.plan.measure), how, counts_of(parts), values[list(chosen)], parts, empty)
+
+    found = [spread(pair).difference(0, 1) for pair in pairs]
+    whole = Jackknife.from_left_out(values.tolist(), left_out)
+    degrees = [one.degrees_of_freedom for one, p in found if one.degrees_of_freedom is not None and not np.isnan(p)]
+    covariance = np.nan_to_num(whole.covariance)
+    middle = float(np.median(degrees)) if degrees else float("inf")
+    adjusted = adjusted_p_values([p for _, p in found], pairs, covariance, middle, how.seed)
+    return tuple(
+        Difference(names[i], names[j], one, p, after)
+        for (i, j), (one, p), after in zip(pairs, found, adjusted, strict=True)
+    )

@@ -1,0 +1,98 @@
+"""Intervals of event measures: the jackknife by hand, and from the command line."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import spoofspan as ss
+from spoofspan.cli import app
+from spoofspan.uncertainty import event_intervals
+from spoofspan.uncertainty.student import quantile
+
+MEASURES = ["event-ap@iou=0.5", "event-ar@n=5", "event-f1@iou=0.5", "event-boundary-f1@tolerance=0.1", "add2023"]
+MEASURES += ["event-avdeepfake1m", "event-ap-activitynet@iou=0.5"]
+
+
+def corpus(count=40, seed=0):
+    """Utterances with one or two events, or none, and proposals that are near some of them."""
+    rng = np.random.default_rng(seed)
+    ranges, proposed = {}, {}
+    for i in range(count):
+        first = float(rng.uniform(0.2, 0.8))
+        spoofs = [(first, first + 0.5)] if i % 4 else []
+        if i % 3 == 0 and spoofs:
+            spoofs.append((2.0, 2.6))
+        ranges[f"u{i:03d}"] = [(*one, "spoof") for one in spoofs]
+        shifted = [
+            (max(a + float(rng.normal(0, 0.1)), 0.0), b + float(rng.normal(0, 0.1)), float(rng.random()))
+            for a, b in spoofs
+            if rng.random() < 0.8
+        ]
+        proposed[f"u{i:03d}"] = [*shifted, (3.0, 3.3, float(rng.random()) * 0.6)][: 3 if i % 2 else 2]
+    durations = dict.fromkeys(ranges, 4.0)
+    return ss.References.from_ranges(ranges, durations=durations), ss.Proposals.from_ranges(proposed)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_interval_is_the_jackknife_by_hand(measure):
+    references, proposals = corpus()
+    found = ss.evaluate(references, proposals, [measure], confidence=0.9)[measure]
+    values = []
+    for left in references.utterances:
+        kept = [i for i, utt in enumerate(references.utterances) if utt != left]
+        there = [i for i, utt in enumerate(proposals.utterances) if utt != left]
+        rest = ss.evaluate(references.take(np.array(kept)), proposals.take(np.array(there)), [measure])
+        values.append(rest[measure].value)
+    values = np.array(values)
+    squares = (values - values.mean()) ** 2
+    error = (39 / 40 * squares.sum()) ** 0.5
+    assert found.interval.standard_error == pytest.approx(error)
+    assert (found.interval.with_bona_fide, found.interval.with_spoof, found.interval.clusters) == (None, 30, 40)
+    spread = ((squares - squares.mean()) ** 2).sum() * 40 / 39
+    degrees = max(min(2 * squares.sum() ** 2 / spread, 29), 1)
+    value = found.value
+    reach = quantile(0.9, degrees) * error / (value * (1 - value))
+    logit = np.log(value / (1 - value))
+    ends = 1 / (1 + np.exp(-(logit + np.array([-reach, reach]))))
+    assert (found.interval.low, found.interval.high) == pytest.approx(tuple(ends))
+
+
+def test_many_clusters_are_left_out_in_groups(monkeypatch):
+    references, proposals = corpus(120)
+    each = ss.evaluate(references, proposals, ["event-f1@iou=0.5"], confidence=0.95)["event-f1@iou=0.5"].interval
+    monkeypatch.setattr(event_intervals, "MOST_LEFT_OUT", 100)
+    monkeypatch.setattr(event_intervals, "GROUPS_LEFT_OUT", 40)
+    grouped = ss.evaluate(references, proposals, ["event-f1@iou=0.5"], confidence=0.95)["event-f1@iou=0.5"].interval
+    assert grouped.clusters == each.clusters == 120
+    assert grouped.standard_error == pytest.approx(each.standard_error, rel=0.35)
+
+
+def test_speakers_may_be_left_out():
+    references, proposals = corpus()
+    speakers = {utt: f"S{i % 8}" for i, utt in enumerate(references.utterances)}
+    with pytest.warns(ss.SpoofspanWarning, match="few"):
+        found = ss.evaluate(
+            references,
+            proposals,
+            ["event-f1@iou=0.5"],
+            resampling=ss.Resampling(clusters=speakers, clusters_are="speaker"),
+        )["event-f1@iou=0.5"]
+    assert (found.interval.clusters, found.interval.drawn_by) == (8, "speaker")
+    with pytest.raises(ss.UsageError, match="jackknife-t"):
+        ss.evaluate(references, proposals, ["event-f1@iou=0.5"], resampling=ss.Resampling(method="percentile"))
+
+
+def test_events_of_scores_have_intervals_on_the_command_line(tmp_path):
+    done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")])
+    assert done.exit_code == 0
+    folder = tmp_path / "demo"
+    typed = ["eval", folder / "references.rttm", folder / "unit0.16.score", "--durations", folder / "reco2dur"]
+    typed += ["-m", "event-f1@iou=0.5", "--confidence", "0.95"]
+    text = CliRunner().invoke(app, [str(one) for one in typed]).stdout
+    assert "95 % from" in text
+    plain = json.loads(CliRunner().invoke(app, [str(one) for one in (*typed, "--format", "json")]).stdout)
+    interval = plain["measurements"][0]["interval"]
+    assert 0 < interval["low"] < interval["estimate"] < interval["high"] < 1
+    assert interval["method"] == "jackknife-t"

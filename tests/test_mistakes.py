@@ -1,0 +1,446 @@
+"""What people get wrong, each with what they are told: the cause, and a remedy that leads to the right number.
+
+The corpus is that of ``spoofspan demo --out``; its range EER is 5.21 %. Every row of ``SHELL`` is a command with a
+mistake in it, what the message must contain, and the command after its remedy has been followed, which must print 5.21.
+The numbers in the names are those of the list of mistakes that the project was graded by.
+"""
+
+import json
+import pickle
+import re
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
+from io import StringIO
+
+import numpy as np
+import pytest
+
+import spoofspan as ss
+from spoofspan.cli import main
+from spoofspan.cli.wording import in_flags
+from spoofspan.formats.tables import parquet
+from spoofspan.formats.text import rttm
+from spoofspan.mass.diagnosis import MOST, USUAL_HOPS, fits_hop, fitting_hop, id_remedy, unit_remedy
+
+RIGHT = "5.21"
+
+
+@pytest.fixture(scope="module")
+def folder(demo, tmp_path_factory):
+    """The files of ``demo --out``, and the same with a mistake in them."""
+    where = tmp_path_factory.mktemp("mistakes")
+    references, scores = demo
+    names, seconds = references.utterances, (references.durations / 1e9).tolist()
+    frames = {
+        utt: scores.values[scores.offsets[i] : scores.offsets[i + 1]].tolist()
+        for i, utt in enumerate(scores.utterances)
+    }
+
+    def write(name, lines):
+        target = where / name
+        target.parent.mkdir(exist_ok=True)
+        target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def unit(name, called="{}".format):
+        write(name, (f"{called(u)} {k} {v!r} {-v!r}" for u, row in frames.items() for k, v in enumerate(row)))
+
+    ranges = b"".join(rttm.write(references)).decode()
+    (where / "ref.rttm").write_text(ranges)
+    (where / "one_class.rttm").write_text(ranges.replace(" bonafide ", " spoof "))
+    (where / "scores_20ms.parquet").write_bytes(b"".join(parquet.write_scores(scores)))
+    write("reco2dur", (f"{u} {s}" for u, s in zip(names, seconds, strict=True)))
+    write("milliseconds", (f"{u} {1000 * s}" for u, s in zip(names, seconds, strict=True)))
+    write("samples", (f"{u} {16000 * s:.0f}" for u, s in zip(names, seconds, strict=True)))
+    unit("unit0.02.score")
+    unit("s.score")
+    unit("wav_20ms.score", "{}.wav".format)
+    unit("path_20ms.score", "eval/{}.flac".format)
+    unit("short_20ms.score")
+    short = (where / "short_20ms.score").read_text().splitlines()
+    write("short_20ms.score", (line for line in short if not line.startswith(names[0])))
+    for name in ("x/unit0.02.score", "three.score"):
+        write(name, (f"{u} {k} {v!r}" for u, row in frames.items() for k, v in enumerate(row)))
+    rows = [(u, k, v) for u, row in frames.items() for k, v in enumerate(row)]
+    ranges = [f"{u},{0.02 * k:.2f},{0.02 * k + 0.02:.2f},{v!r}" for u, k, v in rows]
+    write("c.csv", ["name,from,to,p", *ranges])
+    write("good.csv", ["utterance,start,end,score", *ranges])
+    (where / "s.json").write_text(json.dumps(frames))
+    lines = ({"utterance": u, "scores": row, "hop": 0.02, "higher": "bonafide"} for u, row in frames.items())
+    write("good.jsonl", map(json.dumps, lines))
+    (where / "s.pkl").write_bytes(pickle.dumps(frames))
+    (where / "good.pkl").write_bytes(pickle.dumps({u: np.asarray(row) for u, row in frames.items()}))
+    write("none.uem", ["nobody 1 0.0 1.0"])
+    write("all.uem", (f"{u} 1 0.0 {s}" for u, s in zip(names, seconds, strict=True)))
+    (where / "one.wav").write_bytes(b"RIFF")
+    return where
+
+
+def shell(folder, typed):
+    """The exit code, stdout and stderr of a command typed in that folder."""
+    out, err = StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(folder)
+        patch.setattr("sys.argv", ["spoofspan", *typed.split()])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+    return stopped.value.code or 0, out.getvalue(), err.getvalue()
+
+
+@cache
+def assert_right(folder, typed):
+    """The command prints the right number, and warns of nothing."""
+    exit_code, out, err = shell(folder, typed)
+    assert exit_code == 0, err
+    assert re.search(rf"^range-eer +{RIGHT} ", out, re.M), out
+    assert "warning" not in err
+
+
+D = "--durations reco2dur -m range-eer"
+GOOD = f"eval ref.rttm unit0.02.score {D}"
+# mistake -> command, exit code, parts of the message, the command that follows the remedy
+SHELL = {
+    "1 references and scores swapped": (
+        f"eval unit0.02.score ref.rttm {D}",
+        2,
+        ["unit0.02.score looks like scores", "REFERENCES come first"],
+        GOOD,
+    ),
+    "5 a typo in a measure": (f"{GOOD} -m range-err", 2, ["did you mean 'range-eer'"], GOOD),
+    "5 a typo in a rule": (f"{GOOD} --gaps bonafied", 2, ["--gaps bonafied", "did you mean 'bonafide'"], GOOD),
+    "7 durations and scores swapped": (
+        "eval ref.rttm reco2dur --durations unit0.02.score",
+        2,
+        ["unit0.02.score looks like scores", "--durations", "<utterance> <seconds>"],
+        GOOD,
+    ),
+    "8 no polarity": (
+        f"eval ref.rttm three.score {D} --hop 0.02",
+        2,
+        ["whether high scores mean bona fide or spoof", "--higher"],
+        f"eval ref.rttm three.score {D} --hop 0.02 --higher bonafide",
+    ),
+    "9 one utterance missing": (
+        f"eval ref.rttm short_20ms.score {D}",
+        3,
+        ["has references but no scores", "complete the files", "--partial"],
+        GOOD,
+    ),
+    "10 labels of one class": (
+        f"eval one_class.rttm unit0.02.score {D}",
+        4,
+        ["no bona fide time", "labels the wrong way round", "Correct the labels"],
+        GOOD,
+    ),
+    "11 a missing file": (f"eval ref.rttm unit0.03.score {D}", 2, ["did you mean 'unit0.02.score'"], GOOD),
+    "12 an EER rule cut short": (
+        f"{GOOD} --eer-rule interp",
+        2,
+        ["--eer-rule interp", "interpolated"],
+        f"{GOOD} --eer-rule interpolated",
+    ),
+    "14 a hop too short": (
+        f"eval ref.rttm s.score {D} --hop 0.01",
+        3,
+        ["20 ms would fit 169 of 169 utterances", "--hop 0.02"],
+        f"eval ref.rttm s.score {D} --hop 0.02",
+    ),
+    "15 a hop too long": (
+        f"eval ref.rttm s.score {D} --hop 0.04",
+        3,
+        ["20 ms would fit 169 of 169 utterances", "--hop 0.02"],
+        f"eval ref.rttm s.score {D} --hop 0.02",
+    ),
+    "16 a hop in milliseconds": (
+        f"eval ref.rttm s.score {D} --hop 20",
+        2,
+        ["a hop of 20 s is longer than every utterance", "20 ms is 0.02"],
+        f"eval ref.rttm s.score {D} --hop 0.02",
+    ),
+    "18 -m eer": (
+        "eval ref.rttm unit0.02.score --durations reco2dur -m eer",
+        2,
+        ["which one? range-eer, point-eer@20ms, utterance-eer"],
+        GOOD,
+    ),
+    "19 ids with an extension": (
+        f"eval ref.rttm wav_20ms.score {D}",
+        3,
+        ["ids of the scores have an extension", ".wav'", "169 of 169 meet", "remove it"],
+        GOOD,
+    ),
+    "19 ids with a folder": (
+        f"eval ref.rttm path_20ms.score {D} --partial",
+        4,
+        ["a folder and an extension ('eval/", "169 of 169 meet", "remove them from the ids of the scores"],
+        GOOD,
+    ),
+    "20 a CSV file with other columns": (
+        f"eval ref.rttm c.csv {D} --higher bonafide",
+        3,
+        ["a table has the columns utterance, start, end, score", "name,from,to,p", "rename them"],
+        f"eval ref.rttm good.csv {D} --higher bonafide",
+    ),
+    "21 a JSON object of lists": (
+        f"eval ref.rttm s.json {D} --hop 0.02 --higher bonafide",
+        3,
+        ["JSON has one object a line", '"scores": [0.9, -0.4]'],
+        f"eval ref.rttm good.jsonl {D}",
+    ),
+    "21 a pickle of lists": (
+        f"eval ref.rttm s.pkl {D} --hop 0.02 --higher bonafide",
+        3,
+        ["one array per utterance", "numpy.asarray(the list)"],
+        f"eval ref.rttm good.pkl {D} --hop 0.02 --higher bonafide",
+    ),
+    "22 durations in milliseconds": (
+        "eval ref.rttm unit0.02.score --durations milliseconds",
+        3,
+        ["the durations look like milliseconds", "169 of 169 utterances", "write them in seconds"],
+        GOOD,
+    ),
+    "22 durations in samples": (
+        "eval ref.rttm unit0.02.score --durations samples",
+        3,
+        ["the durations look like samples at 16 kHz", "write them in seconds"],
+        GOOD,
+    ),
+    "26 a resolution in milliseconds": (
+        f"{GOOD} -m point-eer@20s",
+        2,
+        ["a resolution of 20 s is longer than every utterance", "20 ms is 0.02"],
+        f"{GOOD} -m point-eer@20ms",
+    ),
+    "31 names that tell no hop": (
+        "compare ref.rttm a=s.score b=unit0.02.score --durations reco2dur --replicates 100",
+        2,
+        ["how long a frame is", "--hop in seconds", "NAME_20ms.score"],
+        None,
+    ),
+    "32 regions of nobody": (
+        f"{GOOD} --regions none.uem",
+        3,
+        ["the regions name none of the utterances", "'nobody'", "correct the ids"],
+        f"{GOOD} --regions all.uem",
+    ),
+    "33 plot without references": (
+        "plot timeline scores_20ms.parquet --out x.png",
+        2,
+        ["scores_20ms.parquet has scores", "give REFERENCES before it"],
+        None,
+    ),
+    "33 report without references": (
+        "report scores_20ms.parquet --out x.html",
+        2,
+        ["scores_20ms.parquet has scores", "give REFERENCES before it"],
+        None,
+    ),
+}
+# what was silent, or read though nothing was wrong
+FINE = {
+    "13 no durations": "eval ref.rttm unit0.02.score -m range-eer",
+    "17 the name tells the hop": f"eval ref.rttm x/unit0.02.score {D} --higher bonafide",
+    "19 regions of everybody": f"{GOOD} --regions all.uem",
+}
+
+
+@pytest.mark.parametrize("mistake", SHELL)
+def test_the_message_names_the_cause_and_a_remedy_that_leads_to_the_right_number(mistake, folder):
+    typed, code, parts, remedied = SHELL[mistake]
+    exit_code, out, err = shell(folder, typed)
+    assert (exit_code, out) == (code, ""), err
+    first = err.split("\n  ")[0]
+    assert all(part in first for part in parts), err
+    assert not re.search(r"\b(uncovered|overlong|gaps|partial|hop|higher|eer_rule)=", err), err
+    if remedied is not None:
+        assert_right(folder, remedied)
+
+
+@pytest.mark.parametrize("case", FINE)
+def test_what_is_no_mistake_gives_the_right_number(case, folder):
+    assert_right(folder, FINE[case])
+
+
+@pytest.mark.parametrize("hop", [0.01, 0.04])
+def test_no_rule_is_advised_where_another_hop_fits(hop, folder):
+    _, _, err = shell(folder, f"eval ref.rttm s.score {D} --hop {hop}")
+    assert "uncovered" not in err
+    assert "overlong" not in err
+
+
+@pytest.mark.parametrize("output", ["text", "json", "csv"])
+@pytest.mark.parametrize(
+    ("rule", "typed"),
+    [
+        ("--uncovered hold decides 50.2 % of the time", "s.score --durations reco2dur --hop 0.01 --uncovered hold"),
+        ("--overlong cut decides 49.6 % of the time", "s.score --durations reco2dur --hop 0.04 --overlong cut"),
+        (
+            "--extent last-range-end decides 99.9 % of the time",
+            "unit0.02.score --durations milliseconds --extent last-range-end",
+        ),
+        (
+            "--gaps bonafide decides 99.9 % of the time",
+            "unit0.02.score --durations milliseconds --gaps bonafide --uncovered hold",
+        ),
+    ],
+)
+def test_rules_that_decide_much_of_the_time_warn_on_every_output(rule, typed, output, folder):
+    exit_code, out, err = shell(folder, f"eval ref.rttm {typed} -m range-eer --format {output}")
+    assert exit_code == 0
+    assert f"warning: range-eer: {rule}" in err
+    if output == "json":
+        said = json.loads(out)["measurements"][0]["warnings"]
+        assert any(in_flags(one).startswith(rule) for one in said)
+
+
+def test_shards_warn_alike(folder):
+    typed = "eval ref.rttm s.score --durations reco2dur --hop 0.01 --uncovered hold -m range-eer"
+    (_, whole, said), (_, parts, too) = (shell(folder, f"{typed}{more}") for more in ("", " --stream"))
+    assert whole == parts
+    assert "50.2 % of the time" in said
+    assert said.splitlines()[0] in too
+
+
+def test_gaps_of_a_list_of_spoofs_are_no_surprise():
+    spoofs = ss.References.from_ranges({"u": [(0.0, 0.1, "spoof")], "v": []}, durations={"u": 1.0, "v": 1.0})
+    scores = ss.Scores.from_frames({"u": [0.1] * 5 + [0.9] * 45, "v": [0.8] * 50}, hop=0.02, higher="bonafide")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ss.range_eer(spoofs, scores, gaps="bonafide").warnings == ()
+    both = ss.References.from_ranges(
+        {"u": [(0.0, 0.1, "spoof")], "v": [(0.0, 0.1, "bonafide")]}, durations={"u": 1.0, "v": 1.0}
+    )
+    with pytest.warns(ss.SpoofspanWarning, match="gaps='bonafide' decides 90.0 % of the time"):
+        ss.range_eer(both, scores, gaps="bonafide")
+
+
+@pytest.mark.parametrize("share", [0.04, 0.06])
+def test_five_per_cent_is_much(share):
+    references = ss.References.from_ranges({"u": [(0.0, 5.0, "bonafide"), (5.0, 10.0, "spoof")]})
+    frames = np.linspace(1, 0, round(500 * (1 - share)))
+    scores = ss.Scores.from_frames({"u": frames}, hop=0.02, higher="bonafide")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = ss.range_eer(references, scores, uncovered="hold")
+    assert len(found.warnings) == len(said) == (share > 0.05)
+
+
+def test_a_threshold_of_the_other_polarity_is_noticed(folder):  # 28
+    typed = "eval ref.rttm unit0.02.score --durations reco2dur -m range-f1 --threshold"
+    exit_code, _, err = shell(folder, f"{typed} 0.387")
+    assert exit_code == 0
+    assert "99.9 % is called bona fide" in err
+    assert "of the other polarity? -0.387 would call 63.4 % bona fide" in err
+    exit_code, _, err = shell(folder, f"{typed} -0.387")
+    assert (exit_code, "warning" in err) == (0, False)
+    assert "is called spoof" in shell(folder, f"{typed} -5")[2]
+    assert "is it a threshold of these scores?" in shell(folder, f"{typed} -5")[2]
+
+
+@pytest.fixture(scope="module")
+def small():
+    """References and scores of two utterances of 2 s."""
+    rows = [(0.0, 1.0, "bonafide"), (1.0, 2.0, "spoof")]
+    references = ss.References.from_ranges({"u1": rows, "u2": rows})
+    frames = {utt: np.repeat([0.9, -0.4], 50) for utt in ("u1", "u2")}
+    return references, frames
+
+
+def test_seconds_are_meant_where_milliseconds_are_given(small):  # 26
+    references, frames = small
+    scores = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
+    twenty = r"of 20 s is longer than every utterance \(the longest has 2.000 s\).* 20 ms is 0.02"
+    with pytest.raises(ss.UsageError, match=f"a resolution {twenty}"):
+        ss.point_eer(references, scores, 20)
+    with pytest.raises(ss.UsageError, match="a resolution of 10 s"):
+        ss.resolution_table(references, {0.02: scores}, resolutions=[10, 20, 40])
+    for overlong in ("error", "cut"):
+        with pytest.raises(ss.UsageError, match=f"a hop {twenty}"):
+            ss.range_eer(references, ss.Scores.from_frames(frames, hop=20, higher="bonafide"), overlong=overlong)
+    # not longer than every utterance, or shorter than 2 s, or one score for all of it: these may be meant
+    two = ss.References.from_ranges({"u1": [(0.0, 2.5, "bonafide")], "u2": [(0.0, 1.9, "spoof")]})
+    longer = ss.Scores.from_frames({"u1": [0.9] * 125, "u2": [-0.4] * 95}, hop=0.02, higher="bonafide")
+    assert ss.point_eer(two, longer, 2.5).value == 0
+    whole = ss.Scores.from_frames({"u1": [0.1], "u2": [0.2]}, hop=4, higher="bonafide")
+    assert ss.range_eer(references, whole).value == 0.5
+
+
+def test_what_is_given_to_python_is_named(small, tmp_path):  # 24, 25, 29
+    references, frames = small
+    scores = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
+    assert ss.evaluate(references, scores, "range-eer")["range-eer"].value == 0
+    with pytest.raises(ss.UsageError, match=r"not a dict: Scores.from_frames\(scores, hop=0.02, higher='bonafide'\)"):
+        ss.evaluate(references, frames)
+    with pytest.raises(ss.UsageError, match="references come first, then scores; these are swapped"):
+        ss.evaluate(scores, references)
+    with pytest.raises(ss.UsageError, match="not a dict; references_from and scores_from"):
+        ss.read_references({"utterance": ["u1"]})
+
+
+def test_a_model_is_missing(folder):  # 23
+    exit_code, _, err = shell(folder, "cm score one.wav --out scores")
+    assert exit_code == 2
+    assert "one.wav is a recording, and there is no model" in err
+    assert "--preset joint-detector" in err
+
+
+def test_an_attack_is_called_as_its_folder():  # 34
+    from spoofspan.corpus.splice_plan import check_held_out
+
+    with pytest.raises(ss.UsageError, match="held_out='world': the corpus calls it A02"):
+        check_held_out(["world"], ["A01", "A02"], {"A01": "hifigan", "A02": "world"})
+
+
+# ---------------------------------------------------------------- the diagnosis alone
+
+
+@pytest.mark.parametrize("hop", [5, 10, 12.5, 16, 20, 32, 40, 80, 160, 320, 640])
+@pytest.mark.parametrize("short", [0, 12, 24])  # ms that a front-end stops early
+def test_the_hop_that_made_the_frames_is_found(hop, short):
+    rng = np.random.default_rng(round(10 * hop + short))
+    extents = rng.integers(2_000_000_000, 20_000_000_000, 200)
+    frames = np.maximum(np.floor((extents / 1e6 - short) / hop), 1).astype(np.int64)
+    found = fitting_hop(frames, extents)
+    assert found is not None
+
+    # an oracle in plain loops: the rules let two late frames pass, and a tail of one hop and 25 ms
+    def fits(count, extent, ms):
+        ns = ms * 1e6
+        late = sum(k * ns >= extent for k in range(count))
+        return late <= 2 and extent - count * ns <= ns + 25e6
+
+    assert found == (hop, 200)
+    for ms in USUAL_HOPS[5::6]:
+        one_by_one = [fits(int(n), int(e), ms) for n, e in zip(frames[:20], extents[:20], strict=True)]
+        assert fits_hop(frames[:20], extents[:20], ms * 1e6).tolist() == one_by_one
+
+
+def test_no_hop_is_named_where_none_fits():
+    extents = np.array([2_000_000_000] * 10)
+    assert fitting_hop(np.arange(10, 1010, 100), extents) is None
+    assert fitting_hop(np.zeros(10, np.int64), extents) is None
+
+
+def test_ids_are_compared_both_ways():
+    assert id_remedy(["a.wav", "b.wav"], ["a", "b"]).startswith("ids of the references have an extension ('a.wav')")
+    assert id_remedy(["a", "b"], [r"C:\x\a", r"C:\x\b"]).startswith("ids of the scores have a folder")
+    assert id_remedy(["a", "b"], ["c.wav", "d.wav"]) is None
+    assert id_remedy(["a"], []) is None
+    few = [f"u{i}" for i in range(20)]
+    nearly = [f"{one}.wav" for one in few[: round(20 * MOST)]] + ["x.wav", "y.wav"]
+    assert "18 of 20 meet" in id_remedy(few, nearly)
+    assert id_remedy(few, [*nearly[1:], "z.wav"]) is None
+
+
+def test_units_are_compared_both_ways():
+    ends = np.array([1_810_000_000, 3_060_000_000])
+    assert unit_remedy(ends, ends * 1000).startswith("the durations look like milliseconds")
+    assert unit_remedy(ends * 1000, ends).startswith("the times of the references look like milliseconds")
+    assert unit_remedy(ends, ends * 16000).startswith("the durations look like samples at 16 kHz")
+    assert unit_remedy(ends, ends * 2) is None
+    assert unit_remedy(ends, ends) is None
+
+
+def test_other_equal_signs_stay_as_they_are():
+    same = "u=1, file 'gaps='x'', NAME=FILE, point-eer@fpr=0.01, --hop=3, a.hop=2"
+    assert in_flags(same) == same
