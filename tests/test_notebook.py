@@ -212,7 +212,7 @@ def test_swapped_arguments_dicts_and_paths_are_named(corpus, measure):
         ((scores, references), "references come first, then scores; these are swapped"),
         (
             (references, dict(scores)),
-            r"scores must be Scores, not a dict: Scores.from_frames\(scores, hop=0.02, higher=",
+            r"must be Scores, not a dict: Scores.from_frames\(scores, hop=0.02, higher=",
         ),
         ((dict(references), scores), r"references must be References, not a dict: References.from_ranges\("),
         ((Path("ref.rttm"), scores), r"not a path: read_references\('ref.rttm'\) reads it"),

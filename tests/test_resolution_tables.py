@@ -311,7 +311,7 @@ def test_text_marks_the_own_resolution_and_names_easier_cells(table):
     assert f"signature of the range EER {signature.short.partition(' ')[0]} (in full" in below
     assert signature.comparable not in below
     assert signature.comparable in render({"": table}, "text", Look(full_signature=True))
-    assert signature.comparable.replace("_", "\\_") in table.render("markdown")
+    assert signature.comparable in table.render("markdown").replace("\\", "")
 
 
 def test_sets_stand_side_by_side_where_there_is_room(table):
