@@ -490,7 +490,7 @@ REFERENCES, GIVEN = references_of(SMALL), proposals_of(PROPOSED)
         ({"regions": {"a": [(0, 1)]}}, "regions"),
         ({"utterances": "drop-bonafide-CON"}, "utterances"),
         ({"uncovered": "ignore"}, "uncovered"),
-        ({"threshold": 0.5}, r"leave threshold= \(--threshold\) out"),
+        ({"threshold": 0.5}, r"leave threshold= out"),
         ({"eer_rule": "nearest"}, "eer_rule speaks of scores"),
         ({"smoothing": 3}, "smoothing speaks of scores"),
         ({"merge_gap": 0.1}, "--merge-gap"),
@@ -539,8 +539,6 @@ def test_other_measures_need_scores_and_other_functions_refuse_events(demo):
         ss.evaluate(*demo, ["range-eer"], merge_gap=0.1)
     with pytest.raises(ss.UsageError, match="evaluate"):
         bootstrap(*demo, "event-ap")
-    with pytest.raises(ss.UsageError, match="have no intervals"):
-        ss.evaluate(*demo, ["event-ap"], confidence=0.95)
     ranges = ss.Scores.from_ranges({"a": [(0.0, 1e-8, 0.1)], "b": [(0.0, 1e-8, 0.1)]}, higher="bonafide")
     with pytest.raises(ss.UsageError, match="smoothing counts frames"):
         ss.evaluate(REFERENCES, ranges, ["event-ap"], threshold=0.5, smoothing=3)

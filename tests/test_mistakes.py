@@ -261,6 +261,11 @@ def test_what_is_no_mistake_gives_the_right_number(case, folder):
     assert_right(folder, FINE[case])
 
 
+def test_what_is_assumed_without_durations_is_said(folder):  # 13
+    assert "note: without --durations an utterance ends" in shell(folder, FINE["13 no durations"])[2]
+    assert "note" not in shell(folder, GOOD)[2]
+
+
 @pytest.mark.parametrize("hop", [0.01, 0.04])
 def test_no_rule_is_advised_where_another_hop_fits(hop, folder):
     _, _, err = shell(folder, f"eval ref.rttm s.score {D} --hop {hop}")
@@ -373,6 +378,13 @@ def test_what_is_given_to_python_is_named(small, tmp_path):  # 24, 25, 29
         ss.evaluate(references, frames)
     with pytest.raises(ss.UsageError, match="references come first, then scores; these are swapped"):
         ss.evaluate(scores, references)
+    for measured in (ss.range_eer, ss.utterance_eer, ss.bisection_eer, ss.overlay, ss.error_curve):
+        with pytest.raises(ss.UsageError, match=r"not a dict: Scores\.from_frames"):
+            measured(references, frames)
+        with pytest.raises(ss.UsageError, match="these are swapped"):
+            measured(scores, references)
+        with pytest.raises(ss.UsageError, match=r"not a dict: References\.from_ranges"):
+            measured(frames, scores)
     with pytest.raises(ss.UsageError, match="not a dict; references_from and scores_from"):
         ss.read_references({"utterance": ["u1"]})
 

@@ -118,7 +118,7 @@ class Inputs:
 
         try:
             about: dict[str, Any] = {"durations": self.durations, "format": self.reference_format}
-            return read_references(where, hop=self._hop_of_labels(), **about, **self._about_metadata())
+            references = read_references(where, hop=self._hop_of_labels(), **about, **self._about_metadata())
         except DataError:
             if self.durations is not None and "scores" in looks_like(self.durations):
                 raise UsageError(
@@ -134,6 +134,13 @@ class Inputs:
                     "without SCORES"
                 ) from None
             raise
+        if references.durations is None and references.names_both_classes:
+            typer.echo(
+                "note: without --durations an utterance ends where its last range does, and the signature names other "
+                "references than with them",
+                err=True,
+            )
+        return references
 
     def _hop_of_labels(self) -> float | None:
         """--hop speaks of label arrays too, unless their own name does."""

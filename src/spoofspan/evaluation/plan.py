@@ -137,8 +137,8 @@ class Plan:
         if self.measure.kind.needs_asv:
             if self.asv_scores is None:
                 raise UsageError(
-                    f"{self.measure} needs a speaker verification system: give asv_scores= (--asv-scores)"
-                    + ("" if self.measure.kind.name == "t-eer" else " or asv_rates= (--asv-rates)")
+                    f"{self.measure} needs a speaker verification system: give asv_scores="
+                    + ("" if self.measure.kind.name == "t-eer" else " or asv_rates=")
                 )
             arguments["asv_scores"] = self.asv_scores
         return arguments
@@ -283,9 +283,7 @@ class EvaluationOptions:
         if not scores.decisions:
             return self.threshold
         if self.threshold not in (None, DECISION_THRESHOLD):
-            raise UsageError(
-                f"hard decisions have no threshold to move to {self.threshold}; leave threshold= (--threshold) out"
-            )
+            raise UsageError(f"hard decisions have no threshold to move to {self.threshold}; leave threshold= out")
         return DECISION_THRESHOLD
 
     @property

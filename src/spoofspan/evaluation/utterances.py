@@ -129,7 +129,7 @@ class UtteranceCorpus(Corpus):
     def _priced(self, plan: Plan, mass: ScoreMass, resampling: Resampling | None) -> ScoreMass:
         """The trials, each as often as its kind costs."""
         if resampling is not None:
-            raise UsageError(f"{plan.measure} has no interval yet; measure it without confidence= (--confidence)")
+            raise UsageError(f"{plan.measure} has no interval yet; measure it without confidence=")
         kinds = cast("Mapping[str, str]", self.trials)
         costs = {name: float(value) for name, value in plan.measure.parameters}
         return mass.reweight(trial_weights([kinds[trial] for trial in mass.utterances], **costs))

@@ -48,15 +48,15 @@ class ReadOptions:
         """Return what high values mean in a format, refusing a user's word against it."""
         if self.higher not in (None, stated):
             raise UsageError(
-                f"high values of {what} mean {stated}, not {self.higher}; leave higher= (--higher) out, or choose "
-                "another column= (--column) or format"
+                f"high values of {what} mean {stated}, not {self.higher}; leave higher= out, or choose "
+                "another column= or format"
             )
         return stated
 
     def refuse_column(self, name: str) -> None:
         """Refuse the choice of a column in a format that has only one."""
         if self.column is not None:
-            raise UsageError(f"the format {name} has one score a line; leave column= (--column) out")
+            raise UsageError(f"the format {name} has one score a line; leave column= out")
 
 
 @dataclass(frozen=True)

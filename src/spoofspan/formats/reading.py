@@ -259,7 +259,7 @@ def choose_format(
     if chosen is None:
         chosen = registry.recognise_one_of(found)
     if missing := [need for need in chosen.needs if getattr(options, need) is None]:
-        flags = " and ".join(f"{need}= (--{need})" for need in missing)
+        flags = " and ".join(f"{need}=" for need in missing)
         unsaid = " and ".join(UNSAID.get(need, need) for need in missing)
         raise UsageError(f"{found[0].name}: the format {chosen.name} does not say {unsaid}; give {flags}")
     for option in refusable:

@@ -106,7 +106,7 @@ class _EER(Metric):  # type: ignore[misc]
         self,
         scores: torch.Tensor,
         lengths: torch.Tensor | Sequence[int],
-        references: References | Sequence[Sequence[Range]],
+        references: References | Sequence[Sequence[Range]] | None = None,
     ) -> None:
         """Count a batch: scores (B, T), the number of frames of each utterance, and their references in that order.
 
@@ -115,6 +115,12 @@ class _EER(Metric):  # type: ignore[misc]
         """
         if scores.ndim != 2:
             raise UsageError(f"scores must be (batch, frames), not {tuple(scores.shape)}")
+        if references is None:
+            raise UsageError(
+                "give update(scores, lengths, references): the number of frames of each utterance, and its ranges in "
+                "seconds. Labels of frames (B, T) become ranges by [(k * hop, (k + 1) * hop, name) for k, name in "
+                "enumerate(names)], with the names 'bonafide' and 'spoof'"
+            )
         frames = [int(one) for one in (lengths.tolist() if isinstance(lengths, torch.Tensor) else lengths)]
         if len(frames) != scores.shape[0] or (frames and not 0 <= min(frames) <= max(frames) <= scores.shape[1]):
             raise UsageError(f"lengths must be one number of frames, up to {scores.shape[1]}, for each utterance")

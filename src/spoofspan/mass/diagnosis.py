@@ -14,15 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import UsageError
-from spoofspan.base.times import Int64, seconds_text
+from spoofspan.base.times import Float64, Int64, seconds_text
 
 # The share of utterances that a remedy must fit to be named.
 MOST = 0.9
 # From here on, a hop or a resolution that no utterance lasts for was meant in milliseconds.
 LONG_NS = 2_000_000_000
 # Hops that systems have, in milliseconds: feature rates, strides of front-ends, resolutions of corpora, video frames.
-USUAL_HOPS = (1, 2, 2.5, 4, 5, 8, 10, 12.5, 15, 16, 20, 25, 30, 32, 40, 50, 60, 64, 80, 100, 120, 160, 200, 240, 250)
-USUAL_HOPS = (*USUAL_HOPS, 300, 320, 400, 480, 500, 640, 800, 1000, 1280, 2000, 2560)
+USUAL_HOPS: tuple[float, ...] = (
+    *(1, 2, 2.5, 4, 5, 8, 10, 12.5, 15, 16, 20, 25, 30, 32, 40, 50, 60, 64, 80, 100, 120, 160, 200, 240, 250),
+    *(300, 320, 400, 480, 500, 640, 800, 1000, 1280, 2000, 2560),
+)
 TAIL_NS, LATE_FRAMES = 25_000_000, 2  # as rules 9 and 12 let pass under every rule
 # How many of a unit make a second.
 UNITS = {1000: "milliseconds", 16_000: "samples at 16 kHz", 8000: "samples at 8 kHz", 22_050: "samples at 22.05 kHz"}
@@ -31,7 +33,7 @@ UNITS |= {10**6: "microseconds", 10**9: "nanoseconds"}
 SOUND = re.compile(r"\.(wav|flac|mp3|mp4|m4a|ogg|opus|sph|aac|npy|pt|txt|json)$", re.IGNORECASE)
 
 
-def fits_hop(frames: Int64, extents: Int64, hop_ns: float) -> npt.NDArray[np.bool_]:
+def fits_hop(frames: Int64, extents: Int64, hop_ns: float | Float64) -> npt.NDArray[np.bool_]:
     """Which utterances have as many frames as a hop gives: none is too late, and no more than a tail is missing.
 
     >>> fits_hop(np.array([100, 100]), np.array([2_010_000_000, 4_000_000_000]), 20e6).tolist()
@@ -58,9 +60,9 @@ def fitting_hop(frames: Int64, extents: Int64) -> tuple[float, int] | None:
     return (best, counts[best]) if counts[best] >= MOST * frames.size else None
 
 
-def hop_remedy(frames: Int64, extents: Int64, hops_ns: npt.NDArray[np.float64]) -> str | None:
+def hop_remedy(frames: Int64, extents: Int64, hops_ns: Float64) -> str | None:
     """Which hop, or which unit of durations, makes frames and durations fit, where the hop at hand fits too few."""
-    if (fits_hop(frames, extents, 1.0 * hops_ns).sum()) >= MOST * frames.size:
+    if fits_hop(frames, extents, hops_ns).sum() >= MOST * frames.size:
         return None
     of = f"of {frames.size:,} utterances"
     if (hops_ns == hops_ns[0]).all():
@@ -72,7 +74,7 @@ def hop_remedy(frames: Int64, extents: Int64, hops_ns: npt.NDArray[np.float64]) 
                 f"give hop={hop / 1000:g}"
             )
     for factor, unit in UNITS.items():
-        count = int(fits_hop(frames, extents // factor, 1.0 * hops_ns).sum())
+        count = int(fits_hop(frames, extents // factor, hops_ns).sum())
         if count >= MOST * frames.size:
             return _in_seconds("durations", unit, count, of)
     return None

@@ -357,7 +357,7 @@ def check_own_rule(eer_rule: str) -> str:
     if rule not in NEIGHBOUR_RULES:
         raise UsageError(
             f"each utterance's own EER is taken by the rule {' or '.join(NEIGHBOUR_RULES)}, not {rule}; "
-            "state one with eer_rule= (--eer-rule)"
+            "state one with eer_rule="
         )
     return rule
 

@@ -116,9 +116,7 @@ def act_tdcf_behind(
 def t_eer(curve: ErrorCurve, asv_scores: VerificationScores) -> ValueAtPoint:
     """The concurrent t-EER, exactly, and where the countermeasure's threshold is."""
     if not isinstance(asv_scores, VerificationScores):
-        raise UsageError(
-            "the t-EER needs the scores of a verification system, not its rates: asv_scores= (--asv-scores)"
-        )
+        raise UsageError("the t-EER needs the scores of a verification system, not its rates: asv_scores=")
     tandem = _Tandem(curve, asv_scores)
     rows = np.flatnonzero(tandem.allowed)
     if not rows.size:

@@ -88,7 +88,7 @@ def _read(records_of: Callable[[Source], Iterator[_Record]], found: Sequence[Sou
     """Read archives, or what scp files point to."""
     archives = [(source, records_of(source)) for source in found]
     if options.hop is None:
-        raise UsageError(f"{found[0].name}: an archive does not say how long a frame is; give hop= (--hop)")
+        raise UsageError(f"{found[0].name}: an archive does not say how long a frame is; give hop=")
     problems = Problems()
     place_of: dict[str, str] = {}
     columns: list[Matrix] = []
@@ -108,7 +108,7 @@ def _read(records_of: Callable[[Source], Iterator[_Record]], found: Sequence[Sou
                 if before is not None and before.higher != choice.higher:
                     raise UsageError(
                         f"{choice.what}: high values mean {choice.higher}, in the archive before they mean "
-                        f"{before.higher}; name the class with column= (--column)"
+                        f"{before.higher}; name the class with column="
                     )
             if record.matrix.size and choice is not None and width != choice.width:
                 problems.add(f"{place} has {_width(width)}, others have {_width(choice.width)}")
@@ -155,13 +155,13 @@ def _choose(width: int, names: Mapping[str, int] | None, options: ReadOptions, s
     if width < 2:
         column, what = 0, f"the scores of {source}"
         if options.column not in (None, "0"):
-            raise UsageError(f"{source}: there is one score per frame; leave column= (--column) out")
+            raise UsageError(f"{source}: there is one score per frame; leave column= out")
     else:
         name = "spoof" if options.column is None else options.column
         if name in ("spoof", "bonafide") and name not in names:
             raise UsageError(
                 f"{source}: which of the {width} columns? nothing says which is {name}; put label2id.json next to it, "
-                f"or give column= (--column), 0 to {width - 1}, with higher= (--higher)"
+                f"or give column=, 0 to {width - 1}, with higher="
             )
         what = f"column {name!r} of {source}"
         valid = {**names, **{str(i): i for i in range(width)}}
@@ -173,7 +173,7 @@ def _choose(width: int, names: Mapping[str, int] | None, options: ReadOptions, s
         if names.get(stated) == column:
             return _Choice(width, column, options.polarity(stated, what), what)
     if options.higher is None:
-        raise UsageError(f"{what}: what do high values mean? give higher= (--higher)")
+        raise UsageError(f"{what}: what do high values mean? give higher=")
     return _Choice(width, column, options.higher, what)
 
 

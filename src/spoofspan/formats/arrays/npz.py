@@ -51,11 +51,11 @@ def stated_resolution(source: Source, options: ReadOptions, pattern: str, per_se
     if options.hop is not None and named is not None and duration_ns(options.hop, "hop") != round(named * SECOND):
         raise UsageError(
             f"{source.name}: the file name states a resolution of {named:g} s, hop states {options.hop:g} s; "
-            "drop hop= (--hop) or rename the file"
+            "drop hop= or rename the file"
         )
     chosen = options.hop if options.hop is not None else named
     if chosen is None:
-        raise UsageError(f"{source.name}: the file name states no resolution; give it in seconds with hop= (--hop)")
+        raise UsageError(f"{source.name}: the file name states no resolution; give it in seconds with hop=")
     if duration_ns(chosen, "hop") <= 0:
         raise UsageError("hop must be positive: the resolution in seconds")
     return chosen
@@ -82,7 +82,7 @@ def read_scores(
 ) -> Scores:
     """Read scores from files that each hold a dict of arrays, checking every array."""
     if options.hop is None or options.higher is None:
-        raise UsageError("arrays of scores do not say it all; give hop= (--hop) and higher= (--higher)")
+        raise UsageError("arrays of scores do not say it all; give hop= and higher=")
     problems, seen, frames = Problems(), Seen(), dict[str, Array]()
     for source in sources:
         for utterance, array in arrays_of(source).items():
@@ -306,7 +306,7 @@ def recognises_npy_object(head: bytes) -> bool:
 def read_labels_npz(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read npz files of labels."""
     if options.hop is None:
-        raise UsageError(f"{sources[0].name}: npz files state no resolution; give it in seconds with hop= (--hop)")
+        raise UsageError(f"{sources[0].name}: npz files state no resolution; give it in seconds with hop=")
     hop = options.hop
     if duration_ns(hop, "hop") <= 0:
         raise UsageError("hop must be positive: the resolution in seconds")

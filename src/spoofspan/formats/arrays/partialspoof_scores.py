@@ -48,7 +48,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
     if column not in COLUMNS[4]:
         raise UsageError(f"no column {column!r} in this format; valid: score0, score1 (high for bona fide)")
     if options.higher is None and column == "score0":
-        raise UsageError("what high values of score0 mean is not fixed; give higher= (--higher)")
+        raise UsageError("what high values of score0 mean is not fixed; give higher=")
     problems, seen = Problems(), Seen()
     hops: list[float] = []
     values: list[Float64] = []

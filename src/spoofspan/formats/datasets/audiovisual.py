@@ -252,7 +252,7 @@ def write_lavdf(references: References) -> Iterator[bytes]:
     name = "LAV-DF metadata"
     check_writable(references, name, labels=(SPOOF,))
     if references.durations is None:
-        raise UsageError(f"{name} holds durations; give them with durations= (--durations)")
+        raise UsageError(f"{name} holds durations; give them with durations=")
     durations, audio = references.durations.tolist(), references.modality != "visual"
     yield from _json_list(
         f'{{"file": {_json_name(utterance, name)}, "n_fakes": {len(ranges)}, "fake_periods": {_json_periods(ranges)}, '

@@ -211,7 +211,7 @@ def _frame_times(columns: PartColumns, groups: Groups, options: ReadOptions) -> 
     if hops is None:
         known = options.hop if stated is None else stated
         if known is None:
-            raise UsageError(f"{name}: nothing says how far its frames are apart; give hop= (--hop) in seconds")
+            raise UsageError(f"{name}: nothing says how far its frames are apart; give hop= in seconds")
         hops = np.full(len(groups.ids), float(known))
     if options.hop is not None and bool((np.abs(hops - options.hop) * SECOND > 0.5).any()):
         raise UsageError(f"{name}: it says that its hop is {hops.max():g} s, hop={options.hop:g} contradicts it")
@@ -287,5 +287,5 @@ def _polarity(columns: PartColumns, options: ReadOptions) -> Higher:
             "higher= out, or correct the file"
         )
     if options.higher is None and not said:
-        raise UsageError(f"{name}: nothing says what high scores mean; give higher='bonafide' or 'spoof' (--higher)")
+        raise UsageError(f"{name}: nothing says what high scores mean; give higher='bonafide' or 'spoof'")
     return cast(Higher, options.higher or said[0])

@@ -60,7 +60,7 @@ class Layout:
         if options.column != "score":
             options.refuse_column(self.name)
         if options.higher is None:
-            raise UsageError(f"the format {self.name} does not say what high scores mean; give higher= (--higher)")
+            raise UsageError(f"the format {self.name} does not say what high scores mean; give higher=")
         return self.columns["score"], options.higher
 
 
@@ -150,7 +150,7 @@ def _hop(source: Source, options: ReadOptions) -> float:
         return options.hop
     if (named := hop_in_name(PurePath(source.name).name)) is None:
         raise UsageError(
-            f"{source.name}: neither the file nor its name says how long a frame is; give hop= (--hop) in seconds, or "
+            f"{source.name}: neither the file nor its name says how long a frame is; give hop= in seconds, or "
             "call the file NAME_20ms.score if it is 20 ms"
         )
     return named

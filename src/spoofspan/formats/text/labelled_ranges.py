@@ -195,7 +195,7 @@ def write_segments(references: References) -> Iterator[bytes]:
     """Write a line per utterance; times exactly."""
     check_writable(references, "a segment list", words=True, labels=(BONA_FIDE, SPOOF))
     if references.durations is None:
-        raise UsageError("a segment list holds durations; give them with durations= (--durations)")
+        raise UsageError("a segment list holds durations; give them with durations=")
     for (utterance, ranges), duration in zip(written_ranges(references), references.durations.tolist(), strict=True):
         label = LABELS[max((one.label for one in ranges), default=BONA_FIDE)]
         yield f"{' '.join((utterance, time_text(duration), label, *map(SEGMENT_LINES.text, ranges)))}\n".encode()

@@ -42,7 +42,7 @@ def _column(source: Source, options: ReadOptions) -> tuple[str, Higher]:
     if options.column is None and len(spoof) != 1:
         words = WORDS[1].replace(" ", " or ")
         raise UsageError(
-            f"{source.name}: which of {', '.join(classes)} has the scores? Give column= (--column), or call it {words}"
+            f"{source.name}: which of {', '.join(classes)} has the scores? Give column=, or call it {words}"
         )
     stated: Higher = "bonafide" if label_and_kind(name)[0] == 0 else "spoof"
     return name, options.polarity(stated, f"the column {name!r}")
@@ -51,7 +51,7 @@ def _column(source: Source, options: ReadOptions) -> tuple[str, Higher]:
 def read(sources: Sequence[Source], options: ReadOptions) -> Scores:
     """Read files, each of one utterance."""
     if options.hop is not None:
-        raise UsageError(f"{sources[0].name}: rows have times of their own; leave hop= (--hop) out")
+        raise UsageError(f"{sources[0].name}: rows have times of their own; leave hop= out")
     rows, higher = RangeRows(), options.higher
     found: dict[str, list[tuple[float, float, float]]] = {}
     for source in sources:
