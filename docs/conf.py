@@ -152,7 +152,7 @@ def api_reference() -> str:
     """Every public name with its docstring, by the room it lives in; then the documented modules."""
     homes: dict[str, list[str]] = {room: [] for room in ROOMS}
     for home, names in spoofspan._HOMES.items():
-        homes[home.partition(".")[0]] += names.split()
+        homes[home.partition(".")[0]] += [name.rpartition(":")[2] for name in names.split()]
     text = []
     for room, names in homes.items():
         text += [f"## {ROOMS[room]}\n"] if names else []
@@ -182,7 +182,7 @@ def directive(name: str, target: str) -> str:
 
 
 def help_of_commands() -> str:
-    """What ``--help`` prints, for each command."""
+    """What ``--help-all`` prints, for each command."""
     from spoofspan.cli.commands import COMMANDS
 
     names = [
@@ -197,4 +197,6 @@ def help_of(command: list[str]) -> str:
 
     from spoofspan.cli import app
 
-    return CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}).invoke(app, [*command, "--help"]).stdout
+    return (
+        CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}).invoke(app, [*command, "--help-all"]).stdout
+    )

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from fractions import Fraction
+from hashlib import sha256
 from inspect import signature
 from pathlib import Path
 
@@ -18,6 +20,9 @@ import spoofspan as ss
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.cli import app
 from spoofspan.cli.commands import COMMANDS
+from spoofspan.cli.commands import GROUPS as COMMAND_GROUPS
+from spoofspan.cli.renamed import RENAMED
+from spoofspan.data.rules import RULES
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.arrays import segment_labels
 
@@ -256,10 +261,10 @@ def test_help_has_examples_and_fits_80_columns(command, monkeypatch):
 def test_the_list_of_commands_is_not_cut_off(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     printed = run("--help").stdout
-    assert "..." not in printed.partition("Commands:")[2]
-    assert [line.split()[0] for line in printed.partition("Commands:\n")[2].splitlines()] == [
-        one.name for one in COMMANDS
-    ]
+    listed = printed.partition("Measure:")[2]
+    assert "..." not in listed
+    assert re.findall(r"^  ([a-z]\S*)", listed, re.MULTILINE) == [one.name for one in COMMANDS]
+    assert re.findall(r"^(\S.*):$", printed, re.MULTILINE)[1:] == list(COMMAND_GROUPS)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
@@ -306,9 +311,91 @@ def test_every_rule_is_a_flag_of_the_same_name():
     from dataclasses import fields
 
     for command, without in (("eval", ()), ("check", ("label", "last_point", "pooling"))):
-        words = run(command, "--help").stdout.split()
+        words = run(command, "--help-all").stdout.split()
         for rule in fields(ss.Rules):
             assert (f"--{rule.name.replace('_', '-')}" in words) == (rule.name not in without)
+
+
+@pytest.mark.parametrize("command", NAMES)
+def test_rules_are_described_in_one_place(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    flags = [f"--{name.replace('_', '-')}" for name in RULES if name != "modality"]  # which is said of the input
+    described = re.findall(r"^  (--[\w-]+)", run(command, "--help").stdout, re.MULTILINE)
+    assert not set(described) & set(flags)
+    explained = run("explain", "rules").stdout
+    for name, flag in zip(RULES, [*flags, "--modality"], strict=True):
+        assert f"\n{flag}: " in explained
+        assert RULES[name].explanation.splitlines()[0] in explained
+
+
+def test_the_help_of_eval_fits_a_screen_and_names_every_option(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = run("eval", "--help").stdout
+    assert len(printed.splitlines()) <= 60
+    groups = ["Arguments", "Inputs", "Measures", "Rules", "Uncertainty", "Output"]
+    assert re.findall(r"^(\S.*):$", printed, re.MULTILINE) == groups
+    assert printed.index("For example") < printed.index("Arguments:")
+    everything = run("eval", "--help-all").stdout
+    assert re.findall(r"^(\S.*):$", everything, re.MULTILINE) == groups
+    command = next(one for one in COMMANDS if one.name == "eval").load()
+    for param in command.params:
+        flag = max(param.opts, key=len)
+        if param.param_type_name == "option":
+            assert re.search(rf"{flag}\b", everything)
+            assert param.name in RULES or re.search(rf"{flag}\b", printed)
+
+
+def test_the_short_help_has_the_first_sentence_and_the_default(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    short, full = (run("eval", asked).stdout for asked in ("--help", "--help-all"))
+    assert "Named set of rules.  [default: default]" in short
+    assert "Named set of rules. One of default, paper" in full
+
+
+@pytest.mark.parametrize("command", sorted(RENAMED))
+def test_an_option_means_one_thing_and_old_names_still_work(command, tmp_path):
+    words = command.split()
+    flags = run(*words, "--help-all").stdout.split()
+    for old, new in RENAMED[command].items():
+        assert new in flags
+        assert old not in flags
+        # a value that no option of the command takes, or that it refuses as its own
+        said = run(*words, f"{old}=?", "--no-such-option").stderr
+        assert f"note: {old} is called {new} in this command" in said
+
+
+def test_explain_without_a_word_lists_topics_that_are_all_explained():
+    printed = run("explain").stdout
+    topics = re.findall(r"^  spoofspan explain (\S+)", printed, re.MULTILINE)
+    assert {"measures", "rules", "conventions"} <= set(topics)
+    assert all(len(run("explain", topic).stdout) > 60 for topic in topics)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("gap", "gaps"), ("Range EER", "range-eer"), ("uncoverd", "uncovered"), ("last frame", "last_frame")],
+)
+def test_explain_finds_a_near_word(typed, meant):
+    result = run("explain", typed)
+    assert result.exit_code == 0
+    assert result.stdout == run("explain", meant).stdout
+    assert f"this is {meant!r}" in result.stderr
+    assert run("explain", "xyzzy").exit_code != 0
+
+
+def test_text_has_a_short_signature_and_the_long_one_on_demand():
+    case = GOLDEN / "short_tail"
+    arguments = ["eval", case / "rttm_2cls_0sil", case / "unit0.02.score.gz", "--durations", case / "reco2dur"]
+    arguments += ["--convention", "paper", "-m", "range-eer", "-m", "range-f1"]
+    shown, full, plain = (run(*arguments, *more).stdout for more in ((), ("--signature",), ("--format", "json")))
+    for one in json.loads(plain)["measurements"]:
+        signature = ss.Signature(**one["signature"])
+        comparable, scores = (sha256(part.encode()).hexdigest()[:8] for part in one["signature"].values())
+        assert signature.short == f"{comparable} || {scores}"
+        assert str(signature) in full
+        assert str(signature) not in shown
+        assert f"{one['measure']} {comparable}" in shown
+        assert scores in shown
 
 
 @pytest.mark.parametrize(

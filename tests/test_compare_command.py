@@ -173,6 +173,10 @@ def test_compare_prints_both_tables(folder, corpus, spelling):
     for word in ("unit0.02", "unit0.64", "better", *numbers):
         assert word in result.stdout
     assert ("signature range-eer" in result.stdout) == (spelling != "csv")
+    assert ("in full: --signature" in result.stdout) == (spelling == "text")
+    if spelling == "text":
+        full = run("compare", where, *files, "--signature").stdout
+        assert str(ss.range_eer(corpus.references, corpus.systems[0.02]).signature.comparable) in full
 
 
 def test_compare_at_thresholds_from_development(folder):
@@ -214,7 +218,7 @@ def test_seeds_of_one_system(folder):
         ("compare", ["R", "A", "B", "-m", "range-f1", "--threshold", "0.3"], "NAME="),
         ("compare", ["R", "A", "B", "-m", "range-f1", "--threshold", "unit0.02=x"], "no number"),
         ("compare", ["R", "A", "B", "--threshold", "unit0.02=1"], "not taken at a threshold"),
-        ("compare", ["R", "A", "B", "--seeds", "--threshold", "unit0.02=1"], "leave --seeds out"),
+        ("compare", ["R", "A", "B", "--seeds", "--threshold", "unit0.02=1"], "leave --one-system out"),
         ("compare", ["R", "A", "B", "--interval", "bootstrap"], "percentile"),
         ("compare", ["R", "A", "B", "--cluster", "speaker"], "--metadata"),
         ("compare", ["R", "A", "B", "--confidence", "95"], "between 0 and 1"),

@@ -307,7 +307,11 @@ def test_text_marks_the_own_resolution_and_names_easier_cells(table):
     assert lines[2].split() == ["20", "ms", f"{100 * table[0.02].floor.value:.2f}", *fine[:2], f"{fine[2]}*", fine[3]]
     below = " ".join(lines[4:])
     assert "an easier task, not a better system): 20ms at 640ms." in below
-    assert table[0.02].range_eer.measurement.signature.comparable in below
+    signature = table[0.02].range_eer.measurement.signature
+    assert f"signature of the range EER {signature.short.partition(' ')[0]} (in full" in below
+    assert signature.comparable not in below
+    assert signature.comparable in render({"": table}, "text", Look(full_signature=True))
+    assert signature.comparable in table.render("markdown").replace("\\", "")
 
 
 def test_sets_stand_side_by_side_where_there_is_room(table):

@@ -57,7 +57,7 @@ def commands() -> dict[str, Command]:
     """All commands that can be killed here."""
     read = "IN/demo/references.rttm IN/demo/scores_20ms.parquet --durations IN/demo/reco2dur --force"
     measure = f"eval {read} --format json --out OUT/out.json --per-utterance OUT/errors.csv"
-    tiny = " ".join(f"--set {one}" for one in TINY.split())
+    tiny = " ".join(f"--change {one}" for one in TINY.split())
     data = "--train partialspoof:IN/corpus:train --dev partialspoof:IN/corpus:dev"
     convert = "convert IN/demo/unit0.02.score OUT/scores"
     listed = [
@@ -69,10 +69,14 @@ def commands() -> dict[str, Command]:
         ),
         Command("report", (f"report {read} --out OUT/page.html",), ("page.html",)),
         Command(
-            "corpus", tuple(f"corpus build OUT/corpus --utterances eval=2 --official-labels -j {n}" for n in (1, 2))
+            "corpus",
+            tuple(f"corpus build OUT/corpus --utterances-per-set eval=2 --official-labels -j {n}" for n in (1, 2)),
         ),
         Command("train", (f"cm train --preset small-cpu {tiny} {data} --out OUT/model --resume",)),
-        Command("experiment", (f"experiment OUT/all {tiny} --utterances {MIXED} --systems multi,joint-detector -j 1",)),
+        Command(
+            "experiment",
+            (f"experiment OUT/all {tiny} --utterances-per-set {MIXED} --systems multi,joint-detector -j 1",),
+        ),
     ]
     return {one.name: one for one in listed}
 
@@ -185,7 +189,7 @@ def attack(command: Command, moments: int, seed: int, root: Path, show: bool = F
     if "demo" in command.ways[0]:
         place.run("demo --out IN/demo")
     if "corpus:" in command.ways[0]:
-        place.run(f"corpus build IN/corpus --utterances {SMALL} -j 1")
+        place.run(f"corpus build IN/corpus --utterances-per-set {SMALL} -j 1")
     whole: dict[str, dict[str, bytes]] = {}
     lasted, wrote = {}, {}
     for way in command.ways:

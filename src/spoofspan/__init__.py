@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
     from spoofspan.evaluation.signature import Signature
     from spoofspan.evaluation.utterances import evaluate_utterances
+    from spoofspan.formats.convert import write_references, write_scores
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
     from spoofspan.formats.reading import read_proposals, read_references, read_scores, read_utterance_scores
+    from spoofspan.formats.text.durations import read_durations
+    from spoofspan.formats.text.protocol import read_metadata, read_protocol
+    from spoofspan.formats.text.rttm import read_regions
     from spoofspan.formats.text.utterance_scores import read_verification_scores
     from spoofspan.mass.score_mass import ScoreMass
     from spoofspan.measures.curve import ErrorCurve
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors, errors_by_utterance
+    from spoofspan.report import figures as plot
+    from spoofspan.report.page.report_file import write_report
     from spoofspan.scale.sharding import sharded
     from spoofspan.scale.shards import evaluate_shards
     from spoofspan.uncertainty import (
@@ -76,8 +82,12 @@ _HOMES = {
     "evaluation.resolution_table": "ResolutionTable resolution_table",
     "evaluation.signature": "Signature",
     "evaluation.utterances": "evaluate_utterances",
+    "formats.convert": "write_references write_scores",
     "formats.datasets.partialspoof_dataset": "Dataset read_dataset",
     "formats.reading": "read_proposals read_references read_scores read_utterance_scores",
+    "formats.text.durations": "read_durations",
+    "formats.text.protocol": "read_metadata read_protocol",
+    "formats.text.rttm": "read_regions",
     "formats.text.utterance_scores": "read_verification_scores",
     "mass.score_mass": "ScoreMass",
     "measures.curve": "ErrorCurve",
@@ -87,6 +97,8 @@ _HOMES = {
     "measures.measure": "Measure",
     "measures.operating_point": "OperatingPoint",
     "measures.per_utterance": "UtteranceErrors errors_by_utterance",
+    "report": "figures:plot",
+    "report.page.report_file": "write_report",
     "scale.sharding": "sharded",
     "scale.shards": "evaluate_shards",
     "uncertainty": "Comparison Interval Resampling SeedVariation bootstrap compare interval seed_variation",
@@ -144,13 +156,18 @@ __all__ = [
     "interval",
     "measure_domains",
     "overlay",
+    "plot",
     "point_eer",
     "point_mass",
     "proposals_from_scores",
     "range_eer",
     "read_dataset",
+    "read_durations",
+    "read_metadata",
     "read_proposals",
+    "read_protocol",
     "read_references",
+    "read_regions",
     "read_scores",
     "read_utterance_scores",
     "read_verification_scores",
@@ -159,6 +176,9 @@ __all__ = [
     "seed_variation",
     "sharded",
     "utterance_eer",
+    "write_references",
+    "write_report",
+    "write_scores",
 ]
 
 __getattr__, __dir__ = lazy_names("spoofspan", _HOMES)

@@ -11,18 +11,20 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     """The ``__getattr__`` and ``__dir__`` of a package (PEP 562) whose public names live in its modules.
 
     ``homes`` has the names of each module, separated by spaces, by the module's path below the package; a
-    name may be a module itself.
+    name may be a module itself, and ``figures:plot`` is called ``plot`` in the package.
 
     >>> load, names = lazy_names("spoofspan", {"base.times": "SECOND"})
     >>> load("SECOND"), names()
     (1000000000, ['SECOND'])
     """
-    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    spelled = ((home, name.partition(":")) for home, names in homes.items() for name in names.split())
+    home_of = {public or name: (home, name) for home, (name, _, public) in spelled}
 
     def load(name: str) -> Any:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(__import__(f"{package}.{home_of[name]}", fromlist=[name]), name)
+        home, own = home_of[name]
+        value = getattr(__import__(f"{package}.{home}", fromlist=[own]), own)
         setattr(sys.modules[package], name, value)  # found without asking from now on
         return value
 

@@ -18,7 +18,7 @@ DEFAULTS = {"convention": "default"}  # of flags that are something if they are 
 BenchmarkName = Annotated[
     str | None,
     o.option(
-        "Measure as a benchmark is ranked: its labels, measures and rules (spoofspan benchmarks lists them).",
+        "Measure as this benchmark is ranked. spoofspan benchmarks lists them, with their labels, measures and rules.",
         of=completion.benchmarks,
     ),
 ]

@@ -18,14 +18,17 @@ class BootstrapOptions:
 
     confidence: float | None = o.typed_flag("Level of intervals, such as 0.95.")
     cluster: str | None = o.typed_flag(
-        "What is left out or resampled: a column of --metadata, or utterance. Default: speakers, if it has them.",
+        "What is resampled. A column of --metadata, or utterance: each is left out or drawn as a whole.",
         of=["speaker", "utterance"],
+        show_default="speaker, if known",
     )
     interval: str | None = o.typed_flag(
-        "jackknife-t (default); or by a bootstrap: percentile, bca.", of=["jackknife-t", "percentile", "bca"]
+        "jackknife-t, percentile, bca. The last two are of a bootstrap.",
+        of=["jackknife-t", "percentile", "bca"],
+        show_default="jackknife-t",
     )
-    replicates: int | None = o.typed_flag("Number of bootstrap replicates. Default: 2000.")
-    seed: int | None = o.typed_flag("Seed of the bootstrap. Default: 0.")
+    replicates: int | None = o.typed_flag("Number of bootstrap replicates.", show_default="2000")
+    seed: int | None = o.typed_flag("Seed of the bootstrap.", show_default="0")
     workers: int | None = o.typed_flag("Number of threads of the bootstrap; the same results.")
 
     def resampling_if_asked(self, metadata: str | None) -> Resampling | None:

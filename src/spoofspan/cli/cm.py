@@ -11,6 +11,7 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
 from spoofspan.cli import options as o
+from spoofspan.cli.help import HelpCommand
 from spoofspan.cm.config import PRESETS, Config
 from spoofspan.cm.config import preset as preset_called
 from spoofspan.cm.scorers import JOINT_DETECTOR
@@ -29,7 +30,7 @@ Nonspeech = Annotated[str | None, o.option("Ranges labelled non-speech.")]
 Channel = Annotated[str | None, o.option("Of sound with several channels: mix, or a number from 0 on.")]
 
 
-@app.command()
+@app.command(cls=HelpCommand)
 def train(
     *,
     train: str = o.flag(..., "partialspoof:FOLDER:SET, or references in any format (with --sounds)."),
@@ -38,7 +39,7 @@ def train(
     preset: Preset = None,
     config: Path | None = o.flag(None, "TOML file; cm info --preset prints one."),
     change: list[str] | None = o.flag(
-        None, "Change one value: training.seed=10, front_end.checkpoint=FOLDER; may be repeated.", "--set"
+        None, "Change one value: training.seed=10, front_end.checkpoint=FOLDER; may be repeated.", "--change"
     ),
     sounds: Path | None = o.flag(None, "Folder of sound files, by utterance id."),
     durations: o.Durations = None,
@@ -61,7 +62,7 @@ def train(
 
       spoofspan cm train --preset small-cpu --train partialspoof:corpus:train --dev partialspoof:corpus:dev --out small
 
-      spoofspan cm train --preset paper-multi --set training.seed=10 --train ... --dev ... --out paper-10
+      spoofspan cm train --preset paper-multi --change training.seed=10 --train ... --dev ... --out paper-10
 
       torchrun --no-python --nproc-per-node 4 spoofspan cm train ...
     """
@@ -83,7 +84,7 @@ def train(
     _show_facts(facts, output)
 
 
-@app.command()
+@app.command(cls=HelpCommand)
 def score(
     *,
     words: Annotated[
@@ -149,7 +150,7 @@ def score(
     _show_facts(facts, output)
 
 
-@app.command()
+@app.command(cls=HelpCommand)
 def info(
     checkpoint: Annotated[str | None, typer.Argument(help="Folder of a checkpoint.")] = None,
     preset: Preset = None,
@@ -191,7 +192,7 @@ def info(
     _show_facts(facts, output)
 
 
-@app.command()
+@app.command(cls=HelpCommand)
 def convert(
     official: Annotated[Path, typer.Argument(metavar="OFFICIAL", help="Weights of the published code (.pt).")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder of the checkpoint.")],
@@ -219,8 +220,8 @@ def chosen_config(
         key, is_one, value = change.partition("=")
         section, _, name = key.strip().partition(".")
         if not is_one or not name:
-            raise UsageError(f"--set {change}: write SECTION.NAME=VALUE, for example training.seed=10")
-        chosen = chosen.changed({section: {name: _value(value.strip())}}, "--set")
+            raise UsageError(f"--change {change}: write SECTION.NAME=VALUE, for example training.seed=10")
+        chosen = chosen.changed({section: {name: _value(value.strip())}}, "--change")
     given = {rule: value for rule, value in rules.items() if value is not None}
     return chosen.changed({"labels": given}, "rules") if given else chosen
 

@@ -1,7 +1,7 @@
 """The commands, a line each. A command's module is imported when that command is used, so help waits for none of them.
 
 To add a command: write its function (or a ``typer.Typer`` with commands of its own) in a module of this folder, and a
-line of :data:`COMMANDS`. Its sentence is the first one of the command's help; a test compares the two.
+line of :data:`GROUPS`. Its sentence is the first one of the command's help; a test compares the two.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
+
+from spoofspan.cli.help import HelpCommand
 
 
 class LazyCommand(NamedTuple):
@@ -33,29 +35,40 @@ class LazyCommand(NamedTuple):
         if isinstance(found, typer.Typer):
             alone.add_typer(found, name=self.name)
         else:
-            alone.command(self.name)(found)
+            alone.command(self.name, cls=HelpCommand)(found)
         return get_group(alone).commands[self.name]
 
 
-# In the order of the help.
-COMMANDS = (
-    LazyCommand("eval", "Measure a system.", "eval", "eval_"),
-    LazyCommand("compare", "Compare systems on one corpus, every two of them.", "compare", "compare"),
-    LazyCommand("plan", "Plan a test set: how many utterances or speakers tell two values apart.", "plan", "plan"),
-    LazyCommand("report", "Make a page that shows where systems err.", "report", "report"),
-    LazyCommand("check", "Check files before measuring.", "check", "check"),
-    LazyCommand("table", "Measure systems at several resolutions.", "table", "table"),
-    LazyCommand("domains", "Measure systems on several corpora at once.", "domains", "domains"),
-    LazyCommand("plot", "Draw a figure of one system or several.", "plot", "plot"),
-    LazyCommand("convert", "Convert between formats.", "convert", "convert"),
-    LazyCommand("diff-references", "Compare two references of one corpus.", "diff_references", "diff_references"),
-    LazyCommand("benchmarks", "List benchmarks and what they are ranked by.", "benchmarks", "benchmarks"),
-    LazyCommand("explain", "Explain a name in plain words.", "explain", "explain"),
-    LazyCommand("demo", "Measure a small corpus and explain the numbers.", "demo", "demo"),
-    LazyCommand("corpus", "Build and check partially spoofed corpora.", "corpus", "app"),
-    LazyCommand("cm", "Train the countermeasure, and score recordings.", "cm", "app"),
-    LazyCommand("experiment", "Run the paper's experiment from end to end.", "experiment", "experiment"),
-)
+# By group, in the order of the help.
+GROUPS: dict[str, tuple[LazyCommand, ...]] = {
+    "Measure": (
+        LazyCommand("eval", "Measure a system.", "eval", "eval_"),
+        LazyCommand("compare", "Compare systems on one corpus, every two of them.", "compare", "compare"),
+        LazyCommand("table", "Measure systems at several resolutions.", "table", "table"),
+        LazyCommand("domains", "Measure systems on several corpora at once.", "domains", "domains"),
+        LazyCommand("plan", "Plan a test set: how many utterances or speakers tell two values apart.", "plan", "plan"),
+    ),
+    "Look at errors": (
+        LazyCommand("report", "Make a page that shows where systems err.", "report", "report"),
+        LazyCommand("plot", "Draw a figure of one system or several.", "plot", "plot"),
+    ),
+    "Files": (
+        LazyCommand("check", "Check files before measuring.", "check", "check"),
+        LazyCommand("convert", "Convert between formats.", "convert", "convert"),
+        LazyCommand("diff-references", "Compare two references of one corpus.", "diff_references", "diff_references"),
+    ),
+    "Learn": (
+        LazyCommand("demo", "Measure a small corpus and explain the numbers.", "demo", "demo"),
+        LazyCommand("explain", "Explain a name in plain words.", "explain", "explain"),
+        LazyCommand("benchmarks", "List benchmarks and what they are ranked by.", "benchmarks", "benchmarks"),
+    ),
+    "Corpora and countermeasures": (
+        LazyCommand("corpus", "Build and check partially spoofed corpora.", "corpus", "app"),
+        LazyCommand("cm", "Train the countermeasure, and score recordings.", "cm", "app"),
+        LazyCommand("experiment", "Run the paper's experiment from end to end.", "experiment", "experiment"),
+    ),
+}
+COMMANDS = tuple(one for group in GROUPS.values() for one in group)
 
 
 class LazyGroup(TyperGroup):
@@ -68,3 +81,10 @@ class LazyGroup(TyperGroup):
         """Find the command that the first word names; both running and completing ask here."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, next((one.load() for one in COMMANDS if one.name == name), None), rest
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands by group; what does not fit a line goes on in the next."""
+        width = max(len(one.name) for one in COMMANDS)
+        for group, commands in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(one.name.ljust(width), one.about) for one in commands])

@@ -24,8 +24,12 @@ def compare(
     measure: list[str] | None = o.flag(
         None, "What is compared; range-eer. May be repeated.", "--measure", "-m", of=completion.measures
     ),
-    threshold: list[str] | None = o.flag(None, "NAME=NUMBER for each system, for measures at a threshold."),
-    threshold_from: list[str] | None = o.flag(None, "NAME=FILE: from the EER in the JSON of an eval on other data."),
+    threshold: list[str] | None = o.flag(
+        None, "NAME=NUMBER for each system, for measures at a threshold.", "--system-threshold"
+    ),
+    threshold_from: list[str] | None = o.flag(
+        None, "NAME=FILE: from the EER in the JSON of an eval on other data.", "--system-threshold-from"
+    ),
     against: str | None = o.flag(None, "Compare all systems with this one only (its name), or with the best."),
     one_family: bool = o.flag(
         False, "Adjust p for the comparisons of all measures together, not of each measure.", "--one-family"
@@ -33,7 +37,9 @@ def compare(
     unpaired: bool = o.flag(
         False, "Measure each system on the utterances it has, though others lack them.", "--unpaired"
     ),
-    seeds: bool = o.flag(False, "The files are one system, trained several times: mean, SD, intervals.", "--seeds"),
+    seeds: bool = o.flag(
+        False, "The files are one system, trained several times: mean, SD, intervals.", "--one-system"
+    ),
     scores_are: o.ScoresAre = None,
     metadata: o.Metadata = None,
     bootstrap: BootstrapOptions,
@@ -42,6 +48,7 @@ def compare(
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
+    full_signature: o.FullSignature = False,
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
@@ -61,9 +68,9 @@ def compare(
 
       spoofspan compare ref.rttm 'A=a/seed*.score' 'B=b/seed*.score' --durations reco2dur
 
-      spoofspan compare ref.rttm a.score b.score -m range-f1 --threshold-from a=dev_a.json --threshold-from b=dev_b.json
+      spoofspan compare ref.rttm a.score b.score -m range-f1 --system-threshold a=0.4 --system-threshold b=0.1
 
-      spoofspan compare ref.rttm seed1.score seed2.score seed3.score --seeds
+      spoofspan compare ref.rttm seed1.score seed2.score seed3.score --one-system
     """
     from spoofspan.base.version import __version__
     from spoofspan.report.results import finite
@@ -74,26 +81,29 @@ def compare(
     o.must_be_free(out, force=force)
     measures = measure or ["range-eer"]
     given = {one: _thresholds(threshold or [], threshold_from or [], one) for one in measures}
+    short = output is o.Output.text and not full_signature
     tables: list[Table] = []
     plain: list[dict[str, Any]] = []
     resampling = bootstrap.resampling(metadata or systems.typed.protocol())
     how = {**vars(resampling), "convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
     if seeds:
         if any(given.values()):
-            raise UsageError("--threshold and --threshold-from are for a comparison; leave --seeds out")
+            raise UsageError(
+                "--system-threshold and --system-threshold-from are for a comparison; leave --one-system out"
+            )
         if against or one_family or unpaired:
-            raise UsageError("--against, --one-family and --unpaired are for a comparison; leave --seeds out")
+            raise UsageError("--against, --one-family and --unpaired are for a comparison; leave --one-system out")
         references, trained = systems.read_each(fewest=2)
         for one in measures:
             variation = seed_variation(references, trained, one, **how)
-            tables.append(seeds_table(variation))
+            tables.append(seeds_table(variation, short=short))
             plain.append(variation.to_dict())
     else:
         references, several = systems.read_trained(fewest=2)
         how |= {"thresholds": {one: found for one, found in given.items() if found}, "one_family": one_family}
         how |= {"unpaired": unpaired}
         for comparison in compare_measures(references, several, measures, against=against, **how):
-            tables.extend(comparison_tables(comparison))
+            tables.extend(comparison_tables(comparison, short=short))
             plain.append(comparison.to_dict())
     content = {"spoofspan": __version__, "seeds" if seeds else "comparisons": finite(plain)}
     o.show(content, tables, output, out, force)
@@ -104,14 +114,14 @@ def _thresholds(typed: list[str], files: list[str], measure: str) -> dict[str, f
     from spoofspan.evaluation.corpus import read_eer_threshold
 
     found: dict[str, float] = {}
-    for flag, words in (("--threshold", typed), ("--threshold-from", files)):
+    for flag, words in (("--system-threshold", typed), ("--system-threshold-from", files)):
         for word in words:
             name, _, value = word.partition("=")
             if not name or not value:
                 raise UsageError(f"{flag} {word}: say which system it is for, as {flag} NAME=...")
             if name in found:
                 raise UsageError(f"{flag} {word}: {name} has a threshold already; give one for each system")
-            if flag == "--threshold-from":
+            if flag == "--system-threshold-from":
                 found[name] = read_eer_threshold(Path(value), [measure])
                 continue
             try:

@@ -91,9 +91,9 @@ def reference_sources() -> Iterable[str]:
 def subjects() -> Iterable[str]:
     """Everything that has an explanation."""
     from spoofspan.data.rules import CONVENTIONS, RULES
-    from spoofspan.evaluation.explain import MEASURES
+    from spoofspan.evaluation.explain import MEASURES, TOPICS
     from spoofspan.evaluation.synonyms import SYNONYMS
     from spoofspan.measures.eer import EER_RULES
 
     events = (name for name in measures() if name.startswith("event-"))
-    return [*MEASURES, *events, "measures", *RULES, *EER_RULES, *CONVENTIONS, *SYNONYMS]
+    return [*TOPICS, *MEASURES, *events, *RULES, *EER_RULES, *CONVENTIONS, *SYNONYMS]

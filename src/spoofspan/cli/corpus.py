@@ -9,16 +9,19 @@ import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
+from spoofspan.cli.help import HelpCommand
 
 if TYPE_CHECKING:
     from spoofspan.report.table import Table
 
-Utterances = Annotated[str | None, o.option("How many in each set, such as train=400,dev=100,eval=200.")]
+Utterances = Annotated[
+    str | None, o.option("How many in each set, such as train=400,dev=100,eval=200.", "--utterances-per-set")
+]
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build and check partially spoofed corpora.")
 
 
-@app.command()
+@app.command(cls=HelpCommand)
 def build(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to build the corpus in.")],
     source: Path | None = o.flag(None, "Folder of speech, or a CSV list of it; without it, built-in voices."),
@@ -30,11 +33,14 @@ def build(
         "spoof", "Label of joints: spoof (if either side is), or middle (it changes there).", of=["spoof", "middle"]
     ),
     nonspeech: str = o.flag(
-        "origin", "Label of non-speech: origin (that of its recording), or bonafide.", of=["origin", "bonafide"]
+        "origin",
+        "Label of non-speech: origin (that of its recording), or bonafide.",
+        "--nonspeech-label",
+        of=["origin", "bonafide"],
     ),
     level: float = o.flag(-26.0, "Level of speech in dBov."),
     shortest_pause: float = o.flag(0.06, "Pauses to cut in, in seconds."),
-    overlap: float = o.flag(0.02, "Length of a joint in seconds."),
+    overlap: float = o.flag(0.02, "Length of a joint in seconds.", "--joint-length"),
     search: float = o.flag(0.01, "How far a joint may be moved, in seconds."),
     official_labels: bool = o.flag(
         False, "Also write segment labels as PartialSpoof does (pickles).", "--official-labels"
@@ -62,7 +68,7 @@ def build(
 
     settings = Settings(
         seed=seed,
-        utterances=per_set("--utterances", utterances),
+        utterances=per_set("--utterances-per-set", utterances),
         speakers=per_set("--speakers", speakers),
         bonafide_share=bonafide_share,
         held_out=_held_out(held_out),
@@ -78,7 +84,7 @@ def build(
     o.show(about, [_corpus_table(out, about)], output)
 
 
-@app.command()
+@app.command(cls=HelpCommand)
 def check(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a corpus.")],
     output: o.OutputFormat = o.Output.text,

@@ -45,13 +45,15 @@ def eval_(
     inputs: Inputs,
     measure: list[str] | None = o.flag(
         None,
-        "range-eer, point-eer@20ms, range-fnr@fpr=0.01, event-ap@iou=0.5, ...; may be repeated.",
+        "What to measure, such as range-f1. May be repeated: point-eer@20ms, range-fnr@fpr=0.01, event-ap@iou=0.5, ...",
         "--measure",
         "-m",
         of=completion.measures,
     ),
-    threshold: float | None = o.flag(None, "Where measures at a threshold are taken; without it, where the EER is."),
-    threshold_from: Path | None = o.flag(None, "Take it from the EER in the JSON of another eval (a development set)."),
+    threshold: float | None = o.flag(
+        None, "Where to decide. For measures at a threshold.", show_default="where the EER is"
+    ),
+    threshold_from: Path | None = o.flag(None, "The same, read from the JSON of another eval. Where its EER is."),
     scores_are: o.ScoresAre = None,
     more: UtteranceInputs,
     convention: o.Convention = "default",
@@ -61,14 +63,15 @@ def eval_(
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
+    full_signature: o.FullSignature = False,
     per_utterance: Path | None = o.flag(
-        None, "Also write the errors of each utterance to this .csv, .json or .parquet."
+        None, "Also write errors by utterance to this file. Its name ends in .csv, .json or .parquet."
     ),
     own_eer: bool = o.flag(False, "With --per-utterance: each utterance's own range EER as well.", "--own-eer"),
     by: list[str] | None = o.flag(
         None,
-        "Break the first measure down by kind, length, boundary or a column of --metadata; attack,codec crosses two "
-        "columns, for every measure. May be repeated.",
+        "Break down by kind, length, boundary or speaker. The first measure, by any column of --metadata; "
+        "attack,codec crosses two columns, for every measure. May be repeated.",
     ),
     heatmap: Path | None = o.flag(
         None, "Also draw the crossed table of the first measure, to this .png, .svg or .pdf."
@@ -85,8 +88,7 @@ def eval_(
 ) -> None:
     """Measure a system.
 
-    References and scores in; numbers with their rules and signature out. Without --measure: range EER, point EER at
-    the hop of the scores, utterance EER.
+    Without --measure: the range EER, the point EER at the hop of the scores and the utterance EER.
 
     For example:
 
@@ -96,13 +98,15 @@ def eval_(
 
       spoofspan eval --dataset partialspoof:database:eval output --hop 0.02
 
-      spoofspan eval labels.parquet scores.parquet --stream
+      spoofspan eval ref.rttm eval.score --by kind --confidence 0.95
 
-      spoofspan eval "labels/*.parquet" "scores/*.parquet" --scheduler tcp://head:8786
+      spoofspan eval ref.rttm eval.score -m range-f1 --threshold-from dev.json
 
       spoofspan eval dev.rttm dev.score --format json --out dev.json
 
-      spoofspan eval ref.rttm eval.score -m range-f1 --threshold-from dev.json
+      spoofspan eval labels.parquet scores.parquet --stream
+
+      spoofspan eval "labels/*.parquet" "scores/*.parquet" --scheduler tcp://head:8786
 
       spoofspan eval ref.rttm eval.score --by kind --by speaker --metadata protocol.txt
 
@@ -141,7 +145,7 @@ def eval_(
     exact |= {"confidence": bootstrap.confidence}
     if algorithm.bisects(measure, exact):
         found = algorithm.evaluate(inputs.read(), EvaluationOptions(convention, rules=rules))
-        o.deliver(render(found, output.value), out, force)
+        o.deliver(render(found, output.value, full_signature=full_signature), out, force)
         return
     with ExitStack() as open_files:
         corpus: Corpus
@@ -180,7 +184,7 @@ def eval_(
             at = corpus.range_operating_point(evaluation, options, threshold if of_ranges else None)
             errors = corpus.errors_by_utterance(at, options, own_eer=own_eer)
         with progress("signing"):
-            text = render(evaluation, output.value, breakdowns, crossed)
+            text = render(evaluation, output.value, breakdowns, crossed, full_signature=full_signature)
         o.deliver(text, out, force)
         if heatmap is not None:
             _draw(crossed, heatmap, force)

@@ -26,7 +26,7 @@ class UtteranceInputs:
     """Where utterance scores and verification scores are, as it was typed."""
 
     utterance_scores: str | None = o.typed_flag(
-        "A score of each whole utterance: measures of utterances are of these. REFERENCES may then be a protocol, and "
+        "Scores of whole utterances. Measures of utterances are of these; REFERENCES may then be a protocol, and "
         "SCORES be left out."
     )
     utterance_scores_format: str | None = o.typed_flag(

@@ -28,7 +28,7 @@ def experiment(
     ),
     seeds: str = o.flag("1", "Of every training: 1,10,100 as in the paper."),
     change: list[str] | None = o.flag(
-        None, "Change one value of the preset: training.epochs=20; may be repeated.", "--set"
+        None, "Change one value of the preset: training.epochs=20; may be repeated.", "--change"
     ),
     utterances: Utterances = None,
     reference_source: o.ReferenceSource = None,
@@ -64,7 +64,7 @@ def experiment(
         _numbers(seeds),
         None if data is None else str(data),
         reference_source,
-        per_set("--utterances", utterances),
+        per_set("--utterances-per-set", utterances),
     )
     results = run(asked, out, device=device, processes=processes, jobs=jobs, report=report, say=not quiet)
     o.deliver(results.render(output.value), None, False)

@@ -46,9 +46,9 @@ def flag(default: Any, about: str, *names: str, of: Names = (), **more: Any) -> 
     return typer.Option(default, *names, help=about, autocompletion=among(of) if of else None, **more)
 
 
-def typed_flag(about: str, *names: str, of: Names = ()) -> Any:
+def typed_flag(about: str, *names: str, of: Names = (), **more: Any) -> Any:
     """A flag in a dataclass of flags (:func:`takes_options`): None if it is not typed."""
-    return field(default=None, metadata={"option": option(about, *names, of=of)})
+    return field(default=None, metadata={"option": option(about, *names, of=of, **more)})
 
 
 def option(about: str, *names: str, of: Names = (), **more: Any) -> Any:
@@ -107,8 +107,7 @@ ScoresPath = Annotated[
 DatasetSpec = Annotated[
     str | None,
     option(
-        "References of a database by its folder: partialspoof:FOLDER:SET, or av-deepfake1m, had, lav-df, "
-        "llamapartialspoof.",
+        "References of a database: partialspoof:FOLDER:SET. Also av-deepfake1m, had, lav-df, llamapartialspoof.",
         of=["partialspoof:", "av-deepfake1m:", "had:", "lav-df:", "llamapartialspoof:"],
     ),
 ]
@@ -117,7 +116,7 @@ ReferenceSource = Annotated[str | None, option(LABELS_OF_DATABASE, of=completion
 ReferenceFormat = Annotated[str | None, option("Format, if not recognised.", of=completion.reference_formats)]
 ScoresFormat = Annotated[str | None, option("Format, if not recognised.", of=completion.system_formats)]
 Durations = Annotated[str | None, option("reco2dur file: <utt> <seconds>.")]
-Hop = Annotated[float | None, option("Spacing of the scores, and of label arrays, in seconds.")]
+Hop = Annotated[float | None, option("Spacing of scores and label arrays, in seconds.")]
 ReferenceHop = Annotated[float | None, option("Spacing of label arrays, where it is another.")]
 HigherOption = Annotated[str | None, option("What high scores mean: bonafide or spoof.", of=["bonafide", "spoof"])]
 Split = Annotated[str | None, option("Which part of metadata that hold several, such as test.")]
@@ -128,16 +127,22 @@ Subset = Annotated[
 ]
 LabelIds = Annotated[str | None, option("JSON file: which column of an archive is which class.")]
 Column = Annotated[str | None, option("Which column holds the score.")]
-Metadata = Annotated[str | None, option("Table with a column utterance, or protocol (speaker, attack).")]
+Metadata = Annotated[
+    str | None, option("Table with a column utterance, or a protocol. Has speakers, attacks, codecs, ...")
+]
 
 # ---------------------------------------------------------------- measuring, printing
 
-Convention = Annotated[str, option(f"Set of rules: {', '.join(CONVENTIONS)}.", of=completion.conventions)]
+Convention = Annotated[str, option(f"Named set of rules. One of {', '.join(CONVENTIONS)}.", of=completion.conventions)]
 EER_RULE_NAMES = "nearest, interpolated, convex-hull, bucketed(lo,hi,n) or bucketed(2max,n)."
-EerRule = Annotated[str | None, option(EER_RULE_NAMES, of=completion.eer_rules)]
+EerRule = Annotated[
+    str | None,
+    option(f"How the EER is read off. {EER_RULE_NAMES}", of=completion.eer_rules, show_default="the convention's"),
+]
 ScoresAre = Annotated[str | None, option("llr or probability, for measures that take scores at their word.")]
-OutputFormat = Annotated[Output, option("How to print the result.", "--format")]
-Out = Annotated[Path | None, option("Write the result to this file instead of stdout.")]
+OutputFormat = Annotated[Output, option("text, json, markdown, latex or csv.", "--format", metavar="FORMAT")]
+Out = Annotated[Path | None, option("Write the result to this file, not to stdout.")]
+FullSignature = Annotated[bool, option("Print signatures in full.", "--signature")]
 Force = Annotated[bool, option("Overwrite an existing file.", "--force")]
 Truncated = Annotated[
     str,

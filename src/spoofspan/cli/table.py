@@ -50,6 +50,7 @@ def table(
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
+    full_signature: o.FullSignature = False,
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
@@ -112,7 +113,7 @@ def table(
         )
     check_alike(tables)
     width = shutil.get_terminal_size().columns if out is None and sys.stdout.isatty() else None
-    look = Look(decimals, floor, width=width)
+    look = Look(decimals, floor, width=width, full_signature=full_signature)
     if published:
         from spoofspan.report.published import render_beside
 

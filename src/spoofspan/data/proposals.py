@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import (
     check_offsets,
     check_ranges,
@@ -17,11 +18,11 @@ from spoofspan.base.columns import (
     utterance_ids,
 )
 from spoofspan.base.errors import UsageError, refuse
-from spoofspan.base.times import Float64, Int64, times_ns
+from spoofspan.base.times import SECOND, Float64, Int64, times_ns
 
 
 @dataclass(frozen=True, eq=False)
-class Proposals:
+class Proposals(ByUtterance):
     """Ranges that a system believes to be spoofed, as columns; their order is kept. Build with :meth:`from_ranges`.
 
     Parameters
@@ -89,8 +90,11 @@ class Proposals:
         columns = self.confidences[rows], self.starts[rows], self.ends[rows]
         return Proposals(tuple(self.utterances[i] for i in chosen.tolist()), offsets, *columns)
 
-    def __len__(self) -> int:
-        return len(self.utterances)
+    def _said_of(self, i: int) -> list[tuple[float, float, float]]:
+        """The proposals of an utterance, as :meth:`from_ranges` takes them."""
+        rows = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
+        starts, ends = self.starts[rows] / SECOND, self.ends[rows] / SECOND
+        return list(zip(starts.tolist(), ends.tolist(), self.confidences[rows].tolist(), strict=True))
 
     def __repr__(self) -> str:
         utterances = f"{len(self):,} utterance{'s' * (len(self) != 1)}"

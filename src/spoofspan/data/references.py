@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import (
     check_offsets,
     check_ranges,
@@ -31,7 +32,7 @@ from spoofspan.base.columns import (
     utterance_ids,
 )
 from spoofspan.base.errors import DataError, UsageError, nearest_name, refuse
-from spoofspan.base.times import LONGEST, Int64, duration_ns, exact_sum, seconds_text, times_ns
+from spoofspan.base.times import LONGEST, SECOND, Int64, duration_ns, exact_sum, seconds_text, times_ns
 from spoofspan.data.contradictions import Contradiction, contradictions
 
 BONA_FIDE, SPOOF, NONSPEECH = 0, 1, 2
@@ -42,7 +43,7 @@ Range = tuple[float, float, str] | tuple[float, float, str, str | None]
 
 
 @dataclass(frozen=True, eq=False)
-class References:
+class References(ByUtterance):
     """Labelled ranges of a corpus, as columns. Build with :meth:`from_ranges` or :meth:`from_columns`.
 
     Parameters
@@ -212,8 +213,64 @@ class References:
         both = bool((tidy.labels == BONA_FIDE).any() and (tidy.labels == SPOOF).any())
         return replace(tidy, names_both_classes=both)
 
-    def __len__(self) -> int:
-        return len(self.utterances)
+    def _said_of(self, i: int) -> list[Range]:
+        """The ranges of an utterance, as :meth:`from_ranges` takes them."""
+        rows = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
+        starts, ends = (self.starts[rows] / SECOND).tolist(), (self.ends[rows] / SECOND).tolist()
+        labels = [LABELS[code] for code in self.labels[rows]]
+        if self.kinds is None or (self.kinds[rows] < 0).all():
+            return list(zip(starts, ends, labels, strict=True))
+        names = [*self.kind_names, None]  # -1 is none
+        return list(zip(starts, ends, labels, (names[code] for code in self.kinds[rows]), strict=True))
+
+    @classmethod
+    def from_table(
+        cls, table: Any, durations: Mapping[str, float] | None = None, *, snap: float | None = None
+    ) -> References:
+        """Build references from a data frame (pandas, polars, ...) or an Arrow table.
+
+        Parameters
+        ----------
+        table
+            Columns ``utterance``, ``start``, ``end``, ``label`` and, if known, ``kind`` and ``duration``; integer times
+            are nanoseconds, others seconds.
+        durations, snap
+            As in :meth:`from_ranges`.
+
+        Returns
+        -------
+        references : References
+            Those of the table.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"utterance": ["u1"], "start": [0.0], "end": [1.2], "label": ["spoof"]})
+        >>> References.from_table(table)
+        References(1 utterance, 1 ranges: 1.200 s spoof)
+
+        """
+        from spoofspan.formats.tables.dataframes import references_from
+
+        return references_from(table, durations=durations, snap=snap)
+
+    def to_arrow(self) -> Any:
+        """Make a pyarrow table, one row per range, times in ns; :meth:`from_table` reads it back."""
+        from spoofspan.formats.tables.dataframes import to_arrow
+
+        return to_arrow(self)
+
+    def to_pandas(self) -> Any:
+        """Make a pandas data frame, one row per range, times in ns."""
+        from spoofspan.formats.tables.dataframes import to_pandas
+
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """Make a polars data frame, one row per range, times in ns."""
+        from spoofspan.formats.tables.dataframes import to_polars
+
+        return to_polars(self)
 
     def __repr__(self) -> str:
         seconds = [

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import (
     block_rows,
     check_offsets,
@@ -37,7 +38,17 @@ from spoofspan.base.columns import (
     utterance_ids,
 )
 from spoofspan.base.errors import DataError, Problems, UndefinedMeasureError, UsageError, nearest_name, refuse
-from spoofspan.base.times import LONGEST, Float64, Int64, duration_ns, grid_edges, seconds_text, times_ns, whole_ns
+from spoofspan.base.times import (
+    LONGEST,
+    SECOND,
+    Float64,
+    Int64,
+    duration_ns,
+    grid_edges,
+    seconds_text,
+    times_ns,
+    whole_ns,
+)
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
@@ -50,7 +61,7 @@ DECISION_THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(ByUtterance):
     """Scores of a corpus, as columns.
 
     Build with :meth:`from_frames`, :meth:`from_ranges`, :meth:`from_columns` or :meth:`from_decisions`.
@@ -257,8 +268,62 @@ class Scores:
         rows, new_offsets, dropped = tidy_rows(offset, first, last, numbers)
         return raw if rows is None else replace(raw.with_rows(rows, new_offsets), dropped_empty=dropped)
 
-    def __len__(self) -> int:
-        return len(self.utterances)
+    def _said_of(self, i: int) -> Values | list[tuple[float, float, float]]:
+        """The frames of an utterance, or its ranges as :meth:`from_ranges` takes them."""
+        rows = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
+        if self.starts is None or self.ends is None:
+            return self.values[rows]
+        starts, ends = self.starts[rows] / SECOND, self.ends[rows] / SECOND
+        return list(zip(starts.tolist(), ends.tolist(), self.values[rows].tolist(), strict=True))
+
+    @classmethod
+    def from_table(
+        cls, table: Any, *, hop: float | None = None, higher: Higher | None = None, column: str | None = None
+    ) -> Scores:
+        """Build scores from a data frame (pandas, polars, ...) or an Arrow table.
+
+        Parameters
+        ----------
+        table
+            A column ``utterance`` with ``start``, ``end``, ``score``, or with ``frame``, ``score``, or with a list,
+            ``scores``.
+        hop, higher
+            The spacing of frames in seconds, and what high scores mean, unless the table says so.
+        column
+            Which column holds the score, if it has another name.
+
+        Returns
+        -------
+        Scores
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> Scores.from_table(pa.table({"utterance": ["u1"], "scores": [[0.9, -0.4]]}), hop=0.02, higher="bonafide")
+        Scores(1 utterance, 2 frames of 20 ms, float64, higher = bonafide)
+
+        """
+        from spoofspan.formats.tables.dataframes import scores_from
+
+        return scores_from(table, hop=hop, higher=higher, column=column)
+
+    def to_arrow(self, *, long: bool = True) -> Any:
+        """Make a pyarrow table, a row per score or (``long=False``) per utterance; :meth:`from_table` reads it back."""
+        from spoofspan.formats.tables.dataframes import to_arrow
+
+        return to_arrow(self, long=long)
+
+    def to_pandas(self, *, long: bool = True) -> Any:
+        """Make a pandas data frame; it does not say what high scores mean nor their hop, so keep both."""
+        from spoofspan.formats.tables.dataframes import to_pandas
+
+        return to_pandas(self, long=long)
+
+    def to_polars(self, *, long: bool = True) -> Any:
+        """Make a polars data frame; it does not say what high scores mean nor their hop, so keep both."""
+        from spoofspan.formats.tables.dataframes import to_polars
+
+        return to_polars(self, long=long)
 
     def __repr__(self) -> str:
         if self.hops is None:

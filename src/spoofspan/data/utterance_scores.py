@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import utterance_ids
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, refuse
 from spoofspan.base.times import Float64, Int64
@@ -15,7 +16,7 @@ TRIALS = ("target", "nontarget", "spoof")
 
 
 @dataclass(frozen=True, eq=False)
-class UtteranceScores:
+class UtteranceScores(ByUtterance):
     """One score per utterance.
 
     Parameters
@@ -51,8 +52,8 @@ class UtteranceScores:
             "find out why the system gave no number there",
         )
 
-    def __len__(self) -> int:
-        return len(self.utterances)
+    def _said_of(self, i: int) -> float:
+        return float(self.values[i])
 
     def take(self, chosen: Int64) -> UtteranceScores:
         """Keep chosen utterances, in that order."""

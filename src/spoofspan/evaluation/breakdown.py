@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import first_rows, positions, utterance_of_rows
 from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError, UsageError, strangers
+from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Regions, RuleArguments
@@ -72,7 +73,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Breakdown:
+class Breakdown(Tabular):
     """The groups of a corpus, by something."""
 
     by: str
@@ -87,6 +88,13 @@ class Breakdown:
             if group.name == name:
                 return group
         raise KeyError(name)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each group."""
+        return [{"by": self.by, "measure": self.measure, **group.to_dict()} for group in self.groups]
+
+    def __repr__(self) -> str:
+        return f"Breakdown({self.measure} by {self.by}: {len(self.groups)} groups)"
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""

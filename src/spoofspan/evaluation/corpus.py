@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, strangers
 from spoofspan.base.progress import progress, track
+from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.data.sides import check_sides
 from spoofspan.evaluation.cautions import refuse_strange_regions, with_cautions
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined
@@ -48,7 +50,7 @@ ReadColumn = Callable[[str], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Tabular):
     """Several measurements of one system on one corpus, by name; :func:`spoofspan.evaluate` makes it.
 
     Parameters
@@ -75,6 +77,22 @@ class Evaluation:
 
     def __len__(self) -> int:
         return len(self.measurements)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.measurements)
+
+    def __repr__(self) -> str:
+        return f"Evaluation({', '.join(f'{m.measure} {m.value_text}' for m in self.measurements.values())})"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each measurement: value, threshold, rates, interval, signature."""
+        names = ("measure", "value", "threshold", "false_positive_rate", "false_negative_rate", "utterances")
+        return [
+            {name: getattr(m, name) for name in names}
+            | {end: None if m.interval is None else getattr(m.interval, end) for end in ("low", "high")}
+            | m.signature.to_dict()
+            for m in self.measurements.values()
+        ]
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.measurements.values()))

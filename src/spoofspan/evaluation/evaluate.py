@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.base.columns import offsets_of
-from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
 from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments, rules_for
 from spoofspan.data.scores import Scores
+from spoofspan.data.sides import check_sides
 from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scores
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules, verification_of
@@ -410,7 +412,7 @@ def error_curve(
 def evaluate(
     references: References,
     scores: Scores | Proposals,
-    measures: Sequence[str | Measure] = ("range-eer",),
+    measures: str | Sequence[str | Measure] | None = None,
     *,
     convention: str = "default",
     eer_rule: str | None = None,
@@ -437,7 +439,9 @@ def evaluate(
     scores
         What a system said: scores in time, or proposals, which have event measures only.
     measures
-        Names (``"range-f1"``, ``"point-eer@20ms"``, ``"event-ap@iou=0.5"``; ``docs/measures.md`` has all of them).
+        A name or several (``"range-f1"``, ``"point-eer@20ms"``, ``"event-ap@iou=0.5"``; ``docs/measures.md`` has all of
+        them). Without it, what ``spoofspan eval`` measures: the range EER, and the point EER at the hop and the
+        utterance EER if they have a value.
     convention, eer_rule, **rules
         As in :func:`range_eer`.
     threshold
@@ -501,4 +505,11 @@ def evaluate(
         rules=rules,
     )
     corpus = CorpusInMemory(references, scores, utterance_scores, boundary_scores)
-    return corpus.evaluate(measures, options, on_undefined)
+    if measures is None:
+        return corpus.evaluate_defaults(options, on_undefined or _warn_left_out)
+    return corpus.evaluate([measures] if isinstance(measures, str) else measures, options, on_undefined)
+
+
+def _warn_left_out(measure: Measure, error: UndefinedMeasureError) -> None:
+    reason = str(error).partition(";")[0]  # the remedy is for someone who asked for it
+    warnings.warn(f"{measure} is left out: {reason}", SpoofspanWarning, stacklevel=2)

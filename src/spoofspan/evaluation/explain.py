@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.data.rule import Rule
@@ -54,8 +56,8 @@ def explain(subject: str) -> str:
         return _explain_convention(name)
     if name in MEASURES:
         return f"{name} (measure)\n\n{MEASURES[name]}"
-    if name == "measures":
-        return _list_measures()
+    if name in TOPICS:
+        return TOPICS[name][1]()
     try:
         return _explain_measure(Measure.parse(name if not name.startswith("point-") or "@" in name else f"{name}@20ms"))
     except UsageError:
@@ -65,18 +67,73 @@ def explain(subject: str) -> str:
             return _explain_measure(Measure.parse(f"{kind.bases[0]}-{name}{at}"))
     if (meaning := synonym(name)) is not None:
         return meaning
+    raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, _subjects())}")
+
+
+def nearest_subject(subject: str) -> str | None:
+    """The subject that was meant by a flag, a plural, a part of a name or a slip of the finger; None if none is near.
+
+    >>> nearest_subject("--gap"), nearest_subject("Range EER"), nearest_subject("xyzzy")
+    ('gaps', 'range-eer', None)
+    """
+    name = subject.strip().lstrip("-").lower().replace("_", "-").replace(" ", "-")
+    known = {one.replace("_", "-").replace(" ", "-"): one for one in _subjects()}
+    near = get_close_matches(name, known, n=1, cutoff=0.75) or [one for one in known if name and name in one.split("-")]
+    near = near or get_close_matches(name, known, n=1, cutoff=0.7)
+    return known[near[0]] if near else None
+
+
+def _subjects() -> list[str]:
     events = (f"event-{one}" for one in EVENT_KINDS)
-    known = [*SYNONYMS, *MEASURES, *KINDS, *events, *ALIASES, *RULES, *EER_RULES, *CONVENTIONS, "measures"]
-    raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, known)}")
+    return [*SYNONYMS, *MEASURES, *KINDS, *events, *ALIASES, *RULES, *EER_RULES, *CONVENTIONS, *TOPICS]
+
+
+def _list_topics() -> str:
+    width = max(map(len, TOPICS))
+    topics = [f"  spoofspan explain {name:{width}}  {about}" for name, (about, _) in TOPICS.items() if name != "topics"]
+    return "\n".join(
+        [
+            *topics,
+            "",
+            "and each by its name: spoofspan explain range-eer, gaps, nii-2023, convex-hull, 'false acceptance', ...",
+            "A signature, in quotes, is explained part by part.",
+        ]
+    )
+
+
+def _list_rules() -> str:
+    """Every rule as a flag, with its values and its meaning."""
+    lines = ["A rule says what happens to a gap, a missing tail or a tie. Each is a flag, and an argument in Python."]
+    for rule in RULES.values():
+        lines += ["", f"--{rule.name.replace('_', '-')}: {_values(rule)}"]
+        lines += [f"  {line}" for line in rule.explanation.splitlines()]
+    return "\n".join([*lines, "", "A set of rules has a name: --convention (spoofspan explain conventions)."])
+
+
+def _list_conventions() -> str:
+    width = max(map(len, CONVENTIONS))
+    return "\n".join(f"{name:{width}}  {one.about}" for name, one in CONVENTIONS.items())
+
+
+def _list_eer_rules() -> str:
+    return "\n\n".join(f"{name}\n  {' '.join(text.split())}" for name, text in EER_RULES.items())
+
+
+def _list_words() -> str:
+    return "\n".join(textwrap.wrap(", ".join(sorted(SYNONYMS)), 110, break_on_hyphens=False))
 
 
 def _explain_rule(rule: Rule) -> str:
-    values = f"default {'set by the data' if rule.default is None else rule.default}"
-    if rule.values and rule.default is None:
-        values = f"{', '.join(rule.values)}; {values}"
-    elif rule.values:
-        values = f"{rule.default} (default), {', '.join(rule.values[1:])}"
-    return f"{rule.name} (rule): {values}\n\n{rule.explanation}\n\nIn full: docs/rules.md."
+    return f"{rule.name} (rule): {_values(rule)}\n\n{rule.explanation}\n\nIn full: docs/rules.md."
+
+
+def _values(rule: Rule) -> str:
+    default = f"default {'set by the data' if rule.default is None else rule.default}"
+    if not rule.values:
+        return default
+    if rule.default is None:
+        return f"{', '.join(rule.values)}; {default}"
+    return f"{rule.default} (default), {', '.join(rule.values[1:])}"
 
 
 def _explain_measure(measure: Measure) -> str:
@@ -169,3 +226,13 @@ def _explain_signature(signature: str) -> str:
     if scores:
         lines += ["The system is identified by:", f"  {scores}"]
     return "\n".join(lines)
+
+
+TOPICS: Mapping[str, tuple[str, Callable[[], str]]] = {
+    "topics": ("this list", _list_topics),
+    "measures": ("what can be measured, with formulas", _list_measures),
+    "rules": ("what happens to a gap, a missing tail, ...: the flags that every command has", _list_rules),
+    "conventions": ("named sets of rules: those of the paper and of other tools", _list_conventions),
+    "eer-rules": ("how an EER is read off the curve", _list_eer_rules),
+    "words": ("what the literature calls things", _list_words),
+}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
@@ -132,6 +133,48 @@ class Measurement:
             raise UsageError("this measurement was made without its inputs and has no signature")
         return self.signer()
 
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __format__(self, spelling: str) -> str:
+        """As its value, if a format is given: ``f"{measurement:.2%}"``."""
+        return format(self.value, spelling) if spelling else str(self)
+
+    def __lt__(self, other: Measurement | float) -> bool:
+        return self.value < self._comparable(other)
+
+    def __le__(self, other: Measurement | float) -> bool:
+        return self.value <= self._comparable(other)
+
+    def __gt__(self, other: Measurement | float) -> bool:
+        return self.value > self._comparable(other)
+
+    def __ge__(self, other: Measurement | float) -> bool:
+        return self.value >= self._comparable(other)
+
+    def _comparable(self, other: Measurement | float) -> float:
+        """The value of the other one, if their signatures say that the two may be compared."""
+        if not isinstance(other, Measurement):
+            return other
+        parts = [one.signature.comparable.split("|") for one in (self, other)]
+        if parts[0] != parts[1]:
+            apart = [" and ".join(pair) for pair in zip_longest(*parts, fillvalue="nothing") if pair[0] != pair[1]]
+            raise UsageError(
+                f"{self.measure} and {other.measure} may not be compared: their signatures differ in "
+                f"{'; '.join(apart)}; measure both under the same rules, on the same references and utterances"
+            )
+        return other.value
+
+    def __repr__(self) -> str:
+        at = f", {self.decision}" if self.has_threshold else ""
+        return f"{type(self).__name__}({self.measure} {self.value_text}{at})"
+
+    def _repr_html_(self) -> str:
+        """A table of one row, for notebooks."""
+        from spoofspan.evaluation.corpus import Evaluation
+
+        return Evaluation({self.measure: self})._repr_html_()
+
     def __str__(self) -> str:
         rates = [f"{100 * rate:.2f} %" for rate in (self.false_positive_rate, self.false_negative_rate)]
         at = f"   (FPR {rates[0]}, FNR {rates[1]}, {self.decision})" if self.has_threshold else ""
@@ -186,7 +229,7 @@ class Measurement:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class BisectionMeasurement(Measurement):
     """An estimate of the range-based EER by the paper's Algorithm 1, with its trace.
 
@@ -246,7 +289,7 @@ def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[st
     return tuple(found)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class EventMeasurement(Measurement):
     """A value of events: spoofed ranges against the ranges that a system proposes.
 

@@ -23,6 +23,7 @@ import numpy as np
 from spoofspan.base.columns import positions
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.progress import progress
+from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
@@ -142,7 +143,7 @@ class ResolutionRow:
 
 
 @dataclass(frozen=True)
-class ResolutionTable:
+class ResolutionTable(Tabular):
     """Rows of systems, columns of measures; made by :func:`resolution_table`.
 
     Parameters
@@ -181,6 +182,17 @@ class ResolutionTable:
             "label_sources": self.label_sources,
             "rows": [row.to_dict() for row in self.rows],
         }
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each system, its columns the range EER, the point EERs and the floor; means over seeds."""
+        return [
+            {"system": row.name, "hop": row.hop, "floor": None if row.floor is None else row.floor.value}
+            | {column: cell.value for column, cell in row.cells}
+            for row in self.rows
+        ]
+
+    def __repr__(self) -> str:
+        return f"ResolutionTable({len(self.rows)} systems, {len(self.resolutions)} resolutions)"
 
     def render(self, spelling: str) -> str:
         """Write the table as ``text``, ``markdown``, ``latex``, ``csv``, ``html`` or ``json``."""

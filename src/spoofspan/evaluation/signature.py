@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.data.scores import Scores, score_times
+from spoofspan.data.sides import check_sides
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, VerificationScores
 from spoofspan.mass.labelling import merge_overlaps
 
@@ -56,9 +58,23 @@ class Signature:
     def __str__(self) -> str:
         return f"{self.comparable} || {self.input}"
 
+    @property
+    def short(self) -> str:
+        """The first characters of a hash of each part, to see at a glance whether two are the same.
+
+        >>> Signature("range-eer|rules:1", "scores:abc").short
+        'e7a86458 || 7f3d781d'
+        """
+        return " || ".join(map(short_hash, (self.comparable, self.input)))
+
     def to_dict(self) -> dict[str, str]:
         """Both parts as plain data."""
         return {"comparable": self.comparable, "input": self.input}
+
+
+def short_hash(text: str) -> str:
+    """Eight characters that stand for a part of a signature where a person reads it."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 class ReferencesHash:

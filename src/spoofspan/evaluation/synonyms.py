@@ -55,6 +55,23 @@ _MEANINGS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("min-pooling, max-pooling, pool", "How scores become the score of a point or utterance.", ("pooling",)),
     ("uem", "The time that counts.", ("regions",)),
     ("forgiveness collar, tolerance", "Time around boundaries that is not counted.", ("collar",)),
+    ("hop, frame shift, stride", "The spacing of a system's scores in seconds: --hop 0.02.", ("uncovered", "slack")),
+    ("polarity, direction", "What high scores mean: --higher bonafide or --higher spoof. It is never guessed.", ()),
+    ("missing tail, tail", "Time at the end of an utterance without a score.", ("uncovered", "slack")),
+    (
+        "threshold, operating point",
+        "Time under a score below it is called spoof, if high scores mean bona fide. Without --threshold or "
+        "--threshold-from, measures that need one take that of the EER.",
+        ("range-eer", "range-f1"),
+    ),
+    (
+        "signature, signatures, hash",
+        "What a number was computed from. Numbers may be compared if the first part of their signatures (before ||) "
+        "is the same: measure, rules, references and utterances; the second part stands for the scores. Text shows a "
+        "hash of each part, --signature and --format json show them in full. In quotes, 'spoofspan explain' tells "
+        "what is in one.",
+        (),
+    ),
     ("llr", "A log-likelihood ratio: --scores-are llr.", ("range-cllr", "range-act-dcf")),
 )
 _BISECTION = (
@@ -79,4 +96,5 @@ def synonym(subject: str) -> str | None:
         return None
     text, names = found
     see = ", ".join(f"spoofspan explain {name}" for name in names)
-    return f"{subject} (word of the literature)\n\n{textwrap.fill(text, 110, break_on_hyphens=False)}\n\nSee: {see}"
+    meaning = textwrap.fill(text, 110, break_on_hyphens=False)
+    return f"{subject} (word)\n\n{meaning}" + (f"\n\nSee: {see}" if names else "")

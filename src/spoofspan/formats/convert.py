@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from pathlib import PurePath
 from typing import Any
 
@@ -89,6 +90,71 @@ def write_converted(
             raise UsageError("--durations-out goes with references")
     write_atomically(target, chunks, force)
     return f"{content!r} -> {target} ({chosen.name})"
+
+
+def write_references(
+    references: References,
+    target: str | PathLike[str],
+    *,
+    format: str | None = None,
+    hop: float | None = None,
+    durations: str | PathLike[str] | None = None,
+    force: bool = False,
+) -> None:
+    """Write references to a file, whole or not at all.
+
+    Parameters
+    ----------
+    references : References
+        Who is spoofed when.
+    target
+        The file. The end of its name tells the format: .rttm, .parquet, .csv, .jsonl, ...
+    format
+        The name of the format (see ``docs/formats.md``) where the name of the file does not tell.
+    hop
+        The resolution of label arrays in seconds.
+    durations
+        Also write a reco2dur file, for formats that have no durations.
+    force
+        Replace an existing file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> references = References.from_ranges({"u1": [(0.0, 1.2, "bonafide")]}, durations={"u1": 1.2})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_references(references, f"{folder}/labels.parquet")
+    ...     read_references(f"{folder}/labels.parquet")
+    References(1 utterance, 1 ranges: 1.200 s bona fide)
+
+    """
+    out = None if durations is None else str(durations)
+    write_converted(references, str(target), to_format=format, hop=hop, durations_out=out, force=force)
+
+
+def write_scores(
+    scores: Scores, target: str | PathLike[str], *, format: str | None = None, force: bool = False
+) -> None:
+    """Write scores to a file, whole or not at all.
+
+    Parameters
+    ----------
+    scores
+        What a system said.
+    target, format, force
+        As in :func:`write_references`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> scores = Scores.from_frames({"u1": [0.9, -0.4]}, hop=0.02, higher="bonafide")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_scores(scores, f"{folder}/scores.parquet")
+    ...     read_scores(f"{folder}/scores.parquet")
+    Scores(1 utterance, 2 frames of 20 ms, float64, higher = bonafide)
+
+    """
+    write_converted(scores, str(target), to_format=format, force=force)
 
 
 def _kind(source: str, name: str | None) -> str:

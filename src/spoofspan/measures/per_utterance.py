@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags, blocks, offsets_of, sum_by_utterance
 from spoofspan.base.errors import UsageError
+from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, rules_for
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class UtteranceErrors:
+class UtteranceErrors(Tabular):
     """For each utterance: bona fide and spoofed time, and how much of it is called wrong.
 
     Parameters
@@ -163,6 +164,15 @@ class UtteranceErrors:
         if self.eers is not None:
             found |= {"eer": self.eers.values, "eer_threshold": self.eers.thresholds}
         return found | {"undefined": list(self.reasons)}
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each utterance, in seconds; None where a rate has no value."""
+        columns = {name: np.asarray(values).tolist() for name, values in self.columns().items()}
+        rows = zip(*columns.values(), strict=True)
+        return [{name: None if one != one else one for name, one in zip(columns, row, strict=True)} for row in rows]
+
+    def __repr__(self) -> str:
+        return f"UtteranceErrors({len(self.utterances):,} utterances)"
 
     def sorted(self) -> UtteranceErrors:
         """The same in the order of the ids."""

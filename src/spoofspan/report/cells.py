@@ -9,6 +9,8 @@ from spoofspan.uncertainty import Interval
 
 # What stands where an interval or a p-value is refused.
 NONE = "none"
+# What stands behind a short signature.
+IN_FULL = "(in full: --signature)"
 
 
 def interval_header(interval: Interval) -> tuple[str, str]:

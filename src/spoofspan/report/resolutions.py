@@ -17,6 +17,8 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.times import milliseconds
 from spoofspan.base.version import __version__
 from spoofspan.evaluation.resolution_table import Cell, ResolutionRow, ResolutionTable
+from spoofspan.evaluation.signature import short_hash
+from spoofspan.report.cells import IN_FULL
 from spoofspan.report.results import finite
 from spoofspan.report.table import Table, json_text, latex_text, printable
 from spoofspan.uncertainty import Interval
@@ -35,6 +37,7 @@ class Look:
     floor: bool = True
     intervals: bool = True  # in brackets behind each number
     width: int | None = None  # characters of a terminal; sets that do not fit side by side go below each other
+    full_signature: bool = False  # in text; the other formats have it in any case
 
 
 def render(tables: Mapping[str, ResolutionTable], spelling: str, look: Look | None = None) -> str:
@@ -154,7 +157,8 @@ def _text(tables: Mapping[str, ResolutionTable], look: Look) -> str:
     else:
         blocks = [[set_title(name), *_block(table, look, heads=True)] for name, table in tables.items()]
         lines = [line for block in blocks for line in (*block, "")][:-1]
-    below = [line for note in notes(tables, look) for line in wrapped(note)]
+    said = [*captions(tables, look), *details(tables, short=not look.full_signature)]
+    below = [line for note in said for line in wrapped(note)]
     return "\n".join([*lines, "", *below]) + "\n"
 
 
@@ -301,7 +305,7 @@ def _coarser(table: ResolutionTable) -> Iterator[str]:
             yield f"{milliseconds(hop)} at {some}"
 
 
-def details(tables: Mapping[str, ResolutionTable]) -> Iterator[str]:
+def details(tables: Mapping[str, ResolutionTable], *, short: bool = False) -> Iterator[str]:
     """Rules, what they touched, and the comparable part of the range EER's signature."""
     for name, table in tables.items():
         of_set = f"{set_title(name)}: " if name else ""
@@ -316,7 +320,9 @@ def details(tables: Mapping[str, ResolutionTable]) -> Iterator[str]:
             span = f"{most:.3f} s" if least == most else f"{least:.3f} to {most:.3f} s"
             yield f"{of_set}{rule}={values}: {span} in {'up to ' if least != most else ''}{utterances:,} utterances."
     for name, table in tables.items():
-        yield f"signature of the range EER{f' ({name})' if name else ''} {_comparable(table.rows[0].range_eer)}"
+        comparable = _comparable(table.rows[0].range_eer)
+        signature = f"{short_hash(comparable)} {IN_FULL}" if short else comparable
+        yield f"signature of the range EER{f' ({name})' if name else ''} {signature}"
 
 
 def _comparable(cell: Cell) -> str:

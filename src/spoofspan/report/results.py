@@ -19,7 +19,7 @@ from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurem
 from spoofspan.evaluation.reference_diff import NAMES, ReferenceDifference
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
-from spoofspan.report.cells import interval_cells, interval_header, warning_lines
+from spoofspan.report.cells import IN_FULL, interval_cells, interval_header, warning_lines
 from spoofspan.report.crossed_table import crossed_table
 from spoofspan.report.table import Table, json_text
 from spoofspan.report.trace import trace_table
@@ -33,8 +33,10 @@ def render(
     spelling: str,
     breakdowns: Sequence[Breakdown] = (),
     crossed: Sequence[CrossedBreakdown] = (),
+    *,
+    full_signature: bool = False,
 ) -> str:
-    """Write an evaluation, and its breakdowns, in one of the output formats."""
+    """Write an evaluation, and its breakdowns, in one of the output formats; text has short signatures."""
     if spelling == "json":
         plain = evaluation_dict(evaluation)
         if breakdowns:
@@ -43,8 +45,9 @@ def render(
             plain["crossed"] = [finite(one.to_dict()) for one in crossed]
         return json_text(plain)
     traces = [trace_table(one) for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]
+    short = spelling == "text" and not full_signature
     grouped = [table for one in breakdowns for table in breakdown_tables(one)]
-    tables = [results_table(evaluation), *traces, *grouped, *map(crossed_table, crossed)]
+    tables = [results_table(evaluation, short=short), *traces, *grouped, *map(crossed_table, crossed)]
     return "\n".join(table.render(spelling) for table in tables)
 
 
@@ -64,7 +67,7 @@ def finite(value: Any) -> Any:
     return value
 
 
-def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
+def results_table(evaluation: Evaluation, *, signatures: bool = True, short: bool = False) -> Table:
     """One row per measurement; what the rules touched and the signatures below."""
     measurements = list(evaluation.measurements.values())
     # at a t-EER the countermeasure's two rates need not be equal
@@ -83,7 +86,12 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True) -> Table:
     notes = _notes(measurements)
     notes += dict.fromkeys(f"intervals: {one.how}" for one in intervals)
     notes += warning_lines([text for one in intervals for text in one.warnings])
-    if signatures:
+    if signatures and short:
+        parts = [(m.measure, *m.signature.short.split(" || ")) for m in measurements]
+        each = [f"{measure} {comparable}" for measure, comparable, _ in parts]
+        inputs = dict.fromkeys(one for _, _, one in parts)
+        notes.append(f"signature {', '.join(each)} || {', '.join(inputs)} {IN_FULL}")
+    elif signatures:
         notes += [f"signature {m.signature}" for m in measurements]
     between = interval_header(intervals[0]) if intervals else ()
     value = "EER %" if only_eers else "value"

@@ -7,9 +7,18 @@ from collections.abc import Mapping
 
 from spoofspan.evaluation.breakdown import Breakdown
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.signature import Signature
+from spoofspan.evaluation.signature import Signature, short_hash
 from spoofspan.measures.measure import in_percent, number_text
-from spoofspan.report.cells import NONE, heading, interval_cells, interval_header, p_text, signed, warning_lines
+from spoofspan.report.cells import (
+    IN_FULL,
+    NONE,
+    heading,
+    interval_cells,
+    interval_header,
+    p_text,
+    signed,
+    warning_lines,
+)
 from spoofspan.report.table import Table
 from spoofspan.uncertainty import Comparison, SeedVariation
 from spoofspan.uncertainty.ranks import Rank
@@ -83,7 +92,7 @@ def group_differences_table(breakdown: Breakdown) -> Table:
     return Table(header, rows, ("", f"p: {some.method}, two-sided; p (max-T): for {len(rows)} comparisons together"))
 
 
-def comparison_tables(comparison: Comparison, *, signatures: bool = True) -> tuple[Table, Table]:
+def comparison_tables(comparison: Comparison, *, signatures: bool = True, short: bool = False) -> tuple[Table, Table]:
     """The value and the rank of each system, and the differences."""
     measure = comparison.measure
     ranks = {one.system: one for one in comparison.ranks} if len(comparison.ranks) > 2 else {}
@@ -112,7 +121,7 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True) -> tup
         notes.append("ranks: those that no verdict below contradicts; systems that share a letter are not told apart")
     notes += warning_lines(comparison.warnings)
     if signatures:
-        notes += _signatures(comparison.signatures)
+        notes += _signatures(comparison.signatures, comparison.measure, short)
     systems = Table(("system", heading(measure), *interval_header(some), *ranked), rows, tuple(notes))
     return systems, _differences_table(comparison)
 
@@ -142,7 +151,7 @@ def _differences_table(comparison: Comparison) -> Table:
     return Table(header, rows, ("", f"p: {comparison.test}, two-sided{many}; {level}"))
 
 
-def seeds_table(variation: SeedVariation, *, signatures: bool = True) -> Table:
+def seeds_table(variation: SeedVariation, *, signatures: bool = True, short: bool = False) -> Table:
     """The value of each seed, their mean and standard deviation, and the intervals of the mean."""
     measure = variation.measure
     mean = number_text(measure, variation.mean)
@@ -159,13 +168,19 @@ def seeds_table(variation: SeedVariation, *, signatures: bool = True) -> Table:
         notes += [f"note: {text}" for text in variation.components.notes]
     notes += warning_lines(variation.warnings)
     if signatures:
-        notes += _signatures(variation.signatures)
+        notes += _signatures(variation.signatures, variation.measure, short)
     return Table(("seed", heading(measure), *interval_header(variation.test_set)), tuple(rows), tuple(notes))
 
 
-def _signatures(signatures: Mapping[str, Signature]) -> list[str]:
+def _signatures(signatures: Mapping[str, Signature], measure: str, short: bool) -> list[str]:
     """What makes the numbers comparable (the same for all, unless their utterances differ), and what was measured."""
     shared = {one.comparable for one in signatures.values()}
+    if short and len(shared) == 1:
+        inputs = ", ".join(f"{name} {short_hash(one.input)}" for name, one in signatures.items())
+        return [f"signature {measure} {short_hash(*shared)} || {inputs} {IN_FULL}"]
+    if short:
+        each = ", ".join(f"{name} {one.short}" for name, one in signatures.items())
+        return [f"signature {measure} of {each} {IN_FULL}"]
     if len(shared) > 1:
         return [f"signature of {name}: {one}" for name, one in signatures.items()]
     return [f"signature {shared.pop()}", *(f"  {name}: {one.input}" for name, one in signatures.items())]

@@ -24,6 +24,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import References
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.families import Family, Pair, Task, Trainings, training_name
@@ -69,7 +70,7 @@ class Difference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison(SignedSystems):
+class Comparison(SignedSystems, Tabular):
     """Several systems on one corpus: the value of each, and the difference of every two.
 
     Parameters
@@ -124,6 +125,19 @@ class Comparison(SignedSystems):
         """Reasons to look twice at intervals and p-values, each once."""
         found = (*self.intervals.values(), *(one.interval for one in self.differences))
         return tuple(dict.fromkeys((*(text for one in found for text in one.warnings), *self.cautions)))
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each difference: its interval, its p-values, and the better system."""
+        return [
+            {"measure": self.measure, "first": one.first, "second": one.second, "difference": one.value}
+            | {"low": one.interval.low, "high": one.interval.high, "p_value": one.p_value}
+            | {"adjusted_p_value": one.adjusted_p_value, "better": self.better(one)}
+            for one in self.differences
+        ]
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} {one.estimate:.4g}" for name, one in self.intervals.items())
+        return f"Comparison({self.measure}: {values})"
 
     def _repr_html_(self) -> str:
         """Two tables, for notebooks."""

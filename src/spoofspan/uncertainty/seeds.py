@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
@@ -38,7 +39,7 @@ FEW_SEEDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeedVariation(SignedSystems):
+class SeedVariation(SignedSystems, Tabular):
     """The values of one system that was trained several times, and how much of their spread is the training.
 
     Parameters
@@ -72,6 +73,14 @@ class SeedVariation(SignedSystems):
     test_set: Interval  # of the mean, seeds fixed
     joint: Interval | None  # of the mean, with other seeds
     components: VarianceComponents | None
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each seed."""
+        return [{"measure": self.measure, "seed": name, "value": value} for name, value in self.values.items()]
+
+    def __repr__(self) -> str:
+        spread = f"{self.mean:.4g}, SD {self.standard_deviation:.2g}"
+        return f"SeedVariation({self.measure}: {len(self.values)} seeds, mean {spread})"
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""

@@ -6,10 +6,10 @@ The columns are those of :mod:`spoofspan.formats.tables`: integer times are nano
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.tabular import package
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats import arrow as pa
@@ -55,21 +55,14 @@ def to_arrow(corpus: References | Scores, *, long: bool = True) -> Any:
 def to_pandas(corpus: References | Scores, *, long: bool = True) -> Any:
     """Make a pandas data frame; it does not say what high scores mean nor their hop, so keep both."""
     # plain integers cannot be missing in pandas, and would become floats: seconds
-    nullable = {pa.int64(): _package("pandas").Int64Dtype()}.get
+    nullable = {pa.int64(): package("pandas").Int64Dtype()}.get
     table = to_arrow(corpus, long=long)
     return table.to_pandas(types_mapper=nullable if any(column.null_count for column in table.columns) else None)
 
 
 def to_polars(corpus: References | Scores, *, long: bool = True) -> Any:
     """Make a polars data frame; it does not say what high scores mean nor their hop, so keep both."""
-    return _package("polars").from_arrow(to_arrow(corpus, long=long))
-
-
-def _package(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ModuleNotFoundError:
-        raise UsageError(f"{name} is not installed; pip install {name}") from None
+    return package("polars").from_arrow(to_arrow(corpus, long=long))
 
 
 def arrow_table(obj: Any) -> Any:

@@ -21,7 +21,25 @@ REMEDY = "correct the file of durations"
 
 
 def read_durations(where: Where | Mapping[str, float] | References) -> dict[str, float]:
-    """Read durations in seconds from a reco2dur file, or take them from a dict or references."""
+    r"""Read durations in seconds from a reco2dur file, or take them from a dict or references.
+
+    Parameters
+    ----------
+    where
+        A file of lines ``<utterance> <seconds>``, a dict of seconds, or references that have durations.
+
+    Returns
+    -------
+    dict
+        Seconds by utterance.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_durations(io.BytesIO(b"u1 2.5\nu2 1.0\n"))
+    {'u1': 2.5, 'u2': 1.0}
+
+    """
     if isinstance(where, Mapping):
         return dict(where)
     if isinstance(where, References):

@@ -32,7 +32,25 @@ PROTOCOL_COLUMNS = (SPEAKER, "attack", "label")
 
 
 def read_protocol(where: Where | Sequence[Where]) -> Protocol:
-    """Read protocols; several are one after the other."""
+    r"""Read protocols; several are one after the other.
+
+    Parameters
+    ----------
+    where
+        A protocol of PartialSpoof or ASVspoof, or several.
+
+    Returns
+    -------
+    Protocol
+        Speaker, attack and label of each utterance.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_protocol(io.BytesIO(b"S1 u1 - A07 spoof\n")).utterance
+    ('u1',)
+
+    """
     rows: dict[str, tuple[str, str | None, str]] = {}
     problems = Problems()
     found = sources(where)
@@ -72,7 +90,27 @@ def protocol_lines(protocol: Protocol) -> Iterator[bytes]:
 
 
 def read_metadata(where: Where, column: str) -> Mapping[str, str]:
-    """Read one column: utterance -> value. Tables have a header; a protocol has speaker, attack and label."""
+    r"""Read one column: utterance -> value. Tables have a header; a protocol has speaker, attack and label.
+
+    Parameters
+    ----------
+    where
+        A table with a column ``utterance``, or a protocol.
+    column
+        The name of the column.
+
+    Returns
+    -------
+    mapping
+        Values by utterance, as text.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_metadata(io.BytesIO(b"utterance,codec\nu1,mp3\n"), "codec")
+    {'u1': 'mp3'}
+
+    """
     found = sources(where)
     if len(found) != 1:
         raise UsageError(f"{where}: metadata are one file, not {len(found)}")

@@ -149,7 +149,25 @@ FORMAT = Format(
 
 
 def read_regions(where: Where | Sequence[Where]) -> dict[str, list[tuple[float, float]]]:
-    """Read the regions of each utterance, in seconds."""
+    r"""Read the regions of each utterance, in seconds.
+
+    Parameters
+    ----------
+    where
+        A UEM file: lines ``<utterance> <channel> <start> <end>``.
+
+    Returns
+    -------
+    dict
+        Pairs of start and end by utterance, for the rule ``regions``.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_regions(io.BytesIO(b"u1 1 0.5 2.0\n"))
+    {'u1': [(0.5, 2.0)]}
+
+    """
     rows = RangeRows()
     regions: dict[str, list[tuple[float, float]]] = {}
     channels: dict[str, str] = {}

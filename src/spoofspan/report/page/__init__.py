@@ -5,6 +5,7 @@
     content.py      what a page shows, as plain data: measurements, curves, breakdowns       <- read this first
     timelines.py    which utterances are shown, and their labels and scores
     audio.py        their sound, linked from the page or put into it
+    report_file.py  the page as a file, from Python: ``write_report``
     rendering.py    plain data -> HTML, by the template, script and style in assets/
 
 May import what :mod:`spoofspan.report` may.

@@ -1,0 +1,43 @@
+"""Whether references and scores are what they should be: the first thing people mix up in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from spoofspan.base.errors import UsageError
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+
+OF_FRAMES = ", hop=0.02, higher='bonafide'"
+
+
+def check_sides(references: Any, scores: Any) -> None:
+    """Refuse swapped arguments, dicts, data frames and paths, each with what makes the right thing of it.
+
+    >>> check_sides({"u1": [(0.0, 1.0, "spoof")]}, None)
+    Traceback (most recent call last):
+    spoofspan.base.errors.UsageError: references must be References, not a dict: References.from_ranges(references)
+    """
+    if isinstance(references, Scores | Proposals) and isinstance(scores, References):
+        raise UsageError("references come first, then scores; these are swapped")
+    if not isinstance(references, References):
+        raise UsageError(f"references must be References, not {_instead(references, 'references', '')}")
+    if not isinstance(scores, Scores | Proposals):
+        raise UsageError(f"scores must be Scores, not {_instead(scores, 'scores', OF_FRAMES)}")
+
+
+def _instead(found: Any, wanted: str, about: str) -> str:
+    """What was given, and the call that makes the wanted thing of it."""
+    maker, of_dict = ("References", "from_ranges") if wanted == "references" else ("Scores", "from_frames")
+    kind = type(found).__name__
+    if isinstance(found, References | Scores | Proposals):
+        return f"{kind}"
+    if isinstance(found, str) or hasattr(found, "__fspath__"):
+        return f"a path: read_{wanted}({str(found)!r}) reads it"
+    if hasattr(found, "__arrow_c_stream__") or hasattr(found, "to_arrow"):
+        return f"a {kind}: {maker}.from_table({wanted}{about})"
+    if isinstance(found, Mapping):
+        return f"a {kind}: {maker}.{of_dict}({wanted}{about})"
+    return f"a {kind}: {maker}.{of_dict}({{utterance: ...}}{about}) makes them, read_{wanted} reads them from a file"

@@ -1,0 +1,69 @@
+"""The page of ``spoofspan report``, written to a file from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spoofspan.data.references import References
+from spoofspan.data.rules import RuleArguments
+from spoofspan.data.scores import Scores
+from spoofspan.formats.writing import check_target, write_atomically
+from spoofspan.report.page.content import PageSettings, page_content
+from spoofspan.report.page.rendering import render_page
+from spoofspan.uncertainty.clusters import Resampling
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def write_report(
+    references: References,
+    systems: Scores | Mapping[str, Scores],
+    target: str | PathLike[str],
+    *,
+    title: str = PageSettings.title,
+    by: Mapping[str, Mapping[str, str]] | None = None,
+    timelines: int = PageSettings.timelines,
+    resampling: Resampling | None = None,
+    force: bool = False,
+    convention: str = "default",
+    eer_rule: str | None = None,
+    **rules: Unpack[RuleArguments],
+) -> None:
+    """Write one HTML file that shows where systems err, as ``spoofspan report`` does.
+
+    Parameters
+    ----------
+    references : References
+        Who is spoofed when.
+    systems
+        The scores of one system, or of several by their names.
+    target
+        The file, which ends in .html.
+    title
+        Title of the page.
+    by
+        Breakdowns by metadata: name of the column -> utterance -> value.
+    timelines
+        How many utterances are shown.
+    resampling
+        How the intervals are drawn.
+    force
+        Replace an existing file.
+    convention, eer_rule, **rules
+        As in :func:`spoofspan.range_eer`.
+
+    """
+    check_target(Path(target).expanduser(), force)
+    named = {"system": systems} if isinstance(systems, Scores) else systems
+    settings = PageSettings(
+        title,
+        resampling=resampling or Resampling(replicates=1000),
+        columns=by or {},
+        timelines=timelines,
+        arguments={"convention": convention, "eer_rule": eer_rule, **rules},
+    )
+    write_atomically(Path(target), [render_page(page_content(references, named, settings)).encode()], force)
