@@ -20,8 +20,8 @@ from spoofspan.base.times import Float64, Int64, seconds_text
 MOST = 0.9
 # From here on, a hop or a resolution that no utterance lasts for was meant in milliseconds.
 LONG_NS = 2_000_000_000
-# No hop or resolution has as many milliseconds as this has seconds (a day): what is longer means whole utterances.
-TOO_LONG_NS = 86_400_000_000_000
+# No hop or resolution has as many milliseconds as this has seconds (an hour): what is longer means whole utterances.
+TOO_LONG_NS = 3_600_000_000_000
 # Hops that systems have, in milliseconds: feature rates, strides of front-ends, resolutions of corpora, video frames.
 USUAL_HOPS: tuple[float, ...] = (
     *(1, 2, 2.5, 4, 5, 8, 10, 12.5, 15, 16, 20, 25, 30, 32, 40, 50, 60, 64, 80, 100, 120, 160, 200, 240, 250),
