@@ -490,7 +490,7 @@ REFERENCES, GIVEN = references_of(SMALL), proposals_of(PROPOSED)
         ({"regions": {"a": [(0, 1)]}}, "regions"),
         ({"utterances": "drop-bonafide-CON"}, "utterances"),
         ({"uncovered": "ignore"}, "uncovered"),
-        ({"threshold": 0.5}, r"leave threshold= out"),
+        ({"threshold": 0.5}, r"leave threshold= \(--threshold\) out"),
         ({"eer_rule": "nearest"}, "eer_rule speaks of scores"),
         ({"smoothing": 3}, "smoothing speaks of scores"),
         ({"merge_gap": 0.1}, "--merge-gap"),

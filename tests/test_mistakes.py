@@ -456,3 +456,28 @@ def test_units_are_compared_both_ways():
 def test_other_equal_signs_stay_as_they_are():
     same = "u=1, file 'gaps='x'', NAME=FILE, point-eer@fpr=0.01, --hop=3, a.hop=2"
     assert in_flags(same) == same
+
+
+def test_what_was_clear_already_stays_clear(folder):  # 2, 3, 4, 6, 30
+    code, _, err = shell(folder, f"eval ref.rttm scores_20ms.parquet {D} --higher spoof")
+    assert code == 2
+    assert "high scores mean bonafide" in err
+    assert "contradicts it" in err
+    lines = (folder / "unit0.02.score").read_text().splitlines()
+    turned = [" ".join(line.split()[1::-1] + line.split()[2:]) for line in lines]
+    (folder / "turned_20ms.score").write_text("\n".join(turned) + "\n")
+    code, _, err = shell(folder, f"eval ref.rttm turned_20ms.score {D}")
+    assert code in (2, 3)
+    (folder / "empty_20ms.score").write_text("")
+    assert "the file is empty" in shell(folder, f"eval ref.rttm empty_20ms.score {D}")[2]
+    crlf = (folder / "unit0.02.score").read_bytes().replace(b"\n", b"\r\n")
+    (folder / "crlf_20ms.score").write_bytes(crlf)
+    assert_right(folder, f"eval ref.rttm crlf_20ms.score {D}")
+    squashed = (
+        f"{u} {k} {float(np.exp(3 * float(v)))!r}" for u, k, v, _ in map(str.split, lines)
+    )  # any increasing function
+    (folder / "log_20ms.score").write_text("\n".join(squashed) + "\n")
+    assert_right(folder, f"eval ref.rttm log_20ms.score {D} --higher bonafide")
+    code, out, _ = shell(folder, "diff-references one_class.rttm ref.rttm --durations reco2dur")
+    assert code == 0
+    assert "361.712" in out

@@ -20,6 +20,8 @@ from spoofspan.base.times import Float64, Int64, seconds_text
 MOST = 0.9
 # From here on, a hop or a resolution that no utterance lasts for was meant in milliseconds.
 LONG_NS = 2_000_000_000
+# No hop or resolution has as many milliseconds as this has seconds (a day): what is longer means whole utterances.
+TOO_LONG_NS = 86_400_000_000_000
 # Hops that systems have, in milliseconds: feature rates, strides of front-ends, resolutions of corpora, video frames.
 USUAL_HOPS: tuple[float, ...] = (
     *(1, 2, 2.5, 4, 5, 8, 10, 12.5, 15, 16, 20, 25, 30, 32, 40, 50, 60, 64, 80, 100, 120, 160, 200, 240, 250),
@@ -106,7 +108,7 @@ def refuse_milliseconds(ns: float, extents: Int64, name: str) -> None:
 it is given in seconds, and 20 ms is 0.02
     """
     longest = int(extents.max(initial=0))
-    if ns >= LONG_NS and longest and ns > longest:
+    if LONG_NS <= ns < TOO_LONG_NS and 0 < longest < ns:
         seconds = ns / 1e9
         raise UsageError(
             f"a {name} of {seconds:g} s is longer than every utterance (the longest has {seconds_text(longest)}); "
