@@ -28,7 +28,7 @@ from spoofspan.data.sides import check_sides
 from spoofspan.evaluation.cautions import refuse_strange_regions, with_cautions
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined
-from spoofspan.evaluation.signature import Inputs, check_sides
+from spoofspan.evaluation.signature import Inputs
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
 from spoofspan.measures.measure import Measure, flat_name, parse_measures

@@ -24,7 +24,7 @@ from spoofspan.data.sides import check_sides
 from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scores
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules, verification_of
-from spoofspan.evaluation.signature import Inputs, check_sides, sign
+from spoofspan.evaluation.signature import Inputs, sign
 from spoofspan.mass.labelling import label_references
 from spoofspan.mass.points import Grid, check_resolution, point_mass_with
 from spoofspan.mass.ranges import Overlay, overlay_block

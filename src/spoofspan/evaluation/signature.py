@@ -20,10 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import blocks, within_utterances
-from spoofspan.base.errors import UsageError
 from spoofspan.base.hashing import ContentHash, utterances_hash
 from spoofspan.base.times import Int64, duration_ns
-from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.data.scores import Scores, score_times
@@ -221,22 +219,6 @@ class Inputs:
     def scores_hash(self) -> str:
         """What a system said."""
         return scores_hash(self.scores)
-
-
-def check_sides(references: object, scores: object) -> None:
-    """Refuse what is no references or no scores, and say what to make of it."""
-    if isinstance(references, Scores | Proposals) or isinstance(scores, References):
-        raise UsageError("references come first, then scores; these are swapped")
-    if not isinstance(references, References):
-        raise UsageError(
-            f"references must be References, not a {type(references).__name__}: References.from_ranges makes them of a "
-            "dict, read_references of a file"
-        )
-    if not isinstance(scores, Scores | Proposals):
-        raise UsageError(
-            f"scores must be Scores, not a {type(scores).__name__}: Scores.from_frames(scores, hop=0.02, "
-            "higher='bonafide') makes them of a dict of arrays, read_scores of a file"
-        )
 
 
 def sign(
