@@ -197,6 +197,6 @@ def help_of(command: list[str]) -> str:
 
     from spoofspan.cli import app
 
-    return (
-        CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}).invoke(app, [*command, "--help-all"]).stdout
-    )
+    runner = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"})
+    answers = (runner.invoke(app, [*command, flag]) for flag in ("--help-all", "--help"))  # groups have only the last
+    return next(answer.stdout for answer in answers if not answer.exit_code)

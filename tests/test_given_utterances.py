@@ -215,7 +215,7 @@ def test_the_tandem_cost_of_lowest_scores_and_its_parameters():
         costs.append((always + of_misses * fpr + of_false_alarms * fnr) / (always + min(of_misses, of_false_alarms)))
     assert found.exact_value == min(costs)
     assert f"|asv-scores:{verification_hash(asv)}|" in found.signature.comparable
-    with pytest.raises(ss.UsageError, match="--asv-scores"):
+    with pytest.raises(ss.UsageError, match="asv_scores="):
         ss.evaluate(case.references, case.scores, ["utterance-min-tdcf"])
     with pytest.raises(ss.UsageError, match="form=2020"):
         ss.evaluate(case.references, case.scores, ["utterance-min-tdcf@form=2020"], asv_scores=asv)
@@ -362,7 +362,7 @@ def test_options_that_would_not_be_used_are_refused(tmp_path):
         ([*timed, "--utterance-scores", scores, "-m", "range-eer"], "no measure of utterances"),
         ([*timed, "--asv-scores", GOLDEN / "asv_scores.txt"], "no measure needs them"),
         ([*timed, "--utterance-column", "20ms"], "goes with --utterance-scores"),
-        ([*alone, "-m", "utterance-min-tdcf"], "--asv-scores"),
+        ([*alone, "-m", "utterance-min-tdcf"], "asv_scores="),
         ([*alone, "-m", "range-eer", "-m", "utterance-eer"], "range-eer needs scores in time"),
         ([*alone, "--gaps", "bonafide"], "'gaps' is about time"),
         ([*alone, "--per-utterance", tmp_path / "u.csv"], "--per-utterance needs scores in time"),

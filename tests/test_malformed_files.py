@@ -76,6 +76,9 @@ def _utterance_scores(name: str, content: str) -> Target:
 OTHERS = {
     "utt-score": _utterance_scores("utt-score", "u1 0.75 0.25\nu2 0.5 0.4\nu3 -1.5 2.0\n"),
     "asvspoof5": _utterance_scores("asvspoof5", "filename\tcm-score\nu1\t0.25\nu2\t0.4\nu3\t2.0\n"),
+    "sasv-trials": _utterance_scores(
+        "sasv-trials", "s1 u1 0.75 target\ns1 u2 0.5 nontarget\ns2 u3 -1.5 spoof\ns2 u4 0.25 target\n"
+    ),
     "av-deepfake1m-detection": _utterance_scores("av-deepfake1m-detection", "a/u1.mp4;0.25\na/u2.mp4;0.4\nu3;2.0\n"),
     "log-output": _utterance_scores(
         "log-output", "".join(f"Output, u{i}, 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, {i}.25\n" for i in range(4))
@@ -411,9 +414,9 @@ REFUSED = {
         {"ref": GOOD["ref"] + rttm(("u2", "0.0", "1.0", "spoof")), "reco2dur": "u1 2.0\nu2 1.0\n"},
         r"'u2'",
     ),
-    "scores too long": ({"unit0.02.score": frames(104)}, r"'u1'.*overlong="),
-    "scores too short": ({"unit0.02.score": frames(95)}, r"'u1'.*uncovered="),
-    "gap": ({"ref": rttm(("u1", "0.0", "1.0", "bonafide"), ("u1", "1.5", "0.5", "spoof"))}, r"'u1'.*gaps="),
+    "scores too long": ({"unit0.02.score": frames(104)}, r"'u1'.*--overlong"),
+    "scores too short": ({"unit0.02.score": frames(95)}, r"'u1'.*--uncovered"),
+    "gap": ({"ref": rttm(("u1", "0.0", "1.0", "bonafide"), ("u1", "1.5", "0.5", "spoof"))}, r"'u1'.*--gaps"),
     "milliseconds": (
         {"ref": rttm(("u1", "0", "1000", "bonafide"), ("u1", "1000", "1000", "spoof"))},
         r"ref:\d: .*milliseconds",

@@ -19,7 +19,7 @@ from spoofspan.formats.writing import write_atomically
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX system's files")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="Linux's files")
 COMMAND = "from spoofspan.cli import main; main()"
-REFERENCES = "utterance,start,end,label\nu1,0,0.08,bonafide\nu1,0.08,0.16,spoof\n"
+REFERENCES = "utterance,start,end,label,duration\nu1,0,0.08,bonafide,0.16\nu1,0.08,0.16,spoof,0.16\n"
 SCORES = "utterance,frame,score\n" + "".join(f"u1,{k},{score}\n" for k, score in enumerate("98763421"))
 
 

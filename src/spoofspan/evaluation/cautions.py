@@ -61,10 +61,11 @@ def decided_by_rules(
     ignored = sum(entry.ns for entry in entries if entry.value == "ignore")  # it is not in the denominators
     whole = (point.bona_fide + point.spoof) * unit
     found = []
-    for entry in entries:
+    # in one order, whatever the order in which rules were applied
+    for entry in sorted((one for one in entries if one.rule in WATCHED), key=lambda one: list(WATCHED).index(one.rule)):
         # up to two frames after the end are cut under every rule; who lists spoofs alone means the gaps to be bona fide
         usual = (entry.rule == "overlong" and rules.overlong != "cut") or (entry.rule == "gaps" and not both_classes)
-        if entry.rule not in WATCHED or usual or not whole:
+        if usual or not whole:
             continue
         past_the_end = entry.ns if entry.rule in ("overlong", "extent") else 0
         share = min(entry.ns / (whole + ignored + past_the_end), 1.0)
