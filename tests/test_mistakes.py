@@ -219,7 +219,7 @@ SHELL = {
     ),
     "32 regions of nobody": (
         f"{GOOD} --regions none.uem",
-        3,
+        4,
         ["the regions name none of the utterances", "'nobody'", "correct the ids"],
         f"{GOOD} --regions all.uem",
     ),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from spoofspan.base.errors import DataError, SpoofspanWarning
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
 from spoofspan.data.rules import Regions, Rules, Touched
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import Plan
@@ -99,12 +99,12 @@ def refuse_strange_regions(regions: Regions | None, utterances: Collection[str])
 
     >>> refuse_strange_regions({"U1": [(0.0, 1.0)]}, ["u1"])
     Traceback (most recent call last):
-    spoofspan.base.errors.DataError: the regions name none of the utterances: they have 'U1', the references 'u1'; \
-correct the ids of the regions
+    spoofspan.base.errors.UndefinedMeasureError: the regions name none of the utterances: they have 'U1', \
+the references 'u1'; correct the ids of the regions
     """
     if regions and set(regions).isdisjoint(utterances):
         theirs, ours = next(iter(regions)), next(iter(utterances), "nothing")
-        raise DataError(
+        raise UndefinedMeasureError(
             f"the regions name none of the utterances: they have {theirs!r}, the references {ours!r}; correct the ids "
             "of the regions"
         )

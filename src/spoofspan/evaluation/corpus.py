@@ -362,17 +362,20 @@ def measure_scores(
 ) -> Measurement:
     """Take one measure of scores, with an interval if it is said how to resample."""
     references, scores = inputs.references, inputs.scores
-    refuse_strange_regions(plan.rules.regions, references.utterances)
-    mass, touched = plan.mass(references, scores)
-    plan = replace(plan, notes=(*plan.notes, *strangers("regions", plan.rules.regions or (), mass.utterances)))
-    found = plan.measured(
-        mass,
-        touched,
-        len(mass.utterances),
-        plan.signer(inputs, mass.utterances),
-        undefined,
-        lambda point: errors_with(references, scores, point, plan.rules),
-    )
+    try:
+        mass, touched = plan.mass(references, scores)
+        plan = replace(plan, notes=(*plan.notes, *strangers("regions", plan.rules.regions or (), mass.utterances)))
+        found = plan.measured(
+            mass,
+            touched,
+            len(mass.utterances),
+            plan.signer(inputs, mass.utterances),
+            undefined,
+            lambda point: errors_with(references, scores, point, plan.rules),
+        )
+    except UndefinedMeasureError:
+        refuse_strange_regions(plan.rules.regions, references.utterances)  # that may be why
+        raise
     found = with_cautions(found, plan, mass, both_classes=references.names_both_classes)
     return with_interval(found, plan, mass, resampling)
 
