@@ -116,7 +116,7 @@ def random_point_rules(rng, hop, longest):
     resolution = rng.choice([rng.choice(hops) * ratio, 0.01, 0.02, 0.04, 0.16, 0.64])
     while longest / 1e9 / resolution > 200:
         resolution *= 2
-    while resolution >= 2 and resolution > longest / 1e9:  # refused: it looks like milliseconds
+    while resolution >= 2 and longest / 1e9 / resolution < 100:  # longer than every utterance, it would be refused
         resolution /= 2
     last_point = weighted(rng, use=60, round=25, drop=15)
     pooling = weighted(rng, min=70, max=30)
