@@ -73,8 +73,10 @@ def test_batches_of_random_corpora_have_the_bits_of_the_package(batch):
         except ss.SpoofspanError:
             continue
         how = {"eer_rule": case.eer_rule, **case.rules}
-        points = {**how, **case.point_rules}
+        points = {**how, **case.point_rules, "pooling": "min"}
         resolution = points.pop("resolution")
+        with pytest.raises(ss.UsageError, match="pools by the minimum"):
+            PointEER(resolution, case.hop, higher=case.higher, pooling="max")
         arguments = {"higher": case.higher, "dtype": case.dtype}
         for metric, expected in (
             (

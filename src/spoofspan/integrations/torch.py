@@ -80,6 +80,9 @@ class _EER(Metric):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self._plan = EvaluationOptions(convention, eer_rule, rules=rules).plan(self._measure, hop)
+        pooling = self._plan.rules.pooling
+        if self._plan.kind == "point" and pooling != "min":
+            raise UsageError(f"pooling={pooling!r}: this metric pools by the minimum; use ss.point_eer for another")
         self.hop, self.higher, self.exact, self.bracket, self.undefined = hop, higher, exact, bracket, undefined
         self.dtype_name = dtype
         if undefined not in ("raise", "nan"):
