@@ -56,8 +56,8 @@ QUICK = """
 """
 # Not these: more of the same, or whole commands.
 NOT_QUICK = re.compile(
-    r"under_every_rule\[[2-9]\]|reweighted_mass\[[1-9]\]|test_house.py::test_(results|the_demo)"
-    r"|test_documents.py::test_the_commands"
+    r"under_every_rule\[[1-9]\]|reweighted_mass\[[1-9]\]|test_house.py::test_(results|the_demo)"
+    r"|test_event_measures.py::test_(the_command_line|of_scores|without)|to_the_last_bit\[[1-9]\]"
 )
 QUICK_ROOMS = ("base", "data", "mass", "measures", "evaluation", "uncertainty")
 QUICK_PLACES = [
