@@ -33,7 +33,7 @@ def drawn_system(seed=0, count=400, higher="bonafide", scale=1.0, infinite=False
 @pytest.mark.parametrize("higher", ["bonafide", "spoof"])
 @pytest.mark.parametrize("infinite", [False, True])
 def test_a_pav_map_is_isotonic_regression(higher, infinite):
-    isotonic = pytest.importorskip("sklearn.isotonic")
+    isotonic = pytest.importorskip("sklearn.isotonic", reason="scikit-learn, the other tool, is not installed")
     system, labels, ratios = drawn_system(higher=higher, infinite=infinite)
     found = calibration.pav_data(system, "llr")
     order = np.argsort(ratios, kind="stable")
@@ -112,7 +112,7 @@ def test_a_certain_score_that_is_wrong_is_drawn_and_said():
     found = calibration.pav_data(data.system_curve(references, scores), "probability")
     assert found.cllr == math.inf
     assert found.calibrated[0] == -math.inf
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="figures need spoofspan[plot]")
     from spoofspan.report.figures.calibration_figures import draw_pav, draw_reliability, draw_tippett
 
     assert "Cllr infinite" in draw_pav([found]).axes[0].texts[0].get_text()
@@ -122,7 +122,7 @@ def test_a_certain_score_that_is_wrong_is_drawn_and_said():
 
 
 def test_what_is_drawn_is_the_table():
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="figures need spoofspan[plot]")
     from spoofspan.report.figures.calibration_figures import draw_reliability
 
     system, _, _ = drawn_system(seed=4)
@@ -136,7 +136,7 @@ def test_what_is_drawn_is_the_table():
 
 @pytest.mark.parametrize("kind", ["reliability", "pav", "tippett"])
 def test_many_systems_have_a_panel_each(kind):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="figures need spoofspan[plot]")
     from spoofspan.report.figures import calibration_figures
 
     systems = [drawn_system(seed)[0] for seed in range(7)]

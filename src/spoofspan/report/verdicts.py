@@ -101,11 +101,7 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True, short:
             name,
             number_text(measure, one.estimate),
             *interval_cells(measure, one),
-            *(
-                (str(ranks[name].place), str(ranks[name].low), str(ranks[name].high), ranks[name].groups)
-                if ranks
-                else ()
-            ),
+            *(_rank_cells(ranks[name]) if ranks else ()),
         )
         for name, one in comparison.intervals.items()
     )
