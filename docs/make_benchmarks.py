@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import made_pages
 
 from spoofspan.formats.datasets.register import Benchmark, benchmarks
 from spoofspan.report.benchmark_tables import short_measures
-
-PAGE = Path(__file__).with_name("benchmarks.md")
-BEGIN, END = "<!-- begin: made by make_benchmarks.py -->", "<!-- end: made by make_benchmarks.py -->"
-
-
-def main(arguments: list[str]) -> None:
-    """Write the page, or with --check fail if it is not what would be written."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    new = f"{before}{BEGIN}\n\n{overview()}\n{sections()}\n{END}{after}"
-    if "--check" not in arguments:
-        PAGE.write_text(new, encoding="utf-8")
-    elif new != text:
-        sys.exit(f"{PAGE} is out of date; run: python docs/make_benchmarks.py")
 
 
 def overview() -> str:
@@ -71,4 +55,4 @@ def plain(text: str) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    made_pages.write(__file__, "benchmarks.md", f"{overview()}\n{sections()}")

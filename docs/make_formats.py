@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
+
+import made_pages
 
 from spoofspan.formats.format import Registry
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 
-PAGE = Path(__file__).with_name("formats.md")
 TABLES: dict[str, Registry[Any]] = {
     "References": REFERENCE_FORMATS,
     "Scores": SCORE_FORMATS,
     "Utterance scores": UTTERANCE_SCORE_FORMATS,
     "Proposals": PROPOSAL_FORMATS,
 }
-BEGIN, END = "<!-- begin: made by make_formats.py -->", "<!-- end: made by make_formats.py -->"
-
-
-def main(arguments: list[str]) -> None:
-    """Write the page, or with --check fail if it is not what would be written."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    tables = "\n".join(table(title, registry) for title, registry in TABLES.items())
-    made = f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
-    if "--check" not in arguments:
-        PAGE.write_text(made, encoding="utf-8")
-    elif made != page:
-        sys.exit(f"{PAGE} is out of date; run: python docs/make_formats.py")
 
 
 def table(title: str, registry: Registry[Any]) -> str:
@@ -44,4 +29,4 @@ def table(title: str, registry: Registry[Any]) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    made_pages.write(__file__, "formats.md", "\n".join(table(title, registry) for title, registry in TABLES.items()))

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import made_pages
 
 from spoofspan.measures.catalogue import all_kinds
 from spoofspan.measures.measure import Measure
 
-PAGE = Path(__file__).with_name("measures.md")
-BEGIN, END = "<!-- begin: made by make_measures.py -->", "<!-- end: made by make_measures.py -->"
 
-
-def main(arguments: list[str]) -> None:
-    """Write the page, or with --check fail if it is not what would be written."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
+def table() -> str:
+    """One row for each measure."""
     lines = ["| name | formula | better | taken | reference |", "|---|---|---|---|---|"]
     taken = {"eer": "EER rule", "threshold": "at a threshold", "ranking": "over all", "cost": "over all"}
     for kind in all_kinds():
@@ -29,13 +22,8 @@ def main(arguments: list[str]) -> None:
             name = str(Measure.parse(f"event-{kind.name}"))
             how = "of proposals, by confidence" if kind.ranked else "of proposals"
         lines.append(f"| `{name}` | {formula} | {kind.direction} | {how} | {kind.reference} |")
-    table = "\n".join(lines)
-    made = f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
-    if "--check" not in arguments:
-        PAGE.write_text(made, encoding="utf-8")
-    elif made != page:
-        sys.exit(f"{PAGE} is out of date; run: python docs/make_measures.py")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    made_pages.write(__file__, "measures.md", table())

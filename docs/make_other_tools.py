@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import made_pages
+
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden"
-PAGE = ROOT / "docs" / "other-tools.md"
-BEGIN, END = "<!-- begin: made by make_other_tools.py -->", "<!-- end: made by make_other_tools.py -->"
 
 CASES = ["full_cover", "ties", "short_tail", "gaps", "saturated"]
 BISECTIONS = ["bisection_terminates", "bisection_crashes"]
@@ -21,18 +21,6 @@ FRAME_RUNS = {
     "frame_eer_zoom-2": "40 ms",
 }
 NOISE = 1e-9  # what double precision does to a sum is not listed
-
-
-def main(arguments: list[str]) -> None:
-    """Write the page, or with --check fail if it is not what would be written."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    made = f"{before}{BEGIN}\n\n{tables()}\n{END}{after}"
-    if "--check" not in arguments:
-        PAGE.write_text(made, encoding="utf-8")
-    elif made != page:
-        sys.exit(f"{PAGE} is out of date; run: python docs/make_other_tools.py")
 
 
 def tables() -> str:
@@ -166,4 +154,4 @@ def table(title: str, head: list[str], rows: list[list[str]], note: str = "") ->
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    made_pages.write(__file__, "other-tools.md", tables())
