@@ -106,7 +106,8 @@ class Problems:
             return
         noted = _noted.get()
         if noted is not None:
-            noted.append(self)
+            if not any(one is self for one in noted):
+                noted.append(self)
             return
         if self.total == 1:
             raise DataError(f"{self.found[0]}; {remedy}")

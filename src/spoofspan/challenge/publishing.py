@@ -128,7 +128,8 @@ def readme(public: PublicPart) -> str:
     definition = public.definition
     rules, eer_rule = rules_for("range", definition.convention, definition.rules)
     spelled = {**spelled_rules("range", rules, 0), "EER rule": definition.eer_rule or eer_rule}
-    spelled.pop("snap", None)  # of the references
+    for name in ("snap", "regions", "partial"):  # of the hidden part, or always the same
+        spelled.pop(name, None)
     phases = [
         f"- {one.name}" + (f", from {one.start} UTC" if one.start else "") + (f" to {one.end} UTC" if one.end else "")
         for one in definition.phases

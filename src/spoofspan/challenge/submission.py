@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 import zipfile
 import zlib
@@ -39,11 +40,12 @@ OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "format": str,
     "threshold": (int, float),
 }
-NOT_SCORES = {ABOUT, "readme", "readme.md", "readme.txt", "license", "metadata", "metadata.yaml"}
+NOT_SCORES = {ABOUT, "label2id.json", "readme", "readme.md", "readme.txt", "license", "metadata", "metadata.yaml"}
 POINTS_ELSEWHERE = ("kaldi-scp",)  # formats that name other files
 MOST_FILES = 1000
 MOST_BYTES_ABOUT = 1 << 16
 PACKED = (".gz", ".zst")
+_ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?: \(--[a-z-]+\))?(?![\w'])")
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,9 @@ class Submission:
         return hashed.hexdigest()
 
     def told(self, message: object) -> str:
-        """A message without the folder in which the files happen to lie."""
-        return str(message).replace(f"{self.files[0].parent}{os.sep}", "")
+        """A message of a reader in the words of a team: without the folder, and with its file for arguments."""
+        text = str(message).replace(f"{self.files[0].parent}{os.sep}", "")
+        return _ARGUMENT.sub(rf'"\1" in {ABOUT}', text)
 
     @property
     def threshold(self) -> float | None:

@@ -6,7 +6,8 @@ utterance is checked as when measuring, under the rules of the challenge, with a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from spoofspan.challenge.submission import ABOUT, Submission, opened, unsaid
 from spoofspan.data.references import References
 from spoofspan.data.rules import rules_for
 from spoofspan.data.scores import Scores
+from spoofspan.formats.sources import sources
 from spoofspan.mass.ranges import Overlay
 
 ASSUMED = {"hop": 0.02, "higher": "bonafide"}  # to go on looking where a team does not say it
@@ -78,31 +80,34 @@ def check_submission(public: PublicPart, path: Path, team: str | None = None) ->
 def check_opened(public: PublicPart, submission: Submission) -> SubmissionCheck:
     """Check a submission that is open."""
     problems: list[str] = []
-    scores, timed = _read(public, submission, problems)
+    scores, assumed = _read(public, submission, problems)
     if scores is None:
         return SubmissionCheck(submission.team, {}, (), tuple(problems))
     notes = _look_at_values(scores)
     problems += _missing_thresholds(public, submission, scores)
-    problems += _strangers(public, scores)
-    if timed:
+    problems += _strangers(public, set(scores.utterances))
+    if "hop" not in assumed:
         problems += _uncovered(public, scores)
     if scores.values.size > public.most_scores:
         problems.append(f"{scores.values.size:,} scores, and there is room for {public.most_scores:,}; submit fewer")
-    return SubmissionCheck(submission.team, _facts(public, submission, scores), notes, tuple(problems))
+    return SubmissionCheck(submission.team, _facts(public, submission, scores, assumed), notes, tuple(problems))
 
 
-def _read(public: PublicPart, submission: Submission, problems: list[str]) -> tuple[Scores | None, bool]:
-    """Read the scores, wrong ones too; and whether their times are known."""
+def _read(public: PublicPart, submission: Submission, problems: list[str]) -> tuple[Scores | None, dict[str, Any]]:
+    """Read the scores, wrong ones too; and what had to be assumed of them."""
     assumed: dict[str, Any] = {}
     for _ in (*ASSUMED, None):
         with noting_problems() as noted:
             try:
                 scores = submission.read(public, **assumed)
             except UsageError as error:
+                if noted:  # what was noted and not raised led to it
+                    problems += _texts(submission, noted) + _strangers(public, _ids_in_lines(public, submission))
+                    return None, assumed
                 missing = [name for name in unsaid(error) if name not in assumed and name not in submission.about]
                 if not missing:
                     problems.append(submission.told(error))
-                    return None, False
+                    return None, assumed
                 what = {"hop": "how long a frame is", "higher": "whether high scores mean bona fide or spoof"}
                 problems += [
                     f"it is not said {what[name]}; state it in {ABOUT}, as "
@@ -116,10 +121,12 @@ def _read(public: PublicPart, submission: Submission, problems: list[str]) -> tu
                 # after a problem that was noted and not raised, a reader may fail for that reason alone
                 if not noted or isinstance(error, DataError):
                     problems.append(submission.told(_sentence(error)))
-                return None, False
+                if noted:
+                    problems += _strangers(public, _ids_in_lines(public, submission))
+                return None, assumed
         problems += _texts(submission, noted)
-        return scores, "hop" not in assumed
-    return None, False
+        return scores, assumed
+    return None, assumed
 
 
 def _sentence(error: Exception) -> str:
@@ -129,7 +136,9 @@ def _sentence(error: Exception) -> str:
 
 
 def _texts(submission: Submission, noted: Sequence[Problems]) -> list[str]:
-    return [submission.told("\n".join(one.lines)) for one in noted]
+    """What was noted; a NaN that a reader found is found again in what it read."""
+    texts = [submission.told("\n".join(one.lines)) for one in noted]
+    return [text for place, text in enumerate(texts) if not (place and "is NaN" in text and "is NaN" in texts[0])]
 
 
 def _look_at_values(scores: Scores) -> tuple[str, ...]:
@@ -157,10 +166,24 @@ def _free(public: PublicPart) -> list[str]:
     return [str(one) for one in public.definition.parsed if not one.at_threshold]
 
 
-def _strangers(public: PublicPart, scores: Scores) -> list[str]:
-    """Utterances that are missing, and those that the challenge does not have."""
-    known, given = set(public.utterances), set(scores.utterances)
-    found = []
+def _ids_in_lines(public: PublicPart, submission: Submission) -> set[str]:
+    """The first words of lines, of text that could not be read; nothing if they are hardly ever utterances."""
+    first: set[str] = set()
+    try:
+        for source in sources(list(submission.files)):
+            first.update(re.split(r"[\s,;]", line.strip(), maxsplit=1)[0] for _, line in source.lines())
+    except DataError:
+        return set()
+    first.discard("utterance")  # a header
+    return first if 2 * len(first.intersection(public.utterances)) > len(public.utterances) else set()
+
+
+def _strangers(public: PublicPart, given: set[str]) -> list[str]:
+    """Utterances that are missing, and those that the challenge does not have; nothing if none is known."""
+    known = set(public.utterances)
+    found: list[str] = []
+    if not given:
+        return found
     for what, ids in (("is missing", sorted(known - given)), ("is not in the challenge", sorted(given - known))):
         problems = Problems()
         problems.extend((f"utterance {utt!r} {what}" for utt in ids), len(ids))
@@ -188,11 +211,13 @@ def _uncovered(public: PublicPart, scores: Scores) -> list[str]:
     return ["\n".join(one.lines) for one in noted]
 
 
-def _facts(public: PublicPart, submission: Submission, scores: Scores) -> dict[str, str]:
+def _facts(public: PublicPart, submission: Submission, scores: Scores, assumed: Mapping[str, Any]) -> dict[str, str]:
+    known = len(set(public.utterances).intersection(scores.utterances))
+    hop = "ranges" if scores.hop is None else milliseconds(scores.hop)
     return {
         "files": ", ".join(one.name for one in submission.files[:5]) + (", ..." if len(submission.files) > 5 else ""),
-        "utterances": f"{len(scores):,} of {len(public.utterances):,}",
+        "utterances": f"{known:,} of {len(public.utterances):,}",
         "scores": f"{scores.values.size:,}",
-        "hop": "ranges" if scores.hop is None else milliseconds(scores.hop),
-        "high scores mean": "decisions" if scores.decisions else scores.higher,
+        "hop": "not said" if "hop" in assumed else hop,
+        "high scores mean": "not said" if "higher" in assumed else "decisions" if scores.decisions else scores.higher,
     }

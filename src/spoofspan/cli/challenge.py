@@ -78,7 +78,7 @@ def build(
 
       spoofspan challenge build ref.rttm --durations reco2dur --by kind --out my-challenge
 
-      spoofspan challenge build ref.parquet -m range-eer -m point-eer@20ms --metadata protocol.txt --by attack --out mine
+      spoofspan challenge build ref.parquet -m range-eer -m point-eer@20ms --metadata protocol.txt --by attack --out m
 
       spoofspan challenge build ref.parquet --phase a=2027-01-10/2027-02-28 --phase b=2027-03-01/2027-03-07 --out mine
     """
@@ -109,9 +109,10 @@ def build(
     hidden = HiddenPart(
         read,
         {name: None if name in BREAKDOWNS else read_column(metadata, name) for name in by or ()},
-        *(clusters or (None, None)),
-        _phase_utterances(phase_utterances or [], read, seed),
-        regions,
+        cluster=None if clusters is None else clusters[0],
+        clusters=None if clusters is None else clusters[1],
+        phases=_phase_utterances(phase_utterances or [], read, seed),
+        regions=regions,
     )
     made = build_challenge(out, definition, hidden, docker_image=docker_image)
     commands = (
