@@ -15,8 +15,8 @@ from format_samples import durations as sample_durations
 
 import spoofspan as ss
 from spoofspan.challenge.definition import Definition, Phase, PublicPart
+from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.scoring import score_submissions
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.evaluation.breakdown import by_kind
 

@@ -17,8 +17,8 @@ from command_line import run
 
 import spoofspan as ss
 from spoofspan.challenge.definition import PublicPart, plain_name
+from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
-from spoofspan.challenge.scoring import score_submissions
 from spoofspan.challenge.submission_check import check_submission
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")

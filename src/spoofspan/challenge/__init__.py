@@ -6,11 +6,10 @@
     hidden_part.py     labels, groups and clusters, which stay with the organisers
     publishing.py      build the folder of a challenge
     submission.py      one team's files, opened as what a stranger sent
-    submission_check.py  every problem of a submission, found without labels
+    submission_check.py every problem of a submission, found without labels
     team_results.py    measure one submission; the result is kept until something it depends on changes
-    scoring.py ...     all submissions of a folder
+    judging.py         one submission, or all of a folder
     leaderboard.py     ranks with intervals, groups of teams that cannot be told apart, columns by attack
-    leaderboard_page.py  the same as a page
     codabench.py       a bundle for codabench.org, and what runs there
 
 May import every room below: not cm, corpus or integrations.

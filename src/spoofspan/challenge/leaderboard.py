@@ -16,7 +16,7 @@ from typing import Any
 from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.version import __version__
-from spoofspan.challenge.scoring import judge_of, results_folder
+from spoofspan.challenge.judging import judge_of, results_folder
 from spoofspan.challenge.team_results import Judge, TeamResult, ranges_of
 from spoofspan.measures.measure import Measure, number_text
 from spoofspan.report.cells import heading, interval_cells, interval_header, warning_lines

@@ -15,7 +15,7 @@ from spoofspan.cli.help import HelpCommand
 from spoofspan.cli.inputs import read_column
 
 if TYPE_CHECKING:
-    from spoofspan.challenge.scoring import Scored
+    from spoofspan.challenge.judging import Scored
     from spoofspan.data.references import References
     from spoofspan.report.table import Table
 
@@ -203,7 +203,7 @@ def score(
 
       spoofspan challenge score my-challenge submissions --team alpha --phase progress
     """
-    from spoofspan.challenge.scoring import score_submissions
+    from spoofspan.challenge.judging import score_submissions
 
     found = score_submissions(challenge, submissions, phase=phase, teams=team or ())
     o.show({"submissions": [one.to_dict() for one in found]}, [_scores_table(found)], output)
