@@ -68,7 +68,7 @@ def write_report(
     >>> from spoofspan import demo
     >>> corpus = demo.load_short_tail()
     >>> with TemporaryDirectory() as folder:
-    ...     write_report(corpus.references, {"ours": corpus.systems[0.02]}, Path(folder) / "page.html")
+    ...     write_report(corpus.references, {"ours": corpus.systems[0.02]}, Path(folder) / "page.html", uncovered="hold")
     ...     (Path(folder) / "page.html").read_text(encoding="utf-8")[:15]
     '<!doctype html>'
 
