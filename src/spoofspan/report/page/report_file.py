@@ -66,9 +66,9 @@ def write_report(
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from spoofspan import demo
-    >>> corpus = demo.load_short_tail()
+    >>> corpus = demo.load()
     >>> with TemporaryDirectory() as folder:
-    ...     write_report(corpus.references, {"ours": corpus.systems[0.02]}, Path(folder) / "page.html", uncovered="hold")
+    ...     write_report(corpus.references, {"ours": corpus.systems[0.02]}, Path(folder) / "page.html")
     ...     (Path(folder) / "page.html").read_text(encoding="utf-8")[:15]
     '<!doctype html>'
 
