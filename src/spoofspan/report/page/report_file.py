@@ -70,7 +70,7 @@ def write_report(
     >>> with TemporaryDirectory() as folder:
     ...     write_report(corpus.references, {"ours": corpus.systems[0.02]}, Path(folder) / "page.html")
     ...     (Path(folder) / "page.html").read_text(encoding="utf-8")[:15]
-    '<!doctype html>'
+    '<!DOCTYPE html>'
 
     """
     check_target(Path(target).expanduser(), force)
