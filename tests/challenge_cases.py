@@ -3,9 +3,9 @@
 import numpy as np
 
 import spoofspan as ss
+from spoofspan.challenge.challenge_folder import build_challenge
 from spoofspan.challenge.definition import Definition
 from spoofspan.challenge.hidden_part import HiddenPart
-from spoofspan.challenge.publishing import build_challenge
 
 HOP = 0.02
 IDS = [f"utt{i:02d}" for i in range(36)]

@@ -4,7 +4,7 @@
 
     definition.py      what is measured and how, and the phases; the folder's public part    <- read this first
     hidden_part.py     labels, groups and clusters, which stay with the organisers
-    publishing.py      build the folder of a challenge
+    challenge_folder.py build the folder of a challenge
     submission.py      one team's files, opened as what a stranger sent
     submission_check.py every problem of a submission, found without labels
     team_results.py    measure one submission; the result is kept until something it depends on changes

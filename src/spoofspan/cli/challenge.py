@@ -82,9 +82,9 @@ def build(
 
       spoofspan challenge build ref.parquet --phase a=2027-01-10/2027-02-28 --phase b=2027-03-01/2027-03-07 --out mine
     """
+    from spoofspan.challenge.challenge_folder import build_challenge
     from spoofspan.challenge.definition import Definition, Phase
     from spoofspan.challenge.hidden_part import HiddenPart
-    from spoofspan.challenge.publishing import build_challenge
     from spoofspan.evaluation.breakdown import BREAKDOWNS
     from spoofspan.formats.reading import read_references
     from spoofspan.formats.text.protocol import read_clusters
