@@ -1,8 +1,8 @@
 """The card of a model: what it was trained on, what its scores mean, what it does not know.
 
 ``card.json`` lies in the folder of a checkpoint. A training writes it when it ends (:mod:`spoofspan.cm.finishing`); it
-belongs to the weights whose SHA-256 it states, and to no others. Published weights (``spoofspan cm convert``) have none:
-nobody calibrated them on a development set.
+belongs to the weights whose SHA-256 it states, and to no others. Published weights (``spoofspan cm convert``) have
+none: nobody calibrated them on a development set.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class EerThreshold:
 class Card:
     """What is known about a finished model.
 
-    ``calibrations`` has a map for each branch, and the fusion under ``"fused"``; a branch that is not there could not be
-    calibrated, and ``about["limits"]`` says why.
+    ``calibrations`` has a map for each branch, and the fusion under ``"fused"``; a branch that is not there could not
+    be calibrated, and ``about["limits"]`` says why.
     """
 
     weights: str
@@ -94,6 +94,29 @@ class Card:
             raise DataError(f"{source}: the card cannot be read ({error!r}); train again, or delete it") from None
 
 
+def card_facts(card: Card | None) -> dict[str, Any]:
+    """What a card says, for people."""
+    if card is None:
+        return {"calibration": "none: scores have no threshold and no meaning of their own; locate needs --threshold"}
+    facts: dict[str, Any] = {"calibration": ", ".join(card.calibrations) or "none"}
+    if card.threshold is not None:
+        one = card.threshold
+        facts["eer_threshold"] = (
+            f"{one.value:.3f} ({100 * one.confidence:g} % interval {one.low:.3f} to {one.high:.3f})"
+        )
+    for name, about in card.about.get("data", {}).items():
+        attacks = about["attacks"] if isinstance(about["attacks"], str) else " ".join(about["attacks"])
+        spoofed = about["spoofed_seconds"] / max(about["seconds"], 1e-9)
+        facts[name] = (
+            f"{about['utterances']:,} utterances, {about['seconds'] / 60:.1f} min, {100 * spoofed:.1f} % spoofed, "
+            f"attacks {attacks}"
+        )
+    if card.domain is not None:
+        facts["domain"] = f"sound of {card.domain.recordings:,} recordings, limit by {card.domain.held_out:,} held out"
+    facts |= {"figures": dict(card.about.get("figures", {})), "licence": card.about.get("licence", "")}
+    return facts | {"limits": list(card.about.get("limits", []))}
+
+
 def write_card(folder: Path, card: Card) -> None:
     """Write the card of a model."""
     text = json.dumps(card.to_dict(), indent=1, allow_nan=False)
@@ -112,8 +135,8 @@ def read_card(folder: Path, checksum: str | None = None) -> Card | None:
     card = Card.from_dict(plain, str(path))
     if card.weights != (checksum or file_checksum(folder / MODEL)):
         warnings.warn(
-            f"{path} belongs to other weights than {MODEL} beside it, and is left aside: a training that was interrupted "
-            "ends with --resume",
+            f"{path} belongs to other weights than {MODEL} beside it, and is left aside: a training that was "
+            "interrupted ends with --resume",
             SpoofspanWarning,
             stacklevel=2,
         )

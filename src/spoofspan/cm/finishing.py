@@ -1,21 +1,23 @@
 """The end of a training: what the scores of the best epoch mean, measured on the development set, becomes its card.
 
 The development set is scored as anybody's recordings are. Each branch gets the strictly increasing line of least cost
-(logistic regression, weighted by duration; the utterance branch counts utterances), and all branches of windows together
-get a fusion. The utterance branch is left out of it: a long recording with one spoofed second has a score of its own, and
-would lift or sink every second of it.
+(logistic regression, weighted by duration; the utterance branch counts utterances), and all branches of windows
+together get a fusion. The utterance branch is left out of it: in a long recording with one spoofed second, its one
+score would lift or sink every second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, UndefinedMeasureError
+from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import SECOND, Float64
 from spoofspan.base.version import __version__
@@ -46,13 +48,16 @@ NOT_STATED = "not stated"
 def finish(folder: Path, config: Config, data: TrainingData, device: str | None, licence: str = NOT_STATED) -> None:
     """Write the card of the best epoch, unless it is there."""
     checksum = file_checksum(folder / MODEL)
-    if (before := read_card(folder, checksum)) is not None and before.weights == checksum:
-        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpoofspanWarning)  # a card of other weights is replaced
+        if read_card(folder, checksum) is not None:
+            return
     scorer = load_scorer(folder, device)
     scores, held_out = _listen(scorer, data.dev, range(len(data.dev)))
     chosen = np.random.default_rng(config.training.seed).permutation(len(data.train))[:LISTENED_TO]
     _, heard = _listen(scorer, data.train, sorted(chosen.tolist()))
-    with progress("calibrating"):
+    with progress("calibrating"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpoofspanWarning)  # of gaps and ties, which the figures do not hide
         references, rules = data.dev.references, asdict(config.labels)
         calibrations, problems = _calibrations(references, scores, rules)
         card = Card(checksum, {}, calibrations)
@@ -65,9 +70,7 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
     write_card(folder, Card(checksum, about, calibrations, threshold, domain))
 
 
-def _listen(
-    scorer: Scorer, corpus: Corpus, rows: Any
-) -> tuple[dict[str, Scores | UtteranceScores], Float64]:
+def _listen(scorer: Scorer, corpus: Corpus, rows: Sequence[int]) -> tuple[dict[str, Scores | UtteranceScores], Float64]:
     """Score recordings, and describe their sound: the scores by branch, and a row of numbers for each recording."""
     ids = [corpus.references.utterances[i] for i in rows]
     heard = [Heard() for _ in ids]
@@ -97,22 +100,21 @@ def _calibrations(
     problems = []
     for name, one in scores.items():
         try:
-            found[name] = _with_ridge(lambda ridge, n=name, s=one: calibrate(references, s, ridge=ridge, name=n, **rules))
+            found[name] = _with_ridge(partial(calibrate, references, one, name=name, **rules))
         except (UndefinedMeasureError, DataError) as error:
             problems.append(f"the {name} branch could not be calibrated: {error}")
-    windows = {name: scores[name] for name in SEGMENT_BRANCHES if name in found}
+    windows: dict[str, Any] = {name: scores[name] for name in SEGMENT_BRANCHES if name in found}
     if len(windows) > 1:
-        found = {FUSED: _with_ridge(lambda ridge: fuse(references, windows, ridge=ridge, **rules))} | found
+        found = {FUSED: _with_ridge(partial(fuse, references, windows, **rules))} | found
     return found, problems
 
 
-def _with_ridge(learn: Any) -> Calibration:
+def _with_ridge(learn: Callable[..., Calibration]) -> Calibration:
     """Learn without a ridge, and with one where no finite map is best."""
     try:
-        found: Calibration = learn(0.0)
+        return learn()
     except UndefinedMeasureError:
-        found = learn(RIDGE)
-    return found
+        return learn(ridge=RIDGE)
 
 
 def _eer_threshold(references: References, ratios: Any, rules: Mapping[str, Any]) -> EerThreshold | None:

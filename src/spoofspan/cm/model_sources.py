@@ -10,10 +10,12 @@ weights must have the checksum under which the hub, or its cache on this machine
 from __future__ import annotations
 
 import hashlib
+import lzma
 import re
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,12 +34,13 @@ LARGEST_TEXT = 16 << 20
 CHUNK = 1 << 20
 WEIGHTS_OF_OTHERS = (".pt", ".pth", ".ckpt", ".bin", ".safetensors")
 SCORE_FILES = (".parquet", ".score", ".tsv", ".csv", ".npz", ".pkl", ".ark", ".npy", ".jsonl", ".arrow", ".rttm")
+DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError)
 HUB_NAME = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 WHAT_A_MODEL_IS = (
-    f"a model is a folder with {CONFIG} and {MODEL}, or a zip or tar of it. Three ways to get one: train it (spoofspan cm "
-    "train), convert the published weights (spoofspan cm convert trained_network.pt FOLDER), or name one of the Hugging "
-    "Face hub (OWNER/NAME@COMMIT)"
+    f"a model is a folder with {CONFIG} and {MODEL}, or a zip or tar of it. Three ways to get one: train it "
+    "(spoofspan cm train), convert the published weights (spoofspan cm convert trained_network.pt FOLDER), or name one "
+    "of the Hugging Face hub (OWNER/NAME@COMMIT)"
 )
 
 
@@ -119,7 +122,7 @@ def _unpack(path: Path, folder: Path) -> None:
             taken[own.name] = name
             limit = min(allowed, allowed if own.name == MODEL else LARGEST_TEXT)
             allowed -= _copy(stream, folder / own.name, limit, f"{path}: {name}")
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+    except DAMAGED as error:
         raise DataError(f"{path}: the archive is damaged or locked ({error}); get it again") from None
     if len({PurePosixPath(name).parent for name in taken.values()}) > 1:
         raise DataError(f"{path}: its files are in several folders ({', '.join(taken.values())}); pack one model alone")
@@ -168,16 +171,16 @@ def _from_hub(repository: str, revision: str | None) -> Path:
         if revision is None or not COMMIT.fullmatch(revision):
             commit = HfApi().model_info(repository, revision=revision).sha
             raise UsageError(
-                f"{repository}: what {'a name' if revision is None else repr(revision)} means changes from day to day; give "
-                f"a commit. That of today: {repository}@{commit}"
+                f"{repository}: what {'a name' if revision is None else repr(revision)} means changes from day to "
+                f"day; give a commit. That of today: {repository}@{commit}"
             )
         folder = Path(snapshot_download(repository, revision=revision, allow_patterns=list(FILES)))
     except SpoofspanError:
         raise
     except LocalEntryNotFoundError:
         raise UsageError(
-            f"{repository}@{revision}: the hub does not answer, and the cache of this machine does not have this commit; "
-            "get it once with a connection"
+            f"{repository}@{revision}: the hub does not answer, and the cache of this machine does not have this "
+            "commit; get it once with a connection"
         ) from None
     except Exception as error:  # by version of the hub's package, that of one of three others
         why = (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -188,7 +191,7 @@ def _from_hub(repository: str, revision: str | None) -> Path:
     stated = weights.resolve().name  # large files are cached under their SHA-256
     if weights.is_file() and re.fullmatch(r"[0-9a-f]{64}", stated) and file_checksum(weights) != stated:
         raise DataError(
-            f"{repository}: the weights do not have the checksum that the hub states ({stated}); delete {weights.resolve()} "
-            "and get them again"
+            f"{repository}: the weights do not have the checksum that the hub states ({stated}); delete "
+            f"{weights.resolve()} and get them again"
         )
     return folder

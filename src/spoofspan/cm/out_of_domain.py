@@ -3,7 +3,7 @@
 A model says something of every sound, and is confidently wrong of sound that it has never heard. So the training also
 notes what its recordings sound like. Of each recording::
 
-    levels    the 10th, 50th and 90th percentile, over its frames, of the level in 17 bands, less its loudness: 51 numbers
+    levels    the 10th, 50th and 90th percentile over its frames, in 17 bands, less its loudness: 51 numbers
     scores    the 10th, 50th and 90th percentile of the finest branch's scores: 3 numbers
 
 The *distance* of a recording is that of Mahalanobis to the mean of the training recordings, divided by the number of
@@ -80,12 +80,14 @@ class TrainingDomain:
     @classmethod
     def learn(cls, training: Float64, held_out: Float64) -> TrainingDomain:
         """Learn from the numbers (:func:`recording_numbers`) of training and held-out recordings, a row each."""
-        mean = training.mean(0)
-        covariance = np.cov(training.T) if len(training) > 1 else np.zeros((mean.size, mean.size))
+        mean: Float64 = training.mean(0)
+        off: Float64 = training - mean
+        covariance = (off.T @ off / max(len(training) - 1, 1)).astype(np.float64)
         variances = np.diag(covariance)
         least = max(LEAST_SPREAD * float(variances.mean()), 1e-9)
         shrunk = (1 - SHRINKAGE) * covariance + np.diag(SHRINKAGE * variances + least)
-        found = cls(mean, np.linalg.inv(shrunk), np.sqrt(variances + least), math.inf, len(training), len(held_out))
+        precision: Float64 = np.linalg.inv(shrunk)
+        found = cls(mean, precision, np.sqrt(variances + least), math.inf, len(training), len(held_out))
         distances = np.sort([found.distance(one) for one in held_out])
         rank = math.ceil((len(distances) + 1) * (1 - FALSE_ALARMS))
         limit = float(distances[rank - 1]) if rank <= len(distances) else math.inf
