@@ -2,9 +2,12 @@
 
 With scores s in bona fide polarity, the natural log-likelihood ratio L of bona fide to spoof is::
 
-    affine    L = offset + weight * s                  weight > 0: the order of the scores, and so every EER, stays
+    affine    L = offset + weight * s                  weight > 0
     fusion    L = offset + sum of weight_k * s_k       of several systems; a weight may be negative
-    pav       L = the line through (s, L) at the knots, flat beyond them; scores may become equal
+    pav       L = the line through (s, L) at the knots, flat beyond them
+
+Flat parts of a PAV map are tilted by less than a millionth, so that it rises strictly too: an affine or a PAV map
+leaves the order of the scores, and so every EER, as it was.
 
 Calibrated scores keep the polarity of what they were made of: high means the same class as before (bona fide, if the
 systems of a fusion do not agree). They are what ``scores_are="llr"`` declares.
@@ -26,6 +29,7 @@ from spoofspan.data.utterance_scores import UtteranceScores
 Unit = Literal["time", "utterances"]
 System = TypeVar("System", Scores, UtteranceScores)
 FILE_VERSION = 1
+TILT = 1e-6  # nats
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,13 @@ class PavMap:
 
     def ratios(self, columns: Sequence[Float64]) -> Float64:
         """As of :class:`AffineMap`; there is one column."""
-        return np.interp(columns[0], self.scores, self.knots)
+        (column,) = columns
+        low, high = self.scores[0], self.scores[-1]
+        with np.errstate(invalid="ignore"):
+            inside = (2 * column - low - high) / ((high - low) or 1.0)  # -1 at the first knot, 1 at the last
+            rise = np.where(np.isinf(column), np.sign(column), inside / (1 + np.abs(inside)))
+        ratios: Float64 = np.interp(column, self.scores, self.knots) + TILT * rise
+        return ratios
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,8 @@ def calibrate(
     scores
         What the system said of that set, in time or of whole utterances.
     method
-        ``"affine"``: a strictly increasing line, by logistic regression; EERs stay as they are. ``"pav"``: the best
-        increasing map, which makes some scores equal.
+        ``"affine"``: a rising line, by logistic regression. ``"pav"``: the increasing map of least Cllr, by pooling
+        adjacent violators; it fits better and needs more data. Both leave the order of the scores as it was.
     prior
         The share of spoof to which logistic regression weighs the classes. One half minimises the Cllr.
     ridge
