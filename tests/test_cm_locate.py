@@ -221,7 +221,7 @@ def test_what_a_listener_would_say_first(model, tmp_path):
     wanted = {
         "clipped": "are clipped",
         "padded": "94 % of it is digital silence",
-        "telephone": "nothing is heard above 4.",
+        "telephone": "nothing is heard above 3.",
         "short": "it lasts 0.30 s",
     }
     for name, words in wanted.items():

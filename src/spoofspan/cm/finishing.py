@@ -24,12 +24,12 @@ from spoofspan.base.version import __version__
 from spoofspan.cm.batches import Corpus, TrainingData
 from spoofspan.cm.card import FUSED, Card, EerThreshold, read_card, write_card
 from spoofspan.cm.config import Config
-from spoofspan.cm.frame_times import SEGMENT_BRANCHES, UTTERANCE, scale_of
+from spoofspan.cm.frame_times import SEGMENT_BRANCHES
 from spoofspan.cm.listening import Heard, ListenedSound
 from spoofspan.cm.model_sources import MODEL, file_checksum
 from spoofspan.cm.out_of_domain import TrainingDomain, recording_numbers
 from spoofspan.cm.scorers import Scorer, load_scorer
-from spoofspan.cm.scoring import score_sounds
+from spoofspan.cm.scoring import finest_branch, score_sounds
 from spoofspan.data.calibration import Calibration
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
@@ -83,13 +83,6 @@ def _listen(scorer: Scorer, corpus: Corpus, rows: Sequence[int]) -> tuple[dict[s
         return scores, np.zeros((0, 0))
     own = [windows.values[slice(*windows.offsets[i : i + 2])] for i in range(len(ids))]
     return scores, np.stack([recording_numbers(one.counts, values) for one, values in zip(heard, own, strict=True)])
-
-
-def finest_branch(scores: Mapping[str, Scores | UtteranceScores]) -> Scores | None:
-    """The scores of the shortest windows."""
-    names = [name for name in scores if name != UTTERANCE]
-    found = scores[min(names, key=scale_of)] if names else None
-    return found if isinstance(found, Scores) else None
 
 
 def _calibrations(

@@ -25,16 +25,16 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
+from spoofspan.base.extras import require
 from spoofspan.base.times import SECOND
 from spoofspan.cm.card import FUSED, Card, read_card
-from spoofspan.cm.finishing import finest_branch
 from spoofspan.cm.frame_times import WINDOW
 from spoofspan.cm.listening import Heard, ListenedSound
 from spoofspan.cm.located import LocatedRecording, Location, ModelFacts, SuspectedRange
 from spoofspan.cm.model_sources import model_at
 from spoofspan.cm.out_of_domain import TrainingDomain, recording_numbers
 from spoofspan.cm.scorers import Scorer, load_scorer
-from spoofspan.cm.scoring import find_recordings, score_sounds
+from spoofspan.cm.scoring import find_recordings, finest_branch, score_sounds
 from spoofspan.cm.sound_notes import silence, sound_notes
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
@@ -122,6 +122,7 @@ def locate(
     if not 0 < prior < 1:
         raise UsageError(f"prior must lie between 0 and 1, not be {prior!r}")
     options = ProposalOptions(smoothing, min_duration, merge_gap)
+    require("torch", "safetensors")
     with model_at(model, checksum) as source:
         card = read_card(source.folder, source.checksum)
         scorer = load_scorer(source.folder, device)

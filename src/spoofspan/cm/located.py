@@ -18,6 +18,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 from spoofspan.report.table import Table, printable
 
+AFTER_LAST_SCORE = 0.025  # seconds: a frame of 25 ms every 20 ms ends up to so much early
 UNKNOWN_DOMAIN = "does not sound like what the model was trained on, and the verdict below may be wrong"
 
 
@@ -245,8 +246,11 @@ class Location:
 
 
 def _labelled(one: LocatedRecording) -> list[tuple[float, float, str]]:
-    """The ranges of a recording, from its beginning to its end."""
-    edges = [0.0, *(edge for r in one.ranges for edge in (r.start, r.end)), float(one.seconds or 0.0)]
+    """The ranges of a recording, from its beginning to its end; what comes after the last score is called as it was."""
+    end = float(one.seconds or 0.0)
+    edges = [0.0, *(edge for r in one.ranges for edge in (r.start, r.end)), end]
+    if one.ranges and end - edges[-2] <= AFTER_LAST_SCORE:
+        edges[-2] = end
     labels = np.resize(["bonafide", "spoof"], len(edges) - 1)
     pairs = zip(edges[:-1], edges[1:], labels.tolist(), strict=True)
     return [(start, end, label) for start, end, label in pairs if end > start]

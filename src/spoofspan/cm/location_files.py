@@ -53,11 +53,19 @@ def _write_labels(location: Location, target: str, name: str, force: bool) -> No
                 f"{target}: a file of this kind holds one recording, and there are {len(references)}; write one each "
                 f"with {EACH} in the name, such as '{EACH}{PurePath(target).suffix}'"
             )
-        write_references(references, Path(target).expanduser(), format=name, force=force)
+        _write_one(references, target, name, force)
         return
     for row, recording in enumerate(references.utterances):
-        own = Path(target.replace(EACH, UNSAFE.sub("_", recording))).expanduser()
-        write_references(references.take(np.array([row])), own, format=name, force=force)
+        own = target.replace(EACH, UNSAFE.sub("_", recording))
+        _write_one(references.take(np.array([row])), own, name, force)
+
+
+def _write_one(references: References, target: str, name: str, force: bool) -> None:
+    path = Path(target).expanduser()
+    if name == "audacity" and not references.starts.size:  # an empty track: nothing is suspected
+        write_atomically(path, [], force)
+    else:
+        write_references(references, path, format=name, force=force)
 
 
 def _spoofs(location: Location) -> References:

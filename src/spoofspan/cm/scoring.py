@@ -26,6 +26,7 @@ import numpy as np
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.extras import require
 from spoofspan.base.locks import own_folder
 from spoofspan.base.progress import progress
 from spoofspan.cm.card import Card, read_card
@@ -136,6 +137,7 @@ def load_model(model: str | Path, device: str | None = None) -> tuple[Scorer, Ca
     """What scores, and the card of the model if it has one."""
     if str(model) == JOINT_DETECTOR:
         return load_scorer(model), None
+    require("torch", "safetensors")
     with model_at(model) as source:
         return load_scorer(source.folder, device), read_card(source.folder, source.checksum)
 
@@ -158,6 +160,13 @@ def score_sounds(scorer: Scorer, sounds: Mapping[str, Sound]) -> tuple[dict[str,
         if waiting:
             _collect(scorer, waiting, parts)
     return {name: _together(scorer, name, list(sounds), parts) for name in scorer.branches}, samples / RATE
+
+
+def finest_branch(scores: Mapping[str, Scores | UtteranceScores]) -> Scores | None:
+    """The scores of the shortest windows."""
+    names = [name for name in scores if name != UTTERANCE]
+    found = scores[min(names, key=scale_of)] if names else None
+    return found if isinstance(found, Scores) else None
 
 
 def windows_of(recording: int, blocks: Iterable[Samples], longest: int) -> Iterator[tuple[Window, int]]:
