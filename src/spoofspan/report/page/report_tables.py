@@ -90,7 +90,7 @@ def signed_text(measure: str, value: float) -> str:
     return number_text(measure, value).replace("-", MINUS)
 
 
-def leaderboard(systems: Sequence[Mapping[str, Any]], comparison: Mapping[str, Any]) -> Plain:
+def leaderboard(systems: Sequence[Mapping[str, Any]], comparison: Mapping[str, Any], called: str = "system") -> Plain:
     """One row per system, the best first: value with its interval, ranks that the verdicts allow, other measures."""
     measure = comparison["measure"]
     by_name = {system["name"]: {m["measure"]: m for m in system["measurements"]} for system in systems}
@@ -118,12 +118,12 @@ def leaderboard(systems: Sequence[Mapping[str, Any]], comparison: Mapping[str, A
     level = f"{100 * comparison['level']:g} %"
     columns = [
         column("rank", number=True),
-        column("system"),
+        column(called),
         measure_column(measure),
         column(f"{level} from", "lower end of the interval", number=True),
         column("to", "upper end of the interval", number=True),
-        column("ranks", "the best and the worst rank that the comparisons allow, for all systems at once", number=True),
-        column("group", "systems that share a letter are not told apart"),
+        column("ranks", "the best and the worst rank that the comparisons allow, for all at once", number=True),
+        column("group", f"{called}s that share a letter are not told apart"),
         *map(measure_column, others),
     ]
     return page_table("leaderboard", "Leaderboard", columns, rows, head=1)
