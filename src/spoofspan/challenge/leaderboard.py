@@ -70,8 +70,17 @@ class Leaderboard:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Reasons to look twice, each once."""
-        return tuple(dict.fromkeys(text for one in self.comparisons.values() for text in one.warnings))
+        """Reasons to look twice at intervals, each once, with the measures and teams that it is about."""
+        found = []
+        for measure, comparison in self.comparisons.items():
+            teams: dict[str, list[str]] = {text: [] for text in comparison.cautions}
+            for team, interval in comparison.intervals.items():
+                for text in interval.warnings:
+                    teams.setdefault(text, []).append(team)
+            for text, named in teams.items():
+                of = f" of {', '.join(named)}" if 0 < len(named) < len(comparison.intervals) else ""
+                found.append(f"{measure}{of}: {text}")
+        return tuple(found)
 
     def names(self, by: str) -> list[str]:
         """The names of the groups."""

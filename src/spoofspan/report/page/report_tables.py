@@ -82,7 +82,8 @@ def measure_cell(measure: str, value: float | None, **more: Any) -> Plain:
     """A value as it is read, in per cent where the measure is; empty if there is none."""
     if not isinstance(value, float | int) or value != value:
         return cell("")
-    return cell(signed_text(measure, value), 100 * value if in_percent(measure) else value, **more)
+    number = round(100 * value, 13) if in_percent(measure) else value  # 4.13, not 4.130000000000001
+    return cell(signed_text(measure, value), number, **more)
 
 
 def signed_text(measure: str, value: float) -> str:
