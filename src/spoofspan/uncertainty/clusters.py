@@ -6,7 +6,7 @@ workers. A replicate on which the measure has no value (one class only) is drawn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
@@ -185,10 +185,12 @@ def stream(seed: int, replicate: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(replicate,))))
 
 
-def draw_weights(streams: Iterable[np.random.Generator], clusters: int) -> Int64:
+def draw_weights(streams: Sequence[np.random.Generator], clusters: int) -> Int64:
     """How often each cluster is drawn: a row for each stream."""
-    rows = [np.bincount(one.integers(0, clusters, clusters), minlength=clusters) for one in streams]
-    return np.stack(rows).astype(np.int64, copy=False)
+    weights = np.empty((len(streams), clusters), np.int64)
+    for row, one in zip(weights, streams, strict=True):
+        row[:] = np.bincount(one.integers(0, clusters, clusters), minlength=clusters)
+    return weights
 
 
 def draw_replicates(systems: Sequence[Replicates], how: Resampling) -> Sample:
@@ -215,7 +217,7 @@ def _measure_draws(systems: Sequence[Replicates], how: Resampling, numbers: rang
     values = np.full((len(systems), len(streams)), np.nan)
     open_, redrawn = np.arange(len(streams)), 0
     for _ in range(MOST_REDRAWS):
-        weights = draw_weights((streams[i] for i in open_), clusters)
+        weights = draw_weights([streams[i] for i in open_], clusters)
         values[:, open_] = [system.values(weights) for system in systems]
         open_ = np.flatnonzero(np.isnan(values).any(axis=0))
         if not open_.size:

@@ -29,14 +29,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from spoofspan.base.errors import SpoofspanWarning
-from spoofspan.base.times import Float64
+from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Method, Resampling, draw_replicates
+from spoofspan.uncertainty.eer_replicates import EerReplicates
 from spoofspan.uncertainty.jackknife import Estimate, Jackknife, counts_of
-from spoofspan.uncertainty.left_out import LeftOut, count_classes
+from spoofspan.uncertainty.left_out import LeftOut, count_classes, sums_by_unit
 from spoofspan.uncertainty.measured_system import BootstrapArguments, MeasuredSystem, measured_system, split_arguments
 from spoofspan.uncertainty.quantiles import BcaCorrection, inverted_p_value, quantiles
 from spoofspan.uncertainty.replicates import MeasuredReplicates, Replicates
@@ -319,12 +320,19 @@ def spread_of(measured: Mapping[str, MeasuredSystem], how: Resampling) -> Spread
     estimates = np.array([one.value for one in systems])
     if how.draws:
         engines = [one.replicates(clusters) for one in systems]
-        counts = count_classes([one.mass for one in systems], clusters)
+        counts = count_classes([_amounts(*both, clusters) for both in zip(engines, systems, strict=True)])
         return _drawn(some.name, scale, counts, estimates, engines, how)
     left_out = tuple(one.left_out(clusters) for one in systems)
     counts = counts_of(left_out)
     _warn(some.name, counts)
     return Spread(some.name, scale, how, counts, estimates, left_out, np.zeros((len(systems), 0)))
+
+
+def _amounts(engine: Replicates, system: MeasuredSystem, clusters: Clusters) -> Int64:
+    """What each cluster has of both classes; replicates of an EER have it at hand."""
+    held = engine.amounts if isinstance(engine, EerReplicates) else None
+    mass = system.mass
+    return sums_by_unit(mass, clusters.units_of(mass.utterances), clusters.count, None) if held is None else held
 
 
 def _drawn(
@@ -442,7 +450,8 @@ def bootstrap_of(
     drawn = Clusters.of(mass.utterances, clusters)
     engine = MeasuredReplicates(mass, drawn.units_of(mass.utterances), drawn.count, function)
     name, estimates = getattr(function, "__name__", "value"), np.array([float(function(mass))])
-    return _drawn(name, "raw", count_classes([mass], drawn), estimates, [engine], how).one(0)
+    counts = count_classes([sums_by_unit(mass, drawn.units_of(mass.utterances), drawn.count, None)])
+    return _drawn(name, "raw", counts, estimates, [engine], how).one(0)
 
 
 def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, float]:
