@@ -37,6 +37,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import exp, inf, isnan, log, nan, pi, sqrt
 from pathlib import Path
 from statistics import NormalDist
@@ -45,6 +46,12 @@ import numpy as np
 from run import as_text
 
 import spoofspan as ss
+from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.mass.ranges import TimedPart
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.crossing import SAMPLE
+from spoofspan.uncertainty.intervals import interval_of_system, spread_of
+from spoofspan.uncertainty.measured_system import MeasuredSystem
 from spoofspan.uncertainty.quantiles import quantiles
 
 NS = 20_000_000
@@ -220,23 +227,74 @@ class Store:
             draft.replace(self.path)
 
 
-def interval(
-    references: ss.References,
-    scores: ss.Scores,
-    measure: str,
-    clusters: dict[str, str] | None,
-    method: str = "jackknife-t",
-    seed: int = 0,
-) -> ss.Interval:
-    """The 95 % interval of a measure."""
-    if method == "bootstrap-t":
-        return bootstrap_t(references, scores, measure, clusters, np.random.default_rng(seed))
-    how = {"clusters": clusters, "method": method, "replicates": REPLICATES[method], "seed": seed}
-    threshold = THRESHOLDS.get(measure)
-    if measure.startswith("event-"):
-        resampling = ss.Resampling(**how)
-        return ss.evaluate(references, scores, [measure], threshold=threshold, resampling=resampling)[measure].interval
-    return ss.interval(references, scores, measure, threshold=threshold, scores_are=DECLARED.get(measure), **how)
+class Held(ScoreMass):
+    """A small mass of one part, computed once: otherwise it is laid over anew each time that it is looked at."""
+
+    def blocks(self) -> Iterator:
+        return iter(self._blocks)
+
+    def sample(self, size: int) -> tuple[np.ndarray, ...]:
+        return self._sample if size == SAMPLE else super().sample(size)
+
+    @cached_property
+    def _blocks(self) -> list:
+        return list(super().blocks())
+
+    @cached_property
+    def _sample(self) -> tuple[np.ndarray, ...]:
+        return super().sample(SAMPLE)
+
+
+class HeldPart:
+    """The part of such a mass."""
+
+    def __init__(self, part: TimedPart) -> None:
+        self.part, self.utterances, self.dtype = part, part.utterances, part.dtype
+        self._blocks = list(part.utterance_blocks())
+
+    def blocks(self) -> Iterator:
+        return self.part.blocks()
+
+    def sample(self, size: int) -> tuple[np.ndarray, ...]:
+        return self.part.sample(size)
+
+    def utterance_blocks(self) -> Iterator:
+        return iter(self._blocks)
+
+
+class Measurer:
+    """Measures a small corpus by several measures; those of one basis share their mass."""
+
+    def __init__(self, references: ss.References, scores: ss.Scores) -> None:
+        self.references, self.scores = references, scores
+        self._masses: dict[tuple, ScoreMass] = {}
+
+    def system(self, measure: str, *, held: bool = True) -> MeasuredSystem:
+        threshold, parsed = THRESHOLDS.get(measure), ss.Measure.parse(measure)
+        options = EvaluationOptions(threshold=threshold, scores_are=DECLARED.get(measure))
+        plan = options.plan(parsed, self.scores.hop)
+        key = parsed.basis, parsed.resolution, held
+        if key not in self._masses:
+            mass, _ = plan.mass(self.references, self.scores)
+            if held:
+                (part,) = mass.parts
+                mass = Held((HeldPart(part),), mass.higher, mass.unit, mass.uncovered, mass.basis)
+            self._masses[key] = mass
+        found = plan.value(self._masses[key])
+        return MeasuredSystem(plan, self._masses[key], float(found.value), found_at=found.point)
+
+    def interval(
+        self, measure: str, clusters: dict[str, str] | None, method: str = "jackknife-t", seed: int = 0
+    ) -> ss.Interval:
+        """The 95 % interval of a measure."""
+        if method == "bootstrap-t":
+            return bootstrap_t(self.references, self.scores, measure, clusters, np.random.default_rng(seed))
+        how = ss.Resampling(clusters, method=method, replicates=REPLICATES[method], seed=seed)
+        if not measure.startswith("event-"):
+            return interval_of_system(self.system(measure, held=not how.draws), how)
+        threshold = THRESHOLDS[measure]
+        found = ss.evaluate(self.references, self.scores, [measure], threshold=threshold, resampling=how)
+        return found[measure].interval
 
 
 def bootstrap_t(
@@ -247,7 +305,7 @@ def bootstrap_t(
     rng: np.random.Generator,
 ) -> ss.Interval:
     """The jackknife-t interval, with the quantiles of t taken from draws of clusters."""
-    whole = interval(references, scores, measure, clusters)
+    whole = Measurer(references, scores).interval(measure, clusters)
     if isnan(whole.low) or not 0 < whole.estimate < 1:
         return whole
     of_utterance = np.array([i if clusters is None else clusters[utt] for i, utt in enumerate(references.utterances)])
@@ -267,7 +325,7 @@ def bootstrap_t(
         again = dict(zip(names_, (f"{i:04d}" for i in unit.tolist()), strict=True))
         parts = [replace(one.take(rows), utterances=tuple(names_)) for one in (references, scores)]
         try:
-            one = interval(*parts, measure, again if clusters is not None else None)
+            one = Measurer(*parts).interval(measure, again if clusters is not None else None)
         except ss.UndefinedMeasureError:
             continue
         if isnan(one.standard_error):
@@ -291,11 +349,11 @@ def cover(cell: Cell, measures: list[str], numbers: range, method: str, truths: 
             [1, cell.utterances, cell.speakers, int(1000 * cell.eer), int(1000 * cell.spoof), number]
         )
         references, (values,), offsets = corpus(cell, rng)
-        scores = scored(values, offsets)
+        measurer = Measurer(references, scored(values, offsets))
         for measure, counts in found.items():
             counts["runs"] += 1
             try:
-                one = interval(references, scores, measure, cell.clusters, method, number)
+                one = measurer.interval(measure, cell.clusters, method, number)
             except ss.UndefinedMeasureError:
                 counts["undefined"] += 1
                 continue
@@ -319,15 +377,18 @@ def null_pairs(cell: Cell, numbers: range, method: str) -> Counter:
     for number in numbers:
         rng = np.random.default_rng([2, cell.utterances, cell.speakers, int(1000 * cell.eer), number])
         references, (first, second), offsets = corpus(cell, rng, systems=2)
-        systems = {"A": scored(first, offsets), "B": scored(np.exp(3 * second), offsets)}
-        (pair,) = ss.compare(
-            references, systems, clusters=cell.clusters, method=method, replicates=REPLICATES[method], seed=number
-        ).differences
+        how = ss.Resampling(cell.clusters, method=method, replicates=REPLICATES[method], seed=number)
+        both = scored(first, offsets), scored(np.exp(3 * second), offsets)
+        systems = {
+            name: Measurer(references, scores).system("range-eer", held=not how.draws)
+            for name, scores in zip("AB", both, strict=True)
+        }
+        interval, p_value = spread_of(systems, how).difference(0, 1)
         counts["runs"] += 1
         for level in LEVELS:
-            counts[f"{level:g}"] += pair.p_value <= level
-        excluded = not pair.interval.low <= 0 <= pair.interval.high
-        counts["disagree"] += excluded != (pair.p_value < 1 - pair.interval.level)
+            counts[f"{level:g}"] += p_value <= level
+        excluded = not interval.low <= 0 <= interval.high
+        counts["disagree"] += excluded != (p_value < 1 - how.confidence)
     return counts
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Float64, Int64
@@ -128,6 +129,15 @@ class Clusters:
     def units_of(self, utterances: Sequence[str]) -> Int64:
         """The cluster of each utterance, as a number."""
         return np.fromiter((self.unit_of[utt] for utt in utterances), np.int64, len(utterances))
+
+
+def dealt(groups: int, *classes: Flags) -> Int64:
+    """The group of each cluster: those of both classes, of one class, in random order, are dealt out evenly."""
+    count = classes[0].size
+    order = np.lexsort((np.random.default_rng(0).permutation(count), *classes[::-1]))
+    group = np.empty(count, np.int64)
+    group[order] = np.arange(count) % groups
+    return group
 
 
 @dataclass(frozen=True)

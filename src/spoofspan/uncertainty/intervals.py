@@ -38,7 +38,7 @@ from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Method, Resa
 from spoofspan.uncertainty.eer_replicates import EerReplicates
 from spoofspan.uncertainty.jackknife import Estimate, Jackknife, counts_of
 from spoofspan.uncertainty.left_out import LeftOut, count_classes, sums_by_unit
-from spoofspan.uncertainty.measured_system import BootstrapArguments, MeasuredSystem, measured_system, split_arguments
+from spoofspan.uncertainty.measured_system import BootstrapArguments, Measured, measured_system, split_arguments
 from spoofspan.uncertainty.quantiles import BcaCorrection, inverted_p_value, quantiles
 from spoofspan.uncertainty.replicates import MeasuredReplicates, Replicates
 from spoofspan.uncertainty.variance_components import Term, with_terms
@@ -179,6 +179,14 @@ class Spread:
     without: Float64 | None = None  # of each cluster, a row for each system, with BCa
     redrawn: int = 0
 
+    @classmethod
+    def by_jackknife(
+        cls, measure: Measure, how: Resampling, estimates: Float64, left_out: tuple[LeftOut, ...]
+    ) -> Spread:
+        """Of values without each cluster."""
+        counts, none = counts_of(left_out), np.zeros((len(left_out), 0))
+        return cls(str(measure), scale_of(measure), how, counts, estimates, left_out, none)
+
     @cached_property
     def jackknife(self) -> Jackknife:
         """What leaving out each cluster says of all systems."""
@@ -310,29 +318,26 @@ class Spread:
         )
 
 
-def spread_of(measured: Mapping[str, MeasuredSystem], how: Resampling) -> Spread:
+def spread_of(measured: Mapping[str, Measured], how: Resampling) -> Spread:
     """Leave out or draw the clusters of several systems."""
     systems = list(measured.values())
     some = systems[0]
     # systems on different utterances have the clusters of all; one that a system lacks leaves its value as it is
-    clusters = Clusters.of(list(dict.fromkeys(utt for one in systems for utt in one.mass.utterances)), how.clusters)
-    scale = scale_of(some.plan.measure)
+    clusters = Clusters.of(list(dict.fromkeys(utt for one in systems for utt in one.utterances)), how.clusters)
     estimates = np.array([one.value for one in systems])
     if how.draws:
         engines = [one.replicates(clusters) for one in systems]
         counts = count_classes([_amounts(*both, clusters) for both in zip(engines, systems, strict=True)])
-        return _drawn(some.name, scale, counts, estimates, engines, how)
-    left_out = tuple(one.left_out(clusters) for one in systems)
-    counts = counts_of(left_out)
-    _warn(some.name, counts)
-    return Spread(some.name, scale, how, counts, estimates, left_out, np.zeros((len(systems), 0)))
+        return _drawn(str(some.measure), scale_of(some.measure), counts, estimates, engines, how)
+    spread = Spread.by_jackknife(some.measure, how, estimates, tuple(one.left_out(clusters) for one in systems))
+    _warn(spread.measure, spread.counts)
+    return spread
 
 
-def _amounts(engine: Replicates, system: MeasuredSystem, clusters: Clusters) -> Int64:
+def _amounts(engine: Replicates, system: Measured, clusters: Clusters) -> Int64:
     """What each cluster has of both classes; replicates of an EER have it at hand."""
     held = engine.amounts if isinstance(engine, EerReplicates) else None
-    mass = system.mass
-    return sums_by_unit(mass, clusters.units_of(mass.utterances), clusters.count, None) if held is None else held
+    return system.amounts(clusters) if held is None else held
 
 
 def _drawn(
@@ -429,7 +434,7 @@ def bootstrap(
     return interval(references, scores, measure, threshold=threshold, **arguments)
 
 
-def interval_of_system(system: MeasuredSystem, how: Resampling) -> Interval:
+def interval_of_system(system: Measured, how: Resampling) -> Interval:
     """The interval of a system that was measured."""
     return spread_of({"": system}, how).one(0)
 
