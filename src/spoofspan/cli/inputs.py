@@ -163,7 +163,7 @@ class Inputs:
     def has_proposals(self, where: str) -> bool:
         """Whether a file is, or shall be read as, proposals and not scores."""
         if self.scores_format is not None:
-            return self.scores_format == "proposals"
+            return self.scores_format.startswith("proposals")
         known = looks_like(where)
         return "proposals" in known and "scores" not in known
 

@@ -76,7 +76,9 @@ class Systems:
         def read(where: str) -> Scores | Proposals:
             from spoofspan.formats.reading import read_proposals
 
-            return read_proposals(where, fps=fps) if self.typed.has_proposals(where) else self.typed.read_scores(where)
+            if self.typed.has_proposals(where):
+                return read_proposals(where, fps=fps, format=self.typed.scores_format)
+            return self.typed.read_scores(where)
 
         return self.read()[0], {name: _trainings(where, read) for name, where in files.items()}
 

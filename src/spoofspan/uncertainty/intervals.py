@@ -52,6 +52,8 @@ Scale = Literal["logit", "log", "raw"]
 AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr")
 # A share of the spoofed time, to which false alarms add without a bound.
 BEYOND_ONE = ("der",)
+# Correlations, from -1 to 1.
+SIGNED = ("mcc",)
 # exp of more overflows.
 MOST_EXPONENT = 700.0
 SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says nothing of other test sets"
@@ -483,5 +485,7 @@ def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, flo
 def scale_of(measure: Measure) -> Scale:
     """On which scale the interval of a measure is symmetric."""
     name = measure.kind.name
+    if name in SIGNED:
+        return "raw"
     bounded = (measure.kind.percent and name not in BEYOND_ONE) or name in AT_MOST_ONE
     return "logit" if bounded else "log"

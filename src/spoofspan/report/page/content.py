@@ -20,7 +20,6 @@ from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.curve import thin_curve
-from spoofspan.measures.measure import number_text
 from spoofspan.measures.per_utterance import errors_with
 from spoofspan.report.page.timelines import choose, packed, timelines
 from spoofspan.report.results import finite
@@ -28,6 +27,7 @@ from spoofspan.report.table import printable
 from spoofspan.uncertainty import Resampling, compare
 
 MOST_GROUPS = 500  # rows of a breakdown
+MOST_ROWS = 4000  # of a breakdown, of all systems together
 
 
 @dataclass(frozen=True)
@@ -93,19 +93,22 @@ def page_content(references: References, systems: Mapping[str, Scores], settings
         raise UsageError("a report needs the scores of at least one system")
     for scores in systems.values():
         scores.refuse_decisions("a report")
-    found = {name: _system(name, references, scores, settings) for name, scores in systems.items()}
+    measures = _same_measures(systems, settings)
+    most = min(MOST_GROUPS, max(MOST_ROWS // len(systems), 20))
+    found = {name: _system(name, references, scores, measures, most, settings) for name, scores in systems.items()}
     first = next(iter(found.values()))
     with progress("choosing utterances"):
         errors = errors_with(references, systems[first.name], first.eer.point, first.eer.rules)
         choices = choose(errors, settings.timelines)
         drawn = {printable(name): (systems[name], one.eer.rules) for name, one in found.items()}
-        shown = timelines(references, drawn, choices, settings.audio)
+        shown = timelines(references, drawn, choices, settings.audio, settings.columns)
     content = {
         "spoofspan": __version__,
         "title": printable(settings.title),
         "facts": _facts(references, first.eer),
         "systems": [one.content for one in found.values()],
         "comparison": _comparison(references, systems, settings),
+        "columns": [printable(name) for name in settings.columns],
         "timelines": shown,
         "timelines_of": printable(first.name),
     }
@@ -120,9 +123,19 @@ class _System:
     content: dict[str, Any]
 
 
-def _system(name: str, references: References, scores: Scores, settings: PageSettings) -> _System:
+def _same_measures(systems: Mapping[str, Scores], settings: PageSettings) -> list[str]:
+    """The usual measures of all systems, so that each is shown with the same ones."""
+    convention = settings.arguments.get("convention", "default")
+    usual = [default_measures(scores, convention) for scores in systems.values()]
+    order = {"range": 0, "point": 1, "utterance": 2}
+    every = dict.fromkeys(measure for measures in usual for measure in measures)
+    return sorted(every, key=lambda measure: order.get(measure.partition("-")[0], 3))
+
+
+def _system(
+    name: str, references: References, scores: Scores, measures: Sequence[str], most: int, settings: PageSettings
+) -> _System:
     arguments = dict(settings.arguments)
-    measures = default_measures(scores, arguments.get("convention", "default"))
 
     def leave_out(measure: Any, error: UndefinedMeasureError) -> None:
         if str(measure) == measures[0]:
@@ -149,7 +162,7 @@ def _system(name: str, references: References, scores: Scores, settings: PageSet
             "start": start,
         },
         "resolutions": _resolutions(references, scores, settings),
-        "breakdowns": [_breakdown(one) for one in _breakdowns(references, scores, settings)],
+        "breakdowns": [_breakdown(one, most) for one in _breakdowns(references, scores, settings)],
     }
     return _System(name, eer, content)
 
@@ -157,8 +170,10 @@ def _system(name: str, references: References, scores: Scores, settings: PageSet
 def _measurement(m: Measurement) -> dict[str, Any]:
     return {
         "measure": m.measure,
+        "number": m.value,
         "value": m.value_text,
         "interval": m.interval_text,
+        "ends": None if m.interval is None or m.interval.refused else [m.interval.low, m.interval.high],
         "level": None if m.interval is None else m.interval.level,
         "how": None if m.interval is None else m.interval.how,
         "cautions": [printable(text) for text in m.interval_warnings],
@@ -231,8 +246,8 @@ def _breakdowns(references: References, scores: Scores, settings: PageSettings) 
     return found
 
 
-def _breakdown(breakdown: Breakdown) -> dict[str, Any]:
-    groups = sorted(breakdown.groups, key=lambda group: -group.error_seconds)[:MOST_GROUPS]
+def _breakdown(breakdown: Breakdown, most: int) -> dict[str, Any]:
+    groups = sorted(breakdown.groups, key=lambda group: -group.error_seconds)[:most]
     kept = [group for group in breakdown.groups if group in groups]
     return {
         "by": printable(breakdown.by),
@@ -255,7 +270,7 @@ def _breakdown(breakdown: Breakdown) -> dict[str, Any]:
 
 
 def _comparison(references: References, systems: Mapping[str, Scores], settings: PageSettings) -> dict[str, Any] | None:
-    """Every two systems, tested."""
+    """The rank of each system, and every two of them, tested."""
     if len(systems) < 2:
         return None
     comparison = compare(references, systems, **vars(settings.resampling), **settings.arguments)
@@ -263,23 +278,26 @@ def _comparison(references: References, systems: Mapping[str, Scores], settings:
         {
             "first": printable(one.first),
             "second": printable(one.second),
-            "difference": number_text(comparison.measure, one.value),
-            "low": "" if one.interval.refused else number_text(comparison.measure, one.interval.low),
-            "high": "" if one.interval.refused else number_text(comparison.measure, one.interval.high),
+            "difference": one.value,
+            "low": None if one.interval.refused else one.interval.low,
+            "high": None if one.interval.refused else one.interval.high,
             "p": None if isnan(one.p_value) else one.p_value,
             "adjusted": None if isnan(one.adjusted_p_value) else one.adjusted_p_value,
             "better": printable(comparison.better(one) or ""),
         }
         for one in comparison.differences
     ]
-    ranks = [
-        one.to_dict() | {"system": printable(one.system), "value": number_text(comparison.measure, one.value)}
-        for one in comparison.ranks
-    ]
+    ranks = [one.to_dict() | {"system": printable(one.system)} for one in comparison.ranks]
     return {
         "measure": comparison.measure,
         "test": comparison.test,
-        "ranks": ranks if len(ranks) > 2 else [],
+        "direction": comparison.direction,
+        "values": {
+            printable(name): [one.estimate, *((None, None) if one.refused else (one.low, one.high))]
+            for name, one in comparison.intervals.items()
+        },
+        "level": settings.resampling.confidence,
+        "ranks": ranks,
         "pairs": pairs,
         "cautions": [printable(text) for text in comparison.warnings],
     }

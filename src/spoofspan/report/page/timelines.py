@@ -54,6 +54,7 @@ def timelines(
     systems: Mapping[str, tuple[Scores, Rules]],
     choices: Sequence[Choice],
     audio: Mapping[str, str],
+    columns: Mapping[str, Mapping[str, str]],
 ) -> list[dict[str, Any]]:
     """The chosen utterances as plain data, in the order of the choices; ``audio`` has addresses of their sound."""
     chosen = [choice.utterance for choice in choices]
@@ -81,6 +82,11 @@ def timelines(
             "group": choice.group,
             "error": choice.error_seconds,
             "audio": audio.get(choice.utterance),
+            "columns": {
+                printable(name): printable(values[choice.utterance])
+                for name, values in columns.items()
+                if choice.utterance in values
+            },
             **found[choice.utterance],
         }
         for choice in choices
