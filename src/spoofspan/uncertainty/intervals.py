@@ -182,12 +182,12 @@ class Spread:
     redrawn: int = 0
 
     @classmethod
-    def by_jackknife(
-        cls, measure: Measure, how: Resampling, estimates: Float64, left_out: tuple[LeftOut, ...]
+    def from_left_out(
+        cls, measure: Measure, how: Resampling, values: Sequence[float] | Float64, left_out: Sequence[LeftOut]
     ) -> Spread:
-        """Of values without each cluster."""
-        counts, none = counts_of(left_out), np.zeros((len(left_out), 0))
-        return cls(str(measure), scale_of(measure), how, counts, estimates, left_out, none)
+        """That of systems whose values without each cluster are known."""
+        estimates, none = np.asarray(values, np.float64), np.zeros((len(left_out), 0))
+        return cls(str(measure), scale_of(measure), how, counts_of(left_out), estimates, tuple(left_out), none)
 
     @cached_property
     def jackknife(self) -> Jackknife:
@@ -243,7 +243,7 @@ class Spread:
         for weight, value, system in zip(contrast.tolist(), self.estimates.tolist(), self.left_out, strict=True):
             if not weight:
                 continue
-            worst = value if system.worst is None else system.worst(*self._unseen_rates())
+            worst = value if system.worst is None else self.worst_value(system)
             if self.scale == "logit":
                 if system.worst is None and value in (0.0, 1.0):
                     worst = abs(value - self._unseen_rate(self.counts.fewest))
@@ -251,6 +251,10 @@ class Spread:
             end = found.value + weight * (worst - value)
             low, high = min(low, end), max(high, end)
         return low, high
+
+    def worst_value(self, system: LeftOut) -> float:
+        """The value of a system if errors that were not seen were as frequent as they may be; NaN if all were seen."""
+        return nan if system.worst is None else system.worst(*self._unseen_rates())
 
     def _unseen_rates(self) -> tuple[float, float]:
         """The highest error rates of bona fide and of spoof that go with clusters without any error."""
@@ -331,7 +335,7 @@ def spread_of(measured: Mapping[str, Measured], how: Resampling) -> Spread:
         engines = [one.replicates(clusters) for one in systems]
         counts = count_classes([_amounts(*both, clusters) for both in zip(engines, systems, strict=True)])
         return _drawn(str(some.measure), scale_of(some.measure), counts, estimates, engines, how)
-    spread = Spread.by_jackknife(some.measure, how, estimates, tuple(one.left_out(clusters) for one in systems))
+    spread = Spread.from_left_out(some.measure, how, estimates, [one.left_out(clusters) for one in systems])
     _warn(spread.measure, spread.counts)
     return spread
 
