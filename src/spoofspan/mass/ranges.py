@@ -25,7 +25,6 @@ import numpy as np
 from spoofspan.base.columns import (
     block_rows,
     blocks,
-    first_rows,
     positions,
     sum_by_utterance,
     utterance_of_rows,
@@ -203,12 +202,9 @@ def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) 
 
     # Whole runs: as many as start inside each stretch of one label. Rows without time go to the last stretch.
     before = block.rows_before(utterance, edges)
-    counts = np.diff(before, prepend=0)
-    begins = first_rows(offsets)
-    counts[begins] = before[begins]
-    final = offsets[1:] - 1
-    counts[final] += block.offsets[1:] - block.offsets[:-1] - before[final]
-    classes = np.repeat(labels, counts)
+    next_row = block.offsets[utterance] + before  # where the stretch after an edge begins
+    next_row[offsets[1:] - 1] = block.offsets[1:]
+    classes = np.repeat(labels, np.diff(next_row, prepend=0))
     without_time = block.rows_without_time()
     if without_time.size:
         classes[without_time] = IGNORED
@@ -216,17 +212,16 @@ def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) 
 
     # Parts of runs: each edge hands the rest of the run it lies in from the label before to the label after.
     edge = np.flatnonzero(within_utterances(offsets, (labels[1:] != labels[:-1]) & (before[:-1] > 0)))
-    position = before[edge] - 1
-    rest = block.run_ends(utterance[edge], position) - edges[edge]
+    rest = block.run_ends(utterance[edge], before[edge] - 1) - edges[edge]
     cuts = rest > 0
-    edge, rest = edge[cuts], rest[cuts]
-    row = block.offsets[utterance[edge]] + position[cuts]
+    if not cuts.all():
+        edge, rest = edge[cuts], rest[cuts]
     more = []
     for label in (BONA_FIDE, SPOOF):
-        gain = (labels[edge + 1] == label).astype(np.int64) - (labels[edge] == label)
+        gain = np.diff((labels == label).view(np.int8))[edge]
         more.append(np.concatenate((odd_by * (classes[odd] == label), rest * gain)))
     two_classes = not without_time.size and bool((labels <= SPOOF).all())
-    rows = np.concatenate((odd, row))
+    rows = np.concatenate((odd, next_row[edge] - 1))
     return block, MassBlock(block.values, classes, durations, rows, more[0], more[1], two_classes=two_classes)
 
 

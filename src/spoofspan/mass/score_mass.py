@@ -266,10 +266,11 @@ class MassBlock:
 
     def sums(self, chosen: Flags | None = None) -> tuple[int, int]:
         """The bona fide and the spoofed amount of all, or of the chosen, scores."""
-        odd = slice(None) if chosen is None else chosen[self.rows]
         spoof = self._sum(self.is_spoof, chosen)
         bona_fide = self._sum(chosen) - spoof if self.two_classes else self._sum(self.is_bona_fide, chosen)
-        return bona_fide + int(self.more_bona_fide[odd].sum()), spoof + int(self.more_spoof[odd].sum())
+        # multiplying by flags is seven times faster than indexing with them
+        odd = 1 if chosen is None else chosen[self.rows]
+        return bona_fide + int((self.more_bona_fide * odd).sum()), spoof + int((self.more_spoof * odd).sum())
 
     def _sum(self, flags: Flags | None, chosen: Flags | None = None) -> int:
         """The amount of scores for which all flags are set, without the exceptions."""
@@ -279,7 +280,6 @@ class MassBlock:
             flags = flags & chosen
         if isinstance(self.amounts, int):
             return int(np.count_nonzero(flags)) * self.amounts
-        # multiplying by flags is seven times faster than indexing with them
         return int((self.amounts * flags).sum())
 
     def weigh(self, weights: Int64) -> MassBlock:
