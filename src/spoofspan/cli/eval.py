@@ -81,7 +81,12 @@ def eval_(
     stream: bool | None = o.flag(
         None, "Keep little in memory, with temporary files on disk. Files too large for the memory do so anyway."
     ),
-    jobs: int | None = o.flag(None, "Measure in so many processes, with temporary files on disk.", "--jobs", "-j"),
+    jobs: int | None = o.flag(
+        None,
+        "Measure in so many processes, with files on disk; slower than one if all fits into memory.",
+        "--jobs",
+        "-j",
+    ),
     scheduler: str | None = o.flag(None, "Measure Parquet files on the workers of this Dask scheduler: tcp://..."),
     quiet: o.Quiet = False,
     rules: dict[str, Any],
