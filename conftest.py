@@ -68,8 +68,11 @@ QUICK_PLACES = [
 SLOW = (
     "src/spoofspan/cm/",
     "src/spoofspan/integrations/",
+    "tests/test_cm_card.py",
     "tests/test_cm_frontends.py",
+    "tests/test_cm_locate.py",
     "tests/test_cm_model.py",
+    "tests/test_cm_model_sources.py",
     "tests/test_cm_official.py",
     "tests/test_cm_scoring.py",
     "tests/test_cm_training.py",

@@ -48,6 +48,7 @@ GROUPS: dict[str, tuple[LazyCommand, ...]] = {
         LazyCommand("domains", "Measure systems on several corpora at once.", "domains", "domains"),
         LazyCommand("plan", "Plan a test set: how many utterances or speakers tell two values apart.", "plan", "plan"),
     ),
+    "Listen": (LazyCommand("locate", "Find where recordings are spoofed.", "locate", "locate"),),
     "Look at errors": (
         LazyCommand("report", "Make a page that shows where systems err.", "report", "report"),
         LazyCommand("plot", "Draw a figure of one system or several.", "plot", "plot"),
