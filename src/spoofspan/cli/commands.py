@@ -47,6 +47,7 @@ GROUPS: dict[str, tuple[LazyCommand, ...]] = {
         LazyCommand("table", "Measure systems at several resolutions.", "table", "table"),
         LazyCommand("domains", "Measure systems on several corpora at once.", "domains", "domains"),
         LazyCommand("plan", "Plan a test set: how many utterances or speakers tell two values apart.", "plan", "plan"),
+        LazyCommand("challenge", "Run a challenge with hidden labels.", "challenge", "app"),
     ),
     "Listen": (LazyCommand("locate", "Find where recordings are spoofed.", "locate", "locate"),),
     "Look at errors": (
