@@ -10,11 +10,15 @@ from spoofspan.base.lazy import lazy_names
 if TYPE_CHECKING:
     from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UndefinedMeasureError, UsageError
     from spoofspan.base.version import __version__
+    from spoofspan.cm.locate import locate
+    from spoofspan.cm.located import Location
+    from spoofspan.data.calibration import Calibration
     from spoofspan.data.proposals import Proposals
     from spoofspan.data.references import References
     from spoofspan.data.rules import CONVENTIONS, Rules
     from spoofspan.data.scores import Scores
     from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.evaluation.calibration import calibrate, fuse
     from spoofspan.evaluation.corpus import Evaluation, default_measures
     from spoofspan.evaluation.domains import DomainTable, measure_domains
     from spoofspan.evaluation.evaluate import (
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
     from spoofspan.evaluation.signature import Signature
     from spoofspan.evaluation.utterances import evaluate_utterances
+    from spoofspan.formats.calibrations import read_calibration, write_calibration
     from spoofspan.formats.convert import write_references, write_scores
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
     from spoofspan.formats.reading import read_proposals, read_references, read_scores, read_utterance_scores
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     from spoofspan.measures.curve import ErrorCurve
     from spoofspan.measures.eer import EqualErrorRate, equal_error_rate
     from spoofspan.measures.eer_state import EerBracket, EerState
+    from spoofspan.measures.events.called_ranges import called_ranges
     from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
@@ -68,11 +74,15 @@ if TYPE_CHECKING:
 _HOMES = {
     "base.errors": "DataError SpoofspanError SpoofspanWarning UndefinedMeasureError UsageError",
     "base.version": "__version__",
+    "data.calibration": "Calibration",
+    "cm.locate": "locate",
+    "cm.located": "Location",
     "data.proposals": "Proposals",
     "data.references": "References",
     "data.rules": "CONVENTIONS Rules",
     "data.scores": "Scores",
     "data.utterance_scores": "UtteranceScores",
+    "evaluation.calibration": "calibrate fuse",
     "evaluation.corpus": "Evaluation default_measures",
     "evaluation.domains": "DomainTable measure_domains",
     "evaluation.evaluate": (
@@ -82,6 +92,7 @@ _HOMES = {
     "evaluation.resolution_table": "ResolutionTable resolution_table",
     "evaluation.signature": "Signature",
     "evaluation.utterances": "evaluate_utterances",
+    "formats.calibrations": "read_calibration write_calibration",
     "formats.convert": "write_references write_scores",
     "formats.datasets.partialspoof_dataset": "Dataset read_dataset",
     "formats.reading": "read_proposals read_references read_scores read_utterance_scores",
@@ -93,6 +104,7 @@ _HOMES = {
     "measures.curve": "ErrorCurve",
     "measures.eer": "EqualErrorRate equal_error_rate",
     "measures.eer_state": "EerBracket EerState",
+    "measures.events.called_ranges": "called_ranges",
     "measures.events.proposals_from_scores": "proposals_from_scores",
     "measures.measure": "Measure",
     "measures.operating_point": "OperatingPoint",
@@ -110,6 +122,7 @@ __all__ = [
     "CONVENTIONS",
     "Agreement",
     "BisectionMeasurement",
+    "Calibration",
     "Comparison",
     "DataError",
     "Dataset",
@@ -121,6 +134,7 @@ __all__ = [
     "Evaluation",
     "EventMeasurement",
     "Interval",
+    "Location",
     "Measure",
     "Measurement",
     "OperatingPoint",
@@ -144,6 +158,8 @@ __all__ = [
     "best_possible",
     "bisection_eer",
     "bootstrap",
+    "calibrate",
+    "called_ranges",
     "compare",
     "default_measures",
     "equal_error_rate",
@@ -153,7 +169,9 @@ __all__ = [
     "evaluate",
     "evaluate_shards",
     "evaluate_utterances",
+    "fuse",
     "interval",
+    "locate",
     "measure_domains",
     "overlay",
     "plot",
@@ -161,6 +179,7 @@ __all__ = [
     "point_mass",
     "proposals_from_scores",
     "range_eer",
+    "read_calibration",
     "read_dataset",
     "read_durations",
     "read_metadata",
@@ -176,6 +195,7 @@ __all__ = [
     "seed_variation",
     "sharded",
     "utterance_eer",
+    "write_calibration",
     "write_references",
     "write_report",
     "write_scores",

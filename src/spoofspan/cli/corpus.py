@@ -1,4 +1,4 @@
-"""``spoofspan corpus build`` and ``corpus check``: partially spoofed corpora, and whether they are what they say."""
+"""``spoofspan corpus build``, ``check`` and ``audit``: partially spoofed corpora, and what they give away."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Utterances = Annotated[
     str | None, o.option("How many in each set, such as train=400,dev=100,eval=200.", "--utterances-per-set")
 ]
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build and check partially spoofed corpora.")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build, check and audit partially spoofed corpora.")
 
 
 @app.command(cls=HelpCommand)
@@ -29,6 +29,12 @@ def build(
     speakers: str | None = o.flag(None, "How many in each set, such as train=24,dev=8,eval=12."),
     bonafide_share: float = o.flag(0.3, "Share of utterances that are left as they are."),
     held_out: list[str] | None = o.flag(None, "Attack for the evaluation only; may be repeated. none: no attack."),
+    attack: list[str] | None = o.flag(
+        None, "Make spoofs of bona fide recordings: builtin:all, or one of its vocoders; may be repeated."
+    ),
+    channel: str | None = o.flag(
+        None, "Band in Hz, and noise in dBov, for both classes: 150:6850 or 150:6850:-90. none: as recorded."
+    ),
     joints: str = o.flag(
         "spoof", "Label of joints: spoof (if either side is), or middle (it changes there).", of=["spoof", "middle"]
     ),
@@ -61,9 +67,12 @@ def build(
 
       spoofspan corpus build my-corpus
 
-      spoofspan corpus build my-corpus --source speech --held-out A07
+      spoofspan corpus build my-corpus --source speech --held-out A07 --channel 150:6850
+
+      spoofspan corpus build my-corpus --source speech --attack builtin:all
     """
     from spoofspan.corpus.building import build as build_corpus
+    from spoofspan.corpus.channel import Channel
     from spoofspan.corpus.settings import Settings
 
     settings = Settings(
@@ -72,6 +81,8 @@ def build(
         speakers=per_set("--speakers", speakers),
         bonafide_share=bonafide_share,
         held_out=_held_out(held_out),
+        attacks=tuple(attack or ()),
+        channel=None if channel is None else Channel.parse(channel),
         level=level,
         shortest_pause=shortest_pause,
         overlap=overlap,
@@ -87,6 +98,7 @@ def build(
 @app.command(cls=HelpCommand)
 def check(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a corpus.")],
+    audit: bool = o.flag(False, "If all agrees, also ask whether it gives itself away.", "--audit"),
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
@@ -98,7 +110,10 @@ def check(
     For example:
 
       spoofspan corpus check my-corpus
+
+      spoofspan corpus check my-corpus --audit
     """
+    from spoofspan.corpus.audit.auditing import audit as audit_corpus
     from spoofspan.corpus.checking import check_corpus
     from spoofspan.report.table import Table
 
@@ -108,9 +123,44 @@ def check(
     verdict = "passed: everything agrees" if found.passed else f"{found.total_problems:,} problems:"
     rest = (f"... and {more:,} more",) if more else ()
     lines = (line for problem in found.problems for line in problem.splitlines())
-    o.show(found.to_dict(), [Table(("looked at", "number"), rows, ("", verdict, *lines, *rest))], output)
+    plain, tables = found.to_dict(), [Table(("looked at", "number"), rows, ("", verdict, *lines, *rest))]
+    if audit and found.passed:
+        audited = audit_corpus(folder)
+        plain, tables = {**plain, "audit": audited.to_dict()}, [*tables, audited.table()]
+    o.show(plain, tables, output)
     if not found.passed:
         raise typer.Exit(3)
+
+
+@app.command(cls=HelpCommand)
+def audit(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="Corpus with PartialSpoof's folders, or a folder of speech, or a list."),
+    ],
+    limit: int = o.flag(1000, "How many utterances of each set are looked at, at most."),
+    false_alarms: float = o.flag(0.05, "Share of corpora with meaningless labels that may raise an alarm."),
+    reference_source: o.ReferenceSource = None,
+    jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
+    output: o.OutputFormat = o.Output.text,
+    quiet: o.Quiet = False,
+) -> None:
+    """Ask whether a corpus gives itself away.
+
+    Level, offset, band, noise, silence, lengths, positions and speakers should not tell spoof from bona fide. Each is
+    measured as if it were a system, by models that never heard the speaker; 50 % is chance. An alarm is what chance
+    does not explain.
+
+    For example:
+
+      spoofspan corpus audit my-corpus
+
+      spoofspan corpus audit speech --format json
+    """
+    from spoofspan.corpus.audit.auditing import audit as audit_corpus
+
+    found = audit_corpus(folder, reference_source=reference_source, limit=limit, false_alarms=false_alarms, jobs=jobs)
+    o.show(found.to_dict(), [found.table()], output)
 
 
 def per_set(flag: str, typed: str | None) -> dict[str, int] | None:
@@ -162,6 +212,7 @@ def _corpus_table(out: Path, about: dict[str, Any]) -> Table:
         "",
         *([f"* held out: {', '.join(held_out)} in eval only"] if held_out else []),
         *names,
+        f"channel: {_channel(about['channel'])}",
         f"joints: {next(iter(about['policies']['joints'].values()))}",
         f"non-speech: {next(iter(about['policies']['nonspeech'].values()))}",
         "",
@@ -169,3 +220,10 @@ def _corpus_table(out: Path, about: dict[str, Any]) -> Table:
         f"spoofspan eval --dataset partialspoof:{out}:{list(about['sets'])[-1]} SCORES",
     ]
     return Table(header, rows, tuple(notes))
+
+
+def _channel(channel: dict[str, Any]) -> str:
+    """What both classes went through, in words."""
+    noise = channel["noise_dbov"]
+    band = f"{channel['low_hz']:g} to {channel['high_hz']:g} Hz" if "taps" in channel else "all frequencies"
+    return f"{band}, {'no noise' if noise is None else f'white noise of {noise:g} dBov'}"

@@ -5,12 +5,15 @@
     settings.py         every choice that decides the bytes of a corpus
     building.py         look, plan, make, label                                       <- read this first
     source_folder.py    which recordings there are
+    channel.py          band and noise that both classes go through
+    vocoded.py          spoofs of someone's own recordings
     survey.py           how long and how loud they are, and where someone speaks
     splice_plan.py      which utterance gets what
     splicing.py         an utterance of its plan: pieces joined by overlap-add
     provenance.py       where every sample comes from, and the labels that follow
     layout.py           the files of a corpus
     checking.py         whether a corpus is what its files say
+    audit/              whether it gives itself away
     builtin.py          the built-in recordings: voices.py, phones.py, vocoders.py, frames.py
 
 May import every room but ``cm``, ``experiment``, ``demo``, ``integrations`` and ``cli``.

@@ -26,7 +26,7 @@ def write_report(
     *,
     title: str = PageSettings.title,
     by: Mapping[str, Mapping[str, str]] | None = None,
-    timelines: int = PageSettings.timelines,
+    timelines: int | None = None,
     resampling: Resampling | None = None,
     force: bool = False,
     convention: str = "default",
@@ -48,13 +48,30 @@ def write_report(
     by
         Breakdowns by metadata: name of the column -> utterance -> value.
     timelines
-        How many utterances are shown.
+        How many utterances are shown; None: 240, or fewer with many systems. With 0, the page holds no labels and can
+        be published.
     resampling
         How the intervals are drawn.
     force
         Replace an existing file.
     convention, eer_rule, **rules
         As in :func:`spoofspan.range_eer`.
+
+    Raises
+    ------
+    UsageError
+        If the file is there already, and ``force`` is not set.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from spoofspan import demo
+    >>> corpus = demo.load()
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(corpus.references, {"ours": corpus.systems[0.02]}, Path(folder) / "page.html")
+    ...     (Path(folder) / "page.html").read_text(encoding="utf-8")[:15]
+    '<!DOCTYPE html>'
 
     """
     check_target(Path(target).expanduser(), force)
