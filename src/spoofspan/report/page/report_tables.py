@@ -95,12 +95,13 @@ def leaderboard(systems: Sequence[Mapping[str, Any]], comparison: Mapping[str, A
     measure = comparison["measure"]
     by_name = {system["name"]: {m["measure"]: m for m in system["measurements"]} for system in systems}
     others = [m["measure"] for m in systems[0]["measurements"] if m["measure"] != measure]
-    widest = max([end for one in comparison["values"].values() for end in one if isinstance(end, float)]) or 1.0
+    ends = [end for one in comparison["values"].values() for end in one if isinstance(end, float)]
+    least, width = min(ends), (max(ends) - min(ends)) or 1.0
     rows = []
     for rank in comparison["ranks"]:
         measured = by_name[rank["system"]]
         value, low, high = comparison["values"][rank["system"]]
-        drawn = None if low is None else (low / widest, value / widest, high / widest)
+        drawn = None if low is None else tuple((end - least) / width for end in (low, value, high))
         spread = f"{rank['low']}" + f"–{rank['high']}" * (rank["high"] > rank["low"])
         rows.append(
             [
