@@ -27,6 +27,7 @@ from spoofspan.evaluation.plan import spelled_rules
 from spoofspan.formats.convert import write_scores
 from spoofspan.formats.text.durations import read_durations, reco2dur_lines
 from spoofspan.formats.writing import write_atomically
+from spoofspan.report.names import measure_name
 from spoofspan.report.table import json_text
 
 README, SAMPLE, BUNDLE = "README.md", "sample_submission.zip", "codabench.zip"
@@ -160,7 +161,7 @@ says everything that is wrong with a submission. It needs no labels: what it say
 
 ## What is measured
 
-{chr(10).join(f"- `{one}`{', which ranks' if place == 0 else ''}" for place, one in enumerate(definition.measures))}
+{chr(10).join(f"- {measure_name(one)}: `{one}`{', which ranks' if place == 0 else ''}" for place, one in enumerate(definition.measures))}
 
 with intervals and ranks at a confidence of {100 * definition.confidence:g} %, under these rules
 (`spoofspan explain rules`):
