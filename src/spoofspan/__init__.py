@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from spoofspan.measures.curve import ErrorCurve
     from spoofspan.measures.eer import EqualErrorRate, equal_error_rate
     from spoofspan.measures.eer_state import EerBracket, EerState
+    from spoofspan.measures.events.called_ranges import called_ranges
     from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
@@ -99,6 +100,7 @@ _HOMES = {
     "measures.curve": "ErrorCurve",
     "measures.eer": "EqualErrorRate equal_error_rate",
     "measures.eer_state": "EerBracket EerState",
+    "measures.events.called_ranges": "called_ranges",
     "measures.events.proposals_from_scores": "proposals_from_scores",
     "measures.measure": "Measure",
     "measures.operating_point": "OperatingPoint",
@@ -152,6 +154,7 @@ __all__ = [
     "bisection_eer",
     "bootstrap",
     "calibrate",
+    "called_ranges",
     "compare",
     "default_measures",
     "equal_error_rate",
