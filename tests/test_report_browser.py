@@ -25,6 +25,11 @@ AXE = next(
     None,
 )
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is found; on Debian: apt-get install chromium")
+# how many tables that are seen are wider than what holds them
+CUT = (
+    "[...document.querySelectorAll('.scroll')].filter(one => one.offsetParent && one.scrollWidth > one.clientWidth + 1)"
+    ".length"
+)
 HOSTILE = {
     "<img src=x onerror=\"document.title='broken'\">": "markup",
     "</script><script>document.title='broken'</script>": "the end of a script",
@@ -276,6 +281,25 @@ def test_a_threshold_has_four_digits_and_all_when_it_is_copied(browser, page_fil
     opened.context.close()
 
 
+def test_the_det_curve_is_square_with_its_diagonal_and_every_eer(opened, corpus):
+    page = opened.page
+    frame = page.locator("#det .frame")
+    assert frame.get_attribute("width") == frame.get_attribute("height")
+    assert page.locator("#det .diagonal").count() == 1
+    labels = page.locator("#det .label").all_text_contents()
+    for hop, name in ((0.02, "fine"), (0.16, "coarse")):
+        assert any(name in label and headline(corpus, hop) in label for label in labels)
+
+
+def test_every_system_has_the_same_cards(opened):
+    names = []
+    for number in ("0", "1"):
+        opened.page.select_option("#system", number)
+        names.append(opened.page.locator(".card-name:visible").all_inner_texts())
+    assert names[0] == names[1] == ["Range EER", "Point EER, 20 ms", "Point EER, 160 ms", "Utterance EER"]
+    assert opened.page.locator(".card-name").first.get_attribute("title") == "range-eer"
+
+
 def test_zooming_with_the_keyboard(opened):
     canvas = opened.page.locator("#timelines canvas").first
     canvas.scroll_into_view_if_needed()
@@ -305,6 +329,15 @@ def test_the_system_the_theme_and_the_print_view(opened, corpus):
     assert opened.said == []
 
 
+def test_print_repeats_no_screen_and_cuts_no_table(browser, page_file):
+    opened = Opened(browser, page_file, viewport={"width": 720, "height": 1000})
+    opened.page.emulate_media(media="print")
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 720
+    assert opened.page.evaluate(CUT) == 0
+    assert opened.page.locator("thead:visible").count() > 3
+    opened.context.close()
+
+
 def test_the_dark_scheme_is_followed(browser, page_file):
     dark = Opened(browser, page_file, color_scheme="dark")
     assert dark.page.evaluate("document.documentElement.dataset.theme") == "dark"
@@ -314,6 +347,7 @@ def test_the_dark_scheme_is_followed(browser, page_file):
 def test_nothing_sticks_out_on_a_phone(browser, page_file):
     phone = Opened(browser, page_file, viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
     assert phone.page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert phone.page.evaluate(CUT) == 0
     phone.context.close()
 
 

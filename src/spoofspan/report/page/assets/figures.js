@@ -7,7 +7,9 @@ spoofspan.figures = (function () {
   const DASHES = ["", "7 4", "2 3", "9 3 2 3", "4 2 1 2 1 2", "12 4"];
   const COLOURS = 6;
   const MANY = 12; // from so many systems on, all but the chosen one step back
-  const SIDE = 520; // of the square, in units of the drawing
+  const SIDE = 560; // of the square at most, in pixels
+  const LONGEST = 18; // letters of a name that are shown
+  const NARROW_ROW = 17; // of a label below the figure, on a phone
 
   function svg(tag, attributes, ...children) {
     const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -68,11 +70,12 @@ spoofspan.figures = (function () {
   }
 
   function drawDet() {
-    const narrow = byId("det").clientWidth < 420;
+    const width = Math.max(byId("det").clientWidth, 300), narrow = width < 460;
+    const longest = Math.max(...systems.map(({ name }) => Math.min(name.length, LONGEST)));
     const left = 46, bottom = 40, top = 8;
-    const labels = narrow && systems.length > 3 ? 0 : narrow ? 110 : Math.min(190, 34 + 6.6 * Math.max(...systems.map(({ name }) => Math.min(name.length, 20) + 7)));
-    const side = narrow ? 340 : SIDE;
-    const width = left + side + labels, height = top + side + bottom;
+    const labels = narrow ? 8 : 40 + 6.7 * (longest + 8);
+    const side = Math.min(width - left - labels, SIDE);
+    const height = top + side + bottom + (narrow ? NARROW_ROW * systems.length + 8 : 0);
     const [from, to] = limits();
     const low = deviate(from), high = deviate(to);
     const place = (share) => (deviate(Math.min(Math.max(share, from), to)) - low) / (high - low);
@@ -88,35 +91,37 @@ spoofspan.figures = (function () {
     drawing.append(
       svg("path", { class: "diagonal", d: `M${left} ${top + side}L${left + side} ${top}` }),
       svg("rect", { class: "frame", x: left, y: top, width: side, height: side }),
-      svg("text", { class: "title", x: left + side / 2, y: height - 4, "text-anchor": "middle" }, "FPR, %"),
+      svg("text", { class: "title", x: left + side / 2, y: top + side + bottom - 6, "text-anchor": "middle" }, "FPR, %"),
       svg("text", { class: "title", x: 12, y: top + side / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${top + side / 2})` }, "FNR, %"));
-    const size = Math.min(17, side / systems.length);
-    const wanted = spread(systems.map(({ eer }) => y(eer)), size, top + 8, top + side - 4);
+    const size = narrow ? NARROW_ROW : Math.min(17, side / systems.length);
+    const below = top + side + bottom + 10;
+    const order = [...systems].sort((a, b) => a.eer - b.eer);
+    const heights = narrow ? systems.map((one) => below + order.indexOf(one) * NARROW_ROW) : spread(systems.map(({ eer }) => y(eer)), size, top + 8, top + side - 4);
     for (const system of [...systems.filter((one) => one !== current()), current()]) {
-      drawing.append(detSystem(system, { x, y, labels, size, right: left + side, at: wanted[system.number] }));
+      const label = { x: narrow ? left : left + side + 12, y: heights[system.number], size: Math.min(12, size) };
+      drawing.append(detSystem(system, x, y, label, narrow ? null : left + side));
     }
     const { fpr, fnr, index } = current();
     drawing.append(svg("circle", { class: "ring", cx: x(fpr[index]), cy: y(fnr[index]), r: 7 }));
     byId("det").replaceChildren(drawing);
   }
 
-  function detSystem(system, { x, y, labels, size, right, at }) {
+  function detSystem(system, x, y, at, edge) {
     const style = look(system.number);
     const group = svg("g", { class: system === current() ? "strong" : systems.length >= MANY ? "faint" : "" });
     const points = Array.from(system.fpr, (share, i) => [x(share), y(system.fnr[i])]);
     // inside of the frame only: a curve that runs along its edge is off the axes
-    const last = points.findLastIndex(([, down]) => down < y(0) - 0.01);
-    const first = Math.max(points.findIndex(([across]) => across > x(0) + 0.01) - 1, 0);
+    const right = points.findIndex(([across]) => across >= x(1) - 0.01);
+    const last = Math.min(points.findLastIndex(([, down]) => down < y(0) - 0.01), right < 0 ? Infinity : right - 1);
+    const first = Math.max(points.findLastIndex(([, down]) => down <= y(1) + 0.01), 0);
     group.append(svg("path", { class: "curve", d: path(points.slice(first, last + 2)), ...style }));
-    group.append(svg("circle", { cx: x(system.eer), cy: y(system.eer), r: systems.length >= MANY ? 2.4 : 4, fill: style.stroke }));
-    if (labels) {
-      const name = system.name.length > 20 ? system.name.slice(0, 19) + "\u2026" : system.name;
-      const label = svg("text", { class: "label", x: right + 14, y: at + 4, "font-size": Math.min(12, size) }, `${name}  ${percent(system.eer)}`);
-      label.style.fontSize = `${Math.min(12, size)}px`;
-      label.addEventListener("click", () => choose(system.number));
-      label.append(svg("title", {}, system.name));
-      group.append(svg("path", { class: "leader", d: `M${x(system.eer)} ${y(system.eer)}L${right} ${at}h11`, stroke: style.stroke }), label);
-    }
+    group.append(svg("circle", { cx: x(system.eer), cy: y(system.eer), r: systems.length >= MANY ? 2.6 : 4, fill: style.stroke }));
+    const name = system.name.length > LONGEST ? system.name.slice(0, LONGEST - 1) + "\u2026" : system.name;
+    const label = svg("text", { class: "label", x: at.x + 24, y: at.y + 4 }, `${name}  ${percent(system.eer)}`, svg("title", {}, system.name));
+    label.style.fontSize = `${at.size}px`;
+    label.addEventListener("click", () => choose(system.number));
+    if (edge !== null) group.append(svg("path", { class: "leader", d: `M${x(system.eer)} ${y(system.eer)}L${edge} ${at.y}h12`, stroke: style.stroke }));
+    group.append(svg("path", { class: "curve swatch", d: `M${at.x} ${at.y}h20`, ...style }), label);
     return group;
   }
 
@@ -129,10 +134,10 @@ spoofspan.figures = (function () {
 
   function drawRates() {
     const holder = byId("rates-plot");
-    const narrow = holder.clientWidth < 420;
-    const left = 46, top = 8, bottom = 40, right = 44;
-    const width = narrow ? 396 : SIDE + 120, plotHeight = narrow ? 260 : SIDE * (holder.clientWidth / Math.max(byId("det").clientWidth, 1)) * 0.86;
-    const plotWidth = width - left - right;
+    const width = Math.max(holder.clientWidth, 300), narrow = width < 460;
+    const left = 46, top = 8, bottom = 40;
+    const frame = byId("det").querySelector(".frame");
+    const plotWidth = width - left - 10, plotHeight = narrow ? 240 : Number(frame.getAttribute("height"));
     const { thresholds, fpr, fnr, higher, eer } = current();
     const rows = [...thresholds.keys()].filter((i) => Number.isFinite(thresholds[i]));
     if (higher === "spoof") rows.reverse();
@@ -156,9 +161,11 @@ spoofspan.figures = (function () {
     for (const [name, rates, dash] of [["FPR", fpr, ""], ["FNR", fnr, "8 4"]]) {
       // a rate is a step: it holds up to the next threshold
       const points = rows.flatMap((i, k) => (k ? [[x(thresholds[i]), y(rates[rows[k - 1]])], [x(thresholds[i]), y(rates[i])]] : [[x(thresholds[i]), y(rates[i])]]));
-      const high = rates[rows[rows.length - 1]] > 0.5;
+      const half = rows.find((i, k) => k && (rates[i] >= 0.5) !== (rates[rows[0]] >= 0.5));
+      const across = half === undefined ? left + plotWidth / 2 : x(thresholds[half]);
+      const inner = across > left + plotWidth / 2 ? ["end", -9] : ["start", 9];
       drawing.append(svg("path", { class: `curve ${name.toLowerCase()}`, d: path(points), "stroke-dasharray": dash }),
-        svg("text", { class: "title", x: high ? left + plotWidth + 6 : left + 6, y: high ? y(rates[rows[rows.length - 1]]) + 10 : y(rates[rows[0]]) + 16 }, name));
+        svg("text", { class: "title", x: across + inner[1], y: y(0.55), "text-anchor": inner[0] }, name));
     }
     const at = thresholdOf(current());
     if (Number.isFinite(at)) {
@@ -191,7 +198,7 @@ spoofspan.figures = (function () {
     const raw = (high - low) / most, size = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 5, 10].map((one) => one * size).find((one) => one >= raw);
     const found = [];
-    for (let tick = Math.ceil(low / step) * step; tick <= high + step * 1e-9; tick += step) found.push(Number(tick.toPrecision(12)));
+    for (let count = Math.ceil(low / step - 1e-9); count * step <= high + step * 1e-9; count++) found.push(Number((count * step).toPrecision(12)));
     return found;
   }
 

@@ -23,6 +23,17 @@
     const heads = [...table.tHead.rows[0].cells];
     const names = heads.map((head) => head.textContent.trim());
     const numbers = heads.map((head) => head.classList.contains("number"));
+    // on a phone the style makes a list of the table: it stays one for those who listen, and cells name their columns
+    table.setAttribute("role", "table");
+    [table.tHead, body].forEach((part) => part.setAttribute("role", "rowgroup"));
+    heads.forEach((head) => head.setAttribute("role", "columnheader"));
+    for (const row of table.rows) row.setAttribute("role", "row");
+    for (const row of original) {
+      [...row.cells].forEach((cell, i) => {
+        cell.setAttribute("role", cell.tagName === "TH" ? "rowheader" : "cell");
+        cell.dataset.label = names[i];
+      });
+    }
     const shown = () => [...body.rows].filter((row) => !row.hidden);
 
     function key(row, column) {
@@ -32,22 +43,23 @@
       return Number.isNaN(value) ? -Infinity : value;
     }
 
+    function sort(column, falling) {
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      heads[column].setAttribute("aria-sort", falling ? "descending" : "ascending");
+      const rows = [...original].sort((a, b) => {
+        const x = key(a, column), y = key(b, column);
+        // an infinite key stands for no value; two of them are equal
+        const order = x === y ? 0 : typeof x === "number" ? x - y : x.localeCompare(y, undefined, { numeric: true });
+        return falling ? -order : order;
+      });
+      body.replaceChildren(...rows);
+      say(`Sorted by ${names[column]}, ${falling ? "descending" : "ascending"}`);
+    }
+
     heads.forEach((head, column) => {
       const button = element("button", { type: "button", class: "sort", title: head.getAttribute("title") }, names[column]);
       head.replaceChildren(button);
-      button.addEventListener("click", () => {
-        const falling = head.getAttribute("aria-sort") === "ascending";
-        heads.forEach((other) => other.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", falling ? "descending" : "ascending");
-        const rows = [...original].sort((a, b) => {
-          const x = key(a, column), y = key(b, column);
-          // an infinite key stands for no value; two of them are equal
-          const order = x === y ? 0 : typeof x === "number" ? x - y : x.localeCompare(y, undefined, { numeric: true });
-          return falling ? -order : order;
-        });
-        body.replaceChildren(...rows);
-        say(`Sorted by ${names[column]}, ${falling ? "descending" : "ascending"}`);
-      });
+      button.addEventListener("click", () => sort(column, head.getAttribute("aria-sort") === "ascending"));
     });
 
     function csv() {
@@ -62,6 +74,11 @@
 
     const tools = holder.querySelector(".table-tools");
     const title = table.getAttribute("aria-label");
+    // where headings have no room
+    const by = element("select", { class: "sort-by", "aria-label": `Sort ${title}` }, element("option", { value: "" }, "Sort by"),
+      ...names.flatMap((name, i) => [element("option", { value: `${i} up` }, `${name} \u2191`), element("option", { value: `${i} down` }, `${name} \u2193`)]));
+    by.addEventListener("change", () => { const [column, way] = by.value.split(" "); if (way) sort(Number(column), way === "down"); });
+    tools.append(by);
     if (original.length >= FILTER_FROM) {
       const filter = element("input", { type: "search", class: "filter", placeholder: "Filter", "aria-label": `Filter ${title}` });
       filter.addEventListener("input", () => {

@@ -112,7 +112,7 @@ spoofspan.timelines = (function () {
 
   function layout(timeline) {
     const reference = timeline.kinds.length ? 15 : 3;
-    let top = reference + LANE + GAP + (timeline.peaks ? WAVE + GAP : 0);
+    let top = reference + LANE + GAP + (timeline.waveform ? WAVE + GAP : 0);
     const lanes = shownSystems().map((system) => {
       const scores = top + (beside.size ? 14 : 2);
       const decision = scores + SCORES + GAP, error = decision + LANE + 3;
@@ -139,7 +139,7 @@ spoofspan.timelines = (function () {
     const span = width - left - 1;
     const x = (time) => left + ((time - timeline.from) / (timeline.to - timeline.from)) * span;
     const look = looks(pen, scale);
-    const words = narrow ? ["truth", "score", "called", "error", "sound"] : ["reference", "scores", "decision", "errors", "sound"];
+    const words = narrow ? ["truth", "sound", "called", "errors"] : ["reference", "sound", "decision", "errors"];
     const word = (text, y) => { pen.fillStyle = css("--quiet"); pen.textAlign = "right"; pen.fillText(text, left - 8, y); };
     const bar = (from, to, top, fill) => {
       // on whole pixels, so that neighbours leave no seam
@@ -156,8 +156,8 @@ spoofspan.timelines = (function () {
       const start = Math.max(x(from), left);
       if (Math.min(x(to), width) - start > pen.measureText(kind).width + 4) pen.fillText(kind, start + 1, reference - 4);
     }
-    if (timeline.peaks) {
-      word(words[4], wave + WAVE / 2 + 4);
+    if (timeline.waveform) {
+      word(words[1], wave + WAVE / 2 + 4);
       drawSound(timeline, pen, x, left, width, wave);
     }
     for (const { system, name, scores, decision, error } of lanes) {
@@ -190,11 +190,12 @@ spoofspan.timelines = (function () {
 
   // The loudest and the quietest of many samples in each column.
   function drawSound(timeline, pen, x, left, width, top) {
-    if (typeof timeline.peaks === "string") timeline.peaks = new Int8Array(bytesOf(timeline.peaks).buffer);
+    const { seconds: length, peaks: packed } = timeline.waveform;
+    timeline.peaks = timeline.peaks || new Int8Array(bytesOf(packed).buffer);
     const count = timeline.peaks.length / 2, middle = top + WAVE / 2;
     pen.fillStyle = css("--strong-line");
     for (let i = 0; i < count; i++) {
-      const from = x((i / count) * timeline.duration), to = x(((i + 1) / count) * timeline.duration);
+      const from = x((i / count) * length), to = x(((i + 1) / count) * length);
       if (to < left || from > width) continue;
       const low = (timeline.peaks[2 * i] / 127) * (WAVE / 2), high = (timeline.peaks[2 * i + 1] / 127) * (WAVE / 2);
       pen.fillRect(Math.max(from, left), middle - high, Math.max(to - from, 0.5), Math.max(high - low, 0.7));
@@ -215,11 +216,16 @@ spoofspan.timelines = (function () {
     const pad = 3;
     const y = (value) => bottom - pad - ((Math.min(Math.max(value, low), high) - low) / (high - low)) * (bottom - top - 2 * pad);
     pen.textAlign = "right";
+    pen.fillStyle = css("--quiet");
+    const free = (height, ...taken) => taken.every((other) => Math.abs(height - other) > 11);
+    const named = Number.isFinite(at) ? y(at) : -99;
+    const title = free(top + 5, named) ? top + 5 : bottom - 5;
+    pen.fillText(narrow ? "score" : "scores", left - 8, title + 4);
     for (const tick of round(low, high, 3)) {
       pen.fillStyle = css("--line");
       pen.fillRect(left, y(tick), width - left, 1);
       pen.fillStyle = css("--quiet");
-      if (!Number.isFinite(at) || Math.abs(y(tick) - y(at)) > 11) pen.fillText(digits(tick), left - 8, y(tick) + 4);
+      if (free(y(tick), named, title)) pen.fillText(digits(tick), left - 8, y(tick) + 4);
     }
     pen.save();
     pen.beginPath();
