@@ -33,9 +33,11 @@ from spoofspan.cm import checkpoints
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
 from spoofspan.cm.config import Config, Training
 from spoofspan.cm.distributed import Team, joined, launch, leads
+from spoofspan.cm.finishing import NOT_STATED, finish
 from spoofspan.cm.history import History
 from spoofspan.cm.loss import whole_loss
 from spoofspan.cm.model import build
+from spoofspan.cm.model_sources import CONFIG, MODEL
 from spoofspan.cm.validation import validate
 
 LOOKED_AT = 256  # pieces that a front-end sees before it learns
@@ -78,6 +80,7 @@ def train(
     device: str | None = None,
     processes: int = 1,
     say: bool = False,
+    licence: str = NOT_STATED,
 ) -> Trained:
     """Train a model into a folder, which is a checkpoint of the best epoch from the first epoch on.
 
@@ -97,6 +100,8 @@ def train(
         How many processes of this machine train together.
     say : bool
         Print a line to stderr after each epoch.
+    licence : str
+        Under which licence the model may be used; its card says so.
 
     Returns
     -------
@@ -127,17 +132,19 @@ def train(
             launch(_train, (config, data, folder, device, say), processes)
         else:
             _train(config, data, folder, device, say)
+        if leads():
+            finish(folder, config, data, device, licence)
     _, about = checkpoints.read_tensors(folder / checkpoints.STATE)
     return Trained(folder, about["epoch"], about["best_epoch"], about["best"], config.training.stop_on)
 
 
 def _check_folder(folder: Path, config: Config, resume: bool) -> None:
     """Refuse before long work what would be refused after it."""
-    there = (folder / checkpoints.CONFIG).is_file()
+    there = (folder / CONFIG).is_file()
     if there and not resume:
         raise UsageError(f"{str(folder)!r} has a training already; go on with resume=True (--resume), or name another")
-    if there and Config.from_file(folder / checkpoints.CONFIG) != config:
-        raise UsageError(f"{folder / checkpoints.CONFIG} is another configuration; resume with the one it began with")
+    if there and Config.from_file(folder / CONFIG) != config:
+        raise UsageError(f"{folder / CONFIG} is another configuration; resume with the one it began with")
 
 
 def _train(config: Config, data: TrainingData, folder: Path, device: str | None, say: bool) -> None:
@@ -224,7 +231,7 @@ class _Loop:
                 self.at.best, self.at.best_epoch = found.stop_on, self.at.epoch
                 if self.team.leads:
                     about = {"epoch": self.at.epoch, recipe.stop_on: found.stop_on, "dev": found.measures}
-                    checkpoints.write_tensors(self.folder / checkpoints.MODEL, self.model.state_dict(), about)
+                    checkpoints.write_tensors(self.folder / MODEL, self.model.state_dict(), about)
             line = {
                 "epoch": self.at.epoch,
                 "steps": steps,

@@ -27,8 +27,10 @@ from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import References
 from spoofspan.measures.measure import Measure
+from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.families import Family, Pair, Task, Trainings, training_name
-from spoofspan.uncertainty.intervals import Interval
+from spoofspan.uncertainty.intervals import Interval, Spread
+from spoofspan.uncertainty.left_out import LeftOut
 from spoofspan.uncertainty.measured_system import BootstrapArguments, SignedSystems, signers_of, split_arguments
 from spoofspan.uncertainty.ranks import Rank, ranks
 
@@ -220,7 +222,8 @@ def compare(
     references
         Of all systems.
     systems
-        Name -> scores; of a system that was trained several times, name -> seed -> scores.
+        Name -> scores, or proposals for event measures; of a system that was trained several times, name -> seed ->
+        either of them.
     measure
         As ``"range-eer"``.
     thresholds
@@ -294,17 +297,19 @@ def compare_measures(
         raise UsageError("compare at least two systems; for one, interval gives an interval")
     if against is not None and against not in (*systems, BEST):
         raise UsageError(f"against={against!r}: no such system; {nearest_name(against, (*systems, BEST))}")
+    wanted = [Measure.parse(one) for one in measures]
+    options.refuse_proposing_without_events(wanted)
     tasks = [
         Task.of(
             references,
             systems,
-            Measure.parse(one),
+            one,
             options,
             how,
-            (thresholds or {}).get(str(one)),
+            (thresholds or {}).get(spelled),
             unpaired=unpaired,
         )
-        for one in measures
+        for one, spelled in zip(wanted, map(str, measures), strict=True)
     ]
     families = [tasks] if one_family else [[task] for task in tasks]
     pairs = _pairs(list(systems), against)
@@ -313,6 +318,16 @@ def compare_measures(
         for family in (Family.of(one, pairs) for one in families)
         for number in range(len(family.tasks))
     )
+
+
+def compare_left_out(
+    measure: Measure, values: Mapping[str, float], left_out: Sequence[LeftOut], how: Resampling
+) -> Comparison:
+    """Compare systems that were measured before, given the value of each without each cluster; one alone is ranked."""
+    rows = {name: [place] for place, name in enumerate(values)}
+    spread = Spread.from_left_out(measure, how, list(values.values()), left_out)
+    task = Task(measure, {}, rows, {name: [] for name in rows}, spread)
+    return _comparison(Family.of([task], _pairs(list(rows), None)), 0, None)
 
 
 def _pairs(names: list[str], against: str | None) -> list[Pair]:
