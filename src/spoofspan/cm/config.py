@@ -40,6 +40,7 @@ class FrontEnd:
     maps: int = 8  # of its two convolutions over time and frequency; 0: none of them
     dropout: float = 0.1  # before its convolutions along time
     gradient_checkpointing: bool = False  # less memory, more time
+    transformer_dropout: float = 0.0  # everywhere in the transformer of a checkpoint, whatever its own file says
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ class Config:
 
     def _check_numbers(self) -> None:
         least = {
-            "front_end": {"width": 1, "layers": 0, "maps": 0, "dropout": 0},
+            "front_end": {"width": 1, "layers": 0, "maps": 0, "dropout": 0, "transformer_dropout": 0},
             "network": {"blocks": 1, "longest": COARSEST, "utterance_dropout": 0},
             "training": {"epochs": 1, "batch_size": 1, "halve_every": 0, "patience": 1, "accumulate": 1}
             | {"save_every": 0, "workers": 0, "seed": 0, "largest_gradient": 0},
@@ -165,7 +166,8 @@ class Config:
                     raise UsageError(f"{section}.{key} = {value!r}: must be at least {bound}")
         if not self.training.learning_rate > 0:
             raise UsageError(f"training.learning_rate = {self.training.learning_rate!r}: must be positive")
-        for section, key in (("front_end", "dropout"), ("network", "utterance_dropout")):
+        dropouts = ("front_end", "dropout"), ("front_end", "transformer_dropout"), ("network", "utterance_dropout")
+        for section, key in dropouts:
             value = getattr(getattr(self, section), key)
             if not value < 1:
                 raise UsageError(f"{section}.{key} = {value!r}: must be below 1")
@@ -269,7 +271,7 @@ BASELINE = Config(
 )
 SINGLES = tuple(
     replace(PAPER, name=f"paper-single-{one.removesuffix('ms')}", network=replace(PAPER.network, branches=(one,)))
-    for one in SEGMENT_BRANCHES
+    for one in BRANCHES
 )
 PRESETS: dict[str, Config] = {one.name: one for one in (PAPER, *SINGLES, SMALL, BASELINE)}
 
@@ -280,7 +282,8 @@ def preset(name: str) -> Config:
     Parameters
     ----------
     name : str
-        ``paper-multi``, ``paper-single-20`` to ``paper-single-640``, ``small-cpu`` or ``baseline``.
+        ``paper-multi``, ``paper-single-20`` to ``paper-single-640``, ``paper-single-utterance``, ``small-cpu``,
+        ``small-cpu-2025`` or ``baseline``.
 
     Returns
     -------

@@ -7,6 +7,7 @@ Both normalise a recording to mean 0 and variance 1 and give frame k what happen
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,8 @@ UNDISTURBED: dict[str, Any] = {
     "mask_time_prob": 0.0,
     "mask_feature_prob": 0.0,
 }
+DROPOUTS = ("attention_dropout", "activation_dropout", "feat_proj_dropout", "hidden_dropout")
+FAMILY = ("wav2vec2", "hubert", "wavlm")  # model types that are built alike; XLS-R is a wav2vec2
 
 
 def frames_in(samples: Tensor) -> Tensor:
@@ -144,9 +147,9 @@ class AlongTime(nn.Conv1d):
 
 
 class Wav2Vec2FrontEnd(nn.Module):
-    """wav2vec 2.0: the hidden states of all layers, mixed by a softmax over learned weights that start uniform.
+    """wav2vec 2.0, XLS-R, HuBERT or WavLM: the hidden states of all layers, mixed by a softmax over learned weights.
 
-    The convolutional encoder stays as it is; the transformer is fine-tuned.
+    The weights start uniform. The convolutional encoder stays as it is; the transformer is fine-tuned.
     """
 
     def __init__(self, encoder: Any, *, gradient_checkpointing: bool = False) -> None:
@@ -178,7 +181,8 @@ class Wav2Vec2FrontEnd(nn.Module):
 
     def _mixed(self, waves: Tensor, real: Tensor | None) -> Tensor:
         states: list[Tensor] = []
-        with _inputs_of(self.encoder.encoder.layers, states):
+        with _inputs_of(self.encoder.encoder.layers, states), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Support for mismatched key_padding_mask")  # of torch, about WavLM's code
             last = self.encoder(waves, attention_mask=None if real is None else real.long()).last_hidden_state
         weights = self.mix.softmax(0)
         return sum(weight * state for weight, state in zip(weights, [*states, last], strict=True))
@@ -206,7 +210,10 @@ def build_front_end(front_end: FrontEnd, architecture: str | None = None) -> nn.
     if front_end.kind == "spectral":
         return SpectralFrontEnd(front_end.width, front_end.layers, front_end.maps, front_end.dropout)
     require("transformers")
-    encoder = _empty(json.loads(architecture)) if architecture else _pretrained(front_end.checkpoint)
+    settings = UNDISTURBED | dict.fromkeys(DROPOUTS, front_end.transformer_dropout)
+    encoder = (
+        _empty(json.loads(architecture), settings) if architecture else _pretrained(front_end.checkpoint, settings)
+    )
     return Wav2Vec2FrontEnd(encoder, gradient_checkpointing=front_end.gradient_checkpointing)
 
 
@@ -217,25 +224,26 @@ def architecture_of(front_end: nn.Module) -> str | None:
     return json.dumps(front_end.encoder.config.to_diff_dict(), indent=2, sort_keys=True, default=str)
 
 
-def _empty(architecture: dict[str, Any]) -> Any:
-    from transformers import Wav2Vec2Config, Wav2Vec2Model
+def _empty(architecture: dict[str, Any], settings: dict[str, Any]) -> Any:
+    from transformers import AutoConfig, AutoModel
 
-    return Wav2Vec2Model(Wav2Vec2Config(**(architecture | UNDISTURBED)))
+    family = architecture.pop("model_type", FAMILY[0])
+    return AutoModel.from_config(AutoConfig.for_model(family, **(architecture | settings)))
 
 
-def _pretrained(checkpoint: str) -> Any:
-    from transformers import Wav2Vec2Config, Wav2Vec2Model
+def _pretrained(checkpoint: str, settings: dict[str, Any]) -> Any:
+    from transformers import AutoConfig, AutoModel, PretrainedConfig
 
     if not checkpoint:
         raise UsageError("front_end.checkpoint is empty; name a wav2vec 2.0 checkpoint of Hugging Face, or its folder")
     is_folder = Path(checkpoint).expanduser().is_dir()
     where = str(Path(checkpoint).expanduser()) if is_folder else checkpoint
     try:
-        stated, _ = Wav2Vec2Config.get_config_dict(where, local_files_only=is_folder)
+        stated, _ = PretrainedConfig.get_config_dict(where, local_files_only=is_folder)
         _check(stated, checkpoint)
-        config = Wav2Vec2Config.from_dict(stated | UNDISTURBED)
+        config = AutoConfig.for_model(**({"model_type": FAMILY[0]} | stated | settings))
         # weights that are a pickle are read without running it
-        return Wav2Vec2Model.from_pretrained(where, config=config, local_files_only=is_folder, weights_only=True)
+        return AutoModel.from_pretrained(where, config=config, local_files_only=is_folder, weights_only=True)
     except (OSError, ValueError) as error:
         if isinstance(error, UsageError):
             raise
@@ -247,8 +255,9 @@ def _pretrained(checkpoint: str) -> Any:
 
 def _check(stated: dict[str, Any], checkpoint: str) -> None:
     """Refuse another kind of model, and frames of another length."""
-    if stated.get("model_type", "wav2vec2") != "wav2vec2":
-        raise UsageError(f"{checkpoint!r} is a model of type {stated['model_type']!r}; give a wav2vec 2.0 checkpoint")
+    family = stated.get("model_type", FAMILY[0])
+    if family not in FAMILY:
+        raise UsageError(f"{checkpoint!r} is a model of type {family!r}; give one of {', '.join(FAMILY)}")
     hop, window = 1, 1
     for kernel, stride in zip(stated.get("conv_kernel", KERNELS), stated.get("conv_stride", STRIDES), strict=True):
         window += (kernel - 1) * hop
