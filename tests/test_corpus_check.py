@@ -15,7 +15,7 @@ from spoofspan.corpus.settings import BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, Se
 from spoofspan.corpus.source_folder import Recording, find_recordings
 from spoofspan.corpus.splice_plan import deal_speakers, held_out_attacks, make_plan
 from spoofspan.corpus.survey import look_at
-from spoofspan.corpus.vocoders import VOCODERS
+from spoofspan.corpus.vocoders import ATTACKS
 from spoofspan.formats.arrays import segment_labels
 from spoofspan.formats.sound import FULL_SCALE, read_sound, wav_bytes
 
@@ -176,15 +176,17 @@ def test_speakers_are_dealt_by_the_seed_and_none_twice():
 
 
 def test_held_out_attacks_are_those_asked_for_or_the_last():
-    recordings = [Recording("x", None, "s", attack) for attack in (None, "A01", "A02", "A03")]
-    assert held_out_attacks(recordings, Settings()) == ("A03",)
-    assert held_out_attacks(recordings[:2], Settings()) == ()
-    assert held_out_attacks(recordings, Settings(held_out=())) == ()
-    assert held_out_attacks(recordings, Settings(held_out=("A02", "A01"))) == ("A01", "A02")
+    attacks = ("A01", "A02", "A03")
+    assert held_out_attacks(attacks, Settings()) == ("A03",)
+    assert held_out_attacks(attacks[:1], Settings()) == ()
+    assert held_out_attacks(attacks, Settings(held_out=())) == ()
+    assert held_out_attacks(attacks, Settings(held_out=("A02", "A01"))) == ("A01", "A02")
+    called = {"A01": "griffin-lim", "A02": "lpc", "A03": "world"}
+    assert held_out_attacks(attacks, Settings(held_out=("world", "A01")), called) == ("A01", "A03")
     with pytest.raises(ss.UsageError, match="no such attack"):
-        held_out_attacks(recordings, Settings(held_out=("A30",)))
+        held_out_attacks(attacks, Settings(held_out=("A30",)))
     with pytest.raises(ss.UsageError, match="at least one"):
-        held_out_attacks(recordings, Settings(held_out=("A01", "A02", "A03")))
+        held_out_attacks(attacks, Settings(held_out=("A01", "A02", "world")), called)
 
 
 def test_the_built_in_source_has_the_stated_size_and_an_unseen_vocoder():
@@ -194,7 +196,7 @@ def test_the_built_in_source_has_the_stated_size_and_an_unseen_vocoder():
     sentences = sentences_of(settings)
     assert len({one.name for one in sentences}) == len(sentences)
     heard = {subset: {one.attack for one in sentences if one.subset == subset} for subset in BUILT_IN_UTTERANCES}
-    assert heard["eval"] == {None, *VOCODERS}
+    assert heard["eval"] == {None, *ATTACKS}
     assert heard["train"] == heard["dev"] == {None, "A01", "A02", "A03"}
     speakers = {subset: {one.speaker for one in sentences if one.subset == subset} for subset in heard}
     assert sum(map(len, speakers.values())) == len(set.union(*speakers.values())) == 74

@@ -29,6 +29,12 @@ def build(
     speakers: str | None = o.flag(None, "How many in each set, such as train=24,dev=8,eval=12."),
     bonafide_share: float = o.flag(0.3, "Share of utterances that are left as they are."),
     held_out: list[str] | None = o.flag(None, "Attack for the evaluation only; may be repeated. none: no attack."),
+    attack: list[str] | None = o.flag(
+        None, "Make spoofs of bona fide recordings: builtin:all, or one of its vocoders; may be repeated."
+    ),
+    channel: str | None = o.flag(
+        None, "Band in Hz, and noise in dBov, for both classes: 150:6850 or 150:6850:-90. none: as recorded."
+    ),
     joints: str = o.flag(
         "spoof", "Label of joints: spoof (if either side is), or middle (it changes there).", of=["spoof", "middle"]
     ),
@@ -61,9 +67,12 @@ def build(
 
       spoofspan corpus build my-corpus
 
-      spoofspan corpus build my-corpus --source speech --held-out A07
+      spoofspan corpus build my-corpus --source speech --held-out A07 --channel 150:6850
+
+      spoofspan corpus build my-corpus --source speech --attack builtin:all
     """
     from spoofspan.corpus.building import build as build_corpus
+    from spoofspan.corpus.channel import Channel
     from spoofspan.corpus.settings import Settings
 
     settings = Settings(
@@ -72,6 +81,8 @@ def build(
         speakers=per_set("--speakers", speakers),
         bonafide_share=bonafide_share,
         held_out=_held_out(held_out),
+        attacks=tuple(attack or ()),
+        channel=None if channel is None else Channel.parse(channel),
         level=level,
         shortest_pause=shortest_pause,
         overlap=overlap,
@@ -162,6 +173,7 @@ def _corpus_table(out: Path, about: dict[str, Any]) -> Table:
         "",
         *([f"* held out: {', '.join(held_out)} in eval only"] if held_out else []),
         *names,
+        f"channel: {_channel(about['channel'])}",
         f"joints: {next(iter(about['policies']['joints'].values()))}",
         f"non-speech: {next(iter(about['policies']['nonspeech'].values()))}",
         "",
@@ -169,3 +181,10 @@ def _corpus_table(out: Path, about: dict[str, Any]) -> Table:
         f"spoofspan eval --dataset partialspoof:{out}:{list(about['sets'])[-1]} SCORES",
     ]
     return Table(header, rows, tuple(notes))
+
+
+def _channel(channel: dict[str, Any]) -> str:
+    """What both classes went through, in words."""
+    noise = channel["noise_dbov"]
+    band = f"{channel['low_hz']:g} to {channel['high_hz']:g} Hz" if "taps" in channel else "all frequencies"
+    return f"{band}, {'no noise' if noise is None else f'white noise of {noise:g} dBov'}"

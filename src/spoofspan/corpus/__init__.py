@@ -5,6 +5,8 @@
     settings.py         every choice that decides the bytes of a corpus
     building.py         look, plan, make, label                                       <- read this first
     source_folder.py    which recordings there are
+    channel.py          band and noise that both classes go through
+    vocoded.py          spoofs of someone's own recordings
     survey.py           how long and how loud they are, and where someone speaks
     splice_plan.py      which utterance gets what
     splicing.py         an utterance of its plan: pieces joined by overlap-add

@@ -12,25 +12,34 @@ import shutil
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning, UsageError
+from spoofspan.base.errors import SpoofspanError, SpoofspanWarning, UsageError
 from spoofspan.base.locks import LOCK, PARTS, own_folder, remove_parts
 from spoofspan.base.pool import check_jobs, do_all, in_batches
 from spoofspan.base.version import __version__
 from spoofspan.corpus.builtin import built_in_settings, write_voices
+from spoofspan.corpus.channel import OPEN
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import ABOUT, DATABASE, SOURCES, WORK, SetFiles, sound_digest, write_json, write_set
 from spoofspan.corpus.provenance import BONA_FIDE, Provenance, labelled_ranges
 from spoofspan.corpus.settings import BUILDER_VERSION, SETS, Settings, fingerprint
-from spoofspan.corpus.source_folder import Recording, find_recordings
-from spoofspan.corpus.splice_plan import Plan, UtterancePlan, make_plan
+from spoofspan.corpus.source_folder import (
+    Recording,
+    Recordings,
+    attack_ids,
+    attacks_of,
+    named_recordings,
+    recordings_in,
+)
+from spoofspan.corpus.splice_plan import Plan, UtterancePlan, deal_speakers, held_out_attacks, make_plan
 from spoofspan.corpus.splicing import Material, make_utterance
 from spoofspan.corpus.survey import Surveyed, look_at
+from spoofspan.corpus.vocoded import chosen_vocoders, deal_vocoders, write_vocoded
 from spoofspan.formats.sound import Sound, check_truncated, wav_bytes
 from spoofspan.formats.writing import write_atomically
 
@@ -95,21 +104,29 @@ def build(
         chosen = built_in_settings(chosen)
     else:
         _check_source(given, out)
-    where = BUILT_IN if given is None else str(given.resolve())
-    identity = {"builder": BUILDER_VERSION, "source": where, "settings": chosen.to_dict()}
+    chosen = replace(chosen, channel=chosen.channel or OPEN, attacks=chosen_vocoders(chosen.attacks))
+    identity = {"builder": BUILDER_VERSION, **_source(given), "settings": chosen.to_dict()}
     finished = None if force or (out / WORK).exists() else _finished(out, identity)  # perhaps where nobody may write
     if finished is not None:
         return finished
     with own_folder(out):
         finished = _prepare(out, identity, force)
-        return _build(out, given, chosen, workers, identity, truncated) if finished is None else finished
+        if finished is not None:
+            return finished
+        try:
+            return _build(out, given, chosen, workers, identity, truncated)
+        except SpoofspanError:
+            if not (out / DATABASE).exists():  # nothing was made yet: the next start may have other settings
+                for name in (WORK, SOURCES):
+                    shutil.rmtree(out / name, ignore_errors=True)
+            raise
 
 
 def _build(
     out: Path, given: Path | None, chosen: Settings, workers: int, identity: dict[str, Any], truncated: str
 ) -> dict[str, Any]:
     """Do what is not done yet, in a folder that was made ready."""
-    recordings = find_recordings(given or write_voices(out / SOURCES, chosen, workers), check_truncated(truncated))
+    recordings = _recordings(out / SOURCES, given, chosen, workers, truncated)
     survey = _survey(out, recordings.items, chosen, workers)
     if truncated == "use":
         _warn_of_truncated(recordings.items, survey)
@@ -124,6 +141,7 @@ def _build(
         **identity,
         "sample_rate": RATE,
         "policies": chosen.policies,
+        "channel": (chosen.channel or OPEN).to_dict(),
         "attacks": recordings.attacks,
         "held_out_attacks": list(plan.held_out),
         "recordings": len(recordings.items),
@@ -132,6 +150,20 @@ def _build(
     write_json(out / ABOUT, about)
     shutil.rmtree(out / WORK)
     return about
+
+
+def _recordings(made: Path, given: Path | None, chosen: Settings, workers: int, truncated: str) -> Recordings:
+    """The recordings of the source, and spoofs of them where these are asked for; what is made lies in ``made``."""
+    channel = chosen.channel or OPEN
+    found = recordings_in(given or write_voices(made, chosen, workers), check_truncated(truncated), channel)
+    ids = attack_ids({*attacks_of(found), *chosen.attacks})
+    held_out = held_out_attacks(ids.values(), chosen, {new: name for name, new in ids.items()})
+    if chosen.attacks:
+        own_names = [name for name, new in ids.items() if new in held_out]
+        dealt = deal_vocoders(made, found, deal_speakers(found, chosen), own_names, chosen)
+        write_vocoded(made, dealt, workers)
+        found += [one.recording for one in dealt]
+    return named_recordings(found, ids)
 
 
 def _warn_of_truncated(recordings: Sequence[Recording], survey: Mapping[str, Surveyed]) -> None:
@@ -153,6 +185,15 @@ def _check_source(source: Path, out: Path) -> None:
         raise UsageError(f"there is no {str(source)!r}; give a folder of speech or a CSV file")
     if out.resolve() in (source.resolve(), *source.resolve().parents):
         raise UsageError(f"the source {str(source)!r} is inside of {str(out)!r}; build the corpus in another folder")
+
+
+def _source(given: Path | None) -> dict[str, Any]:
+    """What is told of the source: its name, and a fingerprint of its files; not where it lies on whose disk."""
+    if given is None:
+        return {"source": BUILT_IN}
+    found = recordings_in(given)
+    files = [[one.name, one.speaker, one.attack, one.subset, one.path.stat().st_size] for one in found]
+    return {"source": given.resolve().name, "source_files": fingerprint(sorted(files, key=str))}
 
 
 def _finished(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
+from spoofspan.base.errors import UsageError
 from spoofspan.base.pool import do_all, in_batches
 from spoofspan.corpus.frames import Float64
 from spoofspan.corpus.settings import BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
 from spoofspan.corpus.source_folder import BONA_FIDE
 from spoofspan.corpus.splice_plan import check_held_out
 from spoofspan.corpus.survey import find_speech, gain_to
-from spoofspan.corpus.vocoders import UNSEEN, VOCODERS
+from spoofspan.corpus.vocoders import ATTACKS, UNSEEN, VOCODERS
 from spoofspan.corpus.voices import draw_voice, speak
 from spoofspan.formats.sound import FULL_SCALE, wav_bytes, whole_samples
 from spoofspan.formats.writing import write_atomically
@@ -55,12 +56,14 @@ def speaker_name(number: int) -> str:
 
 def built_in_settings(settings: Settings) -> Settings:
     """Fill in how many utterances and speakers there are, and which attack is unseen, where nothing was said."""
+    if settings.attacks:
+        raise UsageError("attacks make spoofs of recordings (--source); built-in voices go through all vocoders")
     utterances = {name: (settings.utterances or BUILT_IN_UTTERANCES).get(name, 0) for name in SETS}
     speakers = settings.speakers or {
         name: max(2, round(count * BUILT_IN_SPEAKERS[name] / BUILT_IN_UTTERANCES[name])) if count else 0
         for name, count in utterances.items()
     }
-    held_out = check_held_out((UNSEEN,) if settings.held_out is None else settings.held_out, list(VOCODERS))
+    held_out = check_held_out((UNSEEN,) if settings.held_out is None else settings.held_out, list(ATTACKS), ATTACKS)
     return replace(settings, utterances=utterances, speakers=speakers, held_out=held_out)
 
 
@@ -70,7 +73,7 @@ def sentences_of(settings: Settings) -> list[Sentence]:
     sentences = []
     speaker = 0
     for subset in SETS:
-        attacks = [one for one in VOCODERS if subset == "eval" or one not in (settings.held_out or ())]
+        attacks = [one for one in ATTACKS if subset == "eval" or one not in (settings.held_out or ())]
         partial = utterances.get(subset, 0) * (1 - settings.bonafide_share) / 2  # in each direction
         for _ in range(speakers.get(subset, 0)):
             speaker += 1
@@ -111,7 +114,7 @@ def say(one: Sentence) -> Float64:
     rng = np.random.default_rng([one.seed, 2, one.speaker, one.number])
     sound = speak(voice, rng)
     if one.attack is not None:
-        sound = VOCODERS[one.attack](sound, rng)
+        sound = VOCODERS[ATTACKS[one.attack]](sound, rng)
     return sound * gain_to(-26.0, sound, find_speech(sound))
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.corpus.channel import Channel
 
 SETS = ("train", "dev", "eval")
 POLICIES = {
@@ -21,7 +22,7 @@ POLICIES = {
         "bonafide": "non-speech is bona fide wherever it came from (joints are decided first)",
     },
 }
-BUILDER_VERSION = 1  # raised when the same settings give other bytes
+BUILDER_VERSION = 2  # raised when the same settings give other bytes
 BUILT_IN_UTTERANCES = {"train": 480, "dev": 100, "eval": 200}
 BUILT_IN_SPEAKERS = {"train": 48, "dev": 10, "eval": 16}
 SPEAKER_SHARES = {"train": 0.5, "dev": 0.2, "eval": 0.3}
@@ -42,7 +43,12 @@ class Settings:
     bonafide_share : float
         Share of the utterances that are left as they are.
     held_out : tuple of str, optional
-        Attacks for evaluation only; None: the last one by name, where there are several.
+        Attacks for evaluation only, as the corpus or the source calls them; None: the last one by name, where there are
+        several.
+    attacks : tuple of str
+        Built-in vocoders that make spoofs of bona fide recordings: ``("builtin:griffin-lim",)``, or ``builtin:all``.
+    channel : Channel, optional
+        Band-pass and noise that both classes go through; None: none for recordings.
     donors : int
         From how many recordings of the other class an utterance may take.
     level : float
@@ -73,6 +79,8 @@ class Settings:
     speakers: Mapping[str, int] | None = None  # per set; None: by SPEAKER_SHARES
     bonafide_share: float = 0.3  # of the utterances that are left as they are, where ``utterances`` says how many
     held_out: tuple[str, ...] | None = None  # attacks for eval only; None: the last by name, if there are several
+    attacks: tuple[str, ...] = ()  # built-in vocoders that make spoofs of bona fide recordings
+    channel: Channel | None = None
     donors: int = 4  # recordings of the other class that an utterance may take from
     level: float = -26.0  # dBov
     shortest_pause: float = 0.06
@@ -118,7 +126,7 @@ class Settings:
         """As plain data, ready for JSON."""
         plain = asdict(self)
         plain["held_out"] = None if self.held_out is None else list(self.held_out)
-        return plain
+        return {**plain, "attacks": list(self.attacks)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Settings:
@@ -127,7 +135,9 @@ class Settings:
         given = {name: value for name, value in plain.items() if name in known}
         if given.get("held_out") is not None:
             given["held_out"] = tuple(given["held_out"])
-        return cls(**given)
+        if given.get("channel") is not None:
+            given["channel"] = Channel(**given["channel"])
+        return cls(**{**given, "attacks": tuple(given.get("attacks", ()))})
 
 
 def fingerprint(content: Any) -> str:

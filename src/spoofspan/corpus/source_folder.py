@@ -9,7 +9,7 @@
                                            paths are relative to the list
 
 An attack is called A01, A02, ... (a letter, then digits), since that is what RTTM files can hold. Folders with other
-names get such a name, in alphabetical order; corpus.json says which is which.
+names get the first such names that are free, in alphabetical order; corpus.json says which is which.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from spoofspan.base.errors import DataError, Problems, UsageError, refuse
+from spoofspan.base.times import Float64
+from spoofspan.corpus.channel import OPEN, Channel
 from spoofspan.corpus.settings import SETS
 from spoofspan.data.references import SPOOF
+from spoofspan.formats.sound import read_sound
 from spoofspan.formats.sources import sources
 from spoofspan.formats.text.rows import label_and_kind
 
@@ -43,6 +47,11 @@ class Recording:
     attack: str | None  # None: bona fide
     subset: str | None = None  # train, dev or eval, where a list says it
     truncated: str = "error"  # or "use": what is there of a file with fewer samples than its header states
+    channel: Channel = OPEN
+
+    def sound(self) -> Float64:
+        """Its samples, through the band of the channel."""
+        return self.channel.filtered(read_sound(self.path, self.truncated))
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,12 @@ class Recordings:
 
 def find_recordings(source: Path, truncated: str = "error") -> Recordings:
     """Find the recordings of a folder or of a list."""
+    found = recordings_in(source, truncated)
+    return named_recordings(found, attack_ids(attacks_of(found)))
+
+
+def recordings_in(source: Path, truncated: str = "error", channel: Channel = OPEN) -> list[Recording]:
+    """The recordings of a folder or of a list, with attacks as they are called there."""
     if source.is_dir():
         found = list(_in_folder(source))
     elif source.is_file():
@@ -64,10 +79,39 @@ def find_recordings(source: Path, truncated: str = "error") -> Recordings:
     if not found:
         places = f"{BONA_FIDE}/SPEAKER/*.wav and ATTACK/SPEAKER/*.wav"
         raise DataError(f"{source}: there are no recordings; they are looked for in {places}")
+    spaced = [speaker for speaker in sorted({one.speaker for one in found}) if speaker.split() != [speaker]]
+    refuse(spaced, lambda speaker: f"speaker {speaker!r}: protocols cannot hold white space", "rename the folders")
+    return [replace(one, truncated=truncated, channel=channel) for one in found]
+
+
+def attacks_of(found: Iterable[Recording]) -> set[str]:
+    """The attacks of some recordings."""
+    return {one.attack for one in found if one.attack is not None}
+
+
+def attack_ids(names: Iterable[str]) -> dict[str, str]:
+    """What attacks are called in a corpus: as before if RTTM can hold it, else by the first numbers that are free.
+
+    >>> attack_ids(["lpc", "A01", "griffin-lim"])
+    {'A01': 'A01', 'griffin-lim': 'A02', 'lpc': 'A03'}
+    """
+    ordered = sorted(names)
+    plain = {name for name in ordered if label_and_kind(name) == (SPOOF, name)}
+    free = (number for number in (f"A{place:02d}" for place in count(1)) if number not in plain)
+    return {name: name if name in plain else next(free) for name in ordered}
+
+
+def named_recordings(found: Sequence[Recording], ids: Mapping[str, str]) -> Recordings:
+    """All recordings of a source with the attacks' names in the corpus; both classes must be there."""
+    remedies = {
+        "bona fide": f"put them into {BONA_FIDE}/SPEAKER",
+        "spoofed": "put them into ATTACK/SPEAKER, or make some of the bona fide ones (--attack builtin:all)",
+    }
     for needed, spoofed in (("bona fide", False), ("spoofed", True)):
         if not any((one.attack is not None) == spoofed for one in found):
-            raise DataError(f"{source}: there are no {needed} recordings; a partially spoofed corpus needs both")
-    return _named([replace(one, truncated=truncated) for one in found])
+            raise DataError(f"there are no {needed} recordings; a corpus needs both classes: {remedies[needed]}")
+    items = (one if one.attack is None else replace(one, attack=ids[one.attack]) for one in found)
+    return Recordings(tuple(sorted(items, key=lambda one: one.name)), {new: name for name, new in ids.items()})
 
 
 def _in_folder(folder: Path) -> Iterable[Recording]:
@@ -110,7 +154,7 @@ def _in_list(path: Path) -> Iterable[Recording]:
                 problems.add(f"{place}: there is no file {str(path.parent / name)!r}")
             else:
                 kind = None if attack in NO_ATTACK else attack
-                found[name] = Recording(Path(name).as_posix(), path.parent / name, speaker, kind, subset or None)
+                found[name] = Recording(_relative(path, name), path.parent / name, speaker, kind, subset or None)
     except csv.Error as error:
         raise DataError(f"{path}:{rows.line_num + 1}: cannot be read as CSV ({error}); correct the list") from None
     sets: dict[str, str | None] = {}
@@ -121,12 +165,11 @@ def _in_list(path: Path) -> Iterable[Recording]:
     return found.values()
 
 
-def _named(found: list[Recording]) -> Recordings:
-    """Give attacks names that RTTM can hold, and check those of speakers."""
-    spaced = [speaker for speaker in sorted({one.speaker for one in found}) if speaker.split() != [speaker]]
-    refuse(spaced, lambda speaker: f"speaker {speaker!r}: protocols cannot hold white space", "rename the folders")
-    names = sorted({one.attack for one in found if one.attack is not None})
-    plain = all(label_and_kind(name) == (SPOOF, name) for name in names)
-    ids = {name: name if plain else f"A{number:02d}" for number, name in enumerate(names, 1)}
-    items = (one if one.attack is None else replace(one, attack=ids[one.attack]) for one in found)
-    return Recordings(tuple(sorted(items, key=lambda one: one.name)), {new: name for name, new in ids.items()})
+def _relative(path: Path, name: str) -> str:
+    """The name of a listed file: its path from the list on, so that a corpus does not tell whose disk it was on."""
+    if not Path(name).is_absolute():
+        return Path(name).as_posix()
+    try:
+        return Path(os.path.relpath(name, path.resolve().parent)).as_posix()
+    except ValueError:  # on another drive of Windows
+        return Path(name).relative_to(Path(name).anchor).as_posix()

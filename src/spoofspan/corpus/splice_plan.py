@@ -2,24 +2,26 @@
 
 Speakers are dealt to the sets first, so none is heard in two. Then, in each set, some bona fide recordings are left as
 they are, and *carriers* of both classes get some of their units replaced by units of the other class by the same
-speaker: for each one the shortest that is at least as long, from last to first. An utterance has one attack.
+speaker: for each one the shortest that is at least as long, from last to first. An utterance has one attack, the one
+that its speaker and its set have had least so far, so that attacks are even over speakers, directions and sets.
 
-Every draw has a stream of its own, made of the seed and of what is drawn for: the number of workers, the order of work
-and other utterances do not matter.
+Every draw has a stream of its own, made of the seed and of what is drawn for: the number of workers and the order of
+work do not matter, and an utterance depends on those before it only.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.corpus.settings import SETS, SPEAKER_SHARES, Settings
-from spoofspan.corpus.source_folder import Recording
+from spoofspan.corpus.source_folder import Recording, attacks_of
 from spoofspan.corpus.survey import Surveyed, Unit
 
 FEWEST_UNITS = 2  # of a carrier: one is replaced, one stays
@@ -70,7 +72,7 @@ def make_plan(
     called: Mapping[str, str] | None = None,
 ) -> Plan:
     """Plan a corpus."""
-    held_out = held_out_attacks(recordings, settings, called)
+    held_out = held_out_attacks(attacks_of(recordings), settings, called)
     set_of = deal_speakers(recordings, settings)
     utterances: list[UtterancePlan] = []
     for subset in SETS:
@@ -86,10 +88,10 @@ def make_plan(
 
 
 def held_out_attacks(
-    recordings: Sequence[Recording], settings: Settings, called: Mapping[str, str] | None = None
+    attacks: Iterable[str], settings: Settings, called: Mapping[str, str] | None = None
 ) -> tuple[str, ...]:
     """The attacks that only evaluation sees."""
-    known = sorted({one.attack for one in recordings if one.attack is not None})
+    known = sorted(attacks)
     if settings.held_out is None:
         return tuple(known[-1:]) if len(known) > 1 else ()
     return check_held_out(settings.held_out, known, called)
@@ -98,16 +100,19 @@ def held_out_attacks(
 def check_held_out(
     names: Sequence[str], known: Sequence[str], called: Mapping[str, str] | None = None
 ) -> tuple[str, ...]:
-    """Refuse attacks that are not there, and to hold out all; ``called``: their names in the source, by ours."""
+    """The attacks that are held out, by the corpus's names; ``called``: the source's names by those.
+
+    >>> check_held_out(["lpc"], ["A01", "A02"], {"A01": "griffin-lim", "A02": "lpc"})
+    ('A02',)
+    """
+    ids = {source: attack for attack, source in (called or {}).items()} | {attack: attack for attack in known}
     for name in names:
-        if name not in known:
-            meant = next((attack for attack, source in (called or {}).items() if source == name), None)
-            if meant is not None:
-                raise UsageError(f"held_out={name!r}: the corpus calls it {meant}, since RTTM files cannot hold {name}")
-            raise UsageError(f"held_out={name!r}: there is no such attack, {nearest_name(name, known)}")
-    if len(set(names)) == len(known):
+        if name not in ids:
+            raise UsageError(f"held_out={name!r}: there is no such attack, {nearest_name(name, sorted(ids))}")
+    held_out = {ids[name] for name in names}
+    if len(held_out) == len(known):
         raise UsageError("all attacks are held out; training needs at least one")
-    return tuple(sorted(set(names)))
+    return tuple(sorted(held_out))
 
 
 def deal_speakers(recordings: Sequence[Recording], settings: Settings) -> dict[str, str]:
@@ -147,23 +152,24 @@ def _plan_set(
     plain = None if wanted is None else round(wanted * settings.bonafide_share)
     partial = math.inf if wanted is None or plain is None else wanted - plain
     as_they_are = _in_turns(bona_fide, stream(settings, subset, "bona fide"))
-    directions = [
+    into_bona_fide, into_spoof = (
         _in_turns(
             [one for one in carriers if (one.attack is None) == is_bona_fide],
             stream(settings, subset, "into bona fide" if is_bona_fide else "into spoof"),
         )
         for is_bona_fide in (True, False)
-    ]
+    )
     plans = [
         UtterancePlan(f"BONA_{LETTERS[subset]}_{number:07d}", subset, one.speaker, one.name, ())
         for number, one in enumerate(as_they_are[:plain], 1)
     ]
+    donors = _Donors(usable, units)
     made = 0
-    for carrier in _alternately(*directions):
+    for carrier in _alternately(into_bona_fide, list(_evenly(into_spoof))):
         if made >= partial:
             break
         utterance = f"CON_{LETTERS[subset]}_{made + 1:07d}"
-        chosen = _substitutions(carrier, usable, units, settings, stream(settings, utterance))
+        chosen = _substitutions(carrier, donors, settings, stream(settings, utterance))
         if chosen:
             plans.append(UtterancePlan(utterance, subset, carrier.speaker, carrier.name, chosen))
             made += 1
@@ -178,13 +184,32 @@ def _plan_set(
 def _in_turns(recordings: Sequence[Recording], rng: np.random.Generator) -> list[Recording]:
     """Shuffle recordings so that speakers take turns, and so do the attacks of each."""
     shuffled = [recordings[i] for i in rng.permutation(len(recordings))]
-    seen: dict[tuple[str, str | None], int] = {}
+    seen: Counter[tuple[str, str | None]] = Counter()
     turns = []
     for place, one in enumerate(shuffled):
-        key = (one.speaker, one.attack)
-        seen[key] = seen.get(key, 0) + 1
-        turns.append((seen[key], place))
+        seen[one.speaker, one.attack] += 1
+        turns.append((seen[one.speaker, one.attack], place))
     return [shuffled[place] for _, place in sorted(turns)]
+
+
+def _evenly(recordings: Sequence[Recording]) -> Iterator[Recording]:
+    """Spoofed recordings, each time of the attack that came least so far, and of its speaker who did."""
+    waiting: dict[str | None, dict[str, list[Recording]]] = {}
+    for one in reversed(recordings):
+        waiting.setdefault(one.attack, {}).setdefault(one.speaker, []).append(one)
+    taken: Counter[str | None] = Counter()
+    heard: Counter[str] = Counter()
+    while waiting:
+        attack = min(waiting, key=lambda name: (taken[name], str(name)))
+        speakers = waiting[attack]
+        speaker = min(speakers, key=lambda name: (heard[name], name))
+        yield speakers[speaker].pop()
+        taken[attack] += 1
+        heard[speaker] += 1
+        if not speakers[speaker]:
+            del speakers[speaker]
+        if not speakers:
+            del waiting[attack]
 
 
 def _alternately(first: Sequence[T], second: Sequence[T]) -> list[T]:
@@ -205,39 +230,60 @@ class _Candidate:
     unit: Unit
 
 
+@dataclass
+class _Donors:
+    """What carriers take units from, and how often each attack was given to carriers that are bona fide."""
+
+    usable: Sequence[Recording]
+    units: Mapping[str, Sequence[Unit]]
+    given: Counter[str] = field(default_factory=Counter)
+    given_to: Counter[tuple[str, str]] = field(default_factory=Counter)  # by speaker and attack
+    _by_speaker: dict[str, dict[str | None, list[Recording]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for one in self.usable:
+            self._by_speaker.setdefault(one.speaker, {}).setdefault(one.attack, []).append(one)
+
+    def pools(self, carrier: Recording, rng: np.random.Generator) -> list[list[Recording]]:
+        """Recordings of the other class by the same speaker, one list for each attack, the one to prefer first."""
+        own = self._by_speaker[carrier.speaker]
+        if carrier.attack is not None:
+            return [own[None]] if None in own else []
+        attacks = sorted(attack for attack in own if attack is not None)
+        drawn = rng.permutation(len(attacks)).tolist()
+        preferred = sorted(
+            range(len(attacks)),
+            key=lambda i: (self.given_to[carrier.speaker, attacks[i]], self.given[attacks[i]], drawn[i]),
+        )
+        return [own[attacks[i]] for i in preferred]
+
+    def count(self, carrier: Recording, donor: Recording) -> None:
+        """Remember which attack a bona fide carrier was given."""
+        if carrier.attack is None and donor.attack is not None:
+            self.given[donor.attack] += 1
+            self.given_to[carrier.speaker, donor.attack] += 1
+
+
 def _substitutions(
-    carrier: Recording,
-    usable: Sequence[Recording],
-    units: Mapping[str, Sequence[Unit]],
-    settings: Settings,
-    rng: np.random.Generator,
+    carrier: Recording, donors: _Donors, settings: Settings, rng: np.random.Generator
 ) -> tuple[Substitution, ...]:
     """Choose units of the carrier and what takes their place; those without a fitting candidate stay."""
-    pool = _pool(carrier, usable, rng)
-    few = [pool[i] for i in rng.permutation(len(pool))[: settings.donors]]
-    own = units[carrier.name]
+    own = donors.units[carrier.name]
     count = int(rng.integers(1, len(own)))
     chosen = sorted(rng.permutation(len(own))[:count].tolist(), reverse=True)
-    used: set[tuple[str, int]] = set()
-    found = []
-    for number in chosen:
-        best = _shortest(own[number], few, units, used) or _shortest(own[number], pool, units, used)
-        if best is not None:
-            used.add((best.recording, best.number))
-            found.append(Substitution(number, best.recording, best.number))
-    return tuple(found[::-1])
-
-
-def _pool(carrier: Recording, usable: Sequence[Recording], rng: np.random.Generator) -> list[Recording]:
-    """Recordings of the other class by the same speaker; spoofed ones of one attack."""
-    others = [
-        one for one in usable if one.speaker == carrier.speaker and (one.attack is None) != (carrier.attack is None)
-    ]
-    if carrier.attack is None and others:
-        attacks = sorted({one.attack for one in others if one.attack is not None})
-        attack = attacks[int(rng.integers(len(attacks)))]
-        others = [one for one in others if one.attack == attack]
-    return others
+    for pool in donors.pools(carrier, rng):
+        few = [pool[i] for i in rng.permutation(len(pool))[: settings.donors]]
+        used: set[tuple[str, int]] = set()
+        found = []
+        for number in chosen:
+            best = _shortest(own[number], few, donors.units, used) or _shortest(own[number], pool, donors.units, used)
+            if best is not None:
+                used.add((best.recording, best.number))
+                found.append(Substitution(number, best.recording, best.number))
+        if found:
+            donors.count(carrier, pool[0])
+            return tuple(found[::-1])
+    return ()
 
 
 def _shortest(

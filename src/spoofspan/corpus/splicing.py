@@ -7,7 +7,8 @@ around the cuts, with the power kept::
     piece 1   ...~~~~~~~~~~~|oooooo|                       stretch 1 ends with the joint
     piece 2              |oooooo|~~~~~~####...     moved by the lag, stretch 2 begins with the joint
 
-Every sample outside of the joints is a sample of one recording, and it is known which.
+Every sample outside of the joints is a sample of one recording, and it is known which. The noise of a channel comes
+over the whole at the end.
 """
 
 from __future__ import annotations
@@ -23,9 +24,8 @@ from spoofspan.corpus.frames import RATE, Float64
 from spoofspan.corpus.provenance import Joint, Origin, Provenance
 from spoofspan.corpus.settings import Settings
 from spoofspan.corpus.source_folder import Recording
-from spoofspan.corpus.splice_plan import UtterancePlan
+from spoofspan.corpus.splice_plan import UtterancePlan, stream
 from spoofspan.corpus.survey import Span, Surveyed
-from spoofspan.formats.sound import read_sound
 
 SOUNDS_KEPT = 64  # in the memory of a worker
 
@@ -168,7 +168,7 @@ class Material:
 
 @lru_cache(SOUNDS_KEPT)
 def _levelled(recording: Recording, gain: float) -> Float64:
-    return read_sound(recording.path, recording.truncated) * gain
+    return recording.sound() * gain
 
 
 def make_utterance(plan: UtterancePlan, material: Material, settings: Settings) -> Made:
@@ -194,7 +194,8 @@ def make_utterance(plan: UtterancePlan, material: Material, settings: Settings) 
     provenance = Provenance(
         plan.utterance, plan.subset, plan.speaker, spliced.sound.size, plan.carrier, origins, spliced.joints, speech
     )
-    return Made(spliced.sound, provenance)
+    noise = stream(settings, plan.utterance, "noise")
+    return Made(settings.channel.noisy(spliced.sound, noise) if settings.channel else spliced.sound, provenance)
 
 
 def remake(one: Provenance, recording: Callable[[str], Float64]) -> Float64:

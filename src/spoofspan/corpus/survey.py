@@ -27,7 +27,6 @@ import numpy.typing as npt
 
 from spoofspan.corpus.frames import RATE, Float64
 from spoofspan.corpus.source_folder import Recording
-from spoofspan.formats.sound import read_sound
 
 FRAME = RATE // 100
 WINDOW = 240  # samples: longer ones would stretch a click beyond 30 ms
@@ -66,7 +65,7 @@ def look_at(recordings: Sequence[Recording], level: float) -> list[Surveyed]:
     """Look at recordings."""
     found = []
     for one in recordings:
-        sound = read_sound(one.path, one.truncated)
+        sound = one.sound()
         speech = find_speech(sound)
         found.append(Surveyed(one.name, sound.size, gain_to(level, sound, speech), tuple(speech)))
     return found

@@ -279,9 +279,10 @@ def _stretched(sound: Float64, factor: float) -> Float64:
 
 
 VOCODERS: dict[str, Vocoder] = {
-    "A01": griffin_lim,
-    "A02": linear_prediction,
-    "A03": harmonics_and_noise,
-    "A04": phase_vocoder,
+    "griffin-lim": griffin_lim,
+    "linear-prediction": linear_prediction,
+    "harmonics-noise": harmonics_and_noise,
+    "phase-vocoder": phase_vocoder,
 }
+ATTACKS = {f"A{number:02d}": name for number, name in enumerate(VOCODERS, 1)}  # as built-in corpora call them
 UNSEEN = "A04"  # kept for evaluation unless told otherwise

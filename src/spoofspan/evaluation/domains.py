@@ -18,6 +18,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
@@ -60,7 +61,7 @@ class Domain:
 
 
 @dataclass(frozen=True)
-class DomainTable:
+class DomainTable(Tabular):
     """A system on several corpora.
 
     Parameters
@@ -109,6 +110,10 @@ class DomainTable:
         """The mean of the half total error rates at the carried threshold."""
         return sum(one.hter for one in self.domains) / len(self.domains)
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each corpus."""
+        return [one.to_dict() for one in self.domains]
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
         pooled = {"pooled_eer": self.pooled_eer, "pooled_threshold": self.pooled_threshold}
@@ -119,7 +124,7 @@ class DomainTable:
             **means,
             **pooled,
             **carried,
-            "domains": [one.to_dict() for one in self.domains],
+            "domains": self.to_rows(),
         }
 
 
@@ -149,6 +154,11 @@ def measure_domains(
     -------
     DomainTable
         The corpora, their mean and their pooled EER.
+
+    Examples
+    --------
+    See :class:`DomainTable`.
+
     """
     wanted = Measure.parse(measure)
     if wanted.kind.name != "eer":

@@ -18,6 +18,7 @@ import numpy as np
 
 from spoofspan.base.columns import positions
 from spoofspan.base.errors import UsageError
+from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Tabular):
     """How often two systems are right and wrong together.
 
     Parameters
@@ -82,6 +83,10 @@ class Agreement:
     def __add__(self, other: Agreement) -> Agreement:
         return Agreement(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row, with everything."""
+        return [self.to_dict()]
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
         return {**vars(self), "p_value": self.p_value, "correlation": self.correlation}
@@ -114,6 +119,19 @@ def error_agreement(
     -------
     Agreement
         With McNemar's p-value and the correlation of the errors.
+
+    Examples
+    --------
+    >>> import spoofspan as ss
+    >>> labels = {"u1": "bonafide", "u2": "bonafide", "u3": "spoof", "u4": "spoof"}
+    >>> references = ss.References.from_ranges({utt: [(0.0, 0.02, label)] for utt, label in labels.items()})
+    >>> systems = [
+    ...     ss.Scores.from_frames({utt: [score] for utt, score in zip(labels, row)}, hop=0.02, higher="bonafide")
+    ...     for row in ([0.9, 0.2, 0.1, 0.1], [0.9, 0.8, 0.6, 0.1])
+    ... ]
+    >>> error_agreement(references, *systems, thresholds=(0.5, 0.5))
+    Agreement(both_right=2, only_first_wrong=1, only_second_wrong=1, both_wrong=0)
+
     """
     options = EvaluationOptions(convention, eer_rule, rules=rules)
     columns = []

@@ -72,6 +72,10 @@ class Dataset:
     folder, subset
         The folder and the set of ``spec``.
 
+    Examples
+    --------
+    See :func:`spoofspan.read_dataset`.
+
     """
 
     spec: str
@@ -161,6 +165,11 @@ def read_dataset(
         If a file is missing, or list, protocol, durations and labels contradict each other.
     UsageError
         If there is no such folder or no such source.
+
+    Examples
+    --------
+    >>> dataset = read_dataset("partialspoof:database:eval")  # doctest: +SKIP
+    >>> ss.range_eer(dataset.references, dataset.scores(hop=0.02))  # doctest: +SKIP
 
     """
     name, folder, part = _parse(spec)

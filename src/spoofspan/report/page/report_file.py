@@ -56,6 +56,22 @@ def write_report(
     convention, eer_rule, **rules
         As in :func:`spoofspan.range_eer`.
 
+    Raises
+    ------
+    UsageError
+        If the file is there already, and ``force`` is not set.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from spoofspan import demo
+    >>> corpus = demo.load()
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(corpus.references, {"ours": corpus.systems[0.02]}, Path(folder) / "page.html")
+    ...     (Path(folder) / "page.html").read_text(encoding="utf-8")[:15]
+    '<!DOCTYPE html>'
+
     """
     check_target(Path(target).expanduser(), force)
     named = {"system": systems} if isinstance(systems, Scores) else systems
