@@ -146,7 +146,7 @@ def test_the_dropout_of_the_transformer_is_what_the_configuration_says(tmp_path)
 
 def test_a_width_that_cannot_be_halved_is_refused(tmp_path):
     folder = save_tiny(tmp_path, hidden_size=96)
-    with pytest.raises(ss.UsageError, match=r"96 features.*'640ms' needs a multiple of 128"):
+    with pytest.raises(ss.UsageError, match=r"96 features.*'320ms' needs a multiple of 64"):
         build(config_for(folder))
     assert build(config_for(folder).changed({"network": {"branches": ["20ms", "160ms"]}})).post_net.embedded
 

@@ -30,9 +30,11 @@ from spoofspan.base.extras import require
 from spoofspan.base.locks import own_folder
 from spoofspan.base.pool import end_with_parent
 from spoofspan.cm import checkpoints
+from spoofspan.cm.augmentation import augmented
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
 from spoofspan.cm.config import Config, Training
 from spoofspan.cm.distributed import Team, joined, launch, leads
+from spoofspan.cm.distributed import threads as using_threads
 from spoofspan.cm.history import History
 from spoofspan.cm.loss import whole_loss
 from spoofspan.cm.model import build
@@ -77,6 +79,7 @@ def train(
     resume: bool = False,
     device: str | None = None,
     processes: int = 1,
+    threads: int = 1,
     say: bool = False,
 ) -> Trained:
     """Train a model into a folder, which is a checkpoint of the best epoch from the first epoch on.
@@ -95,6 +98,9 @@ def train(
         ``cpu``, ``cuda`` or ``cuda:0``; without it, a GPU if there is one.
     processes : int
         How many processes of this machine train together.
+    threads : int
+        How many threads of torch each process uses. More than one is slower where others use the cores too, and the
+        weights then differ in their last bits, since sums are split differently.
     say : bool
         Print a line to stderr after each epoch.
 
@@ -124,9 +130,9 @@ def train(
     with own_folder(folder) if leads() else nullcontext():
         _check_folder(folder, config, resume)
         if processes > 1:
-            launch(_train, (config, data, folder, device, say), processes)
+            launch(_train, (config, data, folder, device, threads, say), processes)
         else:
-            _train(config, data, folder, device, say)
+            _train(config, data, folder, device, threads, say)
     _, about = checkpoints.read_tensors(folder / checkpoints.STATE)
     return Trained(folder, about["epoch"], about["best_epoch"], about["best"], config.training.stop_on)
 
@@ -140,8 +146,8 @@ def _check_folder(folder: Path, config: Config, resume: bool) -> None:
         raise UsageError(f"{folder / checkpoints.CONFIG} is another configuration; resume with the one it began with")
 
 
-def _train(config: Config, data: TrainingData, folder: Path, device: str | None, say: bool) -> None:
-    with joined(device) as team, torch.random.fork_rng():
+def _train(config: Config, data: TrainingData, folder: Path, device: str | None, threads: int, say: bool) -> None:
+    with using_threads(threads), joined(device) as team, torch.random.fork_rng():
         _Loop(config, data, folder, team, say).run()
 
 
@@ -160,7 +166,9 @@ class _Loop:
         architecture = checkpoints.read_architecture(folder) if (folder / checkpoints.STATE).is_file() else None
         self.model = build(config, architecture).to(team.device)
         learned = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        self.optimiser = torch.optim.Adam(learned, lr=config.training.learning_rate)
+        self.optimiser = torch.optim.AdamW(
+            learned, lr=config.training.learning_rate, weight_decay=config.training.weight_decay
+        )
         self.scaler = torch.amp.GradScaler(team.device.type, enabled=config.training.precision == "fp16")
         self.at = Position(data=_digest(data))
         self.history = History(folder, enabled=team.leads)
@@ -274,7 +282,7 @@ class _Loop:
         for number, part in enumerate(parts, 1):
             wait = self.team.size > 1 and number < len(parts)
             with self.parallel.no_sync() if wait else nullcontext():
-                batch = part.to(self.team.device)
+                batch = augmented(part, self.config.training).to(self.team.device)
                 with self._precision():
                     outputs = self.parallel(batch.waves, batch.samples)
                 loss = whole_loss(outputs, batch.targets, windows) * (0.0 if idle else 1.0)
