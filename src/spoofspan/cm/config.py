@@ -264,15 +264,15 @@ SMALL = Config(
     FrontEnd("structural", width=64, layers=4, dropout=0.2),
     Network(blocks=0, frames=384, halve_width=False, utterance_dropout=0.2, share_utterance_head=False),
     Training(
-        epochs=12,
+        epochs=10,
         batch_size=16,
         learning_rate=2e-3,
         weight_decay=0.01,
         channels=1.0,
-        resynthesis=0.3,
+        resynthesis=0.35,
         schedule="one-cycle",
         largest_gradient=1.0,
-        patience=6,
+        patience=5,
         stop_on="range-eer",
     ),
 )

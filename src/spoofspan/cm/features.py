@@ -9,10 +9,10 @@ group         count  what it is
 spectrum      32     log energy of bands that widen with frequency
 ripple        16     mean step of the log spectrum from bin to bin, second differences, in bands
 flux          16     mean step of the log spectrum from 10 ms to the next, in bands
+delay         32     group delay in bands: mean, and mean distance from it
 depth         16     deviation of the log envelope of a band, seen through windows of 4 ms
 motion        16     mean step of that envelope from millisecond to millisecond
 together      41     correlation of the envelopes of bands that are 1, 2 and 4 bands apart
-delay         32     group delay in bands: mean, and mean distance from it
 ============  =====  ===================================================================================
 
 What looks along time sees 40 ms around a frame, and never what is past the end of a recording.
@@ -20,13 +20,13 @@ What looks along time sees 40 ms around a frame, and never what is past the end 
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from spoofspan.cm.frame_times import HOP, WINDOW
-from spoofspan.cm.padding import normalised, real_steps
+from spoofspan.cm.padding import normalised
+from spoofspan.formats.sound import RATE
 
 SPECTRUM_HOP = 160  # samples; half of a frame
 SHORT, SHORT_HOP = 64, 16  # samples: windows of 4 ms, every millisecond
@@ -36,22 +36,20 @@ SHORT_FLOOR = 1e-6
 BANDS, ENVELOPES = 32, 16
 LOWEST, HIGHEST = 150.0, 6850.0  # Hz: what lies beyond tells recordings apart, not voices
 APART = (1, 2, 4)
-GROUPS = {"spectrum": BANDS, "ripple": ENVELOPES, "flux": ENVELOPES, "depth": ENVELOPES, "motion": ENVELOPES}
-GROUPS |= {"together": sum(ENVELOPES - one for one in APART), "delay": 2 * ENVELOPES}
+GROUPS = {"spectrum": BANDS, "ripple": ENVELOPES, "flux": ENVELOPES, "delay": 2 * ENVELOPES}
+GROUPS |= {"depth": ENVELOPES, "motion": ENVELOPES, "together": sum(ENVELOPES - one for one in APART)}
 COUNT = sum(GROUPS.values())
 
 
 def bands_of(bins: int, count: int, *, widening: bool) -> Tensor:
     """The weight of every bin in every band, (bins, bands), each adding up to one; bands overlap by half."""
-    frequencies = torch.linspace(0, 8000, bins, dtype=torch.float64)
-    low, high = torch.tensor([LOWEST, HIGHEST], dtype=torch.float64)
-    scale = (lambda hertz: torch.log1p(hertz / 700)) if widening else (lambda hertz: hertz)
-    edges = torch.linspace(float(scale(low)), float(scale(high)), count + 2, dtype=torch.float64)
-    at, step = scale(frequencies)[:, None], edges[1] - edges[0]
-    weights = (1 - (at - edges[None, 1:-1]).abs() / step).clamp(min=0)
-    nearest = (at - edges[None, 1:-1]).abs().argmin(0)
-    weights[nearest, torch.arange(count)] += 1e-3  # a narrow band has at least the bin that is nearest
-    return (weights / weights.sum(0)).float()
+    # by NumPy: a model is also built without memory, to count its parameters
+    scale = (lambda hertz: np.log1p(hertz / 700)) if widening else (lambda hertz: hertz)
+    centres = np.linspace(scale(LOWEST), scale(HIGHEST), count + 2)
+    away = np.abs(scale(np.linspace(0, RATE / 2, bins))[:, None] - centres[1:-1])
+    weights = np.clip(1 - away / (centres[1] - centres[0]), 0, None)
+    weights[away.argmin(0), np.arange(count)] += 1e-3  # a narrow band has at least the bin that is nearest
+    return torch.as_tensor((weights / weights.sum(0)).astype(np.float32))
 
 
 class FrameFeatures(nn.Module):
@@ -59,88 +57,69 @@ class FrameFeatures(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        hann = torch.hann_window(WINDOW)
-        ramp = torch.linspace(-1, 1, WINDOW)  # from the beginning of a window to its end
-        bins, short = WINDOW // 2 + 1, SHORT // 2 + 1
+        hann, bins = torch.hann_window(WINDOW), WINDOW // 2 + 1
         for name, value in {
             "hann": hann,
-            "ramped": hann * ramp,
+            "ramped": hann * torch.linspace(-1, 1, WINDOW),  # time within a window, from its beginning to its end
             "short": torch.hann_window(SHORT),
-            "bands": bands_of(bins, BANDS, widening=True),
-            "wide": bands_of(bins, ENVELOPES, widening=True),
-            "short_bands": bands_of(short, ENVELOPES, widening=False),
+            "bands": bands_of(bins, BANDS, widening=True).T.contiguous(),
+            "wide": bands_of(bins, ENVELOPES, widening=True).T.contiguous(),
+            "short_bands": bands_of(SHORT // 2 + 1, ENVELOPES, widening=False).T.contiguous(),
         }.items():
             self.register_buffer(name, value, persistent=False)
 
     @torch.no_grad()
     def forward(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
-        """The features, by :data:`GROUPS`."""
+        """The features, in the order of :data:`GROUPS`."""
         with torch.autocast(waves.device.type, enabled=False):
-            frames = ((samples - WINDOW) // HOP + 1).clamp(min=1)
             sound = normalised(waves.float(), samples)
             sound = nn.functional.pad(sound, (0, max(WINDOW - sound.shape[1], 0)))
-            parts = [*self._spectral(sound, samples), *self._envelopes(sound, samples)]
-            longest = int(frames.max())
-            return torch.cat([one[:, :longest] for one in parts], dim=-1), frames
+            # one by one: what is past the end of a recording is never seen, and what is seen stays in the cache
+            found = [self.of(one[: max(count, WINDOW)]).T for one, count in zip(sound, samples.tolist(), strict=True)]
+        frames = torch.tensor([len(one) for one in found], device=waves.device)
+        return nn.utils.rnn.pad_sequence(found, batch_first=True), frames
 
-    def _spectral(self, sound: Tensor, samples: Tensor) -> list[Tensor]:
-        counts = ((samples - WINDOW) // SPECTRUM_HOP + 1).clamp(min=1)
-        how: dict[str, Any] = {"center": False, "return_complex": True}
-        x = torch.stft(sound, WINDOW, SPECTRUM_HOP, window=self.hann, **how).transpose(1, 2)
-        y = torch.stft(sound, WINDOW, SPECTRUM_HOP, window=self.ramped, **how).transpose(1, 2)
+    def of(self, sound: Tensor) -> Tensor:
+        """(features, frames) of one recording."""
+        frames = (sound.numel() - WINDOW) // HOP + 1
+        parts = [*self._spectral(sound), *self._envelopes(sound)]
+        return torch.cat([one[:, :frames] for one in parts])
+
+    def _spectral(self, sound: Tensor) -> list[Tensor]:
+        x, y = (
+            torch.stft(sound, WINDOW, SPECTRUM_HOP, window=one, center=False, return_complex=True)
+            for one in (self.hann, self.ramped)
+        )
         power = x.real.square() + x.imag.square() + FLOOR
         log = power.log()
-        ripple = nn.functional.pad((log[..., 2:] - 2 * log[..., 1:-1] + log[..., :-2]).abs(), (1, 1))
-        steps = (log[:, 1:] - log[:, :-1]).abs()
-        flux = nn.functional.pad(steps, (0, 0, 1, 0))
-        delay = ((y * x.conj()).real / power).clamp(-1, 1)
-        weight = power @ self.wide
-        mean = ((delay * power) @ self.wide) / weight
-        spread = (
-            ((delay - mean @ self.wide.T / self.wide.T.sum(0).clamp(min=1e-3)).abs() * power) @ self.wide
-        ) / weight
-        real = real_steps(counts, x.shape[1])
-        real_flux = real.clone()
-        real_flux[:, 0] = False
-        return [
-            _pooled((power @ self.bands).log(), real, 2, 2),
-            _pooled(ripple @ self.wide, real, 2, 2),
-            _pooled(flux @ self.wide, real_flux, 2, 2),
-            _pooled(torch.cat((mean, spread), dim=-1), real, 2, 2),
+        ripple = self.wide[:, 1:-1] @ (log[2:] - 2 * log[1:-1] + log[:-2]).abs()
+        flux = self.wide @ (log[:, 1:] - log[:, :-1]).abs()
+        flux = nn.functional.pad(flux, (1, 0), mode="replicate") if flux.shape[1] else torch.zeros_like(ripple)
+        delay = ((x.real * y.real + x.imag * y.imag) / power).clamp(-1, 1)
+        weight = self.wide @ power
+        mean = (self.wide @ (delay * power)) / weight
+        own = (self.wide.T @ mean) / self.wide.sum(0).clamp(min=1e-3)[:, None]  # of the bands that a bin is in
+        spread = (self.wide @ ((delay - own).abs() * power)) / weight
+        return [_means(one, 2, 2) for one in ((self.bands @ power).log(), ripple, flux, mean, spread)]
+
+    def _envelopes(self, sound: Tensor) -> list[Tensor]:
+        x = torch.stft(sound, SHORT, SHORT_HOP, window=self.short, center=False, return_complex=True)
+        log = (self.short_bands @ (x.real.square() + x.imag.square()) + SHORT_FLOOR).log()
+        near = log - log.mean(1, keepdim=True)  # squares of small numbers lose nothing
+        products = [near[one:] * near[: ENVELOPES - one] for one in (0, *APART)]
+        motion = nn.functional.pad((log[:, 1:] - log[:, :-1]).abs(), (1, 0), mode="replicate")
+        mean, motion, *squares = _means(torch.cat((near, motion, *products)), AROUND, HOP // SHORT_HOP).split(
+            [ENVELOPES, ENVELOPES, *(len(one) for one in products)]
+        )
+        variance = (squares[0] - mean.square()).clamp(min=1e-4)
+        together = [
+            (product - mean[one:] * mean[:-one]) / (variance[one:] * variance[:-one]).sqrt()
+            for one, product in zip(APART, squares[1:], strict=True)
         ]
-
-    def _envelopes(self, sound: Tensor, samples: Tensor) -> list[Tensor]:
-        counts = ((samples - SHORT) // SHORT_HOP + 1).clamp(min=1)
-        x = torch.stft(sound, SHORT, SHORT_HOP, window=self.short, center=False, return_complex=True).transpose(1, 2)
-        log = ((x.real.square() + x.imag.square()) @ self.short_bands + SHORT_FLOOR).log()
-        real = real_steps(counts, log.shape[1])
-        mean = _pooled(log, real, AROUND, HOP // SHORT_HOP)
-        # what is left of the mean of its frame is small: sums of squares lose nothing
-        level = mean.repeat_interleave(HOP // SHORT_HOP, dim=1)[:, : log.shape[1]]
-        level = nn.functional.pad(level, (0, 0, 0, log.shape[1] - level.shape[1]))
-        near = (log - level).masked_fill(~real[..., None], 0.0)
-        mean = _pooled(near, real, AROUND, HOP // SHORT_HOP)
-        variance = (_pooled(near.square(), real, AROUND, HOP // SHORT_HOP) - mean.square()).clamp(min=1e-4)
-        together = []
-        for apart in APART:
-            product = _pooled(near[..., apart:] * near[..., :-apart], real, AROUND, HOP // SHORT_HOP)
-            covariance = product - mean[..., apart:] * mean[..., :-apart]
-            together.append(covariance / (variance[..., apart:] * variance[..., :-apart]).sqrt())
-        motion = nn.functional.pad((log[:, 1:] - log[:, :-1]).abs(), (0, 0, 1, 0))
-        moving = real.clone()
-        moving[:, 0] = False
-        return [
-            variance.sqrt(),
-            _pooled(motion, moving, AROUND, HOP // SHORT_HOP),
-            torch.cat(together, dim=-1),
-        ]
+        return [variance.sqrt(), motion, *together]
 
 
-def _pooled(x: Tensor, real: Tensor, size: int, hop: int) -> Tensor:
-    """Means over ``size`` steps, every ``hop`` of them, of the steps that are real; windows are centred on a frame."""
-    weight = real.to(x.dtype)[..., None]
-    both = torch.cat((x.masked_fill(~real[..., None], 0.0), weight), dim=-1).transpose(1, 2)
-    before = (size - hop) // 2
-    both = nn.functional.pad(both, (before, size - before))
-    sums = nn.functional.avg_pool1d(both, size, hop).transpose(1, 2)
-    return sums[..., :-1] / sums[..., -1:].clamp(min=1e-6)
+def _means(x: Tensor, size: int, hop: int) -> Tensor:
+    """Means over ``size`` steps, every ``hop`` of them, centred on each hop; at the ends, of those that there are."""
+    around = (size - hop) // 2
+    return nn.functional.avg_pool1d(x[None], size, hop, around, ceil_mode=True, count_include_pad=False)[0]
