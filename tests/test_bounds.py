@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason=
 PACKINGS = {".gz": gzip.compress, ".zst": lambda data: pa.compress(data, "zstd", asbytes=True)}
 OTHERS = {  # the formats that have no sample: how they begin
     "proposals": b'{"u1.mp4": [[0.9, 0.5, 1.25]], "',
+    "proposals-csv": b"utterance,start,end,confidence\nu1,0.5,1.25,0.9\n",
     "asvspoof5": b"filename\tcm-score\nu1\t0.5\n",
     "av-deepfake1m-detection": b"u1.mp4;0.5\n",
     "log-output": b"Output, u1, 1, 0.5\n",

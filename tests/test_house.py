@@ -23,6 +23,7 @@ LONGEST = 300
 LATE = ("torch", "matplotlib", "dask", "pandas", "scipy", "pyarrow")
 # Modules of one name mean one thing. In cli, each is the command of that name.
 SAME_NAME = {
+    "calibration": "maps of scores to log-likelihood ratios, and how they are learned",
     "events": "what is measured of events, its evaluation, and the documented path to the first",
     "proposals": "the data, and the files it is read from",
     "protocol": "the data, and the files it is read from",

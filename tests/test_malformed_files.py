@@ -86,6 +86,10 @@ OTHERS = {
     "proposals": Target(
         {"proposals.json": b'{"a/u1.mp4": [[0.9, 0.5, 1.25],\n [0.4, 0.0, 2.0]],\n "a/u2.mp4": []}\n'}, read_proposals
     ),
+    "proposals-csv": Target(
+        {"proposals.csv": b"utterance,start,end,confidence\nu1,0.5,1.25,0.9\nu1,0.0,2.0,0.4\nu2,,,\n"},
+        lambda where: read_proposals(where, format="proposals-csv"),
+    ),
     "reco2dur": Target({"reco2dur": b"u1 3.458062 \nu2 1.5 \nu3 0.25 \n"}, read_durations),
     "uem": Target({"part.uem": b";; all\nu1 1 0.0 1.5\nu1 1 2.0 3.0\nu2 1 0.25 1.0\n"}, read_regions),
     "protocol": Target(

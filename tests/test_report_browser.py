@@ -1,5 +1,6 @@
 """The page in a real browser: it opens from disk, asks for nothing, and shows the library's own numbers."""
 
+import csv
 import json
 import os
 import shutil
@@ -24,6 +25,11 @@ AXE = next(
     None,
 )
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is found; on Debian: apt-get install chromium")
+# how many tables that are seen are wider than what holds them
+CUT = (
+    "[...document.querySelectorAll('.scroll')].filter(one => one.offsetParent && one.scrollWidth > one.clientWidth + 1)"
+    ".length"
+)
 HOSTILE = {
     "<img src=x onerror=\"document.title='broken'\">": "markup",
     "</script><script>document.title='broken'</script>": "the end of a script",
@@ -60,14 +66,14 @@ def page_file(corpus, tmp_path_factory):
 class Opened:
     """A page, with everything that it complained about or asked for."""
 
-    def __init__(self, browser, path, **context):
+    def __init__(self, browser, path, fragment="", **context):
         self.context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **context})
         self.page = self.context.new_page()
         self.said, self.requests = [], []
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
+        self.page.goto(path.as_uri() + fragment)
         self.page.wait_for_selector("html[data-ready=yes]")
 
     def text(self, selector):
@@ -102,7 +108,7 @@ def test_the_slider_shows_the_rates_of_the_library(opened, corpus, share, system
         "i => { const s = document.getElementById('threshold'); s.value = i; s.dispatchEvent(new Event('input')); }",
         index,
     )
-    threshold = float(opened.text("#decision").split()[-1])
+    threshold = float(opened.page.get_attribute("#decision .exact", "data-exact"))
     point = ss.error_curve(corpus.references, scores).at(threshold)
     assert opened.text("#rate-fpr") == f"{100 * point.false_positive_rate:.2f} %"
     assert opened.text("#rate-fnr") == f"{100 * point.false_negative_rate:.2f} %"
@@ -118,7 +124,7 @@ def test_dragging_in_the_figure_moves_the_threshold_and_the_timelines(opened):
     page.locator("#timelines li canvas").first.scroll_into_view_if_needed()
     page.wait_for_timeout(300)
     drawn = page.evaluate("document.querySelector('#timelines canvas').toDataURL()")
-    plot = page.locator("#rates-plot .u-over")
+    plot = page.locator("#rates-plot .handle")
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 20)
@@ -136,46 +142,162 @@ def test_dragging_in_the_figure_moves_the_threshold_and_the_timelines(opened):
 
 def test_the_errors_of_a_timeline_are_those_of_the_library(opened, corpus):
     scores = corpus.systems[0.02]
-    threshold = float(opened.text("#decision").split()[-1])
+    threshold = float(opened.page.get_attribute("#decision .exact", "data-exact"))
     errors = ss.errors_by_utterance(corpus.references, scores, threshold)
     item = opened.page.locator("#timelines li").first
     item.scroll_into_view_if_needed()
     opened.page.wait_for_timeout(300)
     place = errors.utterances.index(item.locator(".timeline-id").inner_text())
     expected = [errors.false_positive[place] / 1e9, errors.false_negative[place] / 1e9]
-    text = item.locator(".quiet").inner_text()
+    text = item.locator(".quiet").first.inner_text()
     assert f"{expected[0]:.2f} s false positive, {expected[1]:.2f} s false negative" in text
 
 
-def test_sorting_and_filtering(opened, corpus):
+def column_of(table, number):
+    cells = table.locator(f"tbody tr:visible > :nth-child({number})").all()
+    return [float(cell.get_attribute("data-value")) for cell in cells]
+
+
+def test_tables_sort_filter_and_leave(browser, page_file):
+    opened = Opened(browser, page_file, permissions=["clipboard-read", "clipboard-write"])
     page = opened.page
-    table = page.locator(".breakdown:visible table.sortable").last
-    head = table.locator("th button.sort", has_text="error, s")
-
-    def column():
-        return [float(text) for text in table.locator("tbody tr td:nth-child(3)").all_inner_texts()]
-
+    holder = page.locator(".breakdown:visible .table").last
+    head = holder.locator("th button.sort", has_text="error, s")
     head.click()
-    assert column() == sorted(column())
-    assert table.locator("th[aria-sort]").get_attribute("aria-sort") == "ascending"
-    head.click()
-    assert column() == sorted(column(), reverse=True)
-    page.locator(".breakdown:visible .filter").fill("s03")
-    assert table.locator("tbody tr:visible").count() == 1
+    assert column_of(holder, 3) == sorted(column_of(holder, 3))
+    assert holder.locator("th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    head.focus()
+    page.keyboard.press("Enter")
+    assert column_of(holder, 3) == sorted(column_of(holder, 3), reverse=True)
+    holder.locator(".filter").fill("s03")
+    assert holder.locator("tbody tr:visible").count() == 1
+    with page.expect_download() as saved:
+        holder.get_by_text("CSV").click()
+    assert saved.value.suggested_filename == "fine-by-speaker.csv"
+    names, row = list(csv.reader(Path(saved.value.path()).read_text(encoding="utf-8").splitlines()))
+    assert names[:3] == ["speaker", "EER %", "error, s"]
+    assert row[0] == "S03"
+    assert float(row[2]) == column_of(holder, 3)[0]
+    holder.get_by_text("LaTeX").click()
+    page.wait_for_timeout(100)
+    latex = page.evaluate("navigator.clipboard.readText()")
+    assert latex.startswith("\\begin{tabular}{lrrrrrr}")
+    assert "EER \\% & error, s" in latex
+    assert "S03 & " in latex
+    opened.context.close()
+
+
+def test_utterances_are_searched_filtered_and_sorted(opened, corpus):
+    page = opened.page
     page.fill("#find", corpus.references.utterances[-1])
     assert opened.text("#count") == "1 of 1 utterances"
     page.fill("#find", "")
     page.select_option("#group", "worst")
     assert page.locator("#timelines li").count() <= 24
-    page.select_option("#order", "error")
-    page.wait_for_timeout(200)
-    totals = []
-    for item in page.locator("#timelines li").all()[:4]:
-        item.scroll_into_view_if_needed()
-        page.wait_for_timeout(100)
-        words = item.locator(".quiet").inner_text().split()
-        totals.append(float(words[words.index("threshold") + 1]) + float(words[words.index("positive,") + 1]))
-    assert totals == sorted(totals, reverse=True)
+    page.select_option("#group", "")
+    page.get_by_label("speaker", exact=True).select_option("S03")
+    assert opened.text("#count") == "12 of 14 utterances"
+    page.get_by_label("speaker", exact=True).select_option("")
+    page.get_by_label("Attack", exact=True).select_option("A02")
+    assert opened.text("#count") == "12 of 40 utterances"
+    page.get_by_label("Attack", exact=True).select_option("")
+    page.select_option("#error", "none")
+    scores = corpus.systems[0.02]
+    errors = ss.errors_by_utterance(corpus.references, scores, ss.range_eer(corpus.references, scores).threshold)
+    none = int(((errors.false_positive + errors.false_negative) == 0).sum())
+    assert opened.text("#count").endswith(f"of {none} utterances")
+    page.select_option("#error", "")
+    for order, wanted in (("error", [0, 1]), ("fp", [0]), ("fn", [1])):
+        page.select_option("#order", order)
+        totals = []
+        for item in page.locator("#timelines li .timeline-head").all()[:4]:
+            words = item.inner_text().split()
+            amounts = float(words[words.index("threshold") + 1]), float(words[words.index("positive,") + 1])
+            totals.append(sum(amounts[one] for one in wanted))
+        assert totals == sorted(totals, reverse=True)
+
+
+def test_a_link_restores_what_was_seen(browser, page_file, corpus):
+    first = Opened(browser, page_file)
+    page = first.page
+    page.locator('.table[data-name="leaderboard"] .pick', has_text="coarse").click()
+    page.fill("#typed", "-0.5")
+    page.keyboard.press("Enter")
+    page.locator("#beside summary").click()
+    page.get_by_role("checkbox", name="fine").check()
+    wanted = corpus.references.utterances[7]
+    page.fill("#find", wanted)
+    canvas = page.locator("#timelines canvas").first
+    canvas.focus()
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowRight")
+    seen = page.evaluate("location.hash")
+    state = [
+        "[...document.querySelectorAll('#decision, #rates, .system-block:not([hidden]) h3')].map(e => e.innerText)"
+    ]
+    state.append(
+        "(({ timeline: t }) => [t.id, t.from.toFixed(3), t.to.toFixed(3)])(document.querySelector('#timelines canvas'))"
+    )
+    state.append("[...spoofspan.timelines.beside]")
+    before = [page.evaluate(one) for one in state]
+    assert before[1][0] == wanted
+    assert f"utterance={wanted}&t=" in seen
+    again = Opened(browser, page_file, fragment=seen)
+    assert [again.page.evaluate(one) for one in state] == before
+    assert again.page.evaluate("location.hash") == seen
+    assert again.page.locator("#timelines li.linked .timeline-id").inner_text() == wanted
+    # a link typed into an open page is followed too
+    again.page.evaluate("location.hash = '#system=fine&utterance=nobody'")
+    again.page.wait_for_timeout(100)
+    assert again.text(".system-block:visible >> nth=0").startswith("fine")
+    assert "nobody" in again.text("#absent")
+    assert first.said == again.said == []
+    first.context.close()
+    again.context.close()
+
+
+def test_systems_side_by_side_share_their_time(opened):
+    page = opened.page
+    canvas = page.locator("#timelines canvas").first
+    canvas.scroll_into_view_if_needed()
+    low = canvas.bounding_box()["height"]
+    page.locator("#beside summary").click()
+    page.get_by_role("checkbox", name="coarse").check()
+    page.wait_for_timeout(100)
+    assert canvas.bounding_box()["height"] > 1.5 * low
+    page.get_by_role("checkbox", name="coarse").uncheck()
+    page.wait_for_timeout(100)
+    assert canvas.bounding_box()["height"] == low
+
+
+def test_a_threshold_has_four_digits_and_all_when_it_is_copied(browser, page_file, corpus):
+    opened = Opened(browser, page_file, permissions=["clipboard-read", "clipboard-write"])
+    page = opened.page
+    threshold = ss.range_eer(corpus.references, corpus.systems[0.02]).threshold
+    assert page.locator(".card:visible .exact").first.inner_text() == f"{threshold:.4g}".replace("-", "\u2212")
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('.card .exact').parentElement)")
+    page.keyboard.press("Control+c")
+    assert page.evaluate("navigator.clipboard.readText()").split()[-1] == str(threshold)
+    opened.context.close()
+
+
+def test_the_det_curve_is_square_with_its_diagonal_and_every_eer(opened, corpus):
+    page = opened.page
+    frame = page.locator("#det .frame")
+    assert frame.get_attribute("width") == frame.get_attribute("height")
+    assert page.locator("#det .diagonal").count() == 1
+    labels = page.locator("#det .label").all_text_contents()
+    for hop, name in ((0.02, "fine"), (0.16, "coarse")):
+        assert any(name in label and headline(corpus, hop) in label for label in labels)
+
+
+def test_every_system_has_the_same_cards(opened):
+    names = []
+    for number in ("0", "1"):
+        opened.page.select_option("#system", number)
+        names.append(opened.page.locator(".card-name:visible").all_inner_texts())
+    assert names[0] == names[1] == ["Range EER", "Point EER, 20 ms", "Point EER, 160 ms", "Utterance EER"]
+    assert opened.page.locator(".card-name").first.get_attribute("title") == "range-eer"
 
 
 def test_zooming_with_the_keyboard(opened):
@@ -193,18 +315,27 @@ def test_zooming_with_the_keyboard(opened):
 
 def test_the_system_the_theme_and_the_print_view(opened, corpus):
     page = opened.page
-    assert opened.text(".card:visible >> nth=0").splitlines()[1] == headline(corpus, 0.02)
+    assert opened.text(".card:visible .card-value >> nth=0") == headline(corpus, 0.02)
     page.select_option("#system", "1")
-    assert opened.text(".card:visible >> nth=0").splitlines()[1] == headline(corpus, 0.16)
+    assert opened.text(".card:visible .card-value >> nth=0") == headline(corpus, 0.16)
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.click("#theme")
     assert page.get_attribute("#theme", "aria-pressed") == "true"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
     page.emulate_media(media="print")
-    assert not page.locator(".controls").is_visible()
+    assert page.locator(".controls:visible, .table-tools:visible").count() == 0
     assert page.locator(".card:visible").count() >= 2
     assert len(page.pdf()) > 10_000
     assert opened.said == []
+
+
+def test_print_repeats_no_screen_and_cuts_no_table(browser, page_file):
+    opened = Opened(browser, page_file, viewport={"width": 720, "height": 1000})
+    opened.page.emulate_media(media="print")
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 720
+    assert opened.page.evaluate(CUT) == 0
+    assert opened.page.locator("thead:visible").count() > 3
+    opened.context.close()
 
 
 def test_the_dark_scheme_is_followed(browser, page_file):
@@ -216,12 +347,13 @@ def test_the_dark_scheme_is_followed(browser, page_file):
 def test_nothing_sticks_out_on_a_phone(browser, page_file):
     phone = Opened(browser, page_file, viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
     assert phone.page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert phone.page.evaluate(CUT) == 0
     phone.context.close()
 
 
 def test_the_signature_can_be_copied(browser, page_file, corpus):
     opened = Opened(browser, page_file, permissions=["clipboard-read", "clipboard-write"])
-    opened.page.locator("summary:visible").first.click()
+    opened.page.locator("summary:visible", has_text="signatures").first.click()
     opened.page.locator(".copy:visible").first.click()
     opened.page.wait_for_timeout(200)
     expected = str(ss.range_eer(corpus.references, corpus.systems[0.02]).signature)
@@ -256,7 +388,8 @@ def test_hostile_names_are_inert_and_legible(browser, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_accessibility_scan_finds_nothing_serious(browser, page_file, scheme):
     opened = Opened(browser, page_file, color_scheme=scheme, bypass_csp=True)
-    opened.page.locator("summary:visible").first.click()
+    for summary in opened.page.locator("summary:visible").all():
+        summary.click()
     opened.page.add_script_tag(path=str(AXE))
     found = opened.page.evaluate("axe.run().then(result => result.violations)")
     serious = [one for one in found if one["impact"] in ("serious", "critical")]

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import warnings
 import wave
 
 import numpy as np
@@ -14,6 +15,7 @@ import spoofspan.demo
 from spoofspan.cli import app
 from spoofspan.evaluation.breakdown import by_kind
 from spoofspan.report.page import PageSettings, page_content, render_page
+from spoofspan.report.page.audio import waveform_of
 from spoofspan.report.page.timelines import choose
 
 QUICK = ss.Resampling(replicates=50)
@@ -147,6 +149,7 @@ def test_the_command_writes_one_file_and_links_sound(files, corpus, tmp_path):
     ("more", "said"),
     [
         (["--embed"], "--audio"),
+        (["--timelines", "0", "--audio", "wav"], "nothing to hear"),
         (["--by", "speaker"], "--metadata"),
         (["--audio", "nowhere"], "not a folder"),
         (["--confidence", "2"], "between 0 and 1"),
@@ -170,6 +173,94 @@ def test_the_demo_makes_a_page(tmp_path, more):
     assert out.read_text().startswith("<!DOCTYPE html>")
     refused = run("demo", "--report", out, *more)
     assert isinstance(refused.exception, ss.SpoofspanError)
+
+
+def labelled(first, second):
+    """Two sorts of utterances with the same scores and durations; what differs is which of them is spoofed where."""
+    return ss.References.from_ranges(
+        {f"CON_{i:03d}": [(0.0, 0.6, a), (0.6, 1.0, b)] for i, (a, b) in enumerate(first + second)},
+        durations={f"CON_{i:03d}": 1.0 for i in range(len(first + second))},
+    )
+
+
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # few utterances
+def test_a_page_without_labels_is_the_same_bytes_but_for_aggregate_numbers():
+    """Swapping the labels of utterances with equal scores changes no aggregate, and so may change nothing at all."""
+    rng = np.random.default_rng(3)
+    spoofed, bona_fide = [("bonafide", "spoof")] * 8, [("bonafide", "bonafide")] * 8
+    both = np.tile(rng.normal(size=(8, 50)).astype(np.float32), (2, 1))  # the second half scores as the first
+    systems = {
+        name: ss.Scores.from_frames(
+            {f"CON_{i:03d}": both[i] + shift * both[(i + 3) % 8] for i in range(16)}, hop=0.02, higher="bonafide"
+        )
+        for name, shift in (("a", 0.0), ("b", 0.3))
+    }
+    pages, shown = [], []
+    for references in (labelled(spoofed, bona_fide), labelled(bona_fide, spoofed)):
+        settings = PageSettings(resampling=QUICK, timelines=0, resolutions=[0.02])
+        content = page_content(references, systems, settings)
+        assert content["timelines"] == []
+        pages.append(render_page(content))
+        shown.append(render_page(page_content(references, systems, PageSettings(resampling=QUICK, resolutions=[0.02]))))
+    assert "CON_0" not in pages[0]
+    assert "CON_0" in shown[0]
+    assert 'id="timelines"' not in pages[0]
+
+    def masked(page):  # the signature names the references by their hash
+        return re.sub(r"references:[0-9a-f]+", "references:", page)
+
+    assert masked(pages[0]) == masked(pages[1])
+    assert masked(shown[0]) != masked(shown[1])
+
+
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+def test_numbers_of_a_page_without_labels_have_few_digits(corpus):
+    settings = PageSettings(
+        resampling=QUICK, timelines=0, columns={"speaker": dict.fromkeys(corpus.references.utterances, "S")}
+    )
+    scores = corpus.systems[0.02]
+    page = render_page(page_content(corpus.references, {"a": scores, "b": corpus.systems[0.16]}, settings))
+    for number in re.findall(r'data-value="([^"]*)"', page):
+        assert round(float(number), 4) == pytest.approx(float(number), abs=1e-9)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])
+    for system in data["systems"]:
+        rates = unpacked(system["curve"]["false_positive_rates"])
+        assert rates.size < 700
+        assert np.abs(rates - np.round(rates, 4)).max() < 1e-7
+        assert system["eer"] == round(system["eer"], 4)
+    assert repr(ss.range_eer(corpus.references, scores).threshold) not in page
+
+
+@pytest.mark.slow  # eight seconds of measuring
+def test_forty_systems_fit_into_one_page(corpus):
+    rng = np.random.default_rng(1)
+    base = corpus.systems[0.02]
+    systems = {}
+    for i in range(40):
+        values = base.values + rng.normal(scale=0.01 + 0.01 * i, size=base.values.shape).astype(np.float32)
+        systems[f"team{i}"] = ss.Scores.from_columns(
+            base.utterances, base.offsets, values, hop=0.02, higher=base.higher
+        )
+    settings = PageSettings(resampling=ss.Resampling(), resolutions=[0.02])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.SpoofspanWarning)
+        page = render_page(page_content(corpus.references, systems, settings))
+    assert len(page) < 5_000_000
+    assert page.count("<tr>") > 780
+    assert "Every two systems (780 pairs)" in page
+
+
+def test_a_waveform_has_the_lowest_and_the_highest_sample_of_each_column():
+    rate = 8000
+    samples = np.sin(np.arange(4 * rate) / 7.0) * np.linspace(0.1, 0.5, 4 * rate)
+    found = waveform_of(samples, rate)
+    peaks = np.frombuffer(base64.b64decode(found["peaks"]), np.int8).reshape(-1, 2)
+    assert found["seconds"] == 4.0
+    assert len(peaks) == 400
+    assert (np.abs(peaks).max(), np.abs(peaks[:4]).max() < 32) == (127, True)
+    assert (peaks[:, 0] < 0).all()
+    assert (peaks[:, 1] > 0).all()
+    assert waveform_of(np.zeros(0), rate) is None
 
 
 def test_hard_decisions_and_no_systems_are_refused(corpus):

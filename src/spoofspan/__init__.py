@@ -10,11 +10,13 @@ from spoofspan.base.lazy import lazy_names
 if TYPE_CHECKING:
     from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UndefinedMeasureError, UsageError
     from spoofspan.base.version import __version__
+    from spoofspan.data.calibration import Calibration
     from spoofspan.data.proposals import Proposals
     from spoofspan.data.references import References
     from spoofspan.data.rules import CONVENTIONS, Rules
     from spoofspan.data.scores import Scores
     from spoofspan.data.utterance_scores import UtteranceScores
+    from spoofspan.evaluation.calibration import calibrate, fuse
     from spoofspan.evaluation.corpus import Evaluation, default_measures
     from spoofspan.evaluation.domains import DomainTable, measure_domains
     from spoofspan.evaluation.evaluate import (
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.resolution_table import ResolutionTable, resolution_table
     from spoofspan.evaluation.signature import Signature
     from spoofspan.evaluation.utterances import evaluate_utterances
+    from spoofspan.formats.calibrations import read_calibration, write_calibration
     from spoofspan.formats.convert import write_references, write_scores
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
     from spoofspan.formats.reading import read_proposals, read_references, read_scores, read_utterance_scores
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from spoofspan.measures.curve import ErrorCurve
     from spoofspan.measures.eer import EqualErrorRate, equal_error_rate
     from spoofspan.measures.eer_state import EerBracket, EerState
+    from spoofspan.measures.events.called_ranges import called_ranges
     from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
@@ -68,11 +72,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "base.errors": "DataError SpoofspanError SpoofspanWarning UndefinedMeasureError UsageError",
     "base.version": "__version__",
+    "data.calibration": "Calibration",
     "data.proposals": "Proposals",
     "data.references": "References",
     "data.rules": "CONVENTIONS Rules",
     "data.scores": "Scores",
     "data.utterance_scores": "UtteranceScores",
+    "evaluation.calibration": "calibrate fuse",
     "evaluation.corpus": "Evaluation default_measures",
     "evaluation.domains": "DomainTable measure_domains",
     "evaluation.evaluate": (
@@ -82,6 +88,7 @@ _HOMES = {
     "evaluation.resolution_table": "ResolutionTable resolution_table",
     "evaluation.signature": "Signature",
     "evaluation.utterances": "evaluate_utterances",
+    "formats.calibrations": "read_calibration write_calibration",
     "formats.convert": "write_references write_scores",
     "formats.datasets.partialspoof_dataset": "Dataset read_dataset",
     "formats.reading": "read_proposals read_references read_scores read_utterance_scores",
@@ -93,6 +100,7 @@ _HOMES = {
     "measures.curve": "ErrorCurve",
     "measures.eer": "EqualErrorRate equal_error_rate",
     "measures.eer_state": "EerBracket EerState",
+    "measures.events.called_ranges": "called_ranges",
     "measures.events.proposals_from_scores": "proposals_from_scores",
     "measures.measure": "Measure",
     "measures.operating_point": "OperatingPoint",
@@ -110,6 +118,7 @@ __all__ = [
     "CONVENTIONS",
     "Agreement",
     "BisectionMeasurement",
+    "Calibration",
     "Comparison",
     "DataError",
     "Dataset",
@@ -144,6 +153,8 @@ __all__ = [
     "best_possible",
     "bisection_eer",
     "bootstrap",
+    "calibrate",
+    "called_ranges",
     "compare",
     "default_measures",
     "equal_error_rate",
@@ -153,6 +164,7 @@ __all__ = [
     "evaluate",
     "evaluate_shards",
     "evaluate_utterances",
+    "fuse",
     "interval",
     "measure_domains",
     "overlay",
@@ -161,6 +173,7 @@ __all__ = [
     "point_mass",
     "proposals_from_scores",
     "range_eer",
+    "read_calibration",
     "read_dataset",
     "read_durations",
     "read_metadata",
@@ -176,6 +189,7 @@ __all__ = [
     "seed_variation",
     "sharded",
     "utterance_eer",
+    "write_calibration",
     "write_references",
     "write_report",
     "write_scores",

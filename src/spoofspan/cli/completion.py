@@ -73,9 +73,10 @@ formats = _registered("REFERENCE_FORMATS", "SCORE_FORMATS")
 
 def written_formats() -> Iterable[str]:
     """The formats that can be written."""
-    from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
+    from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS
 
-    every: list[Any] = [*REFERENCE_FORMATS.formats.values(), *SCORE_FORMATS.formats.values()]
+    registers: tuple[Any, ...] = REFERENCE_FORMATS, SCORE_FORMATS, PROPOSAL_FORMATS
+    every = [one for register in registers for one in register.formats.values()]
     return dict.fromkeys(one.name for one in every if one.write is not None)
 
 

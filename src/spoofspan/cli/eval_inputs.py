@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import Inputs, looks_like
+from spoofspan.cli.range_options import RangeOptions
 
 if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
@@ -126,17 +127,10 @@ class UtteranceInputs:
 
 
 @dataclass(frozen=True)
-class ProposalOptions:
+class ProposalOptions(RangeOptions):
     """How proposals are read or made."""
 
-    smoothing: int | None = o.typed_flag("Events: median filter over so many frames (odd).", "--smoothing", "--smooth")
-    merge_gap: float | None = o.typed_flag("Events: bridge gaps of up to this many seconds.")
-    min_duration: float | None = o.typed_flag("Events: drop proposals that are shorter (seconds).")
     fps: float | None = o.typed_flag("Times of proposals are frames, so many per second.")
-
-    def arguments(self) -> dict[str, Any]:
-        """What was given, as arguments of ``evaluate``."""
-        return {name: value for name, value in vars(self).items() if value is not None and name != "fps"}
 
     def streams(self, inputs: Inputs, stream: bool | None) -> bool:
         """Whether to read shard by shard, as it was typed or as the files need it; proposals cannot be."""
@@ -167,7 +161,7 @@ class ProposalOptions:
         if inputs.dataset is not None:
             inputs = replace(inputs, references=None, hop=None)
         references, _ = replace(inputs, scores=None, scores_format=None).read_known()
-        return references, read_proposals(where, fps=self.fps)
+        return references, read_proposals(where, fps=self.fps, format=inputs.scores_format)
 
 
 def _file_of_proposals(inputs: Inputs) -> str | None:
@@ -175,7 +169,7 @@ def _file_of_proposals(inputs: Inputs) -> str | None:
     where = inputs.scores
     if inputs.dataset is not None and where is None:  # the only word typed
         where = inputs.references
-    if where is None or inputs.scores_format not in (None, "proposals"):
+    if where is None or not (inputs.scores_format or "proposals").startswith("proposals"):
         return None
     known = {"proposals"} if inputs.scores_format is not None else looks_like(where)
     return where if "proposals" in known and "scores" not in known else None

@@ -204,6 +204,12 @@ def must_be_free(*targets: str | Path | None, force: bool) -> None:
             check_target(Path(target).expanduser(), force)
 
 
+def say(notes: Iterable[str]) -> None:
+    """Say on stderr what is not a result."""
+    for note in notes:
+        typer.echo(note, err=True)
+
+
 def deliver(text: str, out: Path | None, force: bool) -> None:
     """Print a result, or write it to a file, whole or not at all."""
     if out is None:

@@ -26,7 +26,12 @@ def report(
     by: list[str] | None = o.flag(None, "Also break the error down by a column of --metadata; may be repeated."),
     audio: Path | None = o.flag(None, "Folder with a sound file for each utterance (ID.wav, ID.flac)."),
     embed: bool = o.flag(False, "Put the sound into the page; otherwise it is linked.", "--embed"),
-    timelines: int = o.flag(240, "How many utterances are shown.", min=1),
+    timelines: int | None = o.flag(
+        None,
+        "How many utterances are shown; 240, or fewer with many systems. With 0, the page holds no labels and few "
+        "digits, and can be published.",
+        min=0,
+    ),
     bootstrap: BootstrapOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
@@ -46,12 +51,16 @@ def report(
       spoofspan report ref.rttm a.score b.score --metadata protocol.txt --by speaker --out report.html
 
       spoofspan report ref.rttm a.score --audio wav --embed --out report.html
+
+      spoofspan report ref.rttm a.score b.score --timelines 0 --out public.html
     """
     from spoofspan.formats.writing import write_atomically
     from spoofspan.report.page import PageSettings, page_content, render_page
-    from spoofspan.report.page.audio import addresses
+    from spoofspan.report.page.audio import addresses, waveforms
 
     o.must_be_free(out, force=force)
+    if timelines == 0 and audio is not None:
+        raise UsageError("--timelines 0 shows no utterance, so there is nothing to hear: leave --audio out")
     if embed and audio is None:
         raise UsageError("--embed goes with --audio, the folder of the sound files")
     references, scores = systems.read_each(fewest=1)
@@ -63,6 +72,7 @@ def report(
         columns=columns,
         timelines=timelines,
         audio={} if audio is None else addresses(audio, references.utterances, out, embed=embed),
+        waveforms={} if audio is None else waveforms(audio, references.utterances),
         arguments={"convention": convention, "eer_rule": eer_rule, **rules},
     )
     page = render_page(page_content(references, scores, settings))

@@ -11,8 +11,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+import numpy as np
+
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
+from spoofspan.base.times import SECOND
+from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Regions, Rules, Touched
+from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_mass import ScoreMass
@@ -92,6 +97,31 @@ def beside_the_scores(point: OperatingPoint, point_at: Callable[[float], Operati
         other = mirrored if side == "bona fide" else 1 - mirrored
         return (f"{text}; is it of the other polarity? {-point.threshold:g} would call {_percent(other)} {side}",)
     return (f"{text}; is it a threshold of these scores?",)
+
+
+def note_called(scores: Scores, threshold: float, called: References) -> tuple[str, ...]:
+    """Say how much a threshold calls spoof, and whether it looks like one of other scores.
+
+    >>> scores = Scores.from_frames({"u1": [0.1, 0.9, 0.7, 0.2]}, hop=0.02, higher="spoof")
+    >>> labels = [(0.0, 0.02, "bonafide"), (0.02, 0.06, "spoof"), (0.06, 0.08, "bonafide")]
+    >>> note_called(scores, 0.5, References.from_ranges({"u1": labels}))
+    ('spoof iff score > 0.5: 1 range in 1 of 1 utterance, 0.040 of 0.080 s',)
+    """
+    spoof = np.flatnonzero(called.labels == SPOOF)
+    time = called.ends - called.starts
+    spoofed, whole = int(time[spoof].sum()), int(time.sum())
+    point = OperatingPoint(threshold, scores.higher, spoofed, 0, bona_fide=whole, spoof=0)
+    utterances = np.unique(np.searchsorted(called.offsets, spoof, side="right")).size
+    text = (
+        f"{point.decision}: {spoof.size:,} range{'s' * (spoof.size != 1)} in {utterances:,} of {len(called):,} "
+        f"utterance{'s' * (len(called) != 1)}, {spoofed / SECOND:,.3f} of {whole / SECOND:,.3f} s"
+    )
+
+    def mirrored(at: float) -> OperatingPoint:
+        beyond = scores.values > at if scores.higher == "spoof" else scores.values < at
+        return OperatingPoint(at, scores.higher, int(beyond.sum()), 0, bona_fide=scores.values.size, spoof=0)
+
+    return text, *beside_the_scores(point, mirrored)
 
 
 def refuse_strange_regions(regions: Regions | None, utterances: Collection[str]) -> None:

@@ -203,7 +203,7 @@ class _Measuring:
     def write_page(self) -> None:
         """The first seed of every system that has the finest branch, on one page."""
         from spoofspan.report.page import PageSettings, page_content, render_page
-        from spoofspan.report.page.audio import addresses
+        from spoofspan.report.page.audio import addresses, waveforms
 
         finest = self.experiment.branches[0]
         firsts = {one.name: one for one in reversed(self.planned) if self._finest(one) == finest}
@@ -215,6 +215,7 @@ class _Measuring:
             resampling=Resampling(self.speakers, replicates=1000, clusters_are="speaker"),
             columns={} if self.speakers is None else {"speaker": self.speakers},
             audio={} if sounds is None else addresses(sounds, references.utterances, self.places.page, embed=False),
+            waveforms={} if sounds is None else waveforms(sounds, references.utterances),
             arguments=self.rules,
         )
         _write(self.places.page, render_page(page_content(references, shown, settings)))

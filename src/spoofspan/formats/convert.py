@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import duration_ns
+from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
@@ -17,18 +19,19 @@ from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.arrays import segment_labels
 from spoofspan.formats.format import Format, Registry, T
 from spoofspan.formats.reading import read_references, read_scores
-from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS
 from spoofspan.formats.sources import sources
 from spoofspan.formats.tables.parquet import kind_of
 from spoofspan.formats.text import hypotheses
 from spoofspan.formats.text.durations import reco2dur_lines
-from spoofspan.formats.writing import write_atomically
+from spoofspan.formats.writing import check_target, write_atomically
 
 # What the end of a file name says about its format.
 BY_SUFFIX = {f".{name}": name for name in ("parquet", "arrow", "csv", "tsv", "jsonl", "npz")} | {".feather": "arrow"}
-REFERENCES_BY_SUFFIX = {**BY_SUFFIX, ".rttm": "rttm", ".npy": "segment-labels"}
+REFERENCES_BY_SUFFIX = {**BY_SUFFIX, ".rttm": "rttm", ".npy": "segment-labels", ".TextGrid": "textgrid"}
 SCORES_BY_SUFFIX = BY_SUFFIX | {".rttm": "hypothesis-rttm", ".pkl": "partialspoof-pickle"}
 SCORES_BY_SUFFIX |= {".ark": "kaldi-ark", ".npy": "npy-dict"}
+PROPOSALS_BY_SUFFIX = {".json": "proposals", ".csv": "proposals-csv"}
 
 
 def convert(
@@ -61,8 +64,13 @@ def convert(
     return write_converted(content, target, to_format=to_format, hop=hop, durations_out=durations_out, force=force)
 
 
+def holds_proposals(target: str, to_format: str | None) -> bool:
+    """Whether a file is to hold ranges with a confidence, rather than labels of all time."""
+    return (to_format or PROPOSALS_BY_SUFFIX.get(_suffix(target))) in PROPOSAL_FORMATS.formats
+
+
 def write_converted(
-    content: References | Scores,
+    content: References | Scores | Proposals,
     target: str,
     *,
     to_format: str | None = None,
@@ -70,13 +78,19 @@ def write_converted(
     durations_out: str | None = None,
     force: bool = False,
 ) -> str:
-    """Write what was read, and say what was done; ``hop`` is the resolution (seconds) of label arrays."""
+    """Write what was read, and say what was done; ``hop`` is the resolution (seconds) of label arrays.
+
+    A target that ends in a slash is a folder, with a file for each utterance.
+    """
+    if durations_out is not None and not isinstance(content, References):
+        raise UsageError("--durations-out goes with references")
     chosen: Format[Any]
     if isinstance(content, References):
         chosen = _format(REFERENCE_FORMATS, REFERENCES_BY_SUFFIX, target, to_format)
-        chunks = _chunks(chosen, content, target, hop)
         if durations_out is not None:
             write_atomically(durations_out, reco2dur_lines(content), force)
+    elif isinstance(content, Proposals):
+        chosen = _format(PROPOSAL_FORMATS, PROPOSALS_BY_SUFFIX, target, to_format)
     else:
         chosen = _format(SCORE_FORMATS, SCORES_BY_SUFFIX, target, to_format)
         if content.decisions and chosen not in hypotheses.FORMATS:
@@ -85,11 +99,27 @@ def write_converted(
                 f"{chosen.name} cannot hold hard decisions: they would be read back as scores, and get an EER; choose "
                 f"one of {holds} with --to, or convert them as references with --kind references"
             )
-        chunks = _chunks(chosen, content, target, hop)
-        if durations_out is not None:
-            raise UsageError("--durations-out goes with references")
-    write_atomically(target, chunks, force)
+    if target.endswith(("/", os.sep)):
+        _write_folder(chosen, content, Path(target).expanduser(), force)
+    else:
+        write_atomically(target, _chunks(chosen, content, target, hop), force)
     return f"{content!r} -> {target} ({chosen.name})"
+
+
+def _write_folder(chosen: Format[Any], content: Any, folder: Path, force: bool) -> None:
+    """Write a file for each utterance, none of them if one exists and must not be replaced."""
+    if chosen.write_files is None:
+        raise UsageError(f"{chosen.name} is one file for all utterances; give OUT without a slash at its end")
+    files = dict(chosen.write_files(content))
+    if not folder.is_dir():
+        try:
+            folder.mkdir()
+        except OSError as error:
+            raise UsageError(f"the folder {str(folder)!r} cannot be made ({error.strerror or error})") from None
+    for name in files:
+        check_target(folder / name, force)
+    for name, lines in files.items():
+        write_atomically(folder / name, [lines], force)
 
 
 def write_references(
@@ -187,13 +217,17 @@ def _resolution(target: str, hop: float | None) -> float:
 
 def _format(registry: Registry[T], by_suffix: Mapping[str, str], target: str, name: str | None) -> Format[T]:
     """The format that was named, or that the name of the file tells."""
-    chosen = name or by_suffix.get(PurePath(target.removesuffix(".gz").removesuffix(".zst")).suffix)
+    chosen = name or by_suffix.get(_suffix(target))
     valid = ", ".join(registry.formats)
     if chosen is None:
         raise UsageError(f"{target}: the name does not tell the format; give --to: {valid}")
     if chosen not in registry.formats:
         raise UsageError(f"{chosen} is no format for this kind of content; valid: {valid}")
     return registry.formats[chosen]
+
+
+def _suffix(target: str) -> str:
+    return PurePath(target.removesuffix(".gz").removesuffix(".zst")).suffix
 
 
 def _chunks(chosen: Format[Any], content: Any, target: str, hop: float | None) -> Iterable[bytes]:

@@ -73,6 +73,8 @@ class Format(Generic[T]):
     takes: tuple[str, ...] = ()  # options that mean something to few formats, and are refused by others
     # piece by piece, as tables of any rows in any order, for files larger than memory
     stream: Callable[[Sequence[Source], ReadOptions], Iterator[Part]] | None = None
+    # where each utterance has a file of its own: the name and the content of each
+    write_files: Callable[[T], Iterator[tuple[str, bytes]]] | None = None
     columns: tuple[str, ...] = ()  # those to choose from, where every line or matrix has several; first what is read
 
 
@@ -104,9 +106,11 @@ class Registry(Generic[T]):
             )
         raise DataError(f"{source.name}: could be {' or '.join(one.name for one in fits)}; {how}")
 
-    def recognise_one_of(self, sources: Sequence[Source]) -> Format[T]:
-        """Find the format of several sources by the first that has content."""
+    def recognise_one_of(self, sources: Sequence[Source], default: str | None = None) -> Format[T]:
+        """Find the format of several sources by the first that has content; without any, it is the ``default``."""
         first = next((source for source in sources if source.head.strip()), sources[0])
+        if default is not None and not self._fits(first):
+            return self.named(default)
         try:
             return self.recognise(first)
         except DataError:

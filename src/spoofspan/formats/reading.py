@@ -174,8 +174,8 @@ def read_utterance_scores(
     return read_with(UTTERANCE_SCORE_FORMATS, where, format, ReadOptions(higher=higher, column=column))
 
 
-def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) -> Proposals:
-    """Read proposals from JSON files of AV-Deepfake1M or LAV-DF.
+def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None, format: str | None = None) -> Proposals:
+    """Read proposals from JSON files of AV-Deepfake1M or LAV-DF, or from CSV.
 
     Parameters
     ----------
@@ -183,6 +183,8 @@ def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) 
         As in :func:`read_references`.
     fps
         The frames per second of times that are frame numbers; without it, times are seconds.
+    format
+        The name of the format (see ``docs/formats.md``) where the content does not show it.
 
     Returns
     -------
@@ -195,7 +197,7 @@ def read_proposals(where: Where | Sequence[Where], *, fps: float | None = None) 
     Proposals(1 utterance, 1 proposal)
 
     """
-    return read_with(PROPOSAL_FORMATS, where, "proposals", ReadOptions(fps=fps))
+    return read_with(PROPOSAL_FORMATS, where, format, ReadOptions(fps=fps), default="proposals")
 
 
 def check_unused_columns(where: Where | Sequence[Where], format: str | None, options: ReadOptions) -> list[str]:
@@ -220,12 +222,13 @@ def read_with(
     options: ReadOptions,
     refusable: Sequence[str] = (),
     durations: Where | Mapping[str, float] | References | None = None,
+    default: str | None = None,
 ) -> T:
-    """Read sources in the named format, or in that which their content shows.
+    """Read sources in the named format, in that which their content shows, or else in the ``default``.
 
     ``durations`` are read for formats that take them; others need not wait for them.
     """
-    found, chosen = choose_format(registry, where, name, options, refusable)
+    found, chosen = choose_format(registry, where, name, options, refusable, default)
     if durations is not None and "durations" in chosen.takes:
         options = replace(options, durations=read_durations(durations))
     try:
@@ -249,6 +252,7 @@ def choose_format(
     name: str | None,
     options: ReadOptions,
     refusable: Sequence[str] = (),
+    default: str | None = None,
 ) -> tuple[list[Source], Format[T]]:
     """Find the sources, and the format that was named or that their content shows.
 
@@ -257,7 +261,7 @@ def choose_format(
     chosen = None if name is None else registry.named(name)
     found = sources(where, chosen.suffixes if chosen is not None else ())
     if chosen is None:
-        chosen = registry.recognise_one_of(found)
+        chosen = registry.recognise_one_of(found, default)
     if missing := [need for need in chosen.needs if getattr(options, need) is None]:
         flags = " and ".join(f"{need}=" for need in missing)
         unsaid = " and ".join(UNSAID.get(need, need) for need in missing)

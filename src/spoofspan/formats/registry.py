@@ -57,4 +57,4 @@ SCORE_FORMATS: Registry[Scores] = Registry(
     ],
 )
 UTTERANCE_SCORE_FORMATS: Registry[UtteranceScores] = Registry("utterance-scores", utterance_scores.FORMATS)
-PROPOSAL_FORMATS: Registry[Proposals] = Registry("proposals", [proposals.FORMAT])
+PROPOSAL_FORMATS: Registry[Proposals] = Registry("proposals", [proposals.FORMAT, proposals.CSV])

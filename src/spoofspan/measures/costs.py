@@ -61,6 +61,7 @@ from spoofspan.mass.utterances import utterance_mass
 from spoofspan.measures.confusion import Formula, ValueAtPoint, as_fraction, best_point
 from spoofspan.measures.crossing import crossing
 from spoofspan.measures.curve import ErrorCurve
+from spoofspan.measures.operating_point import Totals
 
 ScoresAre = Literal["llr", "probability"]
 EVEN = Fraction(1, 2)
@@ -162,14 +163,19 @@ class ScoredAmounts:
     def of(cls, curve: ErrorCurve) -> ScoredAmounts:
         """Take the steps of a curve apart again."""
         sums = curve.sums
-        if sums.undecided_bona_fide + sums.undecided_spoof:
-            raise UndefinedMeasureError(
-                f"there is time under no score (uncovered={sums.uncovered!r}), which has no likelihood ratio; "
-                "use uncovered='hold' or 'ignore'"
-            )
+        refuse_undecided(sums)
         sign = 1.0 if sums.higher == "bonafide" else -1.0
         amounts = (np.diff(called).astype(np.float64) for called in (curve.called_bona_fide, curve.called_spoof))
         return cls(sign * curve.thresholds[:-1], *amounts)
+
+
+def refuse_undecided(sums: Totals) -> None:
+    """Refuse time without a score, where every score counts."""
+    if sums.undecided_bona_fide + sums.undecided_spoof:
+        raise UndefinedMeasureError(
+            f"there is time under no score (uncovered={sums.uncovered!r}), which has no likelihood ratio; "
+            "use uncovered='hold' or 'ignore'"
+        )
 
 
 def cllr(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = EVEN) -> float:

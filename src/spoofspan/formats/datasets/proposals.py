@@ -1,10 +1,12 @@
-"""Proposals of AV-Deepfake1M and LAV-DF: JSON ``{file: [[confidence, start, end], ...]}``; high = fake.
+"""Proposals as JSON ``{file: [[confidence, start, end], ...]}`` (AV-Deepfake1M, LAV-DF), and as CSV; high = fake.
 
 Times are seconds, or with ``fps`` frame numbers that are divided by it, as in AV-Deepfake1M's scorer (1 = seconds).
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import re
@@ -18,7 +20,8 @@ from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.data.proposals import Proposals
 from spoofspan.formats.format import Format, ReadOptions, text_of
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
+from spoofspan.formats.text.lines import plain_number
+from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS, time_text
 
 SHAPE = "{file: [[confidence, start, end], ...]}"
 JSON_NUMBER = r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*"
@@ -32,35 +35,54 @@ def recognises(head: bytes) -> bool:
     return re.match(r'\s*\{\s*"', text) is not None and TRIPLE.search(text) is not None
 
 
+class _Rows:
+    """Collects proposals of files, utterance by utterance."""
+
+    def __init__(self, options: ReadOptions, shape: str) -> None:
+        self.shape = shape
+        self.fps = 1.0 if options.fps is None else options.fps
+        if not 0 < self.fps < math.inf:
+            raise UsageError(
+                f"fps must be a positive number of frames per second, not {self.fps!r}; 1 if times are seconds"
+            )
+        self.problems = Problems()
+        self.of: dict[str, list[tuple[float, float, float]]] = {}
+
+    def add(self, utterance: str, item: Any, place: str) -> None:
+        """Note one ``[confidence, start, end]``."""
+        if (row := _proposal(item, self.fps, place, self.problems)) is not None:
+            self.of[utterance].append(row)
+
+    def build(self, sources: Sequence[Source]) -> Proposals:
+        """Make Proposals of what was noted."""
+        self.problems.raise_if_any(f"correct the file: {self.shape}, times in seconds, or in frames with fps=")
+        if not self.of:
+            raise DataError(f"{', '.join(source.name for source in sources)}: there is no proposal in the file")
+        columns = np.array([row for rows in self.of.values() for row in rows], np.float64).reshape(-1, 3)
+        starts, ends = (np.rint(columns[:, i] * 1e9).astype(np.int64) for i in (1, 2))
+        counts = [len(rows) for rows in self.of.values()]
+        return Proposals(tuple(self.of), offsets_of(counts), columns[:, 0].copy(), starts, ends)
+
+
 def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
     """Read proposals."""
-    fps = 1.0 if options.fps is None else options.fps
-    if not 0 < fps < math.inf:
-        raise UsageError(f"fps must be a positive number of frames per second, not {fps!r}; 1 if times are seconds")
-    problems = Problems()
+    rows = _Rows(options, SHAPE)
     file_of: dict[str, str] = {}
-    counts: list[int] = []
-    rows: list[tuple[float, float, float]] = []
     for source in sources:
         for utterance, listed in json_pairs(source):
             place = f"{source.name}: {utterance!r}"
             if utterance in file_of:
                 again = "twice" if file_of[utterance] == source.name else f"in {file_of[utterance]} as well"
-                problems.add(f"{place} is there {again}")
+                rows.problems.add(f"{place} is there {again}")
                 continue
             if not utterance or not isinstance(listed, list):
-                problems.add(f"{place}: not a list of [confidence, start, end]")
+                rows.problems.add(f"{place}: not a list of [confidence, start, end]")
                 continue
             file_of[utterance] = source.name
-            good = [row for i, item in enumerate(listed) if (row := _proposal(item, fps, f"{place}[{i}]", problems))]
-            counts.append(len(good))
-            rows += good
-    problems.raise_if_any(f"correct the file: {SHAPE}, times in seconds, or in frames with fps=")
-    if not file_of:
-        raise DataError(f"{', '.join(source.name for source in sources)}: there is no proposal in the file")
-    columns = np.array(rows, np.float64).reshape(-1, 3)
-    starts, ends = (np.rint(columns[:, i] * 1e9).astype(np.int64) for i in (1, 2))
-    return Proposals(tuple(file_of), offsets_of(counts), columns[:, 0].copy(), starts, ends)
+            rows.of[utterance] = []
+            for i, item in enumerate(listed):
+                rows.add(utterance, item, f"{place}[{i}]")
+    return rows.build(sources)
 
 
 def json_pairs(source: Source, shape: str = SHAPE) -> _Object:
@@ -119,6 +141,68 @@ def write(proposals: Proposals) -> Iterator[bytes]:
     yield b"\n}\n"
 
 
+# ---------------------------------------------------------------- CSV
+
+COLUMNS = ("utterance", "start", "end", "confidence")
+
+
+def recognises_csv(head: bytes) -> bool:
+    """Whether the first line names the columns."""
+    return set(COLUMNS) <= {name.strip() for name in text_of(head).partition("\n")[0].split(",")}
+
+
+def read_csv(sources: Sequence[Source], options: ReadOptions) -> Proposals:
+    """Read a table with a row for each proposal; a row without times names an utterance that has none."""
+    rows = _Rows(options, f"columns {', '.join(COLUMNS)}")
+    for source in sources:
+        try:
+            text = source.document().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise DataError(f"{source.name}: not UTF-8 text; convert it") from None
+        try:
+            _note_table(source.name, csv.reader(io.StringIO(text)), rows)
+        except csv.Error as error:
+            raise DataError(f"{source.name}: no CSV ({error}); save it again") from None
+    return rows.build(sources)
+
+
+def _note_table(name: str, lines: Any, rows: _Rows) -> None:
+    """Note the rows of one table."""
+    header = [column.strip() for column in next(lines, [])]
+    missing = [column for column in COLUMNS if column not in header]
+    if missing:
+        raise DataError(f"{name}: there is no column {missing[0]!r}; a table of proposals has {rows.shape}")
+    where = [header.index(column) for column in COLUMNS]
+    for line in lines:
+        place = f"{name}:{lines.line_num}"
+        if len(line) != len(header) or not line[where[0]]:
+            if line:
+                rows.problems.add(f"{place}: {len(line)} fields, or no utterance; the header has {len(header)}")
+            continue
+        utterance, start, end, confidence = (line[i] for i in where)
+        rows.of.setdefault(utterance, [])
+        if (start, end, confidence) != ("", "", ""):
+            rows.add(utterance, [plain_number(one) for one in (confidence, start, end)], place)
+
+
+def write_csv(proposals: Proposals) -> Iterator[bytes]:
+    """Write a row for each proposal, times exactly; an utterance without any has a row without times."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for i, utterance in enumerate(proposals.utterances):
+        rows = slice(int(proposals.offsets[i]), int(proposals.offsets[i + 1]))
+        columns = (column[rows].tolist() for column in (proposals.starts, proposals.ends, proposals.confidences))
+        found = [
+            (time_text(start), time_text(end), repr(confidence))
+            for start, end, confidence in zip(*columns, strict=True)
+        ]
+        table.writerows((utterance, *one) for one in found or [("", "", "")])
+        yield out.getvalue().encode()
+        out.seek(0)
+        out.truncate()
+
+
 FORMAT = Format(
     "proposals",
     f"JSON {SHAPE}, seconds (or frames, with fps), high = fake: AV-Deepfake1M, LAV-DF",
@@ -126,5 +210,14 @@ FORMAT = Format(
     recognises,
     write,
     (".json",),
+    takes=("fps",),
+)
+CSV = Format(
+    "proposals-csv",
+    "CSV with the columns utterance, start, end, confidence (seconds, high = fake); without times: nothing was found",
+    read_csv,
+    recognises_csv,
+    write_csv,
+    (".csv",),
     takes=("fps",),
 )

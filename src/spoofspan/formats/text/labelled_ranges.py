@@ -230,6 +230,16 @@ def utterance_named(source: Source, suffix: str, rows: RangeRows) -> str | None:
     return utterance if rows.name_once(source.name, utterance) else None
 
 
+def check_file_names(utterances: Sequence[str], name: str) -> None:
+    """Refuse ids that cannot name a file."""
+    for utterance in utterances:
+        check_utf8(utterance, name)
+        if utterance.startswith(".") or any(bad in utterance for bad in "/\\\0"):
+            raise UsageError(
+                f"{name} is named by its utterance, and {utterance!r} is no file name; write another format"
+            )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Track:
     """A file per utterance, which the file is named after, of lines ``<start s> <end s> <label>``."""
@@ -294,18 +304,13 @@ class Track:
     def write(self, references: References) -> Iterator[bytes]:
         """Write the lines of the one utterance; :meth:`write_files` has the files of several."""
         if len(references) != 1:
-            raise UsageError(f"{self.name} holds one utterance, not {len(references)}; write a folder of them")
+            raise UsageError(f"{self.name} holds one utterance, not {len(references)}; write a folder of them (OUT/)")
         yield from (content for _, content in self.write_files(references))
 
     def write_files(self, references: References) -> Iterator[tuple[str, bytes]]:
         """Yield the name and the content of every utterance's file; times exactly."""
         check_writable(references, self.name, kinds=not self.digits)
-        for utterance in references.utterances:
-            check_utf8(utterance, self.name)
-            if utterance.startswith(".") or any(bad in utterance for bad in "/\\\0"):
-                raise UsageError(
-                    f"{self.name} is named by its utterance, and {utterance!r} is no file name; write another format"
-                )
+        check_file_names(references.utterances, self.name)
         check_ranges_tell_durations(references, self.name)
         gap = self.separator or " "
         files = {
@@ -351,6 +356,7 @@ VAD = Format(
     VAD_LINES.recognises,
     VAD_LINES.write,
     (VAD_LINES.suffix,),
+    write_files=VAD_LINES.write_files,
 )
 AUDACITY = Format(
     "audacity",
@@ -359,4 +365,5 @@ AUDACITY = Format(
     TRACK_LINES.recognises,
     TRACK_LINES.write,
     (TRACK_LINES.suffix,),
+    write_files=TRACK_LINES.write_files,
 )

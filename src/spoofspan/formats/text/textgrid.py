@@ -15,8 +15,15 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import References
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.labelled_ranges import utterance_named, word_of
-from spoofspan.formats.text.rows import RangeRows, check_writable, label_and_kind, time_text, written_ranges
+from spoofspan.formats.text.labelled_ranges import check_file_names, utterance_named, word_of
+from spoofspan.formats.text.rows import (
+    RangeRows,
+    WrittenRange,
+    check_writable,
+    label_and_kind,
+    time_text,
+    written_ranges,
+)
 
 SUFFIX = ".TextGrid"
 # values stand free: a number in brackets is none, and what follows an exclamation mark is a comment
@@ -126,11 +133,20 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
 def write(references: References) -> Iterator[bytes]:
     """Write the grid of the one utterance; times exactly."""
     if len(references) != 1:
-        raise UsageError(f"a TextGrid holds one utterance, not {len(references)}; write a folder of them")
+        raise UsageError(f"a TextGrid holds one utterance, not {len(references)}; write a folder of them (OUT/)")
+    yield from (content for _, content in write_files(references))
+
+
+def write_files(references: References) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the grid of every utterance."""
     check_writable(references, "a TextGrid", kinds=True)
-    _, ranges = next(written_ranges(references))
-    last = max((one.end for one in ranges), default=0)
-    end = last if references.durations is None else max(last, int(references.durations[0]))
+    check_file_names(references.utterances, "a TextGrid")
+    durations = [0] * len(references) if references.durations is None else references.durations.tolist()
+    for (utterance, ranges), duration in zip(written_ranges(references), durations, strict=True):
+        yield utterance + SUFFIX, _grid(ranges, max(duration, max((one.end for one in ranges), default=0)))
+
+
+def _grid(ranges: Sequence[WrittenRange], end: int) -> bytes:
     intervals, before = [], 0
     for one in ranges:
         if one.start < before:
@@ -144,7 +160,7 @@ def write(references: References) -> Iterator[bytes]:
     lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", "0", time_text(end), "<exists>", "1"]
     lines += ['"IntervalTier"', '"label"', "0", time_text(end), str(len(intervals))]
     lines += [text for a, b, label in intervals for text in (time_text(a), time_text(b), f'"{label}"')]
-    yield ("\n".join(lines) + "\n").encode()
+    return ("\n".join(lines) + "\n").encode()
 
 
 def recognises(head: bytes) -> bool:
@@ -161,4 +177,5 @@ FORMAT = Format(
     recognises,
     write,
     (SUFFIX,),
+    write_files=write_files,
 )

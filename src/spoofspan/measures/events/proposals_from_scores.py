@@ -18,13 +18,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spoofspan.base.columns import Flags, blocks, offsets_of, place_of, utterance_of_rows, within_utterances
+from spoofspan.base.columns import (
+    Flags,
+    blocks,
+    has_rows,
+    last_rows,
+    offsets_of,
+    place_of,
+    utterance_of_rows,
+    within_utterances,
+)
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import Float64, Int64, duration_ns
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References, durations_of
+from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores, score_times
 from spoofspan.mass.score_mass import ROWS_PER_BLOCK
+from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import ScoreRuns
 from spoofspan.measures.events.spoof_ranges import Ranges, united
 
@@ -88,7 +99,8 @@ def proposals_from_scores(
     merge_gap
         Gaps of at most this (seconds) are bridged. Time without a score is never proposed otherwise.
     durations
-        Where given, what lies past the end of an utterance is cut off.
+        Where given, what lies past the end of an utterance is cut off, and the last score is held to the end for up to
+        one hop and 25 ms, as everywhere (the rule ``slack``).
 
     Returns
     -------
@@ -107,21 +119,31 @@ def proposals_from_scores(
     ([20000000], [100000000], [0.65])
 
     """
-    if not isinstance(threshold, int | float | np.number) or np.isnan(threshold):
-        raise UsageError(f"threshold must be a number in the polarity of the scores, not {threshold!r}")
     options = ProposalOptions(smoothing, min_duration, merge_gap)
-    starts, ends = score_times(scores)
-    _refuse_overlaps(scores, starts, ends)
-    if durations is not None:
-        ends = np.minimum(ends, np.repeat(durations_of(durations, scores.utterances), np.diff(scores.offsets)))
-    starts = np.maximum(starts, 0)  # frames may be said to begin before the recording does
-    # in double precision, or a threshold would be rounded to the type of the scores
-    towards_spoof = scores.values.astype(np.float64) * (1.0 if scores.higher == "spoof" else -1.0) + 0.0
-    decided = towards_spoof > (threshold if scores.higher == "spoof" else -threshold)
+    return proposals_from_runs(scores.utterances, runs_of(scores, options, durations), checked(threshold), options)
+
+
+def checked(threshold: float) -> float:
+    """Refuse what is no threshold."""
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number) or np.isnan(threshold):
+        raise UsageError(f"threshold must be a number in the polarity of the scores, not {threshold!r}")
+    return float(threshold)
+
+
+def runs_of(
+    scores: Scores, options: ProposalOptions, durations: Mapping[str, float] | References | None = None
+) -> ScoreRuns:
+    """One score, or none, for every instant, where no references say how long an utterance is."""
     if options.smoothing is not None:
         refuse_smoothing_ranges(scores)
-    made = _joined(scores.utterances, scores.offsets, starts, ends, towards_spoof, decided, options)
-    return Proposals(scores.utterances, *made)
+    starts, ends = score_times(scores)
+    _refuse_overlaps(scores, starts, ends)
+    if durations is None:
+        extents = np.zeros(len(scores), np.int64)
+        extents[has_rows(scores.offsets)] = ends[last_rows(scores.offsets)]
+    else:
+        extents = durations_of(durations, scores.utterances)
+    return prepare_scores(scores, extents, Rules(overlong="cut"))[0]
 
 
 def proposals_from_runs(

@@ -20,14 +20,21 @@ from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.curve import thin_curve
-from spoofspan.measures.measure import number_text
 from spoofspan.measures.per_utterance import errors_with
-from spoofspan.report.page.timelines import choose, packed, timelines
+from spoofspan.report.figures.line_simplification import deviates
+from spoofspan.report.page.packing import packed, packed_short
+from spoofspan.report.page.publishing import without_labels
+from spoofspan.report.page.timelines import choose, timelines
 from spoofspan.report.results import finite
 from spoofspan.report.table import printable
 from spoofspan.uncertainty import Resampling, compare
 
 MOST_GROUPS = 500  # rows of a breakdown
+MOST_TIMELINES = 240
+MOST_BYTES = 1_500_000  # of the scores of all timelines
+FEW_SYSTEMS = 6  # more have curves of fewer points
+COARSE = 0.03  # between these points, in normal deviates
+MOST_ROWS = 4000  # of a breakdown, of all systems together
 
 
 @dataclass(frozen=True)
@@ -44,10 +51,13 @@ class PageSettings:
         How the intervals are drawn.
     columns : mapping of str to mapping
         Breakdowns by metadata: name of the column -> utterance -> value.
-    timelines : int
-        How many utterances are shown.
+    timelines : int, optional
+        How many utterances are shown; None: 240, or fewer with many systems, so that the page stays small. With 0, the
+        page holds no labels and can be published (:mod:`spoofspan.report.page.publishing`).
     audio : mapping of str to str
         Utterance -> address of its sound.
+    waveforms : mapping of str to dict
+        Utterance -> its sound as a picture, see :func:`spoofspan.report.page.audio.waveform`.
     arguments : mapping
         ``convention``, ``eer_rule`` and rules, as of :func:`spoofspan.evaluate`.
 
@@ -57,8 +67,9 @@ class PageSettings:
     resolutions: Sequence[float] = PAPER_RESOLUTIONS
     resampling: Resampling = field(default_factory=lambda: Resampling(replicates=1000))
     columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # breakdowns by metadata
-    timelines: int = 240
+    timelines: int | None = None
     audio: Mapping[str, str] = field(default_factory=dict)  # utterance -> address of its sound
+    waveforms: Mapping[str, dict[str, Any] | None] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)  # convention, eer_rule and rules
 
 
@@ -93,24 +104,59 @@ def page_content(references: References, systems: Mapping[str, Scores], settings
         raise UsageError("a report needs the scores of at least one system")
     for scores in systems.values():
         scores.refuse_decisions("a report")
-    found = {name: _system(name, references, scores, settings) for name, scores in systems.items()}
+    plan = _Plan(
+        _same_measures(systems, settings),
+        min(MOST_GROUPS, max(MOST_ROWS // len(systems), 20)),
+        len(systems) <= FEW_SYSTEMS and settings.timelines != 0,
+    )
+    found = {name: _system(name, references, scores, plan, settings) for name, scores in systems.items()}
     first = next(iter(found.values()))
-    with progress("choosing utterances"):
-        errors = errors_with(references, systems[first.name], first.eer.point, first.eer.rules)
-        choices = choose(errors, settings.timelines)
-        drawn = {printable(name): (systems[name], one.eer.rules) for name, one in found.items()}
-        shown = timelines(references, drawn, choices, settings.audio)
+    shown = [] if settings.timelines == 0 else _timelines(references, systems, found, settings)
     content = {
         "spoofspan": __version__,
         "title": printable(settings.title),
         "facts": _facts(references, first.eer),
         "systems": [one.content for one in found.values()],
         "comparison": _comparison(references, systems, settings),
+        "labels": True,
+        "columns": [printable(name) for name in settings.columns],
         "timelines": shown,
         "timelines_of": printable(first.name),
     }
     plain: dict[str, Any] = finite(content)
-    return plain
+    return without_labels(plain) if settings.timelines == 0 else plain
+
+
+def _timelines(
+    references: References, systems: Mapping[str, Scores], found: Mapping[str, _System], settings: PageSettings
+) -> list[dict[str, Any]]:
+    """Utterances by the errors of the first system, with the scores of all."""
+    first = next(iter(found.values()))
+    count = settings.timelines
+    if count is None:
+        each = sum(scores.values.nbytes / max(len(scores), 1) for scores in systems.values())
+        count = int(min(max(MOST_BYTES / max(each, 1), 12), MOST_TIMELINES))
+    with progress("choosing utterances"):
+        errors = errors_with(references, systems[first.name], first.eer.point, first.eer.rules)
+        choices = choose(errors, count)
+        drawn = {printable(name): (systems[name], one.eer.rules) for name, one in found.items()}
+        return timelines(
+            references,
+            drawn,
+            choices,
+            audio=settings.audio,
+            waveforms=settings.waveforms,
+            columns=settings.columns,
+        )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is the same for all systems: what is measured, the rows of a breakdown, whether curves are fine."""
+
+    measures: Sequence[str]
+    most_groups: int
+    fine: bool
 
 
 @dataclass(frozen=True)
@@ -120,9 +166,17 @@ class _System:
     content: dict[str, Any]
 
 
-def _system(name: str, references: References, scores: Scores, settings: PageSettings) -> _System:
-    arguments = dict(settings.arguments)
-    measures = default_measures(scores, arguments.get("convention", "default"))
+def _same_measures(systems: Mapping[str, Scores], settings: PageSettings) -> list[str]:
+    """The usual measures of all systems, so that each is shown with the same ones."""
+    convention = settings.arguments.get("convention", "default")
+    usual = [default_measures(scores, convention) for scores in systems.values()]
+    order = {"range": 0, "point": 1, "utterance": 2}
+    every = dict.fromkeys(measure for measures in usual for measure in measures)
+    return sorted(every, key=lambda measure: order.get(measure.partition("-")[0], 3))
+
+
+def _system(name: str, references: References, scores: Scores, plan: _Plan, settings: PageSettings) -> _System:
+    arguments, measures = dict(settings.arguments), plan.measures
 
     def leave_out(measure: Any, error: UndefinedMeasureError) -> None:
         if str(measure) == measures[0]:
@@ -133,7 +187,10 @@ def _system(name: str, references: References, scores: Scores, settings: PageSet
     )
     eer = evaluation[measures[0]]
     with progress("drawing the curve"):
-        curve = thin_curve(Overlay.of(references, scores, eer.rules).mass()[0], include=[eer.threshold])
+        mass = Overlay.of(references, scores, eer.rules).mass()[0]
+        # a figure of many systems needs no more than it can show
+        coarse: dict[str, Any] = {} if plan.fine else {"tolerance": COARSE, "scale": deviates}
+        curve = thin_curve(mass, include=[eer.threshold], **coarse)
     start = curve.thresholds.tolist().index(eer.threshold) if eer.threshold in curve.thresholds else 0
     content = {
         "name": printable(name),
@@ -141,7 +198,7 @@ def _system(name: str, references: References, scores: Scores, settings: PageSet
         "hop": scores.hop,
         "measurements": [_measurement(one) for one in evaluation.measurements.values()],
         "curve": {
-            "thresholds": packed(curve.thresholds),
+            "thresholds": packed_short(curve.thresholds),
             "false_positive_rates": packed(curve.false_positive_rates),
             "false_negative_rates": packed(curve.false_negative_rates),
             "bona_fide_seconds": curve.sums.all_bona_fide / 1e9,
@@ -149,7 +206,7 @@ def _system(name: str, references: References, scores: Scores, settings: PageSet
             "start": start,
         },
         "resolutions": _resolutions(references, scores, settings),
-        "breakdowns": [_breakdown(one) for one in _breakdowns(references, scores, settings)],
+        "breakdowns": [_breakdown(one, plan.most_groups) for one in _breakdowns(references, scores, settings)],
     }
     return _System(name, eer, content)
 
@@ -157,8 +214,10 @@ def _system(name: str, references: References, scores: Scores, settings: PageSet
 def _measurement(m: Measurement) -> dict[str, Any]:
     return {
         "measure": m.measure,
+        "number": m.value,
         "value": m.value_text,
         "interval": m.interval_text,
+        "ends": None if m.interval is None or m.interval.refused else [m.interval.low, m.interval.high],
         "level": None if m.interval is None else m.interval.level,
         "how": None if m.interval is None else m.interval.how,
         "cautions": [printable(text) for text in m.interval_warnings],
@@ -182,11 +241,7 @@ def _facts(references: References, eer: Measurement) -> list[list[str]]:
     ]
     if spoofed.any():
         lengths = references.range_durations[spoofed]
-        facts.append(["mean length of a spoofed range", f"{exact_sum(lengths) / lengths.size / 1e9:.3f} s"])
-    facts += [
-        [f"rule {entry.rule}={entry.value}", f"{entry.seconds:.3f} s in {entry.utterances:,} utterances"]
-        for entry in eer.touched.values()
-    ]
+        facts.append(["mean length of a spoofed range", f"{exact_sum(lengths) / lengths.size / 1e9:.2f} s"])
     return facts
 
 
@@ -231,8 +286,8 @@ def _breakdowns(references: References, scores: Scores, settings: PageSettings) 
     return found
 
 
-def _breakdown(breakdown: Breakdown) -> dict[str, Any]:
-    groups = sorted(breakdown.groups, key=lambda group: -group.error_seconds)[:MOST_GROUPS]
+def _breakdown(breakdown: Breakdown, most: int) -> dict[str, Any]:
+    groups = sorted(breakdown.groups, key=lambda group: -group.error_seconds)[:most]
     kept = [group for group in breakdown.groups if group in groups]
     return {
         "by": printable(breakdown.by),
@@ -255,7 +310,7 @@ def _breakdown(breakdown: Breakdown) -> dict[str, Any]:
 
 
 def _comparison(references: References, systems: Mapping[str, Scores], settings: PageSettings) -> dict[str, Any] | None:
-    """Every two systems, tested."""
+    """The rank of each system, and every two of them, tested."""
     if len(systems) < 2:
         return None
     comparison = compare(references, systems, **vars(settings.resampling), **settings.arguments)
@@ -263,23 +318,26 @@ def _comparison(references: References, systems: Mapping[str, Scores], settings:
         {
             "first": printable(one.first),
             "second": printable(one.second),
-            "difference": number_text(comparison.measure, one.value),
-            "low": "" if one.interval.refused else number_text(comparison.measure, one.interval.low),
-            "high": "" if one.interval.refused else number_text(comparison.measure, one.interval.high),
+            "difference": one.value,
+            "low": None if one.interval.refused else one.interval.low,
+            "high": None if one.interval.refused else one.interval.high,
             "p": None if isnan(one.p_value) else one.p_value,
             "adjusted": None if isnan(one.adjusted_p_value) else one.adjusted_p_value,
             "better": printable(comparison.better(one) or ""),
         }
         for one in comparison.differences
     ]
-    ranks = [
-        one.to_dict() | {"system": printable(one.system), "value": number_text(comparison.measure, one.value)}
-        for one in comparison.ranks
-    ]
+    ranks = [one.to_dict() | {"system": printable(one.system)} for one in comparison.ranks]
     return {
         "measure": comparison.measure,
         "test": comparison.test,
-        "ranks": ranks if len(ranks) > 2 else [],
+        "direction": comparison.direction,
+        "values": {
+            printable(name): [one.estimate, *((None, None) if one.refused else (one.low, one.high))]
+            for name, one in comparison.intervals.items()
+        },
+        "level": settings.resampling.confidence,
+        "ranks": ranks,
         "pairs": pairs,
         "cautions": [printable(text) for text in comparison.warnings],
     }

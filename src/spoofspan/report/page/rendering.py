@@ -10,12 +10,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-ASSETS = files("spoofspan.report.page") / "assets"
-SCRIPTS = ("uPlot.iife.min.js", "report.js")
-STYLES = ("uPlot.min.css", "report.css")
+from spoofspan.report.page.report_tables import report_tables
+from spoofspan.report.palette import palette_style
+
+OWN = "spoofspan.report.page"
+SHARED_SCRIPTS = ("page.js", "link.js", "tables.js")
+SHARED_STYLES = ("page.css",)
+SCRIPTS = (*SHARED_SCRIPTS, "state.js", "figures.js", "timelines.js", "report.js")
+STYLES = (*SHARED_STYLES, "report.css")
 
 
 def render_page(content: dict[str, Any]) -> str:
@@ -36,19 +42,83 @@ def render_page(content: dict[str, Any]) -> str:
     >>> page = render_page(page_content(references, {"ours": scores}, PageSettings("My report")))  # doctest: +SKIP
 
     """
-    from jinja2 import Environment, StrictUndefined
+    tables = report_tables(content)
+    return render("report.html", content, _script_data(content), scripts=SCRIPTS, styles=STYLES, tables=tables)
+
+
+def _script_data(content: dict[str, Any]) -> dict[str, Any]:
+    """What the scripts draw; what stands in tables is not said twice."""
+    number = {system["name"]: str(place) for place, system in enumerate(content["systems"])}
+    return {
+        "systems": [
+            {name: system[name] for name in ("name", "higher", "curve")} | {"eer": system["measurements"][0]["number"]}
+            for system in content["systems"]
+        ],
+        "columns": content["columns"],
+        "timelines": [
+            one | {"scores": {number[name]: scores for name, scores in one["scores"].items()}}
+            for one in content["timelines"]
+        ],
+    }
+
+
+def render(
+    template: str,
+    content: dict[str, Any],
+    data: dict[str, Any],
+    *,
+    scripts: Sequence[str] = SHARED_SCRIPTS,
+    styles: Sequence[str] = SHARED_STYLES,
+    package: str = OWN,
+    **more: Any,
+) -> str:
+    """Write a page by any template that extends ``base.html``; colours and the shared style come by themselves.
+
+    Parameters
+    ----------
+    template : str
+        The file of the template. Its blocks are ``lead``, ``places``, ``tools`` and ``main``;
+        ``{% from "table.html" import table %}`` gives it tables.
+    content : dict
+        Plain data with ``title`` and ``spoofspan`` (the version): ``content`` in the template.
+    data : dict
+        Plain data for scripts: ``spoofspan.data``.
+    scripts, styles : sequence of str
+        Files of scripts and styles, in their order.
+    package : str
+        Whose folder ``assets`` has these files; what it does not have is taken from here.
+    **more
+        Other names for the template, such as tables.
+
+    Returns
+    -------
+    str
+        The HTML.
+
+    """
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    scripts, styles = ([_asset(name) for name in names] for names in (SCRIPTS, STYLES))
-    template = environment.from_string(_asset("report.html"))
-    return template.render(
+    def asset(name: str) -> str:
+        return _asset(name, package)
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(asset),
+    )
+    script_texts = [asset(name) for name in scripts]
+    style_texts = [palette_style(), *map(asset, styles)]
+    return environment.get_template(template).render(
         content=content,
-        policy=_policy(scripts, styles),
+        policy=_policy(script_texts, style_texts),
         # our own files, and JSON that cannot end its block
-        scripts=[Markup(text) for text in scripts],  # noqa: S704
-        styles=[Markup(text) for text in styles],  # noqa: S704
-        data=Markup(inert_json(content)),  # noqa: S704
+        scripts=[Markup(text) for text in script_texts],  # noqa: S704
+        styles=[Markup(text) for text in style_texts],  # noqa: S704
+        data=Markup(inert_json(data)),  # noqa: S704
+        **more,
     )
 
 
@@ -62,8 +132,9 @@ def inert_json(content: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _asset(name: str) -> str:
-    text = (ASSETS / name).read_text(encoding="utf-8")
+def _asset(name: str, package: str) -> str:
+    places = [files(one) / "assets" / name for one in (package, OWN)]
+    text = next(place for place in places if place.is_file()).read_text(encoding="utf-8")
     if "</script" in text and name.endswith(".js"):
         raise ValueError(f"{name} would end its own block")
     return text

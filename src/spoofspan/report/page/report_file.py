@@ -26,7 +26,7 @@ def write_report(
     *,
     title: str = PageSettings.title,
     by: Mapping[str, Mapping[str, str]] | None = None,
-    timelines: int = PageSettings.timelines,
+    timelines: int | None = None,
     resampling: Resampling | None = None,
     force: bool = False,
     convention: str = "default",
@@ -48,7 +48,8 @@ def write_report(
     by
         Breakdowns by metadata: name of the column -> utterance -> value.
     timelines
-        How many utterances are shown.
+        How many utterances are shown; None: 240, or fewer with many systems. With 0, the page holds no labels and can
+        be published.
     resampling
         How the intervals are drawn.
     force

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_runs import FrameRuns, ScoreRuns
 from spoofspan.measures.per_utterance import UtteranceErrors
+from spoofspan.report.page.packing import packed
 from spoofspan.report.table import printable
 
 GROUPS = ("worst", "median", "random")
@@ -53,9 +53,12 @@ def timelines(
     references: References,
     systems: Mapping[str, tuple[Scores, Rules]],
     choices: Sequence[Choice],
+    *,
     audio: Mapping[str, str],
+    waveforms: Mapping[str, dict[str, Any] | None],
+    columns: Mapping[str, Mapping[str, str]],
 ) -> list[dict[str, Any]]:
-    """The chosen utterances as plain data, in the order of the choices; ``audio`` has addresses of their sound."""
+    """The chosen utterances as plain data, in the order of the choices, with their sound and their metadata."""
     chosen = [choice.utterance for choice in choices]
     kinds = _kinds(references, chosen)
     found: dict[str, dict[str, Any]] = {}
@@ -81,17 +84,17 @@ def timelines(
             "group": choice.group,
             "error": choice.error_seconds,
             "audio": audio.get(choice.utterance),
+            "waveform": waveforms.get(choice.utterance),
+            "columns": {
+                printable(name): printable(values[choice.utterance])
+                for name, values in columns.items()
+                if choice.utterance in values
+            },
             **found[choice.utterance],
         }
         for choice in choices
         if choice.utterance in found
     ]
-
-
-def packed(values: np.ndarray[Any, Any]) -> dict[str, str]:
-    """An array as text that a browser turns back into the same bits."""
-    kind = "f4" if values.dtype == np.float32 else "f8"
-    return {kind: base64.b64encode(np.ascontiguousarray(values, f"<{kind}").tobytes()).decode("ascii")}
 
 
 def _scores(runs: ScoreRuns, row: int) -> dict[str, Any]:

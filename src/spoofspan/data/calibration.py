@@ -1,0 +1,262 @@
+"""Calibrations: maps of scores to log-likelihood ratios, learned on one set and applied to any other.
+
+With scores s in bona fide polarity, the natural log-likelihood ratio L of bona fide to spoof is::
+
+    affine    L = offset + weight * s                  weight > 0
+    fusion    L = offset + sum of weight_k * s_k       of several systems; a weight may be negative
+    pav       L = the line through (s, L) at the knots, flat beyond them
+
+Flat parts of a PAV map are tilted by less than a millionth, so that it rises strictly too: an affine or a PAV map
+leaves the order of the scores, and so every EER, as it was.
+
+Calibrated scores keep the polarity of what they were made of: high means the same class as before (bona fide, if the
+systems of a fusion do not agree). They are what ``scores_are="llr"`` declares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.times import Float64
+from spoofspan.data.scores import Higher, Scores
+from spoofspan.data.utterance_scores import UtteranceScores
+
+Unit = Literal["time", "utterances"]
+System = TypeVar("System", Scores, UtteranceScores)
+FILE_VERSION = 1
+TILT = 1e-6  # nats
+
+
+@dataclass(frozen=True)
+class AffineMap:
+    """An offset and the weight of each system."""
+
+    weights: tuple[float, ...]
+    offset: float
+
+    def ratios(self, columns: Sequence[Float64]) -> Float64:
+        """The log-likelihood ratios of scores in bona fide polarity, a column for each system."""
+        total = np.full(columns[0].shape, self.offset)
+        with np.errstate(invalid="ignore"):
+            for weight, column in zip(self.weights, columns, strict=True):
+                total += weight * column
+        return total
+
+
+@dataclass(frozen=True)
+class PavMap:
+    """Scores that rise, and log-likelihood ratios that do not fall."""
+
+    scores: tuple[float, ...]
+    knots: tuple[float, ...]
+
+    def ratios(self, columns: Sequence[Float64]) -> Float64:
+        """As of :class:`AffineMap`; there is one column."""
+        (column,) = columns
+        low, high = self.scores[0], self.scores[-1]
+        with np.errstate(invalid="ignore"):
+            inside = (2 * column - low - high) / ((high - low) or 1.0)  # -1 at the first knot, 1 at the last
+            rise = np.where(np.isinf(column), np.sign(column), inside / (1 + np.abs(inside)))
+        ratios: Float64 = np.interp(column, self.scores, self.knots) + TILT * rise
+        return ratios
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A map of scores to log-likelihood ratios; :func:`spoofspan.calibrate` and :func:`spoofspan.fuse` learn it.
+
+    Parameters
+    ----------
+    map
+        The map of scores in bona fide polarity.
+    systems, higher
+        The name of each system, and what its high scores mean.
+    unit
+        What it was learned on: scores in ``"time"`` (weighted by duration), or of whole ``"utterances"``.
+    prior
+        The share of spoof that learning weighed the classes to.
+    ridge
+        How much large weights were penalised; 0: not at all.
+    learned_on
+        The signature: ``comparable`` (method, rules, hash of the references) and ``input`` (hashes of the scores).
+
+    Examples
+    --------
+    >>> calibration = Calibration(AffineMap((2.0,), -1.0), ("a",), ("bonafide",), "utterances")
+    >>> scores = UtteranceScores(("u1", "u2"), np.array([0.9, -0.5]), higher="bonafide")
+    >>> calibration.apply(scores).values.tolist()
+    [0.8, -2.0]
+
+    """
+
+    map: AffineMap | PavMap
+    systems: tuple[str, ...]
+    higher: tuple[Higher, ...]
+    unit: Unit
+    prior: float = 0.5
+    ridge: float = 0.0
+    learned_on: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def method(self) -> str:
+        """``"affine"``, ``"fusion"`` or ``"pav"``."""
+        if isinstance(self.map, PavMap):
+            return "pav"
+        return "affine" if len(self.systems) == 1 else "fusion"
+
+    @property
+    def result_higher(self) -> Higher:
+        """What high calibrated scores mean."""
+        return self.higher[0] if len(set(self.higher)) == 1 else "bonafide"
+
+    def values(self, *columns: Any) -> Float64:
+        """Map plain arrays, one for each system: scores as given to log-likelihood ratios of :attr:`result_higher`."""
+        self._check_count(len(columns), "columns of scores")
+        arrays = [np.asarray(column, np.float64) for column in columns]
+        mirrored = [array if high == "bonafide" else -array for array, high in zip(arrays, self.higher, strict=True)]
+        ratios = self.map.ratios(mirrored)
+        if np.isnan(ratios).any():
+            raise DataError("infinite scores of the systems contradict each other and have no sum; replace them")
+        return (ratios if self.result_higher == "bonafide" else -ratios) + 0.0  # no negative zero
+
+    def apply(self, *scores: System) -> System:
+        """Turn scores into log-likelihood ratios; of a fusion, give the scores of every system, in its order.
+
+        Parameters
+        ----------
+        *scores
+            Frames or ranges (:class:`Scores`), or scores of whole utterances, as those it was learned on.
+
+        Returns
+        -------
+        Scores or UtteranceScores
+            As given, with other values. A fusion of systems with different hops has the time of the finest.
+
+        """
+        self._check_count(len(scores), "systems")
+        for name, high, one in zip(self.systems, self.higher, scores, strict=True):
+            self._check(name, high, one)
+        if len(scores) == 1:
+            return replace(scores[0], values=self.values(scores[0].values))
+        fused: System = self._fused(scores)
+        return fused
+
+    def _fused(self, scores: Sequence[Any]) -> Any:
+        first = scores[0]
+        if isinstance(first, UtteranceScores):
+            columns = utterance_columns(scores, self.systems)
+            return UtteranceScores(first.utterances, self.values(*columns), self.result_higher)
+        from spoofspan.mass.joint_scores import joint_scores
+
+        joint = joint_scores(scores, self.systems)
+        return replace(joint.rows, values=self.values(*joint.columns), higher=self.result_higher)
+
+    def _check_count(self, given: int, what: str) -> None:
+        if given != len(self.systems):
+            raise UsageError(
+                f"this calibration was learned on {len(self.systems)} {what} ({', '.join(self.systems)}), and "
+                f"{given} are given; give one for each, in this order"
+            )
+
+    def _check(self, name: str, high: Higher, scores: Any) -> None:
+        unit = "utterances" if isinstance(scores, UtteranceScores) else "time"
+        if not isinstance(scores, Scores | UtteranceScores):
+            raise UsageError(f"scores must be Scores or UtteranceScores, not {type(scores).__name__}")
+        if unit != self.unit:
+            raise UsageError(
+                f"this calibration was learned on scores {_of(self.unit)}, and these are {_of(unit)}, which mean "
+                "something else; learn one on such scores"
+            )
+        if isinstance(scores, Scores):
+            scores.refuse_decisions("a calibration")
+        if scores.higher != high:
+            raise UsageError(
+                f"{name}: high scores meant {high} when this calibration was learned, and mean {scores.higher} here; "
+                "state what these scores mean with higher=, or learn another"
+            )
+
+    # ---------------------------------------------------------------- as plain data
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, which :meth:`from_dict` takes back; JSON keeps every digit."""
+        systems: list[dict[str, Any]] = [
+            {"name": name, "higher": high} for name, high in zip(self.systems, self.higher, strict=True)
+        ]
+        if isinstance(self.map, AffineMap):
+            systems = [{**one, "weight": w} for one, w in zip(systems, self.map.weights, strict=True)]
+            learned: dict[str, Any] = {"offset": self.map.offset}
+        else:
+            learned = {"knots": [list(pair) for pair in zip(self.map.scores, self.map.knots, strict=True)]}
+        about = {"prior": self.prior, "ridge": self.ridge, "learned_on": dict(self.learned_on)}
+        head = {"spoofspan_calibration": FILE_VERSION, "method": self.method, "unit": self.unit}
+        return {**head, "systems": systems, **learned, **about}
+
+    @classmethod
+    def from_dict(cls, data: Any, name: str = "calibration") -> Calibration:
+        """Build from plain data; ``name`` is for messages.
+
+        >>> plain = Calibration(AffineMap((2.0,), -1.0), ("a",), ("spoof",), "time").to_dict()
+        >>> Calibration.from_dict(plain).map
+        AffineMap(weights=(2.0,), offset=-1.0)
+        """
+        if not isinstance(data, Mapping) or "spoofspan_calibration" not in data:
+            raise DataError(f"{name}: this is no calibration; spoofspan calibrate and spoofspan fuse write them")
+        if data["spoofspan_calibration"] != FILE_VERSION:
+            raise DataError(
+                f"{name}: a calibration of version {data['spoofspan_calibration']!r}, and this program knows "
+                f"{FILE_VERSION}; use a newer spoofspan, or learn it again"
+            )
+        try:
+            return cls._checked(data)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise DataError(f"{name}: a damaged calibration ({error!r}); learn it again") from None
+
+    @classmethod
+    def _checked(cls, data: Mapping[str, Any]) -> Calibration:
+        systems = data["systems"]
+        learned: AffineMap | PavMap
+        if data["method"] == "pav":
+            scores, knots = zip(*data["knots"], strict=True)
+            learned = PavMap(tuple(map(float, scores)), tuple(map(float, knots)))
+            if not np.isfinite([scores, knots]).all() or (np.diff(scores) < 0).any() or (np.diff(knots) < 0).any():
+                raise ValueError("knots must be finite and must not fall")
+        elif data["method"] in ("affine", "fusion"):
+            learned = AffineMap(tuple(float(one["weight"]) for one in systems), float(data["offset"]))
+            if not np.isfinite([*learned.weights, learned.offset]).all():
+                raise ValueError("weights must be finite")
+            if len(systems) == 1 and learned.weights[0] <= 0:
+                raise ValueError("the weight must be positive")
+        else:
+            raise ValueError(f"no method {data['method']!r}")
+        higher = tuple(one["higher"] for one in systems)
+        if not systems or set(higher) - {"bonafide", "spoof"} or data["unit"] not in ("time", "utterances"):
+            raise ValueError("systems have a name and higher (bonafide or spoof); unit is time or utterances")
+        names = tuple(str(one["name"]) for one in systems)
+        prior, ridge = float(data["prior"]), float(data["ridge"])
+        signature = {str(key): str(value) for key, value in data["learned_on"].items()}
+        return cls(learned, names, higher, data["unit"], prior, ridge, signature)
+
+
+def _of(unit: str) -> str:
+    return "in time" if unit == "time" else "of whole utterances"
+
+
+def utterance_columns(scores: Sequence[UtteranceScores], names: Sequence[str]) -> list[Float64]:
+    """The scores of each system, in the order of the first system's utterances; all must have the same."""
+    first = scores[0]
+    columns = []
+    for name, one in zip(names, scores, strict=True):
+        found = dict(zip(one.utterances, one.values.tolist(), strict=True))
+        alone = sorted(found.keys() ^ set(first.utterances))
+        if alone:
+            raise DataError(
+                f"{len(alone):,} utterances have scores of only one of {names[0]} and {name} ({alone[0]!r}, ...); give "
+                "every system's scores of the same utterances"
+            )
+        columns.append(np.array([found[utterance] for utterance in first.utterances]))
+    return columns

@@ -1,0 +1,285 @@
+"""Calibrations learned on references: :func:`calibrate` for one system, :func:`fuse` for several.
+
+What is weighed is what is measured: the time (or the utterances) of each class under each score, by the rules. A
+calibration carries the signature of what it was learned on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from spoofspan.base.columns import Flags, utterance_of_rows
+from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.hashing import utterances_hash
+from spoofspan.base.times import Float64, Int64
+from spoofspan.data.calibration import AffineMap, Calibration, PavMap, System, Unit, utterance_columns
+from spoofspan.data.protocol import Protocol
+from spoofspan.data.references import References
+from spoofspan.data.rules import RuleArguments
+from spoofspan.data.scores import Scores
+from spoofspan.data.sides import check_sides
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.signature import Signature, references_hash, scores_hash, sign_hashes
+from spoofspan.evaluation.utterances import Truth, UtteranceCorpus
+from spoofspan.mass.joint_scores import joint_scores
+from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.calibration.logistic_regression import least_cost_map
+from spoofspan.measures.calibration.pav_map import pav_map
+from spoofspan.measures.costs import ScoredAmounts, refuse_undecided
+from spoofspan.measures.crossing import sum_ties
+from spoofspan.measures.measure import Measure
+from spoofspan.measures.operating_point import totals
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Method = Literal["affine", "pav"]
+METHODS = ("affine", "pav")
+FOLDS = 10
+
+
+def calibrate(
+    references: Truth,
+    scores: Scores | UtteranceScores,
+    *,
+    method: Method = "affine",
+    prior: float = 0.5,
+    ridge: float = 0.0,
+    name: str = "scores",
+    convention: str = "default",
+    **rules: Unpack[RuleArguments],
+) -> Calibration:
+    """Learn to turn the scores of a system into log-likelihood ratios.
+
+    Parameters
+    ----------
+    references
+        Who is spoofed when, in a development set; for utterance scores also a protocol, or a label by utterance.
+    scores
+        What the system said of that set, in time or of whole utterances.
+    method
+        ``"affine"``: a rising line, by logistic regression. ``"pav"``: the increasing map of least Cllr, by pooling
+        adjacent violators; it fits better and needs more data. Both leave the order of the scores as it was.
+    prior
+        The share of spoof to which logistic regression weighs the classes. One half minimises the Cllr.
+    ridge
+        A penalty of steep lines, for scores that separate the classes without an error; 0 for none.
+    name
+        What the system is called in messages and in the calibration.
+    convention, **rules
+        As in :func:`spoofspan.evaluate`.
+
+    Returns
+    -------
+    Calibration
+        ``calibration.apply(scores)`` gives log-likelihood ratios of any scores of the same system.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If the scores separate the classes without an error (and ``ridge`` is 0), or one class is missing.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.06, "bonafide"), (0.06, 0.12, "spoof")]})
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.2, 0.4, 0.1, 0.0]}, hop=0.02, higher="bonafide")
+    >>> calibrated = calibrate(references, scores).apply(scores)
+    >>> calibrated.values.round(2).tolist()
+    [3.15, 2.56, -0.96, 0.21, -1.54, -2.13]
+
+    """
+    if method not in METHODS:
+        raise UsageError(f"no method {method!r}: {nearest_name(str(method), METHODS)}")
+    return LearningSet.of(references, {name: scores}, convention, rules).learn(method, prior, ridge)
+
+
+def fuse(
+    references: Truth,
+    systems: Mapping[str, Scores] | Mapping[str, UtteranceScores],
+    *,
+    prior: float = 0.5,
+    ridge: float = 0.0,
+    convention: str = "default",
+    **rules: Unpack[RuleArguments],
+) -> Calibration:
+    """Learn to turn the scores of several systems into one log-likelihood ratio, by logistic regression.
+
+    Parameters
+    ----------
+    references
+        As in :func:`calibrate`.
+    systems
+        The scores of each system by its name, of the same utterances. Hops may differ: the result has the time of the
+        finest.
+    prior, ridge, convention, **rules
+        As in :func:`calibrate`.
+
+    Returns
+    -------
+    Calibration
+        ``calibration.apply(first, second, ...)`` takes the scores of the systems in the same order.
+
+    Examples
+    --------
+    >>> references = References.from_ranges({"u1": [(0.0, 0.06, "bonafide"), (0.06, 0.12, "spoof")]})
+    >>> fine = Scores.from_frames({"u1": [0.9, 0.8, 0.2, 0.4, 0.1, 0.0]}, hop=0.02, higher="bonafide")
+    >>> coarse = Scores.from_frames({"u1": [0.2, 0.9, 0.5]}, hop=0.04, higher="bonafide")
+    >>> fusion = fuse(references, {"fine": fine, "coarse": coarse})
+    >>> fusion.apply(fine, coarse)
+    Scores(1 utterance, 6 frames of 20 ms, float64, higher = bonafide)
+
+    """
+    if len(systems) < 2:
+        raise UsageError("a fusion needs the scores of at least two systems; calibrate() serves one")
+    return LearningSet.of(references, systems, convention, rules).learn("affine", prior, ridge)
+
+
+@dataclass(frozen=True, eq=False)
+class LearningSet:
+    """The scores of one or several systems, row by row, and the amount of each class under each row."""
+
+    names: tuple[str, ...]
+    systems: tuple[Scores, ...] | tuple[UtteranceScores, ...]
+    rows: Scores | UtteranceScores  # where the rows lie
+    columns: tuple[Float64, ...]  # in bona fide polarity
+    bona_fide: Int64
+    spoof: Int64
+    signature: Any  # makes the Signature of a method
+
+    @classmethod
+    def of(
+        cls, references: Truth, systems: Mapping[str, Any], convention: str, rules: Mapping[str, Any]
+    ) -> LearningSet:
+        """Lay references under the scores of the systems, in an order that does not depend on that of the files."""
+        names, given = tuple(systems), tuple(systems.values())
+        options = EvaluationOptions(convention, rules=rules)
+        if all(isinstance(one, UtteranceScores) for one in given):
+            return cls._of_utterances(references, names, given, options)
+        if any(isinstance(one, UtteranceScores) for one in given):
+            raise UsageError("scores in time and scores of whole utterances do not go together; give one kind")
+        for one in given:
+            check_sides(references, one)
+            one.refuse_decisions("a calibration")
+        references = cast("References", references)
+        ordered = tuple(one.take(_by_id(one.utterances)) for one in given)
+        joint = joint_scores(ordered, names)
+        plan = options.plan_for(Measure("range-cllr"), joint.rows)
+        mass, _ = plan.mass(references, joint.rows)
+        spelled = plan.spelled_rules(references.snap, references.modality)
+
+        def sign(method: str, parameters: str) -> Signature:
+            hashes = references_hash(references), _used(mass), ",".join(map(scores_hash, given))
+            return sign_hashes(method, parameters, spelled, hashes, plan.rules.regions)
+
+        return cls(names, ordered, joint.rows, _mirrored(joint.columns, given), *_amounts(mass, joint.rows), sign)
+
+    @classmethod
+    def _of_utterances(
+        cls, truth: Truth, names: tuple[str, ...], given: tuple[Any, ...], options: EvaluationOptions
+    ) -> LearningSet:
+        if isinstance(truth, Protocol):
+            truth = dict(zip(truth.utterance, truth.label, strict=True))
+        ordered = tuple(one.take(_by_id(one.utterances)) for one in given)
+        columns = utterance_columns(ordered, names)
+        first: UtteranceScores = ordered[0]
+        rows = UtteranceScores(first.utterances, np.arange(len(first), dtype=np.float64), "bonafide")
+        corpora = [UtteranceCorpus(truth, one) for one in (rows, *given)]
+        corpora[0].prepare([Measure("utterance-cllr")], options)  # refuses rules that mean nothing here
+        plan = options.plan(Measure("utterance-cllr"), None)
+        mass, _ = corpora[0].mass(plan.rules)
+
+        def sign(method: str, parameters: str) -> Signature:
+            hashes = corpora[0].truth_hash, _used(mass), ",".join(one.scores_hash for one in corpora[1:])
+            return sign_hashes(method, parameters, corpora[0].spelled_rules(plan), hashes, plan.rules.regions)
+
+        return cls(names, ordered, rows, _mirrored(columns, given), *_amounts(mass, rows), sign)
+
+    @property
+    def unit(self) -> Unit:
+        """What is weighed."""
+        return "time" if isinstance(self.rows, Scores) else "utterances"
+
+    @property
+    def utterance(self) -> Int64:
+        """The utterance of every row, as its place among those of ``rows``."""
+        return utterance_of_rows(self.rows.offsets) if isinstance(self.rows, Scores) else np.arange(len(self.rows))
+
+    def learn(self, method: Method, prior: float, ridge: float) -> Calibration:
+        """Learn on everything."""
+        learned = self._map(method, prior, ridge, np.ones(len(self.rows), bool))
+        made = Calibration(learned, self.names, tuple(one.higher for one in self.systems), self.unit, prior, ridge)
+        parameters = f"prior:{prior:g},ridge:{ridge:g}" if method == "affine" else "prior:none"
+        return replace(made, learned_on=self.signature(f"calibration-{made.method}", parameters).to_dict())
+
+    def _map(self, method: Method, prior: float, ridge: float, wanted: Flags) -> AffineMap | PavMap:
+        """Learn on some utterances."""
+        some = np.flatnonzero(wanted[self.utterance] & (self.bona_fide + self.spoof > 0))
+        columns = [column[some] for column in self.columns]
+        bona_fide, spoof = self.bona_fide[some], self.spoof[some]
+        if method == "affine":
+            amounts = bona_fide.astype(np.float64), spoof.astype(np.float64)
+            return least_cost_map(columns, *amounts, self.names, prior, ridge)
+        scores, sums = sum_ties(columns[0], bona_fide, spoof)
+        distinct = ScoredAmounts(scores.astype(np.float64), *(one.astype(np.float64) for one in sums))
+        return pav_map(distinct, int(np.count_nonzero(wanted)))
+
+    def held_out(
+        self, clusters: Mapping[str, str], method: Method, prior: float, ridge: float, folds: int = FOLDS
+    ) -> Scores | UtteranceScores:
+        """Calibrate each utterance by a map that was learned without it and without others of its cluster."""
+        fold = _folds([clusters[utterance] for utterance in self.rows.utterances], folds)
+        made = Calibration(AffineMap((), 0.0), self.names, tuple(one.higher for one in self.systems), self.unit)
+        values = np.zeros(self.bona_fide.size)
+        of_row = fold[self.utterance]
+        for number in range(int(fold.max()) + 1):
+            here = np.flatnonzero(of_row == number)
+            learned = self._map(method, prior, ridge, fold != number)
+            values[here] = learned.ratios([column[here] for column in self.columns])
+        values = (values if made.result_higher == "bonafide" else -values) + 0.0
+        return replace(self.rows, values=values, higher=made.result_higher)
+
+
+def _by_id(utterances: Sequence[str]) -> Int64:
+    return np.array(sorted(range(len(utterances)), key=utterances.__getitem__), np.int64)
+
+
+def _mirrored(columns: Sequence[Float64], systems: Sequence[System]) -> tuple[Float64, ...]:
+    pairs = zip(columns, systems, strict=True)
+    return tuple(column if one.higher == "bonafide" else -column for column, one in pairs)
+
+
+def _used(mass: ScoreMass) -> str:
+    return f"{len(mass.utterances)}:{utterances_hash(mass.utterances)}"
+
+
+def _amounts(mass: ScoreMass, rows: Scores | UtteranceScores) -> tuple[Int64, Int64]:
+    """The amount of each class under each row; the scores of the mass are the numbers of the rows."""
+    sums = totals(mass)
+    sums.check()
+    refuse_undecided(sums)
+    bona_fide, spoof = np.zeros((2, rows.values.size), np.int64)
+    for block in mass.blocks():
+        numbers = block.scores.astype(np.int64)
+        # what rules make of one score may come in several pieces
+        np.add.at(bona_fide, numbers, block.bona_fide)
+        np.add.at(spoof, numbers, block.spoof)
+    return bona_fide, spoof
+
+
+def _folds(clusters: Sequence[str], most: int) -> Int64:
+    """The fold of each utterance: clusters stay whole, and are dealt one by one from the largest on."""
+    names, place, counts = np.unique(np.array(clusters), return_inverse=True, return_counts=True)
+    if most < 2 or names.size < 2:
+        raise UsageError(
+            f"cross-validation needs at least two folds and two clusters, not {most} and {names.size}; give other "
+            "clusters, or folds=2 or more"
+        )
+    dealt = np.empty(names.size, np.int64)
+    dealt[np.argsort(-counts, kind="stable")] = np.arange(names.size) % min(most, names.size)
+    fold: Int64 = dealt[place]
+    return fold

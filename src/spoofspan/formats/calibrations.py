@@ -1,0 +1,57 @@
+"""Calibrations as small JSON files."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+
+from spoofspan.base.errors import DataError
+from spoofspan.data.calibration import Calibration
+from spoofspan.formats.sources import Where, sources
+from spoofspan.formats.writing import write_atomically
+
+
+def read_calibration(where: Where) -> Calibration:
+    """Read a calibration that :func:`write_calibration`, ``spoofspan calibrate`` or ``spoofspan fuse`` wrote.
+
+    Parameters
+    ----------
+    where
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from spoofspan.data.calibration import AffineMap
+    >>> calibration = Calibration(AffineMap((2.0,), -1.0), ("a",), ("bonafide",), "time")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_calibration(calibration, f"{folder}/a.json")
+    ...     read_calibration(f"{folder}/a.json") == calibration
+    True
+
+    """
+    source = sources(where)[0]
+    try:
+        data = json.loads(source.document().decode("utf-8-sig"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise DataError(
+            f"{source.name}: this is no JSON; a calibration is what spoofspan calibrate and spoofspan fuse write"
+        ) from None
+    return Calibration.from_dict(data, source.name)
+
+
+def write_calibration(calibration: Calibration, target: str | PathLike[str], *, force: bool = False) -> None:
+    """Write a calibration as JSON, whole or not at all.
+
+    Parameters
+    ----------
+    calibration
+        What :func:`spoofspan.calibrate` or :func:`spoofspan.fuse` learned.
+    target
+        The file.
+    force
+        Replace an existing file.
+
+    """
+    text = json.dumps(calibration.to_dict(), indent=1, ensure_ascii=False)
+    write_atomically(str(target), [f"{text}\n".encode()], force)

@@ -1,0 +1,141 @@
+"use strict";
+// What every page shares: elements, numbers, copying, downloads, the theme, printing. Text is only ever shown as text.
+window.spoofspan = (function () {
+  const root = document.documentElement;
+  const byId = (id) => document.getElementById(id);
+  const data = JSON.parse(byId("data").textContent);
+  const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+
+  function element(tag, attributes, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (name === "class") made.className = value;
+      else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+      else if (value !== null && value !== undefined) made.setAttribute(name, value);
+    }
+    made.append(...children);
+    return made;
+  }
+
+  // ------------------------------------------------------------------ numbers
+
+  function bytesOf(text) {
+    const plain = atob(text);
+    const bytes = new Uint8Array(plain.length);
+    for (let i = 0; i < plain.length; i++) bytes[i] = plain.charCodeAt(i);
+    return bytes;
+  }
+
+  // An array of floats that timelines.py packed, to the bit.
+  function unpack(packed) {
+    const kind = "f4" in packed ? "f4" : "f8";
+    const bytes = bytesOf(packed[kind]);
+    const view = new DataView(bytes.buffer);
+    const size = kind === "f4" ? 4 : 8;
+    const numbers = new Float64Array(bytes.length / size);
+    for (let i = 0; i < numbers.length; i++) {
+      numbers[i] = size === 4 ? view.getFloat32(4 * i, true) : view.getFloat64(8 * i, true);
+    }
+    return numbers;
+  }
+
+  const percent = (share, digits = 2) => (Number.isFinite(share) ? (100 * share).toFixed(digits) + " %" : "none");
+  const seconds = (time) => time.toFixed(time < 10 ? 2 : 1) + " s";
+  const MINUS = "\u2212";
+
+  // Four digits that count, with a real minus sign.
+  function digits(value) {
+    if (!Number.isFinite(value)) return String(value).replace("Infinity", "\u221e").replace("-", MINUS);
+    const size = Math.abs(value);
+    const text = size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential(3) : String(Number(value.toPrecision(4)));
+    return text.replace("-", MINUS);
+  }
+
+  // A number in four digits; a tooltip has all of them, and so has what is copied.
+  function exact(value) {
+    return element("span", { class: "exact", "data-exact": String(value), title: String(value) }, digits(value));
+  }
+
+  document.addEventListener("copy", (event) => {
+    const selection = document.getSelection();
+    if (!selection || selection.isCollapsed || !selection.rangeCount) return;
+    const range = selection.getRangeAt(0);
+    const inside = range.commonAncestorContainer.parentElement?.closest("[data-exact]");
+    const held = element("div", {}, range.cloneContents());
+    if (inside) held.textContent = inside.dataset.exact;
+    else if (!held.querySelector("[data-exact]")) return;
+    held.querySelectorAll("[data-exact]").forEach((one) => { one.textContent = one.dataset.exact; });
+    event.clipboardData.setData("text/plain", held.textContent.replace(/\s+/g, " ").trim());
+    event.preventDefault();
+  });
+
+  // ------------------------------------------------------------------ out of the page
+
+  // Said to those who listen to the page.
+  function say(text) { byId("said").textContent = text; }
+
+  async function copyText(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const field = element("textarea", {}, text);
+      document.body.append(field);
+      field.select();
+      document.execCommand("copy");
+      field.remove();
+    }
+    say("Copied");
+  }
+
+  // A button that copies text; `text` may be made when it is pressed.
+  function copyOn(button, text) {
+    button.addEventListener("click", async () => {
+      await copyText(typeof text === "function" ? text() : text);
+      const before = button.firstChild.textContent;
+      if (before === "Copied") return;
+      button.firstChild.textContent = "Copied";
+      setTimeout(() => { button.firstChild.textContent = before; }, 1500);
+    });
+    return button;
+  }
+
+  function download(name, text, type) {
+    const address = URL.createObjectURL(new Blob([text], { type }));
+    const anchor = element("a", { href: address, download: name });
+    document.body.append(anchor);
+    anchor.click();
+    anchor.remove();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+    say(name + " saved");
+  }
+
+  // ------------------------------------------------------------------ theme and paper
+
+  const redraws = [];
+  const redraw = () => redraws.forEach((again) => again());
+
+  function setTheme(theme) {
+    root.dataset.theme = theme;
+    byId("theme").setAttribute("aria-pressed", String(theme === "dark"));
+    redraw();
+  }
+
+  root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  byId("theme").setAttribute("aria-pressed", String(root.dataset.theme === "dark"));
+  byId("theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
+  byId("print").addEventListener("click", () => window.print());
+  document.querySelectorAll("[data-copy]").forEach((button) => copyOn(button, button.dataset.copy));
+
+  // Paper is white, whatever the screen is.
+  let before = null;
+  window.addEventListener("beforeprint", () => { before = root.dataset.theme; setTheme("light"); });
+  window.addEventListener("afterprint", () => { if (before) setTheme(before); before = null; });
+  let resizing = null;
+  window.addEventListener("resize", () => { clearTimeout(resizing); resizing = setTimeout(redraw, 150); });
+  document.querySelectorAll(".needs-script").forEach((part) => part.classList.add("has-script"));
+
+  return {
+    data, root, byId, css, element, bytesOf, unpack, percent, seconds, digits, exact, say, copyText, copyOn, download,
+    onRedraw: (again) => redraws.push(again),
+  };
+})();

@@ -1,0 +1,45 @@
+"""A page that can be published while the labels stay hidden: aggregate numbers only, with few digits.
+
+An exact number says more than it seems to: from FPR and FNR at every threshold the label of each frame can be read, and
+one submission whose scores are made for it reads labels off a loss with 16 digits. So no timelines are left, the curve
+has few points, and every number is rounded as it is shown: rates to 0.01 %, times to 0.01 s.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spoofspan.report.page.packing import packed, unpacked
+
+RATE_DIGITS, SECONDS_DIGITS, P_DIGITS, THRESHOLD_DIGITS = 4, 2, 2, 4
+SECONDS = ("error", "spoof", "bona_fide", "bona_fide_seconds", "spoof_seconds")
+P_VALUES = ("p", "adjusted")
+
+
+def without_labels(content: dict[str, Any]) -> dict[str, Any]:
+    """What may be published of a page: no utterance, and no more digits than are shown."""
+    plain: dict[str, Any] = _rounded(content, "")
+    for system in plain["systems"]:
+        curve = system["curve"]
+        for name in ("false_positive_rates", "false_negative_rates"):
+            curve[name] = packed(np.round(unpacked(curve[name]), RATE_DIGITS).astype(np.float32))
+        for m in system["measurements"]:
+            words, space, threshold = m["decision"].rpartition(" ")
+            if space and isinstance(m["threshold"], float):
+                m["decision"] = f"{words} {float(threshold):.{THRESHOLD_DIGITS}g}"
+                m["threshold"] = float(f"{m['threshold']:.{THRESHOLD_DIGITS}g}")
+    return plain | {"timelines": [], "labels": False}
+
+
+def _rounded(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(item, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item, name) for item in value]
+    if not isinstance(value, float) or name == "threshold":
+        return value
+    if name in P_VALUES:
+        return float(f"{value:.{P_DIGITS}g}")
+    return round(value, SECONDS_DIGITS if name in SECONDS else RATE_DIGITS)

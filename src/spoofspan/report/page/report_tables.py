@@ -1,0 +1,269 @@
+"""The tables of a report, from the plain data of :mod:`spoofspan.report.page.content`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spoofspan.base.numbers import is_number
+from spoofspan.measures.measure import in_percent, number_text
+from spoofspan.report.names import measure_name
+from spoofspan.report.page.page_table import Plain, cell, column, page_table
+
+MOST_COLUMNS = 16  # groups of a breakdown that stand side by side
+TITLES = {"kind": "attack", "length": "length of the spoofed range", "boundary": "distance from the nearest boundary"}
+MINUS = "\u2212"
+
+
+def report_tables(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Every table of the page, ready for the template."""
+    systems = content["systems"]
+    comparison = content["comparison"]
+    return {
+        "cards": cards(systems),
+        "leaderboard": None if comparison is None else leaderboard(systems, comparison),
+        "measure_name": "" if comparison is None else measure_name(comparison["measure"]),
+        "pairs": None if comparison is None else pairs(comparison),
+        "resolutions": resolutions(systems),
+        "by_group": by_group(systems) if len(systems) > 1 else [],
+        "breakdowns": [[breakdown(one, system["name"]) for one in system["breakdowns"]] for system in systems],
+    }
+
+
+def cards(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
+    """For each system its measurements with readable names, and each caution once."""
+    highest: dict[str, float] = {}
+    for one in (m for system in systems for m in system["measurements"]):
+        ends = [end for end in (one["number"], *(one["ends"] or ())) if isinstance(end, float)]
+        highest[one["measure"]] = max([highest.get(one["measure"], 0.0), *ends])
+    return [
+        {
+            "name": system["name"],
+            "measurements": [_card(m, highest[m["measure"]] or 1.0) for m in system["measurements"]],
+            "cautions": _cautions(system["measurements"]),
+        }
+        for system in systems
+    ]
+
+
+def _card(m: Mapping[str, Any], highest: float) -> Plain:
+    drawn = None
+    if m["ends"] is not None and isinstance(m["number"], float):
+        drawn = [end / (1.1 * highest) for end in (m["ends"][0], m["number"], m["ends"][1])]
+    words, space, threshold = m["decision"].rpartition(" ")
+    parts = [words, four_digits(float(threshold)), threshold] if space and is_number(threshold) else None
+    return {**m, "name": measure_name(m["measure"]), "drawn": drawn, "decision_parts": parts}
+
+
+def four_digits(value: float) -> str:
+    """A threshold as it is read: four digits that count, and a real minus sign.
+
+    >>> four_digits(0.3872576951980591), four_digits(-12345.678), four_digits(float("inf"))
+    ('0.3873', '\u22121.235e+04', '\u221e')
+    """
+    return f"{value:.4g}".replace("-", MINUS).replace("inf", "\u221e")
+
+
+def _cautions(measurements: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Each caution once, with the measures that it is about."""
+    found: dict[str, list[str]] = {}
+    for m in measurements:
+        for text in m["cautions"]:
+            found.setdefault(text, []).append(measure_name(m["measure"]))
+    return list(found.items())
+
+
+def measure_column(measure: str) -> Plain:
+    """The column of a measure: its readable name, with its spelling as a tooltip."""
+    return column(measure_name(measure) + (" %" if in_percent(measure) else ""), measure, number=True)
+
+
+def measure_cell(measure: str, value: float | None, **more: Any) -> Plain:
+    """A value as it is read, in per cent where the measure is; empty if there is none."""
+    if not isinstance(value, float | int) or value != value:
+        return cell("")
+    return cell(signed_text(measure, value), 100 * value if in_percent(measure) else value, **more)
+
+
+def signed_text(measure: str, value: float) -> str:
+    """A number with a real minus sign."""
+    return number_text(measure, value).replace("-", MINUS)
+
+
+def leaderboard(systems: Sequence[Mapping[str, Any]], comparison: Mapping[str, Any]) -> Plain:
+    """One row per system, the best first: value with its interval, ranks that the verdicts allow, other measures."""
+    measure = comparison["measure"]
+    by_name = {system["name"]: {m["measure"]: m for m in system["measurements"]} for system in systems}
+    others = [m["measure"] for m in systems[0]["measurements"] if m["measure"] != measure]
+    ends = [end for one in comparison["values"].values() for end in one if isinstance(end, float)]
+    least, width = min(ends), (max(ends) - min(ends)) or 1.0
+    rows = []
+    for rank in comparison["ranks"]:
+        measured = by_name[rank["system"]]
+        value, low, high = comparison["values"][rank["system"]]
+        drawn = None if low is None else tuple((end - least) / width for end in (low, value, high))
+        spread = f"{rank['low']}" + f"–{rank['high']}" * (rank["high"] > rank["low"])
+        rows.append(
+            [
+                cell(str(rank["place"]), rank["place"]),
+                cell(rank["system"]),
+                measure_cell(measure, value, interval=drawn),
+                measure_cell(measure, low),
+                measure_cell(measure, high),
+                cell(spread, rank["low"]),
+                cell(rank["groups"]),
+                *(measure_cell(one, measured[one]["number"] if one in measured else None) for one in others),
+            ]
+        )
+    level = f"{100 * comparison['level']:g} %"
+    columns = [
+        column("rank", number=True),
+        column("system"),
+        measure_column(measure),
+        column(f"{level} from", "lower end of the interval", number=True),
+        column("to", "upper end of the interval", number=True),
+        column("ranks", "the best and the worst rank that the comparisons allow, for all systems at once", number=True),
+        column("group", "systems that share a letter are not told apart"),
+        *map(measure_column, others),
+    ]
+    return page_table("leaderboard", "Leaderboard", columns, rows, head=1)
+
+
+def pairs(comparison: Mapping[str, Any]) -> Plain:
+    """Every two systems: the difference with its interval, and p-values."""
+    measure, many = comparison["measure"], len(comparison["pairs"]) > 1
+    rows = [
+        [
+            cell(pair["first"]),
+            cell(pair["second"]),
+            *(measure_cell(measure, pair[end]) for end in ("difference", "low", "high")),
+            _p_cell(pair["p"]),
+            *([_p_cell(pair["adjusted"])] if many else []),
+            cell(pair["better"] or "undecided"),
+        ]
+        for pair in comparison["pairs"]
+    ]
+    unit = " (points)" if in_percent(measure) else ""
+    level = f"{100 * comparison['level']:g} %"
+    columns = [
+        column("first"),
+        column("second"),
+        column(f"difference{unit}", f"{measure}, first minus second", number=True),
+        column(f"{level} from", number=True),
+        column("to", number=True),
+        column("p", "two-sided", number=True),
+        *([column("p (max-T)", f"adjusted for {len(rows)} comparisons", number=True)] if many else []),
+        column("better"),
+    ]
+    caption = f"{measure_name(measure)}, first minus second; {comparison['test']}, two-sided p-values"
+    caption += f", adjusted for {len(rows)} comparisons by max-T" * many
+    return page_table("pairs", "Every two systems", columns, rows, caption=caption)
+
+
+def _p_cell(value: float | None) -> Plain:
+    return cell("none") if value is None else cell(f"{value:.4f}" if value >= 0.001 else f"{value:.2g}", value)
+
+
+def resolutions(systems: Sequence[Mapping[str, Any]]) -> Plain | None:
+    """The EER of each system as ranges and in points of each resolution."""
+    heads = [cell_["resolution"] for cell_ in systems[0]["resolutions"]["cells"]]
+    if not heads:
+        return None
+    values = [one["value"] for system in systems for one in system["resolutions"]["cells"]]
+    most = max([value for value in values if isinstance(value, float)], default=1.0) or 1.0
+    rows = []
+    for system in systems:
+        row = [cell(system["name"]), measure_cell("range-eer", system["resolutions"]["floor"])]
+        row.append(measure_cell("range-eer", system["measurements"][0]["number"]))
+        for one in system["resolutions"]["cells"]:
+            if one["value"] is None:
+                row.append(cell(""))
+                continue
+            mark = "*" if one["native"] else "†" if one["coarser"] else ""
+            about = {"*": "the hop of the scores", "†": "coarser than the hop"}.get(mark, "")
+            text = number_text("point-eer", one["value"]) + mark
+            row.append(cell(text, 100 * one["value"], about=about, heat=one["value"] / most))
+        rows.append(row)
+    spaced = [f"{head.removesuffix('ms')} ms" for head in heads]
+    columns = [
+        column("system"),
+        column("floor", "the range EER of a perfect system with the same hop", number=True),
+        column("range", systems[0]["measurements"][0]["measure"], number=True),
+        *(column(text, f"point-eer@{head}", number=True) for text, head in zip(spaced, heads, strict=True)),
+    ]
+    caption = "EER in %: as ranges, and in points of each resolution. The floor is that of a perfect system."
+    return page_table("resolutions", "EER by resolution", columns, rows, caption=caption)
+
+
+def by_group(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
+    """For each breakdown with few groups: the EER of every system in every group."""
+    found = []
+    for place, first in enumerate(systems[0]["breakdowns"]):
+        names = [group["name"] for group in first["groups"]]
+        if not 2 <= len(names) <= MOST_COLUMNS or all(group["value"] is None for group in first["groups"]):
+            continue
+        values = [
+            {group["name"]: group["value"] for group in system["breakdowns"][place]["groups"]} for system in systems
+        ]
+        most = max([value for one in values for value in one.values() if value is not None], default=1.0) or 1.0
+        rows = [
+            [cell(system["name"]), *(_heat_cell(one.get(name), most) for name in names)]
+            for system, one in zip(systems, values, strict=True)
+        ]
+        title = f"EER in % by {_title(first)}, every system"
+        columns = [column("system"), *(column(name, number=True) for name in names)]
+        found.append(page_table(f"by-{first['by']}", title, columns, rows, caption=title))
+    return found
+
+
+def _heat_cell(value: float | None, most: float) -> Plain:
+    return cell("") if value is None else cell(f"{100 * value:.2f}", 100 * value, heat=value / most)
+
+
+def _title(breakdown: Mapping[str, Any]) -> str:
+    return TITLES.get(breakdown["by"], str(breakdown["by"]))
+
+
+def breakdown(one: Mapping[str, Any], system: str) -> Plain:
+    """The groups of one breakdown of one system: EER, seconds of error, and their share of all error."""
+    most = max([group["share"] for group in one["groups"] if isinstance(group["share"], float)], default=1.0) or 1.0
+    rows = [
+        [
+            cell(group["name"]),
+            cell("none", about=group["reason"]) if group["value"] is None else _percent_cell(group["value"]),
+            _seconds_cell(group["error"]),
+            _share_cell(group["share"], most),
+            _seconds_cell(group["spoof"]),
+            _seconds_cell(group["bona_fide"]),
+            cell(f"{group['utterances']:,}", group["utterances"]),
+        ]
+        for group in one["groups"]
+    ]
+    columns = [
+        column(_title(one) if one["by"] in TITLES else one["by"]),
+        column("EER %", "of the group's spoof against all bona fide time it is measured with", number=True),
+        column("error, s", "false positives and false negatives at the EER threshold", number=True),
+        column("share of the error", number=True),
+        column("spoof, s", number=True),
+        column("bona fide, s", number=True),
+        column("utterances", number=True),
+    ]
+    notes = [f"{one['about']}."] if one["about"] else []
+    notes += [f"{one['left_out']} groups with the least error are left out."] if one["left_out"] else []
+    return page_table(
+        f"{system}-by-{one['by']}", f"By {_title(one)}, {system}", columns, rows, caption=" ".join(notes)
+    ) | {"heading": f"By {_title(one)}", "system": system}
+
+
+def _percent_cell(value: float) -> Plain:
+    return cell(f"{100 * value:.2f}", 100 * value)
+
+
+def _seconds_cell(value: float) -> Plain:
+    return cell(f"{value:,.2f}", value)
+
+
+def _share_cell(value: Any, most: float) -> Plain:
+    if not isinstance(value, float):  # NaN, where there is no error at all
+        return cell("")
+    return cell(f"{100 * value:.1f} %", value, share=value / most)
