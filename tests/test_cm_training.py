@@ -233,7 +233,10 @@ def test_it_overfits_four_utterances(tmp_path):
     """All branches together, by the loss that training has."""
     make_set(tmp_path, "train", 4, seed=11, lengths=(0.7, 1.0))
     config = TINY.changed(
-        {"front_end": {"width": 32}, "network": {"utterance_dropout": 0.0, "branches": list(BRANCHES)}}
+        {
+            "front_end": {"width": 32, "dropout": 0.0},
+            "network": {"utterance_dropout": 0.0, "branches": list(BRANCHES)},
+        }
     )
     pieces = Pieces(Corpus.from_dataset(f"partialspoof:{tmp_path}:train"), config)
     torch.manual_seed(1)
@@ -260,6 +263,18 @@ def test_labels_are_learned_and_shuffled_labels_are_not(data, tmp_path):
     mixed = train(config.changed({"training": {"shuffle_labels": "frames"}}), data, tmp_path / "mixed")
     assert real.best < 0.05
     assert mixed.best > 0.2
+
+
+def test_threads_are_those_asked_for_and_as_before_afterwards(data, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(training, "augmented", lambda batch, _: seen.append(torch.get_num_threads()) or batch)
+    one = TINY.changed({"training": {"epochs": 1}})
+    before = torch.get_num_threads()
+    train(one, data, tmp_path / "one")
+    train(one, data, tmp_path / "two", threads=2)
+    assert (seen[0], seen[-1], torch.get_num_threads()) == (1, 2, before)
+    with pytest.raises(ss.UsageError, match="threads=0"):
+        train(one, data, tmp_path / "none", threads=0)
 
 
 def test_half_precision_trains(data, tmp_path):
