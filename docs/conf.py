@@ -73,6 +73,7 @@ ROOMS = {
     "mass": "Score mass",
     "scale": "Larger than memory",
     "report": "Tables, figures and pages",
+    "cm": "Spoofs in recordings",
     "base": "Errors and version",
 }
 MODULES = {

@@ -50,6 +50,18 @@ def make_set(folder, name, count, seed, lengths=(0.8, 2.4)):
     (data / "reco2dur").write_text("".join(durations))
 
 
+TINY = {"training": {"epochs": 5, "batch_size": 4}, "front_end": {"width": 32}, "network": {"blocks": 1}}
+
+
+def make_model(folder):
+    """A small model that has learned to hear buzzes, with its card; returns its folder, and the data."""
+    from spoofspan.cm.config import SMALL
+    from spoofspan.cm.training import train
+
+    data = make_data(folder / "data", train=32, dev=32)
+    return train(SMALL.changed(TINY), data, folder / "model").folder, data
+
+
 def make_data(folder, train=8, dev=6):
     """Both sets, as training takes them."""
     from spoofspan.cm.batches import Corpus, TrainingData  # needs torch

@@ -23,3 +23,13 @@ def files(demo, tmp_path):
     (tmp_path / "reco2dur").write_text("".join(lines))
     (tmp_path / "s.parquet").write_bytes(b"".join(parquet.write_scores(scores)))
     return ["eval", tmp_path / "r.rttm", tmp_path / "s.parquet", "--durations", tmp_path / "reco2dur"]
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """A tiny countermeasure that was trained to its end, and the data it was trained on."""
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
+    from cm_corpora import make_model
+
+    torch.set_num_threads(1)
+    return make_model(tmp_path_factory.mktemp("trained"))

@@ -242,7 +242,11 @@ def test_the_page_on_rules_shows_what_eval_prints(monkeypatch):
 
 # ---------------------------------------------------------------- what a person types
 
-GROUPS = {"corpus": ["build", "check"], "cm": ["train", "score", "info", "convert"]}
+GROUPS = {
+    "corpus": ["build", "check"],
+    "cm": ["train", "score", "info", "convert"],
+    "challenge": ["build", "check", "score", "leaderboard"],
+}
 NAMES = [one.name for one in COMMANDS if one.name not in GROUPS]
 
 

@@ -484,7 +484,7 @@ def test_wrong_arguments_are_refused_before_anything_is_written(tmp_path, argume
     assert not (tmp_path / "c").exists()
 
 
-@pytest.mark.parametrize("command", ["build", "check"])
+@pytest.mark.parametrize("command", ["build", "check", "audit"])
 def test_help_has_examples_and_fits_80_columns(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     printed = run(command, "--help").stdout

@@ -10,6 +10,8 @@ from spoofspan.base.lazy import lazy_names
 if TYPE_CHECKING:
     from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UndefinedMeasureError, UsageError
     from spoofspan.base.version import __version__
+    from spoofspan.cm.locate import locate
+    from spoofspan.cm.located import Location
     from spoofspan.data.calibration import Calibration
     from spoofspan.data.proposals import Proposals
     from spoofspan.data.references import References
@@ -73,6 +75,8 @@ _HOMES = {
     "base.errors": "DataError SpoofspanError SpoofspanWarning UndefinedMeasureError UsageError",
     "base.version": "__version__",
     "data.calibration": "Calibration",
+    "cm.locate": "locate",
+    "cm.located": "Location",
     "data.proposals": "Proposals",
     "data.references": "References",
     "data.rules": "CONVENTIONS Rules",
@@ -130,6 +134,7 @@ __all__ = [
     "Evaluation",
     "EventMeasurement",
     "Interval",
+    "Location",
     "Measure",
     "Measurement",
     "OperatingPoint",
@@ -166,6 +171,7 @@ __all__ = [
     "evaluate_utterances",
     "fuse",
     "interval",
+    "locate",
     "measure_domains",
     "overlay",
     "plot",

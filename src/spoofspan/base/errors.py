@@ -12,7 +12,9 @@ error                      raised when                                 exit code
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,12 +104,42 @@ class Problems:
         """Raise one DataError with everything found and the remedy."""
         if not self.total:
             return
+        noted = _noted.get()
+        if noted is not None:
+            if not any(one is self for one in noted):
+                noted.append(self)
+            return
         if self.total == 1:
             raise DataError(f"{self.found[0]}; {remedy}")
-        lines = [f"{self.total:,} problems; {remedy}", *(f"  {message}" for message in self.found)]
-        if self.total > len(self.found):
-            lines.append(f"  ... and {self.total - len(self.found):,} more")
-        raise DataError("\n".join(lines))
+        raise DataError("\n".join([f"{self.total:,} problems; {remedy}", *(f"  {line}" for line in self.lines)]))
+
+    @property
+    def lines(self) -> list[str]:
+        """What was found, and how much more there is."""
+        more = self.total - len(self.found)
+        return [*self.found, *([f"... and {more:,} more"] if more else [])]
+
+
+_noted: ContextVar[list[Problems] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def noting_problems() -> Iterator[list[Problems]]:
+    """Note problems of the data instead of raising them, so that what comes after them is looked at too.
+
+    For checks alone: what is read or laid over each other afterwards is wrong, and must not be measured.
+
+    >>> with noting_problems() as noted:
+    ...     refuse([3], lambda row: f"score {row} is NaN", "replace it")
+    >>> noted[0].lines
+    ['score 3 is NaN']
+    """
+    noted: list[Problems] = []
+    before = _noted.set(noted)
+    try:
+        yield noted
+    finally:
+        _noted.reset(before)
 
 
 def refuse(bad: Collection[Any], describe: Callable[[Any], str], remedy: str) -> None:

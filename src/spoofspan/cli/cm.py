@@ -49,6 +49,7 @@ def train(
     channel: Channel = None,
     gaps: Gaps = None,
     nonspeech: Nonspeech = None,
+    licence: str = o.flag("not stated", "Under which licence the model may be used; its card says so."),
     resume: bool = o.flag(False, "Go on with the training in --out.", "--resume"),
     device: Device = None,
     processes: int = o.flag(1, "Train with so many processes here.", min=1),
@@ -84,6 +85,7 @@ def train(
         processes=processes,
         threads=threads,
         say=not quiet,
+        licence=licence,
     )
     facts = {
         "checkpoint": str(done.folder),
@@ -101,7 +103,7 @@ def score(
         list[str] | None,
         typer.Argument(
             metavar="CHECKPOINT AUDIO...",
-            help="Folder of a checkpoint; then sound files, folders, lists (.lst, .txt, .scp) or - (stdin).",
+            help="Folder of a checkpoint or its zip; then sound files, folders, lists (.lst, .txt, .scp) or - (stdin).",
         ),
     ] = None,
     out: Path = o.flag(..., "Folder for the scores."),
@@ -119,7 +121,8 @@ def score(
 ) -> None:
     """Score recordings.
 
-    One Parquet file for each resolution, and a table of utterance scores. High scores mean bona fide.
+    One Parquet file for each resolution, and a table of utterance scores. High scores mean bona fide. Of a calibrated
+    model, also log-likelihood ratios (llr_20ms.parquet, ...; llr_fused.parquet: all resolutions as one).
 
     For example:
 
@@ -162,13 +165,16 @@ def score(
 
 @app.command(cls=HelpCommand)
 def info(
-    checkpoint: Annotated[str | None, typer.Argument(help="Folder of a checkpoint.")] = None,
+    checkpoint: Annotated[
+        str | None, typer.Argument(help="Folder of a checkpoint, its zip, or its name on the hub.")
+    ] = None,
     preset: Preset = None,
     output: o.OutputFormat = o.Output.text,
 ) -> None:
     """Say what a checkpoint or a preset is.
 
-    With --preset: the configuration as TOML, a file for cm train --config. Without anything: the presets.
+    Of a model whose training ended, with its card: data, attacks, figures, the EER threshold, licence, limits. With
+    --preset: the configuration as TOML, a file for cm train --config. Without anything: the presets.
 
     For example:
 
@@ -186,11 +192,14 @@ def info(
         _show_presets(output)
         return
     from spoofspan.cm import checkpoints
+    from spoofspan.cm.card import card_facts, read_card
     from spoofspan.cm.model import count_parameters
+    from spoofspan.cm.model_sources import model_at
 
-    where = Path(checkpoint)
-    found = checkpoints.load(where)
-    counted = count_parameters(found.config, checkpoints.read_architecture(where))
+    with model_at(checkpoint) as source:
+        found = checkpoints.load(source.folder)
+        counted = count_parameters(found.config, checkpoints.read_architecture(source.folder))
+        card = read_card(source.folder, source.checksum)
     facts = {
         "configuration": found.config.name,
         "branches": list(found.config.network.branches),
@@ -198,6 +207,8 @@ def info(
         **vars(counted),
         "longest_seconds": found.config.network.longest / 50,
         **found.about,
+        "sha256": source.checksum,
+        **card_facts(card),
     }
     _show_facts(facts, output)
 

@@ -47,7 +47,9 @@ GROUPS: dict[str, tuple[LazyCommand, ...]] = {
         LazyCommand("table", "Measure systems at several resolutions.", "table", "table"),
         LazyCommand("domains", "Measure systems on several corpora at once.", "domains", "domains"),
         LazyCommand("plan", "Plan a test set: how many utterances or speakers tell two values apart.", "plan", "plan"),
+        LazyCommand("challenge", "Run a challenge with hidden labels.", "challenge", "app"),
     ),
+    "Listen": (LazyCommand("locate", "Find where recordings are spoofed.", "locate", "locate"),),
     "Look at errors": (
         LazyCommand("report", "Make a page that shows where systems err.", "report", "report"),
         LazyCommand("plot", "Draw a figure of one system or several.", "plot", "plot"),

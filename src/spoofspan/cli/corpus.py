@@ -1,4 +1,4 @@
-"""``spoofspan corpus build`` and ``corpus check``: partially spoofed corpora, and whether they are what they say."""
+"""``spoofspan corpus build``, ``check`` and ``audit``: partially spoofed corpora, and what they give away."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Utterances = Annotated[
     str | None, o.option("How many in each set, such as train=400,dev=100,eval=200.", "--utterances-per-set")
 ]
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build and check partially spoofed corpora.")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build, check and audit partially spoofed corpora.")
 
 
 @app.command(cls=HelpCommand)
@@ -98,6 +98,7 @@ def build(
 @app.command(cls=HelpCommand)
 def check(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a corpus.")],
+    audit: bool = o.flag(False, "If all agrees, also ask whether it gives itself away.", "--audit"),
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
@@ -109,7 +110,10 @@ def check(
     For example:
 
       spoofspan corpus check my-corpus
+
+      spoofspan corpus check my-corpus --audit
     """
+    from spoofspan.corpus.audit.auditing import audit as audit_corpus
     from spoofspan.corpus.checking import check_corpus
     from spoofspan.report.table import Table
 
@@ -119,9 +123,44 @@ def check(
     verdict = "passed: everything agrees" if found.passed else f"{found.total_problems:,} problems:"
     rest = (f"... and {more:,} more",) if more else ()
     lines = (line for problem in found.problems for line in problem.splitlines())
-    o.show(found.to_dict(), [Table(("looked at", "number"), rows, ("", verdict, *lines, *rest))], output)
+    plain, tables = found.to_dict(), [Table(("looked at", "number"), rows, ("", verdict, *lines, *rest))]
+    if audit and found.passed:
+        audited = audit_corpus(folder)
+        plain, tables = {**plain, "audit": audited.to_dict()}, [*tables, audited.table()]
+    o.show(plain, tables, output)
     if not found.passed:
         raise typer.Exit(3)
+
+
+@app.command(cls=HelpCommand)
+def audit(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="Corpus with PartialSpoof's folders, or a folder of speech, or a list."),
+    ],
+    limit: int = o.flag(1000, "How many utterances of each set are looked at, at most."),
+    false_alarms: float = o.flag(0.05, "Share of corpora with meaningless labels that may raise an alarm."),
+    reference_source: o.ReferenceSource = None,
+    jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
+    output: o.OutputFormat = o.Output.text,
+    quiet: o.Quiet = False,
+) -> None:
+    """Ask whether a corpus gives itself away.
+
+    Level, offset, band, noise, silence, lengths, positions and speakers should not tell spoof from bona fide. Each is
+    measured as if it were a system, by models that never heard the speaker; 50 % is chance. An alarm is what chance
+    does not explain.
+
+    For example:
+
+      spoofspan corpus audit my-corpus
+
+      spoofspan corpus audit speech --format json
+    """
+    from spoofspan.corpus.audit.auditing import audit as audit_corpus
+
+    found = audit_corpus(folder, reference_source=reference_source, limit=limit, false_alarms=false_alarms, jobs=jobs)
+    o.show(found.to_dict(), [found.table()], output)
 
 
 def per_set(flag: str, typed: str | None) -> dict[str, int] | None:

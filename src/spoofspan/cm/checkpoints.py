@@ -5,6 +5,7 @@
     FOLDER/config.toml           the configuration
     FOLDER/model.safetensors     the weights; how far and how good, in its header
     FOLDER/front_end.json        the architecture of wav2vec 2.0, if it has one
+    FOLDER/card.json             what is known about the finished model (:mod:`spoofspan.cm.card`)
     FOLDER/state.safetensors     weights, optimiser and counters of a training that can go on
     FOLDER/metrics.jsonl         a line for every epoch
 
@@ -29,9 +30,10 @@ from spoofspan.base.locks import own_folder
 from spoofspan.cm.config import Config
 from spoofspan.cm.frontends import architecture_of
 from spoofspan.cm.model import build
+from spoofspan.cm.model_sources import CONFIG, FRONT_END, MODEL
 from spoofspan.formats.writing import write_atomically
 
-CONFIG, MODEL, FRONT_END, STATE = "config.toml", "model.safetensors", "front_end.json", "state.safetensors"
+STATE = "state.safetensors"
 ABOUT = "spoofspan"  # key in the header
 
 

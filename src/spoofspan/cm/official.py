@@ -37,6 +37,7 @@ from spoofspan.cm import checkpoints
 from spoofspan.cm.config import PAPER, Config
 from spoofspan.cm.frame_times import UTTERANCE
 from spoofspan.cm.model import Parameters, build, parameters_of
+from spoofspan.cm.model_sources import CONFIG
 
 NAME = "official"
 NOT_THESE = "these are not the weights of the published multi-resolution model"
@@ -88,7 +89,7 @@ WEIGHT_NORM = {"weight_g": "parametrizations.weight.original0", "weight_v": "par
 def convert(source: str | Path, out: str | Path) -> Parameters:
     """Make a checkpoint of published weights."""
     folder = Path(out).expanduser()
-    if (folder / checkpoints.CONFIG).exists():
+    if (folder / CONFIG).exists():
         raise UsageError(f"{str(out)!r} is a checkpoint already; name another folder")
     tensors = read_official(Path(source).expanduser())
     config, architecture = sizes(tensors)

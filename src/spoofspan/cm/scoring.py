@@ -26,10 +26,13 @@ import numpy as np
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.extras import require
 from spoofspan.base.locks import own_folder
 from spoofspan.base.progress import progress
+from spoofspan.cm.card import Card, read_card
 from spoofspan.cm.frame_times import COARSEST, HOP, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
-from spoofspan.cm.scorers import Float32, Scorer, Window, load_scorer
+from spoofspan.cm.model_sources import model_at
+from spoofspan.cm.scorers import JOINT_DETECTOR, Float32, Scorer, Window, load_scorer
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import partialspoof_scores
@@ -47,6 +50,7 @@ WRITERS: dict[str, Callable[[Any], Iterable[bytes]]] = {
     ".tsv": write_asvspoof5,
 }
 PER_SECOND = 100  # units in the names of the official score files
+LLR = "llr_"  # how files of log-likelihood ratios begin
 LISTS = (".lst", ".txt", ".scp", ".list")
 STDIN = "stdin"  # the id of sound that comes by standard input
 # how sound files begin; anything else on standard input is a list
@@ -81,10 +85,12 @@ def score(
 ) -> Scored:
     """Score recordings with a checkpoint into files in a folder: one for each resolution, and one for whole utterances.
 
+    Of a model with a card, also log-likelihood ratios: each branch's own, and those of all branches of windows fused.
+
     Parameters
     ----------
     checkpoint : str or Path
-        The folder of a checkpoint, or ``"joint-detector"``, which needs no training.
+        A model as :func:`spoofspan.locate` takes it, or ``"joint-detector"``, which needs no training.
     audio : str, Path, a sequence of them, or a mapping
         Sound files, folders or lists, as :func:`find_recordings` takes them; or recordings by id.
     out : str or Path
@@ -113,16 +119,27 @@ def score(
 
     """
     sounds = dict(audio) if isinstance(audio, Mapping) else find_recordings(audio, channel=channel, truncated=truncated)
-    scorer = load_scorer(checkpoint, device)
+    scorer, card = load_model(checkpoint, device)
     folder = Path(out).expanduser()
-    files = _targets(folder, scorer.branches, official)
+    files = _targets(folder, scorer.branches, official, () if card is None else card.calibrations)
     with own_folder(folder):  # the files of two runs would not fit each other
         for path in files.values():
             check_target(path, force)
         began = time.monotonic()
         made, seconds = score_sounds(scorer, sounds)
+        if card is not None:
+            made |= {f"{LLR}{name}": one for name, one in card.ratios(made).items()}
         _write(files, made, force)
     return Scored(files, len(sounds), seconds, time.monotonic() - began)
+
+
+def load_model(model: str | Path, device: str | None = None) -> tuple[Scorer, Card | None]:
+    """What scores, and the card of the model if it has one."""
+    if str(model) == JOINT_DETECTOR:
+        return load_scorer(model), None
+    require("torch", "safetensors")
+    with model_at(model) as source:
+        return load_scorer(source.folder, device), read_card(source.folder, source.checksum)
 
 
 def score_sounds(scorer: Scorer, sounds: Mapping[str, Sound]) -> tuple[dict[str, Scores | UtteranceScores], float]:
@@ -143,6 +160,13 @@ def score_sounds(scorer: Scorer, sounds: Mapping[str, Sound]) -> tuple[dict[str,
         if waiting:
             _collect(scorer, waiting, parts)
     return {name: _together(scorer, name, list(sounds), parts) for name in scorer.branches}, samples / RATE
+
+
+def finest_branch(scores: Mapping[str, Scores | UtteranceScores]) -> Scores | None:
+    """The scores of the shortest windows."""
+    names = [name for name in scores if name != UTTERANCE]
+    found = scores[min(names, key=scale_of)] if names else None
+    return found if isinstance(found, Scores) else None
 
 
 def windows_of(recording: int, blocks: Iterable[Samples], longest: int) -> Iterator[tuple[Window, int]]:
@@ -277,13 +301,15 @@ def _place(text: str, folder: Path) -> Path | None:
 # ---------------------------------------------------------------- files
 
 
-def _targets(folder: Path, branches: Iterable[str], official: str | None) -> dict[str, Path]:
+def _targets(folder: Path, branches: Iterable[str], official: str | None, calibrated: Iterable[str]) -> dict[str, Path]:
     files = {}
     for name in branches:
         files[name] = folder / (f"scores_{name}.parquet" if name in SEGMENT_BRANCHES else f"scores_{name}.tsv")
         if official is not None and name in SEGMENT_BRANCHES:
             units = round(resolution(scale_of(name)) * PER_SECOND)
             files[f"{name}, official"] = folder / f"{official}_score_ali_{units}.pkl"
+    for name in calibrated:
+        files[f"{LLR}{name}"] = folder / f"{LLR}{name}{'.tsv' if name == UTTERANCE else '.parquet'}"
     if official is not None and not official.replace("-", "").replace("_", "").isalnum():
         raise UsageError(f"{official!r} is no name of a set, such as dev or eval")
     return files

@@ -35,9 +35,11 @@ from spoofspan.cm.batches import Batch, Pieces, TrainingData
 from spoofspan.cm.config import Config, Training
 from spoofspan.cm.distributed import Team, joined, launch, leads
 from spoofspan.cm.distributed import threads as using_threads
+from spoofspan.cm.finishing import NOT_STATED, finish
 from spoofspan.cm.history import History
 from spoofspan.cm.loss import whole_loss
 from spoofspan.cm.model import build
+from spoofspan.cm.model_sources import CONFIG, MODEL
 from spoofspan.cm.validation import validate
 
 LOOKED_AT = 256  # pieces that a front-end sees before it learns
@@ -81,6 +83,7 @@ def train(
     processes: int = 1,
     threads: int = 1,
     say: bool = False,
+    licence: str = NOT_STATED,
 ) -> Trained:
     """Train a model into a folder, which is a checkpoint of the best epoch from the first epoch on.
 
@@ -103,6 +106,8 @@ def train(
         weights then differ in their last bits, since sums are split differently.
     say : bool
         Print a line to stderr after each epoch.
+    licence : str
+        Under which licence the model may be used; its card says so.
 
     Returns
     -------
@@ -133,17 +138,20 @@ def train(
             launch(_train, (config, data, folder, device, threads, say), processes)
         else:
             _train(config, data, folder, device, threads, say)
+        if leads():
+            with using_threads(threads):
+                finish(folder, config, data, device, licence)
     _, about = checkpoints.read_tensors(folder / checkpoints.STATE)
     return Trained(folder, about["epoch"], about["best_epoch"], about["best"], config.training.stop_on)
 
 
 def _check_folder(folder: Path, config: Config, resume: bool) -> None:
     """Refuse before long work what would be refused after it."""
-    there = (folder / checkpoints.CONFIG).is_file()
+    there = (folder / CONFIG).is_file()
     if there and not resume:
         raise UsageError(f"{str(folder)!r} has a training already; go on with resume=True (--resume), or name another")
-    if there and Config.from_file(folder / checkpoints.CONFIG) != config:
-        raise UsageError(f"{folder / checkpoints.CONFIG} is another configuration; resume with the one it began with")
+    if there and Config.from_file(folder / CONFIG) != config:
+        raise UsageError(f"{folder / CONFIG} is another configuration; resume with the one it began with")
 
 
 def _train(config: Config, data: TrainingData, folder: Path, device: str | None, threads: int, say: bool) -> None:
@@ -232,7 +240,7 @@ class _Loop:
                 self.at.best, self.at.best_epoch = found.stop_on, self.at.epoch
                 if self.team.leads:
                     about = {"epoch": self.at.epoch, recipe.stop_on: found.stop_on, "dev": found.measures}
-                    checkpoints.write_tensors(self.folder / checkpoints.MODEL, self.model.state_dict(), about)
+                    checkpoints.write_tensors(self.folder / MODEL, self.model.state_dict(), about)
             line = {
                 "epoch": self.at.epoch,
                 "steps": steps,

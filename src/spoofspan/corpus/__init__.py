@@ -13,6 +13,7 @@
     provenance.py       where every sample comes from, and the labels that follow
     layout.py           the files of a corpus
     checking.py         whether a corpus is what its files say
+    audit/              whether it gives itself away
     builtin.py          the built-in recordings: voices.py, phones.py, vocoders.py, frames.py
 
 May import every room but ``cm``, ``experiment``, ``demo``, ``integrations`` and ``cli``.

@@ -47,7 +47,7 @@ def run(
 
 def _run(steps: _Steps, device: str | None, processes: int, jobs: int | None, report: bool) -> Results:
     from spoofspan.cm.batches import Corpus, TrainingData
-    from spoofspan.cm.checkpoints import CONFIG
+    from spoofspan.cm.model_sources import CONFIG
     from spoofspan.cm.training import train
 
     experiment = steps.experiment

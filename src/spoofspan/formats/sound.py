@@ -54,6 +54,18 @@ class Sound:
             return -(-file.stated * RATE // file.rate)
 
     @property
+    def rate(self) -> int:
+        """How many samples a second the file has."""
+        with self._opened() as file:
+            return file.rate
+
+    @property
+    def channels(self) -> int:
+        """How many channels the file has."""
+        with self._opened() as file:
+            return file.channels
+
+    @property
     def samples(self) -> int:
         """How many samples it has at 16 kHz."""
         with self._opened() as file:

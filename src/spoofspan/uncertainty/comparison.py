@@ -27,8 +27,10 @@ from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import References
 from spoofspan.measures.measure import Measure
+from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.families import Family, Pair, Task, Trainings, training_name
-from spoofspan.uncertainty.intervals import Interval
+from spoofspan.uncertainty.intervals import Interval, Spread
+from spoofspan.uncertainty.left_out import LeftOut
 from spoofspan.uncertainty.measured_system import BootstrapArguments, SignedSystems, signers_of, split_arguments
 from spoofspan.uncertainty.ranks import Rank, ranks
 
@@ -313,6 +315,16 @@ def compare_measures(
         for family in (Family.of(one, pairs) for one in families)
         for number in range(len(family.tasks))
     )
+
+
+def compare_left_out(
+    measure: Measure, values: Mapping[str, float], left_out: Sequence[LeftOut], how: Resampling
+) -> Comparison:
+    """Compare systems that were measured before, given the value of each without each cluster; one alone is ranked."""
+    rows = {name: [place] for place, name in enumerate(values)}
+    spread = Spread.from_left_out(measure, how, list(values.values()), left_out)
+    task = Task(measure, {}, rows, {name: [] for name in rows}, spread)
+    return _comparison(Family.of([task], _pairs(list(rows), None)), 0, None)
 
 
 def _pairs(names: list[str], against: str | None) -> list[Pair]:

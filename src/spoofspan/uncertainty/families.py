@@ -149,7 +149,7 @@ class Family:
             adjusted = _adjusted(tasks, pairs, tested)
             needed = _replicates_needed(tasks[0].spread.how, tested, adjusted)
             if needed is None or needed > MOST_REPLICATES:
-                split = [adjusted[start : start + len(pairs)] for start in range(0, len(adjusted), len(pairs))]
+                split = [adjusted[place * len(pairs) :][: len(pairs)] for place in range(len(tasks))]
                 return cls(tasks, pairs, tested, split, needed)
             tasks = [task.with_replicates(needed) for task in tasks]
 

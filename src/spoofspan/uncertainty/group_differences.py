@@ -14,9 +14,8 @@ import numpy as np
 
 from spoofspan.uncertainty.clusters import Clusters, Resampling
 from spoofspan.uncertainty.comparison import Difference
-from spoofspan.uncertainty.intervals import Spread, scale_of
-from spoofspan.uncertainty.jackknife import Jackknife, counts_of
-from spoofspan.uncertainty.left_out import LeftOut
+from spoofspan.uncertainty.intervals import Spread
+from spoofspan.uncertainty.jackknife import Jackknife
 from spoofspan.uncertainty.max_t import adjusted_p_values
 from spoofspan.uncertainty.measured_system import MeasuredSystem
 
@@ -38,9 +37,7 @@ def group_differences(
     pairs = list(combinations(range(len(names)), 2))
 
     def spread(chosen: Sequence[int]) -> Spread:
-        parts: tuple[LeftOut, ...] = tuple(left_out[i] for i in chosen)
-        empty = np.zeros((len(parts), 0))
-        return Spread(some.name, scale_of(some.plan.measure), how, counts_of(parts), values[list(chosen)], parts, empty)
+        return Spread.from_left_out(some.plan.measure, how, values[list(chosen)], [left_out[i] for i in chosen])
 
     found = [spread(pair).difference(0, 1) for pair in pairs]
     whole = Jackknife.from_left_out(values.tolist(), left_out)

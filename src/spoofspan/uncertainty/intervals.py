@@ -178,6 +178,14 @@ class Spread:
     without: Float64 | None = None  # of each cluster, a row for each system, with BCa
     redrawn: int = 0
 
+    @classmethod
+    def from_left_out(
+        cls, measure: Measure, how: Resampling, values: Sequence[float] | Float64, left_out: Sequence[LeftOut]
+    ) -> Spread:
+        """That of systems whose values without each cluster are known."""
+        estimates, none = np.asarray(values, np.float64), np.zeros((len(left_out), 0))
+        return cls(str(measure), scale_of(measure), how, counts_of(left_out), estimates, tuple(left_out), none)
+
     @cached_property
     def jackknife(self) -> Jackknife:
         """What leaving out each cluster says of all systems."""
@@ -232,7 +240,7 @@ class Spread:
         for weight, value, system in zip(contrast.tolist(), self.estimates.tolist(), self.left_out, strict=True):
             if not weight:
                 continue
-            worst = value if system.worst is None else system.worst(*self._unseen_rates())
+            worst = value if system.worst is None else self.worst_value(system)
             if self.scale == "logit":
                 if system.worst is None and value in (0.0, 1.0):
                     worst = abs(value - self._unseen_rate(self.counts.fewest))
@@ -240,6 +248,10 @@ class Spread:
             end = found.value + weight * (worst - value)
             low, high = min(low, end), max(high, end)
         return low, high
+
+    def worst_value(self, system: LeftOut) -> float:
+        """The value of a system if errors that were not seen were as frequent as they may be; NaN if all were seen."""
+        return nan if system.worst is None else system.worst(*self._unseen_rates())
 
     def _unseen_rates(self) -> tuple[float, float]:
         """The highest error rates of bona fide and of spoof that go with clusters without any error."""
@@ -315,16 +327,14 @@ def spread_of(measured: Mapping[str, MeasuredSystem], how: Resampling) -> Spread
     some = systems[0]
     # systems on different utterances have the clusters of all; one that a system lacks leaves its value as it is
     clusters = Clusters.of(list(dict.fromkeys(utt for one in systems for utt in one.mass.utterances)), how.clusters)
-    scale = scale_of(some.plan.measure)
     estimates = np.array([one.value for one in systems])
     if how.draws:
         engines = [one.replicates(clusters) for one in systems]
         counts = count_classes([one.mass for one in systems], clusters)
-        return _drawn(some.name, scale, counts, estimates, engines, how)
-    left_out = tuple(one.left_out(clusters) for one in systems)
-    counts = counts_of(left_out)
-    _warn(some.name, counts)
-    return Spread(some.name, scale, how, counts, estimates, left_out, np.zeros((len(systems), 0)))
+        return _drawn(some.name, scale_of(some.plan.measure), counts, estimates, engines, how)
+    spread = Spread.from_left_out(some.plan.measure, how, estimates, [one.left_out(clusters) for one in systems])
+    _warn(some.name, spread.counts)
+    return spread
 
 
 def _drawn(

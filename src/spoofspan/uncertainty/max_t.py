@@ -19,7 +19,7 @@ from statistics import NormalDist
 import numpy as np
 
 from spoofspan.base.times import Float64, Int64
-from spoofspan.uncertainty.student import quantile
+from spoofspan.uncertainty.student import statistic_of
 
 DRAWS = 100_000
 FEWEST_DRAWS = 10_000
@@ -89,7 +89,7 @@ def adjusted_p_values(
 def _deviate(p: float, degrees: float) -> float:
     """How far from 0 a statistic with this p lies."""
     if np.isfinite(degrees):
-        return quantile(1 - p, degrees) if p < 1 else 0.0
+        return statistic_of(p, degrees) if p < 1 else 0.0
     return -NormalDist().inv_cdf(p / 2) if p > 0 else np.inf
 
 

@@ -28,23 +28,34 @@ def two_sided_p(statistic: float, degrees: float) -> float:
     return _incomplete_beta(degrees / 2, 0.5, degrees / (degrees + square), square / (degrees + square))
 
 
-@lru_cache(maxsize=4096)
 def quantile(confidence: float, degrees: float) -> float:
     """How far from 0 t lies at most, on either side, with this confidence.
 
     >>> round(quantile(0.95, 1), 3), round(quantile(0.95, 30), 3)
     (12.706, 2.042)
     """
-    tail = 1 - confidence
+    return statistic_of(1 - confidence, degrees)
+
+
+@lru_cache(maxsize=4096)
+def statistic_of(p: float, degrees: float) -> float:
+    """The statistic that has this two-sided p, which may be smaller than 1 - confidence can be.
+
+    >>> round(statistic_of(0.05, 30), 3), statistic_of(0.0, 30)
+    (2.042, inf)
+    """
+    if not p:
+        return inf
     low, high, middle = 0.0, inf, 1.0
     # Newton's steps, halved or doubled where they leave what is left to look at
     while True:
-        excess = two_sided_p(middle, degrees) - tail
+        excess = two_sided_p(middle, degrees) - p
         if excess > 0:
             low = middle
         else:
             high = middle
-        step = middle + excess / (2 * _density(middle, degrees))
+        density = _density(middle, degrees)  # 0 far out
+        step = middle + excess / (2 * density) if density else inf
         if not low < step < high:
             step = 2 * middle if isinf(high) else (low + high) / 2
         if abs(step - middle) <= PRECISION * middle or not low < step < high:

@@ -201,6 +201,7 @@ class _CheckedFrames:
         self._rows: list[tuple[int, int, float]] = []  # frame, line and score, of one utterance
         self._spoiled: set[str] = set()
         self._utterance: str | None = None
+        self._again = False  # whether others came in between
 
     @property
     def empty(self) -> bool:
@@ -215,7 +216,8 @@ class _CheckedFrames:
         if utterance != self._utterance:
             self._close()
             first = self._line_of.setdefault(utterance, line)
-            if first != line:
+            self._again = first != line
+            if self._again:
                 self.spoil(
                     utterance,
                     f"{self._name}:{line}: utterance {utterance!r} began on line {first}, and others came in between; "
@@ -232,7 +234,7 @@ class _CheckedFrames:
             for before, row in pairwise([(-1, 0, 0.0), *rows]):
                 if row[0] != before[0] + 1:
                     self.problems.add(self._complaint(*before[:2], *row[:2]))
-        if self._keep and rows:
+        if self._keep and rows and not self._again:
             self._counts.append(len(rows))
             self._values.extend(score for _, _, score in rows)
 

@@ -1,0 +1,16 @@
+"""A challenge: hidden labels, submissions of many teams, and a leaderboard that claims no more than the labels allow.
+
+::
+
+    definition.py      what is measured and how, and the phases; the folder's public part    <- read this first
+    hidden_part.py     labels, groups and clusters, which stay with the organisers
+    challenge_folder.py build the folder of a challenge
+    submission.py      one team's files, opened as what a stranger sent
+    submission_check.py every problem of a submission, found without labels
+    team_results.py    measure one submission; the result is kept until something it depends on changes
+    judging.py         one submission, or all of a folder
+    leaderboard.py     ranks with intervals, groups of teams that cannot be told apart, columns by attack
+    codabench.py       a bundle for codabench.org, and what runs there
+
+May import every room below: not cm, corpus or integrations.
+"""

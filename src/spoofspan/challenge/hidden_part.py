@@ -1,0 +1,157 @@
+"""The hidden part of a challenge: labels, groups of utterances, clusters, and which utterances a phase counts.
+
+::
+
+    CHALLENGE/hidden/references.parquet   who is spoofed when
+    CHALLENGE/hidden/metadata.parquet     the columns of --by and --cluster
+    CHALLENGE/hidden/settings.json        which columns they are, the utterances of phases, regions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spoofspan.base.columns import positions
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.hashing import labels_hash
+from spoofspan.base.version import __version__
+from spoofspan.challenge.definition import Definition, read_json
+from spoofspan.data.references import References
+from spoofspan.data.rules import RULES_VERSION, Regions
+from spoofspan.evaluation.breakdown import BREAKDOWNS
+from spoofspan.evaluation.signature import references_hash, regions_hash
+from spoofspan.formats import arrow as pa
+from spoofspan.formats.convert import write_references
+from spoofspan.formats.reading import read_references
+from spoofspan.formats.text.protocol import read_metadata
+from spoofspan.formats.writing import write_atomically
+from spoofspan.report.table import json_text
+from spoofspan.uncertainty.clusters import Resampling
+
+REFERENCES, METADATA, SETTINGS = "references.parquet", "metadata.parquet", "settings.json"
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenPart:
+    """What the organisers keep.
+
+    Parameters
+    ----------
+    references
+        With durations.
+    by
+        Columns of the leaderboard besides the measures: ``kind``, ``length`` or ``boundary`` -> None, or the name of a
+        column -> utterance -> value.
+    cluster, clusters
+        What is left out as a whole, as speakers, by name, and utterance -> cluster; None: utterances.
+    phases
+        Name of a phase -> the utterances that count in it, of phases that do not count all.
+    regions
+        The time that counts; None: all.
+
+    """
+
+    references: References
+    by: Mapping[str, Mapping[str, str] | None] = field(default_factory=dict)
+    cluster: str | None = None
+    clusters: Mapping[str, str] | None = None
+    phases: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    regions: Regions | None = None
+
+    def __post_init__(self) -> None:
+        if self.references.durations is None:
+            raise UsageError("teams must know how long the utterances are: give durations=")
+        known = set(self.references.utterances)
+        columns = {name: column for name, column in self.by.items() if column is not None}
+        if self.clusters is not None:
+            columns[self.cluster or "cluster"] = self.clusters
+        for name, column in columns.items():
+            missing = sorted(known.difference(column))
+            if missing:
+                raise DataError(
+                    f"{name}: no value for {len(missing):,} utterances, as {missing[0]!r}; give one for every utterance"
+                )
+        for name in self.by:
+            if self.by[name] is None and name not in BREAKDOWNS:
+                raise UsageError(f"by={name!r}: give the column with a value for every utterance")
+        if "kind" in self.by and self.references.kinds is None:
+            raise UsageError("these references have no kinds; give RTTM with attack names, or a column 'kind'")
+        for name, utterances in self.phases.items():
+            strange = sorted(set(utterances) - known)
+            if strange or not utterances:
+                what = f"unknown utterances, as {strange[0]!r}" if strange else "no utterance"
+                raise DataError(f"the phase {name!r} has {what}; name some of the references")
+
+    def write(self, folder: Path) -> None:
+        """Write the files of the hidden part, and see that the labels come back as they are."""
+        write_references(self.references, folder / REFERENCES)
+        columns: dict[str, Any] = {"utterance": self.references.utterances}
+        kept = {name: column for name, column in self.by.items() if column is not None}
+        if self.clusters is not None:
+            kept["cluster"] = self.clusters
+        columns |= {f"{name}": [column[utt] for utt in self.references.utterances] for name, column in kept.items()}
+        sink = pa.BufferOutputStream()
+        pa.parquet.write_table(pa.table({name: list(column) for name, column in columns.items()}), sink)
+        write_atomically(folder / METADATA, [sink.getvalue().to_pybytes()])
+        settings = {
+            "by": {name: column is not None for name, column in self.by.items()},
+            "cluster": self.cluster if self.clusters is not None else None,
+            "modality": self.references.modality,
+            "phases": {name: sorted(utterances) for name, utterances in self.phases.items()},
+            "regions": self.regions,
+        }
+        write_atomically(folder / SETTINGS, [json_text(settings).encode()])
+        if references_hash(HiddenPart.read(folder).references) != references_hash(self.references):
+            raise DataError("the references do not come back from Parquet as they are; convert them to Parquet first")
+
+    @classmethod
+    def read(cls, folder: Path) -> HiddenPart:
+        """Read the files of the hidden part."""
+        settings = read_json(folder / SETTINGS)
+        try:
+            by = {
+                name: read_metadata(folder / METADATA, name) if column else None
+                for name, column in settings["by"].items()
+            }
+            cluster = settings["cluster"]
+            references = replace(read_references(folder / REFERENCES), modality=settings["modality"])
+            clusters = None if cluster is None else read_metadata(folder / METADATA, "cluster")
+            return cls(references, by, cluster, clusters, settings["phases"], settings["regions"])
+        except (AttributeError, KeyError, TypeError):
+            raise DataError(f"{folder / SETTINGS}: not the settings of a challenge; build it again") from None
+
+    def of_phase(self, name: str) -> HiddenPart:
+        """The part of it that counts in a phase."""
+        if name not in self.phases:
+            return replace(self, phases={})
+        some = np.sort(positions(self.phases[name], self.references.utterances))
+        return replace(self, references=self.references.take(some), phases={})
+
+    def resampling(self, confidence: float) -> Resampling:
+        """How intervals are made."""
+        named = {} if self.clusters is None else {"clusters": self.clusters, "clusters_are": self.cluster or "cluster"}
+        return Resampling(confidence=confidence, **named)  # type: ignore[arg-type]
+
+    @cached_property
+    def fingerprint(self) -> dict[str, Any]:
+        """What results depend on, besides the definition and the submission."""
+        columns = {name: column and labels_hash(column) for name, column in self.by.items()}
+        return {
+            "references": references_hash(self.references),
+            "by": columns,
+            "clusters": self.clusters and labels_hash(self.clusters),
+            "regions": self.regions and regions_hash(self.regions),
+            "rules": RULES_VERSION,
+            "spoofspan": __version__,
+        }
+
+    def arguments(self, definition: Definition) -> dict[str, Any]:
+        """The rules, and the regions that count."""
+        rules = dict(definition.rules)
+        return rules if self.regions is None else {**rules, "regions": self.regions}

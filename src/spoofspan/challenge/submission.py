@@ -1,0 +1,271 @@
+"""One team's files, opened as what a stranger sent: bounded in number and size, and never outside of their folder.
+
+A submission is a score file of any format, a folder of such files, or a zip archive of them. ``submission.json`` beside
+them says what the files do not: ``hop``, ``higher``, ``column``, ``format``, and the ``threshold`` of measures at one::
+
+    {"hop": 0.02, "higher": "bonafide"}
+
+Links, pipes and paths that lead elsewhere are refused, and so is whatever unpacks to more than the challenge can need.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.base.locks import temporary_folder
+from spoofspan.challenge.definition import PublicPart, plain_name
+from spoofspan.data.scores import Scores
+from spoofspan.formats.format import ReadOptions
+from spoofspan.formats.reading import choose_format, read_scores
+from spoofspan.formats.registry import SCORE_FORMATS
+from spoofspan.formats.sources import PIECE_BYTES, Source
+
+ABOUT = "submission.json"
+OPTIONS: Mapping[str, type | tuple[type, ...]] = {
+    "hop": (int, float),
+    "higher": str,
+    "column": str,
+    "format": str,
+    "threshold": (int, float),
+}
+NOT_SCORES = {ABOUT, "label2id.json", "readme", "readme.md", "readme.txt", "license", "metadata", "metadata.yaml"}
+POINTS_ELSEWHERE = ("kaldi-scp",)  # formats that name other files
+MOST_FILES = 1000
+MOST_BYTES_ABOUT = 1 << 16
+PACKED = (".gz", ".zst")
+_ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?: \(--[a-z-]+\))?(?![\w'])")
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The score files of a team, and what it says of them."""
+
+    team: str
+    files: tuple[Path, ...]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """A hash of all bytes, by which a result is known to be of this submission."""
+        hashed = hashlib.sha256(json.dumps(dict(self.about), sort_keys=True).encode())
+        for file in self.files:
+            hashed.update(file.name.encode() + b"\0")
+            with file.open("rb") as stream:
+                while piece := stream.read(PIECE_BYTES):
+                    hashed.update(piece)
+        return hashed.hexdigest()
+
+    def told(self, message: object) -> str:
+        """A message of a reader in the words of a team: without the folder, and with its file for arguments."""
+        text = str(message).replace(f"{self.files[0].parent}{os.sep}", "")
+        return _ARGUMENT.sub(rf'"\1" in {ABOUT}', text)
+
+    @property
+    def threshold(self) -> float | None:
+        """That of measures at a threshold, chosen by the team on other data."""
+        return self.about.get("threshold")
+
+    def read(self, public: PublicPart, **instead: Any) -> Scores:
+        """Read the scores; what the team does not say is as the challenge says, or as said ``instead``."""
+        stated: dict[str, Any] = {name: value for name, value in self.about.items() if name != "threshold"}
+        usual = {"hop": public.definition.hop, "higher": public.definition.higher, **instead}
+        while True:
+            try:
+                self._refuse_hostile(public, stated)
+                return read_scores(list(self.files), durations=public.extents, **stated)
+            except UsageError as error:
+                known = {name: usual[name] for name in unsaid(error) if name not in stated and usual[name] is not None}
+                if not known:
+                    raise
+                stated |= known
+
+    def _refuse_hostile(self, public: PublicPart, stated: Mapping[str, Any]) -> None:
+        """Refuse formats that lead elsewhere, and few bytes that stand for more than the challenge can need."""
+        options = ReadOptions(**{name: stated.get(name) for name in ("hop", "higher", "column")})
+        found, chosen = choose_format(SCORE_FORMATS, list(self.files), stated.get("format"), options)
+        if chosen.name in POINTS_ELSEWHERE:
+            raise DataError(f"{found[0].name}: the format {chosen.name} names other files; submit these")
+        for source in found:
+            if source.is_packed:
+                _refuse_large(source, public)
+        if chosen.name == "parquet":
+            _refuse_many(found, public)
+
+
+def unsaid(error: UsageError) -> list[str]:
+    """What a reader must be told, by its refusal."""
+    return [name for name in ("hop", "higher") if f"{name}=" in str(error)]
+
+
+def _refuse_large(source: Source, public: PublicPart) -> None:
+    """Unpack once, to count: what a packed file says of its size need not be true."""
+    with source.read_errors(), source.open() as stream:
+        size = 0
+        while piece := stream.read(PIECE_BYTES):
+            size += len(piece)
+            if size > public.most_bytes:
+                raise _too_large(Path(source.name).name, public)
+
+
+def _refuse_many(found: list[Source], public: PublicPart) -> None:
+    from spoofspan.formats import arrow as pa
+
+    for source in found:
+        try:
+            rows = pa.parquet.ParquetFile(source.path).metadata.num_rows
+        except (OSError, pa.ArrowException):
+            continue  # reading says what is wrong with it
+        if rows > public.most_scores:
+            raise DataError(
+                f"{Path(source.name).name}: {rows:,} rows, and the utterances have room for {public.most_scores:,} "
+                "scores, one for each millisecond; submit fewer"
+            )
+
+
+def _too_large(name: str, public: PublicPart) -> DataError:
+    return DataError(
+        f"{name!a}: more than {public.most_bytes:,} bytes, unpacked, which no scores of these utterances need; "
+        "submit less"
+    )
+
+
+def team_of(path: Path) -> str:
+    """The name of a team: that of its folder, or of its file without the ending.
+
+    >>> team_of(Path("submissions/Team 7.zip")), team_of(Path("submissions/b.score.gz"))
+    ('Team 7', 'b')
+    """
+    name = path.name
+    if not path.is_dir():
+        for packed in PACKED:
+            name = name.removesuffix(packed)
+        name = name.rpartition(".")[0] or name
+    return plain_name(name, "the team")
+
+
+@contextmanager
+def opened(path: Path, public: PublicPart, team: str | None = None) -> Iterator[Submission]:
+    """Open a submission for as long as the context lasts."""
+    named = team_of(path) if team is None else team
+    if path.is_symlink():
+        raise DataError(f"{path.name!a} is a link; submit the file itself")
+    if not path.exists():
+        raise UsageError(f"there is no submission {str(path)!r}")
+    if path.suffix.lower() == ".zip" and path.is_file():
+        with temporary_folder() as folder:
+            _unpack(path, folder, public)
+            yield _submission(named, folder, public)
+    else:
+        yield _submission(named, path, public)
+
+
+def _submission(team: str, path: Path, public: PublicPart) -> Submission:
+    found = [path] if not path.is_dir() else sorted(one for one in path.iterdir() if not one.name.startswith("."))
+    if len(found) > MOST_FILES:
+        raise DataError(f"{len(found):,} files; put the scores into at most {MOST_FILES:,}")
+    size = 0
+    for one in found:
+        about = one.lstat()
+        if not stat.S_ISREG(about.st_mode):
+            kind = "a link" if stat.S_ISLNK(about.st_mode) else "a folder" if one.is_dir() else "no plain file"
+            raise DataError(f"{one.name!a} is {kind}; submit plain files, all in one folder")
+        size += about.st_size
+        if size > public.most_bytes:
+            raise _too_large(one.name, public)
+    files = tuple(one for one in found if one.name.lower() not in NOT_SCORES)
+    if not files:
+        raise DataError("there is no score file; submit one of any format in docs/formats.md")
+    stated = next((one for one in found if one.name == ABOUT), None) if path.is_dir() else None
+    return Submission(team, files, {} if stated is None else _about(stated))
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What a team says of its files."""
+    if path.stat().st_size > MOST_BYTES_ABOUT:
+        raise DataError(f"{ABOUT} has more than {MOST_BYTES_ABOUT:,} bytes; leave out what is not asked for")
+    try:
+        stated = json.loads(path.read_bytes().decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise DataError(f'{ABOUT}: not JSON; write it as {{"hop": 0.02, "higher": "bonafide"}}') from None
+    if not isinstance(stated, dict):
+        raise DataError(f'{ABOUT}: no JSON object; write it as {{"hop": 0.02, "higher": "bonafide"}}')
+    for name, value in stated.items():
+        if name not in OPTIONS:
+            raise DataError(f"{ABOUT}: {name[:80]!a} means nothing; {nearest_name(name[:80], OPTIONS)}")
+        if not isinstance(value, OPTIONS[name]) or isinstance(value, bool) or value != value:
+            raise DataError(f"{ABOUT}: {name} must be {'text' if OPTIONS[name] is str else 'a number'}")
+    if stated.get("higher") not in (None, "bonafide", "spoof"):
+        raise DataError(f"{ABOUT}: higher must be bonafide or spoof, what high scores mean")
+    if not 0 < stated.get("hop", 1) < float("inf"):
+        raise DataError(f"{ABOUT}: hop must be positive, in seconds")
+    return stated
+
+
+# ---------------------------------------------------------------- archives
+
+
+def _unpack(path: Path, folder: Path, public: PublicPart) -> None:
+    """Unpack a zip archive: plain files, by the last part of their names, within the bounds of the challenge."""
+    if path.stat().st_size > public.most_bytes:
+        raise _too_large(path.name, public)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            left = public.most_bytes
+            for name, member in _members(archive).items():
+                with archive.open(member) as packed, (folder / name).open("xb") as out:
+                    while piece := packed.read(PIECE_BYTES):
+                        left -= len(piece)
+                        if left < 0:
+                            raise _too_large(path.name, public)
+                        out.write(piece)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path.name!a}: not a zip archive that can be unpacked ({error}); pack it again") from None
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The plain files of an archive by their names; they may lie in one folder."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    folders = set()
+    infos = archive.infolist()
+    if len(infos) > MOST_FILES:
+        raise DataError(f"{len(infos):,} files in the archive; put the scores into at most {MOST_FILES:,}")
+    for one in infos:
+        place = f"the archive has {one.filename[:80]!a}"
+        path = PurePosixPath(one.filename.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts or ":" in one.filename or not path.parts:
+            raise DataError(f"{place}, a path that leads out of its folder; pack the files by their names alone")
+        kind = stat.S_IFMT(one.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+            raise DataError(f"{place}, a link or no plain file; pack the files themselves")
+        if one.flag_bits & 1:
+            raise DataError(f"{place}, which is encrypted; pack it without a password")
+        if one.is_dir() or "__MACOSX" in path.parts or path.name.startswith("."):
+            continue
+        folders.add(path.parent)
+        if path.name != plain_name(path.name, "the file") or path.name.casefold() in map(str.casefold, members):
+            raise DataError(f"{place} twice; give each file its own name")
+        members[path.name] = one
+    if len(folders) > 1:
+        raise DataError("the archive has several folders; put all files into one, or into none")
+    return members
+
+
+def submissions_in(folder: Path) -> dict[str, Path]:
+    """Team -> its submission, of all in a folder; hidden files are no submissions."""
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {str(folder)!r}; give the folder of the submissions, one for each team")
+    return {one.name: one for one in sorted(folder.iterdir()) if not one.name.startswith(".")}

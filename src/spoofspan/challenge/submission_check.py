@@ -1,0 +1,223 @@
+"""Every problem of a submission, found without labels: what a team can check before it submits.
+
+All is looked at that can be, whatever was wrong before: a NaN does not hide a missing utterance. The coverage of each
+utterance is checked as when measuring, under the rules of the challenge, with all time under one label.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spoofspan.base.columns import positions
+from spoofspan.base.errors import DataError, Problems, SpoofspanError, UsageError, noting_problems
+from spoofspan.base.times import milliseconds
+from spoofspan.challenge.definition import PublicPart
+from spoofspan.challenge.submission import ABOUT, Submission, opened, unsaid
+from spoofspan.data.references import References
+from spoofspan.data.rules import rules_for
+from spoofspan.data.scores import Scores
+from spoofspan.formats.sources import sources
+from spoofspan.mass.ranges import Overlay
+
+ASSUMED = {"hop": 0.02, "higher": "bonafide"}  # to go on looking where a team does not say it
+
+
+@dataclass(frozen=True)
+class SubmissionCheck:
+    """What was found: facts, notes on what is legal but may not be meant, and problems, each with what it lists."""
+
+    team: str
+    facts: dict[str, str]
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the submission can be scored."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "team": self.team,
+            "passed": self.passed,
+            "facts": self.facts,
+            "notes": list(self.notes),
+            "problems": list(self.problems),
+        }
+
+
+def check_submission(public: PublicPart, path: Path, team: str | None = None) -> SubmissionCheck:
+    """Check a submission against the public part of a challenge.
+
+    Parameters
+    ----------
+    public
+        The utterances, their durations and the rules.
+    path
+        A score file, a folder, or a zip archive.
+    team
+        Whose it is, if the name of the file does not say.
+
+    Returns
+    -------
+    SubmissionCheck
+
+    """
+    try:
+        with opened(path, public, team) as submission:
+            return check_opened(public, submission)
+    except DataError as error:
+        return SubmissionCheck(team or ascii(path.name), {}, (), (str(error),))
+
+
+def check_opened(public: PublicPart, submission: Submission) -> SubmissionCheck:
+    """Check a submission that is open."""
+    problems: list[str] = []
+    scores, assumed = _read(public, submission, problems)
+    if scores is None:
+        return SubmissionCheck(submission.team, {}, (), tuple(problems))
+    notes = _look_at_values(scores)
+    problems += _missing_thresholds(public, submission, scores)
+    problems += _strangers(public, set(scores.utterances))
+    if "hop" not in assumed:
+        problems += _uncovered(public, scores)
+    if scores.values.size > public.most_scores:
+        problems.append(f"{scores.values.size:,} scores, and there is room for {public.most_scores:,}; submit fewer")
+    return SubmissionCheck(submission.team, _facts(public, submission, scores, assumed), notes, tuple(problems))
+
+
+def _read(public: PublicPart, submission: Submission, problems: list[str]) -> tuple[Scores | None, dict[str, Any]]:
+    """Read the scores, wrong ones too; and what had to be assumed of them."""
+    assumed: dict[str, Any] = {}
+    for _ in (*ASSUMED, None):
+        with noting_problems() as noted:
+            try:
+                scores = submission.read(public, **assumed)
+            except UsageError as error:
+                if noted:  # what was noted and not raised led to it
+                    problems += _texts(submission, noted) + _strangers(public, _ids_in_lines(public, submission))
+                    return None, assumed
+                missing = [name for name in unsaid(error) if name not in assumed and name not in submission.about]
+                if not missing:
+                    problems.append(submission.told(error))
+                    return None, assumed
+                what = {"hop": "how long a frame is", "higher": "whether high scores mean bona fide or spoof"}
+                problems += [
+                    f"it is not said {what[name]}; state it in {ABOUT}, as "
+                    + ('{"hop": 0.02}' if name == "hop" else '{"higher": "bonafide"}')
+                    for name in missing
+                ]
+                assumed |= {name: ASSUMED[name] for name in missing}
+                continue
+            except Exception as error:
+                problems += _texts(submission, noted)
+                # after a problem that was noted and not raised, a reader may fail for that reason alone
+                if not noted or isinstance(error, DataError):
+                    problems.append(submission.told(_sentence(error)))
+                if noted:
+                    problems += _strangers(public, _ids_in_lines(public, submission))
+                return None, assumed
+        problems += _texts(submission, noted)
+        return scores, assumed
+    return None, assumed
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, SpoofspanError):
+        return str(error)
+    return f"the files cannot be read ({type(error).__name__}: {error}); are they what they should be?"
+
+
+def _texts(submission: Submission, noted: Sequence[Problems]) -> list[str]:
+    """What was noted; a NaN that a reader found is found again in what it read."""
+    texts = [submission.told("\n".join(one.lines)) for one in noted]
+    return [text for place, text in enumerate(texts) if not (place and "is NaN" in text and "is NaN" in texts[0])]
+
+
+def _look_at_values(scores: Scores) -> tuple[str, ...]:
+    notes = []
+    infinite = int(np.count_nonzero(np.isinf(scores.values)))
+    if infinite:
+        notes.append(f"{infinite:,} scores are infinite, which is legal: they lie beyond every threshold")
+    distinct = np.unique(scores.values[: 1 << 20]).size
+    if distinct < 100 and not scores.decisions and scores.values.size > 1000:
+        notes.append(f"{distinct} distinct scores: an EER from so few is coarse; are they decisions?")
+    return tuple(notes)
+
+
+def _missing_thresholds(public: PublicPart, submission: Submission, scores: Scores) -> list[str]:
+    found = []
+    if scores.decisions:
+        found += [f"{one} needs scores, and these are hard decisions" for one in _free(public)]
+    elif submission.threshold is None:
+        at = [str(one) for one in public.definition.parsed if one.at_threshold]
+        found += [f'{one} is taken at a threshold: state yours in {ABOUT}, as {{"threshold": 0.5}}' for one in at]
+    return found
+
+
+def _free(public: PublicPart) -> list[str]:
+    return [str(one) for one in public.definition.parsed if not one.at_threshold]
+
+
+def _ids_in_lines(public: PublicPart, submission: Submission) -> set[str]:
+    """The first words of lines, of text that could not be read; nothing if they are hardly ever utterances."""
+    first: set[str] = set()
+    try:
+        for source in sources(list(submission.files)):
+            first.update(re.split(r"[\s,;]", line.strip(), maxsplit=1)[0] for _, line in source.lines())
+    except DataError:
+        return set()
+    first.discard("utterance")  # a header
+    return first if 2 * len(first.intersection(public.utterances)) > len(public.utterances) else set()
+
+
+def _strangers(public: PublicPart, given: set[str]) -> list[str]:
+    """Utterances that are missing, and those that the challenge does not have; nothing if none is known."""
+    known = set(public.utterances)
+    found: list[str] = []
+    if not given:
+        return found
+    for what, ids in (("is missing", sorted(known - given)), ("is not in the challenge", sorted(given - known))):
+        problems = Problems()
+        problems.extend((f"utterance {utt!r} {what}" for utt in ids), len(ids))
+        if ids:
+            found.append("\n".join(problems.lines))
+    return found
+
+
+def _uncovered(public: PublicPart, scores: Scores) -> list[str]:
+    """What the rules of the challenge refuse of the time under the scores."""
+    extents, definition = public.extents, public.definition
+    where = positions(scores.utterances, extents.utterances)
+    both = np.flatnonzero(where >= 0)
+    if not both.size:
+        return []
+    common: References = extents.take(where[both])
+    finite = np.nan_to_num(scores.values, nan=0.0, posinf=0.0, neginf=0.0)  # only time is looked at
+    rules = replace(rules_for("range", definition.convention, definition.rules)[0], utterances="all", partial=True)
+    with noting_problems() as noted:
+        try:
+            Overlay.of(common, replace(scores, values=finite).take(both), rules).mass()
+        except Exception as error:
+            if not noted:
+                return [_sentence(error)]
+    return ["\n".join(one.lines) for one in noted]
+
+
+def _facts(public: PublicPart, submission: Submission, scores: Scores, assumed: Mapping[str, Any]) -> dict[str, str]:
+    known = len(set(public.utterances).intersection(scores.utterances))
+    hop = "ranges" if scores.hop is None else milliseconds(scores.hop)
+    return {
+        "files": ", ".join(one.name for one in submission.files[:5]) + (", ..." if len(submission.files) > 5 else ""),
+        "utterances": f"{known:,} of {len(public.utterances):,}",
+        "scores": f"{scores.values.size:,}",
+        "hop": "not said" if "hop" in assumed else hop,
+        "high scores mean": "not said" if "higher" in assumed else "decisions" if scores.decisions else scores.higher,
+    }

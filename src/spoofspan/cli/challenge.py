@@ -1,0 +1,264 @@
+"""``spoofspan challenge``: build one, check and score submissions, and rank the teams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from spoofspan.base.errors import UsageError
+from spoofspan.cli import completion
+from spoofspan.cli import options as o
+from spoofspan.cli.help import HelpCommand
+from spoofspan.cli.inputs import read_column
+
+if TYPE_CHECKING:
+    from spoofspan.challenge.judging import Scored
+    from spoofspan.data.references import References
+    from spoofspan.report.table import Table
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run a challenge with hidden labels.")
+
+Challenge = Annotated[Path, typer.Argument(metavar="CHALLENGE", help="Folder that challenge build made.")]
+PhaseName = Annotated[str | None, o.option("Which phase; the last one without.")]
+
+
+@app.command(cls=HelpCommand)
+@o.takes_rules
+def build(
+    *,
+    references: Annotated[str, typer.Argument(metavar="REFERENCES", help="Reference file, folder or glob.")],
+    out: Path = o.flag(..., "Folder to make.", show_default=False),
+    title: str = o.flag("Spoof localization challenge", "Title of the challenge."),
+    measure: list[str] | None = o.flag(
+        None,
+        "What is measured; the first one ranks. range-eer without. May be repeated.",
+        "--measure",
+        "-m",
+        of=completion.measures,
+    ),
+    durations: o.Durations = None,
+    reference_format: o.ReferenceFormat = None,
+    metadata: o.Metadata = None,
+    by: list[str] | None = o.flag(
+        None, "Columns of the leaderboard: kind, length, boundary, or a column of --metadata; may be repeated."
+    ),
+    cluster: str | None = o.flag(
+        None,
+        "What intervals leave out as a whole: a column of --metadata, or utterance.",
+        show_default="speaker, if known",
+    ),
+    phase: list[str] | None = o.flag(
+        None, "NAME=START/END in UTC, such as final=2027-03-01/2027-03-07; may be repeated, in the order of time."
+    ),
+    phase_utterances: list[str] | None = o.flag(
+        None, "NAME=FILE: the utterances that count in a phase, one a line; or NAME=0.3: this share of them, drawn."
+    ),
+    seed: int = o.flag(0, "Of the draw of --phase-utterances. Keep it secret."),
+    hop: float | None = o.flag(None, "Spacing of submitted scores that do not say it, in seconds."),
+    higher: o.HigherOption = None,
+    confidence: float = o.flag(0.95, "Level of intervals, ranks and groups."),
+    docker_image: str | None = o.flag(
+        None, "Image for Codabench, with Python 3.10 or newer.", show_default="python:3.12"
+    ),
+    convention: o.Convention = "default",
+    eer_rule: o.EerRule = None,
+    scores_are: o.ScoresAre = None,
+    output: o.OutputFormat = o.Output.text,
+    quiet: o.Quiet = False,
+    rules: dict[str, Any],
+) -> None:
+    """Build the folder of a challenge: a public part, a hidden part, a sample submission, a bundle for Codabench.
+
+    The public part has utterances, durations, measures and rules, and nothing that depends on the labels.
+
+    For example:
+
+      spoofspan challenge build ref.rttm --durations reco2dur --by kind --out my-challenge
+
+      spoofspan challenge build ref.parquet -m range-eer -m point-eer@20ms --metadata protocol.txt --by attack --out m
+
+      spoofspan challenge build ref.parquet --phase a=2027-01-10/2027-02-28 --phase b=2027-03-01/2027-03-07 --out mine
+    """
+    from spoofspan.challenge.challenge_folder import build_challenge
+    from spoofspan.challenge.definition import Definition, Phase
+    from spoofspan.challenge.hidden_part import HiddenPart
+    from spoofspan.evaluation.breakdown import BREAKDOWNS
+    from spoofspan.formats.reading import read_references
+    from spoofspan.formats.text.protocol import read_clusters
+    from spoofspan.report.table import Table
+
+    regions = rules.pop("regions", None)
+    phases = {"phases": tuple(Phase.parse(one) for one in phase)} if phase else {}
+    definition = Definition(
+        title,
+        tuple(measure or ["range-eer"]),
+        convention=convention,
+        eer_rule=eer_rule,
+        scores_are=cast(Any, scores_are),
+        rules=rules,
+        confidence=confidence,
+        hop=hop,
+        higher=o.polarity(higher),
+        **cast(Any, phases),
+    )
+    read = read_references(references, durations=durations, format=reference_format)
+    clusters = read_clusters(metadata, cluster)
+    hidden = HiddenPart(
+        read,
+        {name: None if name in BREAKDOWNS else read_column(metadata, name) for name in by or ()},
+        cluster=None if clusters is None else clusters[0],
+        clusters=None if clusters is None else clusters[1],
+        phases=_phase_utterances(phase_utterances or [], read, seed),
+        regions=regions,
+    )
+    made = build_challenge(out, definition, hidden, docker_image=docker_image)
+    commands = (
+        f"spoofspan challenge check {out / 'public'} SUBMISSION",
+        f"spoofspan challenge score {out} SUBMISSIONS",
+        f"spoofspan challenge leaderboard {out}",
+    )
+    table = Table(
+        ("made", "what it is"), tuple((f"{out}/{name}", about) for name, about in made.items()), ("", *commands)
+    )
+    o.show({"challenge": str(out), "made": made}, [table], output)
+
+
+def _phase_utterances(typed: list[str], references: References, seed: int) -> Mapping[str, list[str]]:
+    """The utterances of phases: those of a file, or a share of them."""
+    import numpy as np
+
+    found: dict[str, list[str]] = {}
+    for word in typed:
+        name, _, value = word.partition("=")
+        if not value:
+            raise UsageError(f"--phase-utterances {word}: write it as NAME=FILE or NAME=0.3")
+        try:
+            share = float(value)
+        except ValueError:
+            path = Path(value).expanduser()
+            found[name] = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+            continue
+        if not 0 < share < 1:
+            raise UsageError(f"--phase-utterances {word}: a share lies between 0 and 1")
+        ids = sorted(references.utterances)
+        drawn = np.random.default_rng([seed, len(found)]).permutation(len(ids))[: max(round(share * len(ids)), 1)]
+        found[name] = [ids[place] for place in drawn.tolist()]
+    return found
+
+
+@app.command(cls=HelpCommand)
+def check(
+    public: Annotated[Path, typer.Argument(metavar="PUBLIC", help="The public part of a challenge.")],
+    submission: Annotated[Path, typer.Argument(metavar="SUBMISSION", help="Score file, folder or zip archive.")],
+    output: o.OutputFormat = o.Output.text,
+    quiet: o.Quiet = False,
+) -> None:
+    """Check a submission: every problem at once, without labels.
+
+    Utterances that are missing, unknown or there twice, time without a score, NaN, what high scores mean, how long a
+    frame is. Exits with 3 if there is any problem.
+
+    For example:
+
+      spoofspan challenge check public my-submission.zip
+
+      spoofspan challenge check public scores.parquet --format json
+    """
+    from spoofspan.challenge.definition import PublicPart
+    from spoofspan.challenge.submission_check import check_submission
+    from spoofspan.report.table import Table
+
+    found = check_submission(PublicPart.read(public), submission)
+    verdict = "passed: it can be scored" if found.passed else f"{len(found.problems)} kinds of problems:"
+    notes = [f"note: {text}" for text in found.notes]
+    notes += ["", verdict, *(line for text in found.problems for line in ("", *text.splitlines()))]
+    table = Table(("submission", found.team), tuple(found.facts.items()), tuple(notes))
+    o.show(found.to_dict(), [table], output)
+    if not found.passed:
+        raise typer.Exit(3)
+
+
+@app.command(cls=HelpCommand)
+def score(
+    challenge: Challenge,
+    submissions: Annotated[
+        Path, typer.Argument(metavar="SUBMISSIONS", help="Folder with a submission for each team, or one submission.")
+    ],
+    team: list[str] | None = o.flag(None, "Score this team alone; may be repeated."),
+    phase: PhaseName = None,
+    output: o.OutputFormat = o.Output.text,
+    quiet: o.Quiet = False,
+) -> None:
+    """Score submissions, all of a folder or one.
+
+    What was scored before is kept, until the submission, the labels or the measures change. A submission that is
+    refused does not stop the others; the command then exits with 3.
+
+    For example:
+
+      spoofspan challenge score my-challenge submissions
+
+      spoofspan challenge score my-challenge submissions --team alpha --phase progress
+    """
+    from spoofspan.challenge.judging import score_submissions
+
+    found = score_submissions(challenge, submissions, phase=phase, teams=team or ())
+    o.show({"submissions": [one.to_dict() for one in found]}, [_scores_table(found)], output)
+    if any(one.state == "refused" for one in found):
+        raise typer.Exit(3)
+
+
+def _scores_table(found: list[Scored]) -> Table:
+    from spoofspan.measures.measure import number_text
+    from spoofspan.report.cells import heading
+    from spoofspan.report.table import Table
+
+    measured = [one.result.measured for one in found if one.result is not None and one.result.measured]
+    measures = [one["measure"] for one in measured[0]] if measured else []
+    rows = []
+    for one in found:
+        values = {} if one.result is None else {each["measure"]: each["value"] for each in one.result.measured}
+        cells = (number_text(name, float(values[name])) if name in values else "" for name in measures)
+        rows.append((one.team, one.state, *cells))
+    notes = [
+        line
+        for one in found
+        if one.problems
+        for line in ("", f"{one.team} refused:", *(f"  {part}" for text in one.problems for part in text.splitlines()))
+    ]
+    return Table(("team", "", *map(heading, measures)), tuple(rows), tuple(notes))
+
+
+@app.command(cls=HelpCommand)
+def leaderboard(
+    challenge: Challenge,
+    phase: PhaseName = None,
+    pairs: bool = o.flag(False, "Also print the difference of every two teams.", "--pairs"),
+    output: o.OutputFormat = o.Output.text,
+    out: o.Out = None,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Rank the teams that were scored.
+
+    Ranks with intervals, groups of teams that cannot be told apart, and columns by attack. It has numbers over all
+    utterances and over attacks, and nothing of the labels of an utterance, so it can be published.
+
+    For example:
+
+      spoofspan challenge leaderboard my-challenge
+
+      spoofspan challenge leaderboard my-challenge --format csv --out leaderboard.csv
+    """
+    from spoofspan.challenge.leaderboard import leaderboard as rank
+
+    o.must_be_free(out, force=force)
+    found = rank(challenge, phase=phase)
+    tables = [found.wide_table()] if output is o.Output.csv else found.tables(pairs=pairs)
+    plain = found.to_dict()
+    if pairs:
+        plain["pairs"] = {name: one.to_rows() for name, one in found.comparisons.items()}
+    o.show(plain, tables, output, out, force)

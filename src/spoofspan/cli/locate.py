@@ -1,0 +1,85 @@
+"""``spoofspan locate``: where recordings are spoofed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spoofspan.base.errors import DataError
+from spoofspan.cli import options as o
+
+
+def locate(
+    *,
+    recordings: Annotated[
+        list[str],
+        typer.Argument(metavar="RECORDING...", help="Sound files, folders, lists (.lst, .txt, .scp) or - (stdin)."),
+    ],
+    model: str | None = o.flag(
+        None, "Folder of a model, a zip or tar of one, or OWNER/NAME@COMMIT of the Hugging Face hub."
+    ),
+    out: list[str] | None = o.flag(
+        None,
+        "Write a page (.html), RTTM (.rttm), Audacity labels (.txt), .TextGrid, .json or .csv; may be repeated. {} in "
+        "the name: a file for each recording.",
+    ),
+    threshold: float | None = o.flag(None, "Call spoof what scores below; without it, what the prior says."),
+    prior: float = o.flag(0.5, "How probable spoof is before the recording is heard."),
+    smoothing: int | None = o.flag(None, "Median filter over so many scores, an odd number."),
+    min_duration: float = o.flag(0.1, "Shortest suspected range, in seconds."),
+    merge_gap: float = o.flag(0.1, "Widest gap that is bridged, in seconds."),
+    channel: str | None = o.flag(None, "Of several channels: mix, or a number from 0 on; without it, each is judged."),
+    truncated: o.Truncated = "error",
+    checksum: str | None = o.flag(None, "SHA-256 that the weights of the model must have."),
+    device: str | None = o.flag(None, "cpu, cuda, cuda:0; without it, a GPU if there is one."),
+    output: o.OutputFormat = o.Output.text,
+    force: o.Force = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Find where recordings are spoofed.
+
+    Prints the suspected ranges, or that there are none; warns first of sound that the model does not know.
+    Probabilities are for the prior. The model comes from cm train or cm convert, or from the Hugging Face hub.
+
+    For example:
+
+      spoofspan locate call.wav --model small
+
+      spoofspan locate call.wav --model small --out call.html
+
+      spoofspan locate recordings/ --model small.zip --prior 0.1 --out found.rttm --out found.csv
+
+      spoofspan locate call.wav --model official --threshold 0.2
+    """
+    from spoofspan.cm.locate import PAGE, Listening
+    from spoofspan.cm.locate import locate as locate_spoofs
+    from spoofspan.cm.location_files import check_location_target
+
+    for target in out or ():
+        check_location_target(target, force=force)
+    page = any(Path(target).suffix.lower() == ".html" for target in out or ())
+    found = locate_spoofs(
+        recordings,
+        model,
+        threshold=threshold,
+        prior=prior,
+        smoothing=smoothing,
+        min_duration=min_duration,
+        merge_gap=merge_gap,
+        channel=channel,
+        truncated=truncated,
+        checksum=checksum,
+        device=device,
+        keep=PAGE if page else Listening(),
+    )
+    for target in out or ():
+        found.write(target, force=force)
+    if output is o.Output.text:
+        o.deliver(f"{found}\n", None, False)
+    else:
+        o.show(found.to_dict(), [found.table], output)
+    bad = [one for one in found.recordings if one.problem]
+    if bad:
+        raise DataError(f"{len(bad)} of {len(found.recordings)} recordings could not be judged; the verdicts say why")

@@ -1,0 +1,144 @@
+"""The card of a model: what it was trained on, what its scores mean, what it does not know.
+
+``card.json`` lies in the folder of a checkpoint. A training writes it when it ends (:mod:`spoofspan.cm.finishing`); it
+belongs to the weights whose SHA-256 it states, and to no others. Published weights (``spoofspan cm convert``) have
+none: nobody calibrated them on a development set.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from spoofspan.base.errors import DataError, SpoofspanWarning
+from spoofspan.cm.model_sources import CARD, MODEL, file_checksum
+from spoofspan.cm.out_of_domain import TrainingDomain
+from spoofspan.data.calibration import Calibration
+from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.formats.writing import write_atomically
+
+VERSION = 1
+FUSED = "fused"  # the scores of all branches of windows, as one
+
+
+@dataclass(frozen=True)
+class EerThreshold:
+    """The threshold of the EER on the development set, on the scale of log-likelihood ratios, and its interval."""
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class Card:
+    """What is known about a finished model.
+
+    ``calibrations`` has a map for each branch, and the fusion under ``"fused"``; a branch that is not there could not
+    be calibrated, and ``about["limits"]`` says why.
+    """
+
+    weights: str
+    about: Mapping[str, Any]  # data, attacks, figures, licence, limits
+    calibrations: Mapping[str, Calibration] = field(default_factory=dict)
+    threshold: EerThreshold | None = None
+    domain: TrainingDomain | None = None
+
+    def ratios(self, scores: Mapping[str, Scores | UtteranceScores]) -> dict[str, Scores | UtteranceScores]:
+        """The log-likelihood ratios of the branches that are calibrated, and those of the fusion, by branch."""
+        found: dict[str, Any] = {}
+        for name, calibration in self.calibrations.items():
+            taken: list[Any] = [scores[branch] for branch in (calibration.systems if name == FUSED else (name,))]
+            found[name] = calibration.apply(*taken)
+        return found
+
+    @property
+    def locating(self) -> str | None:
+        """Whose log-likelihood ratios say where: the fusion's, or those of the only branch of windows."""
+        return next((name for name in (FUSED, *self.calibrations) if name in self.calibrations), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "spoofspan_card": VERSION,
+            "weights_sha256": self.weights,
+            "about": dict(self.about),
+            "threshold": None if self.threshold is None else vars(self.threshold),
+            "calibrations": {name: one.to_dict() for name, one in self.calibrations.items()},
+            "domain": None if self.domain is None else self.domain.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Any, source: str) -> Card:
+        """Read what :meth:`to_dict` wrote."""
+        if not isinstance(plain, Mapping) or "spoofspan_card" not in plain:
+            raise DataError(f"{source}: this is no card of a model, as spoofspan cm train writes it; delete it")
+        if plain["spoofspan_card"] != VERSION:
+            raise DataError(f"{source}: a card of version {plain['spoofspan_card']!r}; use a newer spoofspan")
+        try:
+            threshold, domain = plain["threshold"], plain["domain"]
+            return cls(
+                str(plain["weights_sha256"]),
+                dict(plain["about"]),
+                {str(name): Calibration.from_dict(one, source) for name, one in plain["calibrations"].items()},
+                None if threshold is None else EerThreshold(**{key: float(one) for key, one in threshold.items()}),
+                None if domain is None else TrainingDomain.from_dict(domain, source),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"{source}: the card cannot be read ({error!r}); train again, or delete it") from None
+
+
+def card_facts(card: Card | None) -> dict[str, Any]:
+    """What a card says, for people."""
+    if card is None:
+        return {"calibration": "none: scores have no threshold and no meaning of their own; locate needs --threshold"}
+    facts: dict[str, Any] = {"calibration": ", ".join(card.calibrations) or "none"}
+    if card.threshold is not None:
+        one = card.threshold
+        facts["eer_threshold"] = (
+            f"{one.value:.3f} ({100 * one.confidence:g} % interval {one.low:.3f} to {one.high:.3f})"
+        )
+    for name, about in card.about.get("data", {}).items():
+        attacks = about["attacks"] if isinstance(about["attacks"], str) else " ".join(about["attacks"])
+        spoofed = about["spoofed_seconds"] / max(about["seconds"], 1e-9)
+        facts[name] = (
+            f"{about['utterances']:,} utterances, {about['seconds'] / 60:.1f} min, {100 * spoofed:.1f} % spoofed, "
+            f"attacks {attacks}"
+        )
+    if card.domain is not None:
+        facts["domain"] = f"sound of {card.domain.recordings:,} recordings, limit by {card.domain.held_out:,} held out"
+    facts |= {"figures": dict(card.about.get("figures", {})), "licence": card.about.get("licence", "")}
+    return facts | {"limits": list(card.about.get("limits", []))}
+
+
+def write_card(folder: Path, card: Card) -> None:
+    """Write the card of a model."""
+    text = json.dumps(card.to_dict(), indent=1, allow_nan=False)
+    write_atomically(folder / CARD, [text.encode()], force=True)
+
+
+def read_card(folder: Path, checksum: str | None = None) -> Card | None:
+    """The card of a model; None without one, and (with a warning) if it belongs to other weights."""
+    path = folder / CARD
+    if not path.is_file():
+        return None
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: the card cannot be read ({error}); train again, or delete it") from None
+    card = Card.from_dict(plain, str(path))
+    if card.weights != (checksum or file_checksum(folder / MODEL)):
+        warnings.warn(
+            f"{path} belongs to other weights than {MODEL} beside it, and is left aside: a training that was "
+            "interrupted ends with --resume",
+            SpoofspanWarning,
+            stacklevel=2,
+        )
+        return None
+    return card

@@ -1,0 +1,173 @@
+"""The end of a training: what the scores of the best epoch mean, measured on the development set, becomes its card.
+
+The development set is scored as anybody's recordings are. Each branch gets the strictly increasing line of least cost
+(logistic regression, weighted by duration; the utterance branch counts utterances), and all branches of windows
+together get a fusion. The utterance branch is left out of it: in a long recording with one spoofed second, its one
+score would lift or sink every second.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError
+from spoofspan.base.progress import progress
+from spoofspan.base.times import SECOND, Float64
+from spoofspan.base.version import __version__
+from spoofspan.cm.batches import Corpus, TrainingData
+from spoofspan.cm.card import FUSED, Card, EerThreshold, read_card, write_card
+from spoofspan.cm.config import Config
+from spoofspan.cm.frame_times import SEGMENT_BRANCHES
+from spoofspan.cm.listening import Heard, ListenedSound
+from spoofspan.cm.model_sources import MODEL, file_checksum
+from spoofspan.cm.out_of_domain import TrainingDomain, recording_numbers
+from spoofspan.cm.scorers import Scorer, load_scorer
+from spoofspan.cm.scoring import finest_branch, score_sounds
+from spoofspan.data.calibration import Calibration
+from spoofspan.data.references import SPOOF, References
+from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.calibration import calibrate, fuse
+from spoofspan.evaluation.evaluate import evaluate, overlay
+from spoofspan.evaluation.utterances import evaluate_utterances
+from spoofspan.uncertainty.eer_replicates import EerReplicates
+
+LISTENED_TO = 1000  # recordings of the training set whose sound is described
+REPLICATES, CONFIDENCE = 1000, 0.95
+RIDGE = 1e-3  # where a development set is so small that a branch makes no error on it
+NOT_STATED = "not stated"
+
+
+def finish(folder: Path, config: Config, data: TrainingData, device: str | None, licence: str = NOT_STATED) -> None:
+    """Write the card of the best epoch, unless it is there."""
+    checksum = file_checksum(folder / MODEL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpoofspanWarning)  # a card of other weights is replaced
+        if read_card(folder, checksum) is not None:
+            return
+    scorer = load_scorer(folder, device)
+    scores, held_out = _listen(scorer, data.dev, range(len(data.dev)))
+    chosen = np.random.default_rng(config.training.seed).permutation(len(data.train))[:LISTENED_TO]
+    _, heard = _listen(scorer, data.train, sorted(chosen.tolist()))
+    with progress("calibrating"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpoofspanWarning)  # of gaps and ties, which the figures do not hide
+        references, rules = data.dev.references, asdict(config.labels)
+        calibrations, problems = _calibrations(references, scores, rules)
+        card = Card(checksum, {}, calibrations)
+        ratios = card.ratios(scores)
+        locating = card.locating
+        threshold = None if locating is None else _eer_threshold(references, ratios[locating], rules)
+        figures = {name: _figures(references, one, rules) for name, one in ratios.items()}
+        about = _about(config, data, figures, problems, licence)
+    domain = TrainingDomain.learn(heard, held_out) if held_out.size and heard.size else None
+    write_card(folder, Card(checksum, about, calibrations, threshold, domain))
+
+
+def _listen(scorer: Scorer, corpus: Corpus, rows: Sequence[int]) -> tuple[dict[str, Scores | UtteranceScores], Float64]:
+    """Score recordings, and describe their sound: the scores by branch, and a row of numbers for each recording."""
+    ids = [corpus.references.utterances[i] for i in rows]
+    heard = [Heard() for _ in ids]
+    pairs = zip(rows, heard, strict=True)
+    scores, _ = score_sounds(
+        scorer, dict(zip(ids, (ListenedSound.of(corpus.sounds[i], one) for i, one in pairs), strict=True))
+    )
+    windows = finest_branch(scores)
+    if windows is None:  # the utterance branch alone says nothing of time
+        return scores, np.zeros((0, 0))
+    own = [windows.values[slice(*windows.offsets[i : i + 2])] for i in range(len(ids))]
+    return scores, np.stack([recording_numbers(one.counts, values) for one, values in zip(heard, own, strict=True)])
+
+
+def _calibrations(
+    references: References, scores: Mapping[str, Scores | UtteranceScores], rules: Mapping[str, Any]
+) -> tuple[dict[str, Calibration], list[str]]:
+    """The map of each branch and the fusion, and why some are missing."""
+    found: dict[str, Calibration] = {}
+    problems = []
+    for name, one in scores.items():
+        try:
+            found[name] = _with_ridge(partial(calibrate, references, one, name=name, **rules))
+        except (UndefinedMeasureError, DataError) as error:
+            problems.append(f"the {name} branch could not be calibrated: {error}")
+    windows: dict[str, Any] = {name: scores[name] for name in SEGMENT_BRANCHES if name in found}
+    if len(windows) > 1:
+        found = {FUSED: _with_ridge(partial(fuse, references, windows, **rules))} | found
+    return found, problems
+
+
+def _with_ridge(learn: Callable[..., Calibration]) -> Calibration:
+    """Learn without a ridge, and with one where no finite map is best."""
+    try:
+        return learn()
+    except UndefinedMeasureError:
+        return learn(ridge=RIDGE)
+
+
+def _eer_threshold(references: References, ratios: Any, rules: Mapping[str, Any]) -> EerThreshold | None:
+    """The threshold of the EER, and between which ones it lies when utterances are drawn again."""
+    try:
+        mass = overlay(references, ratios, **rules)
+        replicates = EerReplicates(mass)
+        once = replicates.eers(np.ones((1, replicates.units), np.int64)).thresholds
+        drawn = np.random.default_rng(0).multinomial(
+            replicates.units, np.full(replicates.units, 1 / replicates.units), REPLICATES
+        )
+        thresholds = replicates.eers(drawn).thresholds
+    except UndefinedMeasureError:
+        return None
+    low, high = np.nanquantile(thresholds, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="inverted_cdf")
+    return EerThreshold(float(once[0]), float(low), float(high), CONFIDENCE)
+
+
+def _figures(references: References, ratios: Any, rules: Mapping[str, Any]) -> dict[str, float]:
+    """What the development set says of a branch."""
+    kind = "range" if isinstance(ratios, Scores) else "utterance"
+    measures = [f"{kind}-eer", f"{kind}-cllr", f"{kind}-min-cllr"]
+    measure = evaluate if isinstance(ratios, Scores) else evaluate_utterances
+    own = rules if isinstance(ratios, Scores) else {}
+    try:
+        found = measure(references, ratios, measures, scores_are="llr", **own)
+    except UndefinedMeasureError:
+        return {}
+    return {name: float(one.value) for name, one in found.measurements.items() if np.isfinite(one.value)}
+
+
+def _about(
+    config: Config, data: TrainingData, figures: Mapping[str, Any], problems: list[str], licence: str
+) -> dict[str, Any]:
+    """The part of the card that people read."""
+    sets = {"training": _described(data.train), "development": _described(data.dev)}
+    attacks = sets["training"]["attacks"]
+    named = ", ".join(attacks) if isinstance(attacks, list) else attacks
+    limits = [
+        f"attacks heard in training: {named}; what another attack leaves behind may be missed",
+        "figures are of the development set, on which scores were calibrated and the epoch was chosen: expect worse",
+        *problems,
+    ]
+    return {
+        "configuration": config.name,
+        "made_by": f"spoofspan {__version__}",
+        "data": sets,
+        "figures": figures,
+        "licence": licence,
+        "limits": limits,
+    }
+
+
+def _described(corpus: Corpus) -> dict[str, Any]:
+    references = corpus.references
+    spoofed = references.labels == SPOOF
+    kinds = [] if references.kinds is None else sorted({*references.kinds[spoofed].tolist()} - {-1})
+    return {
+        "utterances": len(corpus),
+        "seconds": round(corpus.seconds, 3),
+        "spoofed_seconds": round(int(references.range_durations[spoofed].sum()) / SECOND, 3),
+        "attacks": [references.kind_names[kind] for kind in kinds] or NOT_STATED,
+    }

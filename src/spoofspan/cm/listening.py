@@ -1,0 +1,155 @@
+"""What a recording sounds like, collected block by block while it is scored: nothing is read a second time.
+
+Frames are those of the scores: 20 ms apart, 25 ms long. Of each, the power in 67 bands of 120 Hz is kept in steps of
+half a decibel: that is the spectrogram of the page, and, counted over a recording, what is compared with the sound of
+the training (:mod:`spoofspan.cm.out_of_domain`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.times import Float64, Int64
+from spoofspan.cm.frame_times import HOP, WINDOW
+from spoofspan.formats.sound import FULL_SCALE, RATE, Samples, Sound
+
+UInt8 = npt.NDArray[np.uint8]
+BINS = 3  # of the Fourier transform in a band: 120 Hz
+BANDS = -(-(WINDOW // 2 + 1) // BINS)
+LEVELS = 256
+STEP, LOWEST = 0.5, -110.0  # dB: what the levels 0 to 255 stand for
+AT_ONCE = 4096  # frames transformed together
+PEAK_HOP = RATE // 100  # samples under one step of the waveform
+LOUDEST = 0.999  # of full scale: a sample there may have been cut off
+RUN = 3  # samples at full scale in a row that count as clipped
+SILENT = 2 / FULL_SCALE  # amplitude: dither alone
+
+
+@dataclass
+class Heard:
+    """What was heard of one recording so far; ``keep`` samples of it are kept to be played."""
+
+    keep: int = 0
+    picture: bool = False  # keep waveform and spectrogram
+    samples: int = 0
+    loudest: float = 0.0
+    clipped: int = 0
+    silent: int = 0
+    counts: Int64 = field(default_factory=lambda: np.zeros((BANDS, LEVELS), np.int64))  # of frames by band and level
+    _rest: Samples = field(default_factory=lambda: np.zeros(0, np.float32))  # begins at the next frame
+    _levels: list[UInt8] = field(default_factory=list)
+    _peaks: list[npt.NDArray[np.int8]] = field(default_factory=list)
+    _unpeaked: Samples = field(default_factory=lambda: np.zeros(0, np.float32))
+    _kept: list[npt.NDArray[np.int16]] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts."""
+        return self.samples / RATE
+
+    @property
+    def spectrogram(self) -> UInt8:
+        """Levels by frame and band, if a picture was wanted."""
+        return np.concatenate([np.zeros((0, BANDS), np.uint8), *self._levels])
+
+    @property
+    def waveform(self) -> npt.NDArray[np.int8]:
+        """The lowest and the highest sample of every 10 ms, in steps of 1/127, if a picture was wanted."""
+        return np.concatenate([np.zeros((0, 2), np.int8), *self._peaks])
+
+    @property
+    def kept(self) -> npt.NDArray[np.int16] | None:
+        """The samples, if they are no more than were to be kept."""
+        return np.concatenate(self._kept) if self._kept and self.samples <= self.keep else None
+
+    def hear(self, block: Samples) -> None:
+        """Take in the next samples."""
+        size = np.abs(block)
+        self.samples += block.size
+        self.loudest = max(self.loudest, float(size.max(initial=0.0)))
+        self.silent += int(np.count_nonzero(size <= SILENT))
+        self.clipped += _in_runs(size >= LOUDEST)
+        if self.samples <= self.keep:
+            self._kept.append(np.clip(np.rint(block * FULL_SCALE), -FULL_SCALE, FULL_SCALE - 1).astype(np.int16))
+        else:
+            self._kept.clear()
+        if self.picture:
+            self._draw(block)
+        self._rest = np.concatenate((self._rest, block))
+        frames = (self._rest.size - WINDOW) // HOP + 1
+        if frames > 0:
+            self._transform(frames)
+            self._rest = self._rest[frames * HOP :].copy()
+
+    def end(self) -> None:
+        """No more is coming: what is shorter than a frame is filled up with silence."""
+        if not self.counts.any() and self._rest.size:
+            self._rest = np.pad(self._rest, (0, WINDOW - self._rest.size))
+            self._transform(1)
+        if self.picture and self._unpeaked.size:
+            self._draw(np.zeros(-self._unpeaked.size % PEAK_HOP, np.float32))
+        self._rest = np.zeros(0, np.float32)
+
+    def _transform(self, frames: int) -> None:
+        views = np.lib.stride_tricks.sliding_window_view(self._rest, WINDOW)[::HOP][:frames]
+        for first in range(0, frames, AT_ONCE):
+            levels = band_levels(views[first : first + AT_ONCE])
+            rows = (np.arange(BANDS) * LEVELS + levels).ravel()
+            self.counts += np.bincount(rows, minlength=BANDS * LEVELS).reshape(BANDS, LEVELS)
+            if self.picture:
+                self._levels.append(levels)
+
+    def _draw(self, block: Samples) -> None:
+        waiting = np.concatenate((self._unpeaked, block))
+        whole = waiting.size // PEAK_HOP * PEAK_HOP
+        steps = waiting[:whole].reshape(-1, PEAK_HOP)
+        peaks = np.stack((steps.min(1, initial=1.0), steps.max(1, initial=-1.0)), axis=1)
+        self._peaks.append(np.clip(np.rint(peaks * 127), -127, 127).astype(np.int8))
+        self._unpeaked = waiting[whole:].copy()
+
+
+@dataclass(frozen=True)
+class ListenedSound(Sound):
+    """A recording of which someone keeps what is heard while it is read."""
+
+    heard: Heard = field(default_factory=Heard)
+
+    @classmethod
+    def of(cls, sound: Sound, heard: Heard) -> ListenedSound:
+        """The same recording, listened to."""
+        return cls(sound.where, sound.name, sound.channel, sound.truncated, heard=heard)
+
+    def blocks(self) -> Iterator[Samples]:
+        """The samples at 16 kHz, some at a time."""
+        for block in super().blocks():
+            self.heard.hear(block)
+            yield block
+        self.heard.end()
+
+
+def band_levels(frames: Samples) -> UInt8:
+    """The level of each band in each frame, in steps of half a decibel."""
+    spectra = np.fft.rfft(frames * np.hanning(WINDOW).astype(np.float32), axis=1)
+    power = np.add.reduceat(spectra.real**2 + spectra.imag**2, np.arange(0, spectra.shape[1], BINS), axis=1)
+    decibel = 10 * np.log10(power / WINDOW + 1e-12)
+    return np.clip((decibel - LOWEST) / STEP, 0, LEVELS - 1).astype(np.uint8)
+
+
+def band_percentiles(counts: Int64, shares: tuple[float, ...]) -> Float64:
+    """The levels (dB) below which such shares of the frames lie: (bands, shares)."""
+    below = np.cumsum(counts, axis=1)
+    wanted = np.array(shares)[:, None, None] * below[None, :, -1:]
+    return LOWEST + STEP * (below[None] < wanted).sum(axis=2).T
+
+
+def _in_runs(flags: npt.NDArray[np.bool_]) -> int:
+    """How many are true in runs of at least three."""
+    if not flags.any():
+        return 0
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
+    lengths = edges[1::2] - edges[::2]
+    return int(lengths[lengths >= RUN].sum())

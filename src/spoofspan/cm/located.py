@@ -1,0 +1,262 @@
+"""What :func:`spoofspan.locate` found: a verdict for every recording and channel, for people, programs and files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from spoofspan.base.times import SECOND
+from spoofspan.cm.listening import Heard
+from spoofspan.cm.out_of_domain import DomainVerdict
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.measures.events.proposals_from_scores import ProposalOptions
+from spoofspan.report.table import Table, printable
+
+AFTER_LAST_SCORE = 0.025  # seconds: a frame of 25 ms every 20 ms ends up to so much early
+UNKNOWN_DOMAIN = "does not sound like what the model was trained on, and the verdict below may be wrong"
+
+
+@dataclass(frozen=True)
+class SuspectedRange:
+    """A range that a model calls spoof.
+
+    Parameters
+    ----------
+    start_ns, end_ns : int
+        Nanoseconds.
+    strength : float
+        The mean score over the range, turned so that more means spoof: of log-likelihood ratios, 0 says nothing and 4.6
+        is a hundred to one.
+    probability : float or None
+        The mean probability of spoof over the range, for the stated prior: how much of it is expected to be spoofed.
+
+    """
+
+    start_ns: int
+    end_ns: int
+    strength: float
+    probability: float | None
+
+    @property
+    def start(self) -> float:
+        """Seconds."""
+        return self.start_ns / SECOND
+
+    @property
+    def end(self) -> float:
+        """Seconds."""
+        return self.end_ns / SECOND
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"start": self.start, "end": self.end, "strength": self.strength, "probability": self.probability}
+
+
+@dataclass(frozen=True, eq=False)
+class LocatedRecording:
+    """The verdict on one recording, or on one channel of it."""
+
+    recording: str
+    file: str
+    channel: str | None = None
+    seconds: float | None = None
+    ranges: tuple[SuspectedRange, ...] = ()
+    domain: DomainVerdict | None = None
+    notes: tuple[str, ...] = ()
+    problem: str = ""  # why it cannot be judged
+    values: Any = field(default=None, repr=False)  # its scores
+    heard: Heard | None = field(default=None, repr=False)
+
+    @property
+    def suspected_seconds(self) -> float:
+        """How long the suspected ranges last together."""
+        return sum(one.end_ns - one.start_ns for one in self.ranges) / SECOND
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before the verdict."""
+        strange = self.domain is not None and not self.domain.known
+        first = (f"it {UNKNOWN_DOMAIN}: {self.domain.reason}",) if strange and self.domain is not None else ()
+        return (*first, *self.notes)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in a sentence."""
+        if self.problem:
+            return f"no verdict: {self.problem}"
+        if not self.ranges:
+            return f"nothing suspected in {self.seconds:.2f} s"
+        count = f"{len(self.ranges):,} suspected range{'s' * (len(self.ranges) != 1)}"
+        return f"{count}, {self.suspected_seconds:.2f} of {self.seconds:.2f} s"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "recording": self.recording,
+            "file": self.file,
+            "channel": self.channel,
+            "seconds": self.seconds,
+            "problem": self.problem or None,
+            "domain": None if self.domain is None else self.domain.to_dict(),
+            "notes": list(self.notes),
+            "ranges": [one.to_dict() for one in self.ranges],
+        }
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """Which model said so."""
+
+    name: str
+    checksum: str  # SHA-256 of its weights
+    about: Mapping[str, Any]  # the card; empty without one
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"name": self.name, "sha256": self.checksum, "card": dict(self.about) or None}
+
+
+@dataclass(frozen=True, eq=False)
+class Location:
+    """Where recordings are spoofed, as far as a model can tell.
+
+    Parameters
+    ----------
+    recordings : tuple of LocatedRecording
+        A verdict for each recording and channel; ``location["id"]`` finds one.
+    model : ModelFacts
+        Which model it was.
+    threshold : float
+        Time is called spoof iff its score lies below.
+    prior : float or None
+        For which probabilities are stated; None if the model has no calibration.
+    branch : str or None
+        Whose log-likelihood ratios they are, ``"fused"`` where there are several branches; None: plain scores.
+    scores : Scores
+        What was decided by, of all recordings that could be judged.
+    options : ProposalOptions
+        How ranges were made of decisions.
+
+    """
+
+    recordings: tuple[LocatedRecording, ...]
+    model: ModelFacts
+    threshold: float
+    prior: float | None
+    branch: str | None
+    scores: Scores = field(repr=False)
+    options: ProposalOptions = field(default_factory=ProposalOptions)
+
+    def __getitem__(self, recording: str) -> LocatedRecording:
+        return next(one for one in self.recordings if one.recording == recording)
+
+    @property
+    def decision(self) -> str:
+        """What is called spoof."""
+        what = "score" if self.branch is None else "log-likelihood ratio"
+        return f"spoof iff {what} < {self.threshold:g}"
+
+    @property
+    def judged(self) -> tuple[LocatedRecording, ...]:
+        """The recordings that could be judged."""
+        return tuple(one for one in self.recordings if not one.problem)
+
+    @property
+    def proposals(self) -> Proposals:
+        """The suspected ranges, with their strength as confidence."""
+        return Proposals.from_ranges(
+            {one.recording: [(r.start, r.end, r.strength) for r in one.ranges] for one in self.judged}
+        )
+
+    @property
+    def references(self) -> References:
+        """The verdicts as labels: suspected ranges are spoof, everything else is bona fide."""
+        durations = {one.recording: float(one.seconds or 0.0) for one in self.judged}
+        return References.from_ranges({one.recording: _labelled(one) for one in self.judged}, durations=durations)
+
+    def write(self, target: str | PathLike[str], *, force: bool = False) -> None:
+        """Write the result to a file, whole or not at all.
+
+        Parameters
+        ----------
+        target
+            The end of its name tells what: .rttm, .txt (Audacity), .TextGrid, .json, .csv, .html (a page with sound).
+        force
+            Replace an existing file.
+
+        """
+        from spoofspan.cm.location_files import write_location
+
+        write_location(self, target, force=force)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        return {
+            "model": self.model.to_dict(),
+            "decision": self.decision,
+            "threshold": self.threshold,
+            "prior": self.prior,
+            "scores": (self.branch and f"log-likelihood ratios, {self.branch}") or "scores without calibration",
+            "min_duration": self.options.min_duration,
+            "merge_gap": self.options.merge_gap,
+            "smoothing": self.options.smoothing,
+            "recordings": [one.to_dict() for one in self.recordings],
+        }
+
+    @property
+    def table(self) -> Table:
+        """Every suspected range, a row each; recordings without any have a row without times."""
+        head = ("recording", "start s", "end s", "length s", "strength", "probability")
+        rows: list[tuple[str, ...]] = []
+        for one in self.recordings:
+            name = printable(one.recording)
+            if one.problem:
+                rows.append((name, "no verdict", "", "", "", ""))
+            elif not one.ranges:
+                rows.append((name, "nothing", "", "", "", ""))
+            rows += [(name, *_cells(range_)) for range_ in one.ranges]
+        return Table(head, tuple(rows))
+
+    def __str__(self) -> str:
+        lines = [f"model {printable(self.model.name)}; {self.decision}{self._prior_text()}", ""]
+        for one in self.recordings:
+            lines += [f"warning: {printable(one.recording)}: {printable(text)}" for text in one.warnings]
+        for one in self.recordings:
+            lines += [f"{printable(one.recording)}: {printable(one.verdict)}"]
+            if one.ranges:
+                table = Table(
+                    ("start s", "end s", "length s", "strength", "probability"),
+                    tuple(_cells(range_) for range_ in one.ranges),
+                )
+                lines += [f"  {line}" for line in table.render("text").rstrip().splitlines()]
+        return "\n".join(lines)
+
+    def _prior_text(self) -> str:
+        return "" if self.prior is None else f"; probabilities for a prior of {self.prior:g}"
+
+    def _repr_html_(self) -> str:
+        notes = [f"{one.recording}: {text}" for one in self.recordings for text in (*one.warnings, one.verdict)]
+        return Table((), tuple((printable(text),) for text in notes)).render("html") + self.table.render("html")
+
+
+def _labelled(one: LocatedRecording) -> list[tuple[float, float, str]]:
+    """The ranges of a recording, from its beginning to its end; what comes after the last score is called as it was."""
+    end = float(one.seconds or 0.0)
+    edges = [0.0, *(edge for r in one.ranges for edge in (r.start, r.end)), end]
+    if one.ranges and end - edges[-2] <= AFTER_LAST_SCORE:
+        edges[-2] = end
+    labels = np.resize(["bonafide", "spoof"], len(edges) - 1)
+    pairs = zip(edges[:-1], edges[1:], labels.tolist(), strict=True)
+    return [(start, end, label) for start, end, label in pairs if end > start]
+
+
+def _cells(one: SuspectedRange) -> tuple[str, ...]:
+    chance = "" if one.probability is None else f"{one.probability:.3f}"
+    length = one.end - one.start
+    return f"{one.start:.3f}", f"{one.end:.3f}", f"{length:.3f}", f"{one.strength:.2f}", chance

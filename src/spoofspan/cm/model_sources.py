@@ -1,0 +1,197 @@
+"""Where a model comes from: a folder, an archive of one, or a name on the Hugging Face hub.
+
+Whatever the source, only the files that a checkpoint consists of are taken, under their own names; none of them can run
+(:mod:`spoofspan.cm.checkpoints`). An archive is unpacked into a temporary folder; its paths and links decide nothing,
+and it may not grow beyond what weights can.
+A name of the hub is ``OWNER/NAME@REVISION`` with a whole commit, since what a branch means changes from day to day; the
+weights must have the checksum under which the hub, or its cache on this machine, keeps them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+import re
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from spoofspan.base.errors import DataError, SpoofspanError, UsageError
+from spoofspan.base.extras import require
+from spoofspan.formats.sound import SUFFIXES
+
+CONFIG, MODEL, FRONT_END, CARD = "config.toml", "model.safetensors", "front_end.json", "card.json"
+FILES = (CONFIG, MODEL, FRONT_END, CARD)
+SMALL = 64 << 20  # bytes that any archive may unpack to
+GROWTH = 4  # how many times its own size it may; weights hardly shrink
+LARGEST_TEXT = 16 << 20
+CHUNK = 1 << 20
+WEIGHTS_OF_OTHERS = (".pt", ".pth", ".ckpt", ".bin", ".safetensors")
+SCORE_FILES = (".parquet", ".score", ".tsv", ".csv", ".npz", ".pkl", ".ark", ".npy", ".jsonl", ".arrow", ".rttm")
+DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError)
+HUB_NAME = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
+COMMIT = re.compile(r"[0-9a-f]{40}")
+WHAT_A_MODEL_IS = (
+    f"a model is a folder with {CONFIG} and {MODEL}, or a zip or tar of it. Three ways to get one: train it "
+    "(spoofspan cm train), convert the published weights (spoofspan cm convert trained_network.pt FOLDER), or name one "
+    "of the Hugging Face hub (OWNER/NAME@COMMIT)"
+)
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """A model at hand: the folder it is in now, what it is called, and the SHA-256 of its weights."""
+
+    folder: Path
+    name: str
+    checksum: str
+
+
+@contextmanager
+def model_at(model: str | Path | None, checksum: str | None = None) -> Iterator[ModelSource]:
+    """Find a model, for as long as the context lasts; with ``checksum``, its weights must have it."""
+    if model is None or not str(model):
+        raise UsageError(f"there is no model: give one with model= (--model); {WHAT_A_MODEL_IS}")
+    path = Path(model).expanduser()
+    with tempfile.TemporaryDirectory(prefix="spoofspan-model-") as scratch:
+        if path.is_dir():
+            folder = path
+        elif path.is_file():
+            _refuse_other_files(path)
+            folder = Path(scratch)
+            _unpack(path, folder)
+        elif match := HUB_NAME.fullmatch(str(model)):
+            folder = _from_hub(match["repository"], match["revision"])
+        else:
+            raise UsageError(f"there is no model {str(model)!r}: {WHAT_A_MODEL_IS}")
+        missing = [name for name in (CONFIG, MODEL) if not (folder / name).is_file()]
+        if missing:
+            raise UsageError(f"{str(model)!r} is no model: {' and '.join(missing)} is missing; {WHAT_A_MODEL_IS}")
+        found = file_checksum(folder / MODEL)
+        if checksum is not None and found != checksum.lower():
+            raise DataError(f"{model}: its weights have the SHA-256 {found}, not {checksum}: this is another model")
+        yield ModelSource(folder, str(model), found)
+
+
+def file_checksum(path: Path) -> str:
+    """The SHA-256 of a file."""
+    total = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(CHUNK):
+            total.update(chunk)
+    return total.hexdigest()
+
+
+def _refuse_other_files(path: Path) -> None:
+    """Say what a file is that is no model."""
+    suffix = path.suffix.lower()
+    if suffix in SUFFIXES:
+        raise UsageError(f"{path} is a recording, and stands where the model belongs; {WHAT_A_MODEL_IS}")
+    if suffix in WEIGHTS_OF_OTHERS:
+        raise UsageError(
+            f"{path} is a file of weights alone: of the published code, make a model with spoofspan cm convert {path} "
+            f"FOLDER; of a training here, give the folder it is in"
+        )
+    if suffix in SCORE_FILES:
+        raise UsageError(
+            f"{path} is a file of scores or labels, and stands where the model belongs. Ranges from scores: spoofspan "
+            f"convert {path} ranges.rttm --threshold T; {WHAT_A_MODEL_IS}"
+        )
+
+
+# ---------------------------------------------------------------- archives
+
+
+def _unpack(path: Path, folder: Path) -> None:
+    """Take the files of a checkpoint out of an archive."""
+    allowed = SMALL + GROWTH * path.stat().st_size
+    taken: dict[str, str] = {}
+    try:
+        for name, stream in _members(path):
+            own = PurePosixPath(name.replace("\\", "/"))
+            if own.name not in FILES:
+                continue
+            if own.name in taken:
+                raise DataError(f"{path}: {taken[own.name]} and {name} would both be {own.name}; pack one model alone")
+            taken[own.name] = name
+            limit = min(allowed, allowed if own.name == MODEL else LARGEST_TEXT)
+            allowed -= _copy(stream, folder / own.name, limit, f"{path}: {name}")
+    except DAMAGED as error:
+        raise DataError(f"{path}: the archive is damaged or locked ({error}); get it again") from None
+    if len({PurePosixPath(name).parent for name in taken.values()}) > 1:
+        raise DataError(f"{path}: its files are in several folders ({', '.join(taken.values())}); pack one model alone")
+
+
+def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    """The plain files of an archive: their names, and streams to read them."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as packed:
+            for entry in packed.infolist():
+                if not entry.is_dir():
+                    with packed.open(entry) as stream:
+                        yield entry.filename, stream
+    elif tarfile.is_tarfile(path):
+        with tarfile.open(path) as tar:
+            for member in tar:
+                if member.isfile() and (content := tar.extractfile(member)) is not None:
+                    yield member.name, content
+    else:
+        raise UsageError(f"{path} is neither a zip nor a tar: {WHAT_A_MODEL_IS}")
+
+
+def _copy(stream: IO[bytes], target: Path, limit: int, name: str) -> int:
+    written = 0
+    with target.open("wb") as out:
+        while chunk := stream.read(CHUNK):
+            written += len(chunk)
+            if written > limit:
+                raise DataError(
+                    f"{name} unpacks to more than {limit:,} bytes, which no model of this size has; do not use it"
+                )
+            out.write(chunk)
+    return written
+
+
+# ---------------------------------------------------------------- the hub
+
+
+def _from_hub(repository: str, revision: str | None) -> Path:
+    """The files of a checkpoint on the Hugging Face hub, or in its cache on this machine."""
+    require("huggingface_hub", "safetensors")
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        if revision is None or not COMMIT.fullmatch(revision):
+            commit = HfApi().model_info(repository, revision=revision).sha
+            raise UsageError(
+                f"{repository}: what {'a name' if revision is None else repr(revision)} means changes from day to "
+                f"day; give a commit. That of today: {repository}@{commit}"
+            )
+        folder = Path(snapshot_download(repository, revision=revision, allow_patterns=list(FILES)))
+    except SpoofspanError:
+        raise
+    except LocalEntryNotFoundError:
+        raise UsageError(
+            f"{repository}@{revision}: the hub does not answer, and the cache of this machine does not have this "
+            "commit; get it once with a connection"
+        ) from None
+    except Exception as error:  # by version of the hub's package, that of one of three others
+        why = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UsageError(
+            f"{repository}: the Hugging Face hub does not give this model ({why}); {WHAT_A_MODEL_IS}"
+        ) from None
+    weights = folder / MODEL
+    stated = weights.resolve().name  # large files are cached under their SHA-256
+    if weights.is_file() and re.fullmatch(r"[0-9a-f]{64}", stated) and file_checksum(weights) != stated:
+        raise DataError(
+            f"{repository}: the weights do not have the checksum that the hub states ({stated}); delete "
+            f"{weights.resolve()} and get them again"
+        )
+    return folder

@@ -1,0 +1,140 @@
+"""The utterances that are audited: who speaks, in which set, what is spoof when, and where the sound lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.times import SECOND
+from spoofspan.corpus.settings import SETS
+from spoofspan.corpus.source_folder import Recording, recordings_in
+from spoofspan.data.references import NONSPEECH, SPOOF, durations_of
+from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
+from spoofspan.formats.sound import RATE, SUFFIXES, Sound
+
+ALL = "all"
+NO_NAME = "spoof"  # an attack without a name
+
+
+@dataclass(frozen=True)
+class Run:
+    """Time of one class and, where it is spoof, of one attack; in nanoseconds."""
+
+    start: int
+    end: int
+    attack: str | None  # None: bona fide
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """One sound file."""
+
+    name: str
+    sound: Path
+    speaker: str | None
+    subset: str
+    duration: int  # nanoseconds
+    runs: tuple[Run, ...]
+
+    @property
+    def attacks(self) -> tuple[str, ...]:
+        """The attacks in it."""
+        return tuple(sorted({run.attack for run in self.runs if run.attack is not None}))
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether both classes are in it."""
+        return bool(self.attacks) and any(run.attack is None for run in self.runs)
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is audited, and how many utterances there are."""
+
+    utterances: tuple[Utterance, ...]
+    available: int
+
+
+def material_of(folder: Path, limit: int, source: str | None = None) -> Material:
+    """At most ``limit`` utterances of each set, drawn at random, always the same ones."""
+    if not folder.exists():
+        raise UsageError(f"there is no {str(folder)!r}; give the folder of a corpus")
+    sounds = {subset: place for subset in SETS if (place := _sounds(folder, subset)) is not None}
+    if sounds:
+        found = [list(_of_set(folder, subset, place, source)) for subset, place in sounds.items()]
+    else:
+        if source is not None:
+            raise UsageError("reference_source chooses labels of PartialSpoof's layout; a folder of recordings has one")
+        by_set: dict[str, list[Utterance]] = {}
+        for one in _of_recordings(recordings_in(folder, "use")):
+            by_set.setdefault(one.subset, []).append(one)
+        found = list(by_set.values())
+    every = [one for utterances in found for one in utterances]
+    spoofed = [bool(one.attacks) for one in every]
+    if not any(spoofed) or not any(run.attack is None for one in every for run in one.runs):
+        raise DataError(f"{folder}: an audit compares bona fide with spoof; both must be there")
+    drawn = [one for utterances in found for one in _some(utterances, limit)]
+    return Material(tuple(drawn), len(every))
+
+
+def _some(utterances: list[Utterance], limit: int) -> list[Utterance]:
+    rows = np.random.default_rng(0).permutation(len(utterances))[:limit]
+    return [utterances[row] for row in sorted(rows.tolist())]
+
+
+def _sounds(folder: Path, subset: str) -> Path | None:
+    places = (top / subset / "con_wav" for top in (folder / "database", folder))
+    return next((place for place in places if place.is_dir()), None)
+
+
+def _of_set(folder: Path, subset: str, sounds: Path, source: str | None) -> Iterator[Utterance]:
+    dataset = read_dataset(f"partialspoof:{folder}:{subset}", source=source)
+    references = dataset.references
+    speakers = dataset.by_utterance("speaker") if dataset.protocol is not None else {}
+    attacks = dataset.by_utterance("attack") if dataset.protocol is not None else {}
+    durations = durations_of(references, references.utterances).tolist()
+    for i, name in enumerate(references.utterances):
+        rows = range(int(references.offsets[i]), int(references.offsets[i + 1]))
+        kind = attacks.get(name) or NO_NAME
+        runs = (
+            Run(int(references.starts[row]), int(references.ends[row]), _attack(references, row, kind))
+            for row in rows
+            if references.labels[row] != NONSPEECH
+        )
+        path = next((one for suffix in SUFFIXES if (one := sounds / f"{name}{suffix}").is_file()), None)
+        if path is None:
+            raise DataError(f"utterance {name!r}: there is no {sounds / name}.wav; audit a corpus that is complete")
+        yield Utterance(name, path, speakers.get(name), subset, durations[i], tuple(_joined(runs)))
+
+
+def _attack(references: object, row: int, otherwise: str) -> str | None:
+    if references.labels[row] != SPOOF:  # type: ignore[attr-defined]
+        return None
+    code = -1 if references.kinds is None else int(references.kinds[row])  # type: ignore[attr-defined]
+    return otherwise if code < 0 else str(references.kind_names[code])  # type: ignore[attr-defined]
+
+
+def _of_recordings(recordings: Iterable[Recording]) -> Iterator[Utterance]:
+    for one in recordings:
+        samples = Sound(one.path, str(one.path), truncated="use").samples
+        duration = samples * (SECOND // RATE)
+        run = Run(0, duration, one.attack)
+        yield Utterance(one.name, one.path, one.speaker, one.subset or ALL, duration, (run,))
+
+
+def _joined(runs: Iterable[Run]) -> Iterator[Run]:
+    """Runs that touch and are of one class and attack, as one."""
+    last: Run | None = None
+    for run in runs:
+        if last is not None and (last.end, last.attack) == (run.start, run.attack):
+            last = Run(last.start, run.end, run.attack)
+            continue
+        if last is not None:
+            yield last
+        last = run
+    if last is not None:
+        yield last

@@ -1,0 +1,125 @@
+"""The end of a training: calibration, fusion, threshold, card, statistics of sound; and what ``cm score`` writes."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
+pytest.importorskip("soundfile", reason="soundfile is not installed: pip install 'spoofspan[cm]'")
+
+from command_line import run  # noqa: E402
+
+import spoofspan as ss  # noqa: E402
+from spoofspan.cm import card as cards  # noqa: E402
+from spoofspan.cm import finishing  # noqa: E402
+from spoofspan.cm.config import Config  # noqa: E402
+from spoofspan.cm.frame_times import SEGMENT_BRANCHES  # noqa: E402
+from spoofspan.cm.out_of_domain import DomainVerdict, TrainingDomain  # noqa: E402
+from spoofspan.cm.scoring import score  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def scored(trained, tmp_path_factory):
+    folder, data = trained
+    out = tmp_path_factory.mktemp("scored")
+    names = data.dev.references.utterances
+    score(folder, dict(zip(names, data.dev.sounds, strict=True)), out)
+    return out
+
+
+def test_a_training_ends_with_a_card(trained):
+    folder, data = trained
+    card = cards.read_card(folder)
+    assert set(card.calibrations) == {"fused", *SEGMENT_BRANCHES, "utterance"}
+    assert card.about["data"]["training"]["utterances"] == 32
+    assert card.about["data"]["development"]["seconds"] == pytest.approx(data.dev.seconds, abs=1e-3)
+    assert card.about["licence"] == "not stated"
+    assert any("attacks" in limit for limit in card.about["limits"])
+    assert card.threshold.low <= card.threshold.value <= card.threshold.high
+    assert (card.domain.recordings, card.domain.held_out) == (32, 32)
+    again = cards.Card.from_dict(json.loads(json.dumps(card.to_dict())), "card")
+    assert again.to_dict() == card.to_dict()
+
+
+@pytest.mark.filterwarnings("ignore:range-eer")  # of so few scores
+def test_log_likelihood_ratios_keep_the_eer_of_each_branch(trained, scored):
+    """A strictly increasing map moves no score past another."""
+    references = trained[1].dev.references
+    for branch in SEGMENT_BRANCHES:
+        plain, ratios = (ss.read_scores(scored / f"{kind}_{branch}.parquet") for kind in ("scores", "llr"))
+        assert (np.argsort(plain.values, kind="stable") == np.argsort(ratios.values, kind="stable")).all()
+        assert np.unique(plain.values).size == np.unique(ratios.values).size
+        assert ss.range_eer(references, plain).value == ss.range_eer(references, ratios).value
+    assert ss.read_utterance_scores(scored / "llr_utterance.tsv").values.size == 32
+
+
+@pytest.mark.filterwarnings("ignore:range-eer")
+def test_the_figures_of_the_card_are_what_eval_measures(trained, scored):
+    folder, data = trained
+    card = cards.read_card(folder)
+    fused = ss.read_scores(scored / "llr_fused.parquet")
+    measured = ss.evaluate(data.dev.references, fused, ["range-eer", "range-cllr"], scores_are="llr")
+    assert card.about["figures"]["fused"]["range-eer"] == measured["range-eer"].value
+    assert card.about["figures"]["fused"]["range-cllr"] == measured["range-cllr"].value
+    assert card.threshold.value == measured["range-eer"].threshold
+
+
+def test_a_card_that_is_there_is_kept_and_one_of_other_weights_is_replaced(trained, tmp_path):
+    folder, data = trained
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    config, before = Config.from_file(copy / "config.toml"), (copy / "card.json").read_bytes()
+    finishing.finish(copy, config, data, "cpu")
+    assert (copy / "card.json").read_bytes() == before
+    (copy / "card.json").write_text(before.decode().replace(cards.read_card(copy).weights, "0" * 64))
+    with pytest.warns(ss.SpoofspanWarning, match="belongs to other weights"):
+        assert cards.read_card(copy) is None
+    finishing.finish(copy, config, data, "cpu")
+    assert (copy / "card.json").read_bytes() == before
+
+
+def test_what_is_no_card_is_refused(trained, tmp_path):
+    shutil.copy(trained[0] / "model.safetensors", tmp_path / "model.safetensors")
+    plain = json.loads((trained[0] / "card.json").read_text())
+    domain = plain["domain"]
+    broken = [
+        "{",
+        "[]",
+        json.dumps(plain | {"spoofspan_card": 99}),
+        json.dumps({name: value for name, value in plain.items() if name != "calibrations"}),
+        json.dumps(plain | {"domain": domain | {"mean": domain["mean"][:-1]}}),
+        json.dumps(plain | {"domain": domain | {"spread": [None] * len(domain["spread"])}}),
+        json.dumps(plain | {"threshold": {"value": 1}}),
+    ]
+    for text in broken:
+        (tmp_path / "card.json").write_text(text)
+        with pytest.raises(ss.DataError, match=r"card\.json"):
+            cards.read_card(tmp_path)
+
+
+def test_cm_info_prints_the_card(trained, capsys):
+    code, said = run(["cm", "info", trained[0]], capsys)
+    assert code == 0
+    for words in ("eer_threshold", "95 % interval", "32 utterances", "figures/fused/range-eer", "licence", "limits"):
+        assert words in said.out
+    facts = json.loads(run(["cm", "info", trained[0], "--format", "json"], capsys)[1].out)
+    assert facts["figures"]["fused"]["range-cllr"] > 0
+
+
+def test_the_limit_of_a_domain_is_the_quantile_that_counts_the_new_one():
+    rng = np.random.default_rng(4)
+    training = rng.normal(size=(200, 54))
+    held_out = rng.normal(size=(39, 54))
+    domain = TrainingDomain.learn(training, held_out)
+    distances = sorted(domain.distance(one) for one in held_out)
+    assert domain.limit == distances[37]  # the 38th of 39: ceil(40 * 0.95)
+    assert TrainingDomain.learn(training, held_out[:18]).limit == float("inf")
+    far = domain.judge(training.mean(0) + 50)
+    assert not far.known
+    assert "dB louder" in far.reason
+    assert domain.judge(np.append(training.mean(0)[:-1], -90)).reason.startswith("its scores are lower")
+    assert DomainVerdict(1.0, float("inf"), "").to_dict()["limit"] is None
+    again = TrainingDomain.from_dict(json.loads(json.dumps(domain.to_dict())), "x")
+    assert again.judge(held_out[0]) == domain.judge(held_out[0])
