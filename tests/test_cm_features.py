@@ -7,7 +7,6 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from spoofspan.cm import augmentation  # noqa: E402
 from spoofspan.cm.features import COUNT, GROUPS, FrameFeatures, bands_of  # noqa: E402
-from spoofspan.cm.frame_times import BRANCHES, scale_of, window_count  # noqa: E402
 
 torch.set_num_threads(1)
 RATE = 16_000
@@ -76,50 +75,9 @@ def test_a_batch_is_its_recordings_one_by_one():
 # ---------------------------------------------------------------- augmentation
 
 
-def batch(seconds=4.0, count=6):
-    torch.manual_seed(3)
-    waves = 0.1 * torch.randn(count, int(seconds * RATE))
-    samples = torch.tensor([waves.shape[1] - 1000 * i for i in range(count)])
-    frames = (samples - 400) // 320 + 1
-    targets = {}
-    for name in BRANCHES:
-        counts = torch.ones_like(frames) if name == "utterance" else window_count(frames, scale_of(name))
-        targets[name] = torch.where(torch.arange(int(counts.max())) < counts[:, None], 1, -1)
-    return waves, samples, targets
-
-
-def test_resynthesis_labels_what_it_changes_and_nothing_else():
-    waves, samples, targets = batch()
-    changed = 0
-    for seed in range(20):
-        torch.manual_seed(seed)
-        made, labels = augmentation.with_resynthesis(waves, samples, targets, 0.7)
-        for row in range(len(waves)):
-            spoof = labels["20ms"][row] == 0
-            differs = (made[row] != waves[row]).nonzero()[:, 0]
-            assert bool(spoof.any()) == bool(differs.numel())
-            assert int(labels["utterance"][row, 0]) == (0 if spoof.any() else 1)
-            if not spoof.any():
-                continue
-            changed += 1
-            frames = spoof.nonzero()[:, 0]
-            first, last = int(frames[0]), int(frames[-1])
-            assert len(frames) == last - first + 1
-            assert first * 320 <= int(differs[0])
-            assert int(differs[-1]) < (last + 2) * 320
-            for name in BRANCHES[:-1]:
-                size = 2 ** scale_of(name)
-                hit = (labels[name][row] == 0).nonzero()[:, 0].tolist()
-                assert hit == list(range(first // size, last // size + 1))
-        for name in BRANCHES:  # padding stays padding
-            assert torch.equal(labels[name] == -1, targets[name] == -1)
-    assert changed > 40
-    assert all((one != 0).all() for one in targets.values())
-
-
 def test_channels_change_the_sound_and_keep_it_finite():
-    waves, samples, _ = batch()
     torch.manual_seed(5)
+    waves, samples = 0.1 * torch.randn(6, 4 * RATE), torch.full((6,), 4 * RATE)
     made = augmentation.through_channels(waves, samples, 1.0)
     assert made.shape == waves.shape
     assert torch.isfinite(made).all()

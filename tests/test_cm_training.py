@@ -211,7 +211,7 @@ def test_two_processes_learn_what_one_does(data, tmp_path):
         {
             "network": {"utterance_dropout": 0.0},
             "front_end": {"dropout": 0.0},
-            "training": {"channels": 0.0, "resynthesis": 0.0},  # which draw for a whole batch
+            "training": {"channels": 0.0},  # which are drawn for a whole batch
         }
     )
     one = train(config, data, tmp_path / "one")
@@ -267,7 +267,7 @@ def test_labels_are_learned_and_shuffled_labels_are_not(data, tmp_path):
 
 def test_threads_are_those_asked_for_and_as_before_afterwards(data, tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr(training, "augmented", lambda batch, _: seen.append(torch.get_num_threads()) or batch)
+    monkeypatch.setattr(training, "through_channels", lambda waves, *_: seen.append(torch.get_num_threads()) or waves)
     one = TINY.changed({"training": {"epochs": 1}})
     before = torch.get_num_threads()
     train(one, data, tmp_path / "one")

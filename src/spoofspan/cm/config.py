@@ -75,7 +75,6 @@ class Training:
     halve_every: int = 10  # epochs; 0: never
     weight_decay: float = 0.0  # of AdamW, which is Adam without it
     channels: float = 0.0  # how far training sound is changed by random channels: 0 is not, 1 is much
-    resynthesis: float = 0.0  # share of the utterances of which a bona fide stretch is made anew, and labelled spoof
     largest_gradient: float = 0.0  # longer ones are shortened to this norm; 0: never
     patience: int = 50  # epochs without a new best before training stops
     stop_on: str = "loss"  # of the development set: loss, range-eer, point-eer@20ms, utterance-eer
@@ -161,7 +160,7 @@ class Config:
             "network": {"blocks": 0, "longest": COARSEST, "utterance_dropout": 0},
             "training": {"epochs": 1, "batch_size": 1, "halve_every": 0, "patience": 1, "accumulate": 1}
             | {"save_every": 0, "workers": 0, "seed": 0, "largest_gradient": 0}
-            | {"weight_decay": 0, "channels": 0, "resynthesis": 0},
+            | {"weight_decay": 0, "channels": 0},
         }
         for section, bounds in least.items():
             for key, bound in bounds.items():
@@ -269,7 +268,6 @@ SMALL = Config(
         learning_rate=2e-3,
         weight_decay=0.01,
         channels=1.0,
-        resynthesis=0.35,
         schedule="one-cycle",
         largest_gradient=1.0,
         patience=5,

@@ -16,7 +16,7 @@ import math
 import sys
 import time
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from spoofspan.base.extras import require
 from spoofspan.base.locks import own_folder
 from spoofspan.base.pool import end_with_parent
 from spoofspan.cm import checkpoints
-from spoofspan.cm.augmentation import augmented
+from spoofspan.cm.augmentation import through_channels
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
 from spoofspan.cm.config import Config, Training
 from spoofspan.cm.distributed import Team, joined, launch, leads
@@ -290,7 +290,11 @@ class _Loop:
         for number, part in enumerate(parts, 1):
             wait = self.team.size > 1 and number < len(parts)
             with self.parallel.no_sync() if wait else nullcontext():
-                batch = augmented(part, self.config.training).to(self.team.device)
+                if self.config.training.channels:
+                    part = replace(
+                        part, waves=through_channels(part.waves, part.samples, self.config.training.channels)
+                    )
+                batch = part.to(self.team.device)
                 with self._precision():
                     outputs = self.parallel(batch.waves, batch.samples)
                 loss = whole_loss(outputs, batch.targets, windows) * (0.0 if idle else 1.0)
@@ -308,6 +312,10 @@ class _Loop:
         self.scaler.step(self.optimiser)
         self.scaler.update()
         return total
+
+    def _augmented(self, batch: Batch) -> Batch:
+        strength = self.config.training.channels
+        return replace(batch, waves=through_channels(batch.waves, batch.samples, strength)) if strength else batch
 
     def _precision(self) -> Any:
         precision = self.config.training.precision
