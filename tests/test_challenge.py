@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -17,6 +18,7 @@ import spoofspan as ss
 from spoofspan.challenge.definition import Definition, Phase, PublicPart
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
+from spoofspan.challenge.leaderboard_page import leaderboard_page
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.evaluation.breakdown import by_kind
 
@@ -140,10 +142,22 @@ def test_the_leaderboard_names_no_utterance_and_no_speaker(scored, capsys):
         assert code == 0
         assert not [name for name in (*IDS, *set(SPEAKERS.values())) if name in printed.out.split()]
         assert all(team in printed.out for team in NOISE)
+    page = leaderboard_page(leaderboard(scored[0])).partition("<script>")[0]  # what follows is the same on every page
+    assert all(team in page for team in NOISE)
+    assert not [name for name in (*IDS, *set(SPEAKERS.values())) if name in re.findall(r"\w+", page)]
 
 
-def test_csv_has_all_digits(scored, capsys):
-    printed = run(["challenge", "leaderboard", scored[0], "--format", "csv"], capsys)[1].out
+def test_published_numbers_have_the_digits_that_are_shown(scored, capsys):
+    """One submission whose scores are made for it reads labels off a number with 16 digits."""
+    for spelling in ("json", "csv"):
+        printed = run(["challenge", "leaderboard", scored[0], "--format", spelling, "--pairs"], capsys)[1].out
+        assert re.search(r"0\.\d{4}\b", printed)
+        assert not re.search(r"\d\.\d{5}", printed)
+    assert not re.search(r"\d\.\d{5}", leaderboard_page(leaderboard(scored[0])).partition("<script>")[0])
+
+
+def test_the_organisers_may_have_all_digits(scored, capsys):
+    printed = run(["challenge", "leaderboard", scored[0], "--format", "csv", "--all-digits"], capsys)[1].out
     header, first, *_ = (line.split(",") for line in printed.splitlines())
     row = dict(zip(header, first, strict=True))
     found = leaderboard(scored[0])
@@ -336,8 +350,8 @@ def test_the_scoring_program_runs_in_the_folders_of_codabench(scored, tmp_path):
     assert done.returncode == 0, done.stderr
     kept = {one["measure"]: one["value"] for one in leaderboard_values(scored)["bravo"]}
     assert json.loads((tmp_path / "output" / "scores.json").read_text()) == {
-        "range_eer": 100 * kept["range-eer"],
-        "point_eer_20ms": 100 * kept["point-eer@20ms"],
+        "range_eer": round(100 * kept["range-eer"], 2),
+        "point_eer_20ms": round(100 * kept["point-eer@20ms"], 2),
     }
     assert "<table>" in (tmp_path / "output" / "detailed_results.html").read_text()
 

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -290,3 +291,65 @@ def test_held_out_scores_do_not_know_their_own_cluster():
         others = np.array([k for k in range(6) if k != i])
         learned = ss.calibrate(references.take(others), scores.take(others))
         np.testing.assert_allclose(held_out[utt], learned.apply(scores)[utt], rtol=1e-9)
+
+
+# ---------------------------------------------------------------- public tools
+
+GOLDEN = Path(__file__).parent / "golden" / "calibration"
+SYSTEMS = {"system 0": [0], "system 1": [1], "both": [0, 1]}
+FOUND = json.loads((GOLDEN / "expected.json").read_text())
+
+
+def golden_columns():
+    case = json.loads((GOLDEN / "case.json").read_text())["utterances"].values()
+    bona_fide = np.array([one["label"] == "bonafide" for one in case])
+    return np.array([[float(text) for text in one["scores"]] for one in case]).T, bona_fide
+
+
+def logit(share):
+    return math.log(share / (1 - share))
+
+
+@pytest.mark.parametrize("name", FOUND["wedefense train_calibration_fusion_model"])
+def test_wedefense_learns_the_same_under_its_weights(name):
+    columns, bona_fide = golden_columns()
+    theirs = FOUND["wedefense train_calibration_fusion_model"][name]
+    prior, count = theirs["p_tar"], bona_fide.size
+    weighed = (count * prior + bona_fide.sum()) / (count + bona_fide.sum())
+    chosen = [columns[k] for k in SYSTEMS[name.partition(",")[0]]]
+    ours = least_cost_map(chosen, bona_fide * 1.0, ~bona_fide * 1.0, ["s"] * len(chosen), 1 - weighed, 0.0)
+    np.testing.assert_allclose(theirs["weights"], ours.weights, rtol=5e-3)
+    assert theirs["bias"] == pytest.approx(ours.offset + logit(weighed) - logit(prior), rel=5e-3, abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    "name", [one for one in FOUND["asvspoof5 Tool-score-fusion logistic_reg"] if "both" not in one]
+)
+def test_the_tool_of_asvspoof5_learns_the_same_under_its_weights(name):
+    columns, bona_fide = golden_columns()
+    theirs = FOUND["asvspoof5 Tool-score-fusion logistic_reg"][name]
+    column, prior = columns[SYSTEMS[name.partition(",")[0]][0]], theirs["pos_prior"]
+    whole = bona_fide.sum() * prior + (~bona_fide).sum() * (1 - prior)
+    weighed = bona_fide.sum() * prior / whole
+    weight = np.where(bona_fide, weighed / bona_fide.sum(), (1 - weighed) / (~bona_fide).sum())
+    ridge = 1 / whole / (weight @ (column - weight @ column) ** 2)
+    ours = least_cost_map([column], bona_fide * 1.0, ~bona_fide * 1.0, ["s"], 1 - weighed, ridge)
+    assert theirs["scale"][0] == pytest.approx(ours.weights[0], rel=2e-3)
+    assert theirs["bias"] == pytest.approx(ours.offset + logit(weighed) - logit(prior), rel=2e-3)
+
+
+@pytest.mark.parametrize("tool", FOUND)
+def test_no_tool_finds_a_lower_cllr(tool):
+    columns, bona_fide = golden_columns()
+
+    def cllr(weights, offset, chosen):
+        ratios = offset + np.asarray(weights) @ columns[chosen]
+        costs = np.logaddexp(0, np.where(bona_fide, -ratios, ratios)) / math.log(2)
+        return costs[bona_fide].mean() / 2 + costs[~bona_fide].mean() / 2
+
+    for name, theirs in FOUND[tool].items():
+        chosen = SYSTEMS[name.partition(",")[0]]
+        amounts = bona_fide * 1.0, ~bona_fide * 1.0
+        ours = least_cost_map([columns[k] for k in chosen], *amounts, ["s"] * len(chosen), 0.5, 0.0)
+        best = cllr(ours.weights, ours.offset, chosen)
+        assert best < cllr(theirs.get("weights", theirs.get("scale")), theirs["bias"], chosen)

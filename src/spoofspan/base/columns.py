@@ -12,7 +12,7 @@ Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``. There is never a P
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from operator import lt
 from typing import Any, TypeVar
 
@@ -167,8 +167,17 @@ def positions(wanted: Sequence[str], utterances: Sequence[str]) -> Int64:
     """Return where each wanted id stands among the utterances; -1 for those that are missing."""
     if wanted == utterances:
         return np.arange(len(utterances))
-    where = {utt: i for i, utt in enumerate(utterances)}
-    return np.fromiter((where.get(utt, -1) for utt in wanted), np.int64, len(wanted))
+    where = dict(zip(utterances, range(len(utterances)), strict=True))
+    return np.fromiter(map(where.get, wanted, repeat(-1)), np.int64, len(wanted))
+
+
+def chosen_ids(utterances: tuple[str, ...], chosen: npt.NDArray[np.integer[Any]]) -> tuple[str, ...]:
+    """Keep the ids of chosen utterances, in that order.
+
+    >>> chosen_ids(("u1", "u2", "u3"), np.array([2, 0]))
+    ('u3', 'u1')
+    """
+    return tuple(map(utterances.__getitem__, chosen.tolist()))
 
 
 def blocks(rows: Int64, weight: Int64, most_rows: int, most_weight: int) -> Iterator[tuple[int, int]]:

@@ -24,6 +24,7 @@ from typing import TypeVar
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.progress import progress
+from spoofspan.base.threads import cores
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -32,7 +33,7 @@ Result = TypeVar("Result")
 def check_jobs(jobs: int | None) -> int:
     """How many processes: as many as asked for, or as there are cores for us."""
     if jobs is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return cores()
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise UsageError(f"jobs={jobs!r}: must be a whole number of processes from 1 on")
     return jobs

@@ -174,10 +174,9 @@ def _refused(problems: tuple[str, ...]) -> int:
 
 
 def scores_of(result: TeamResult) -> dict[str, float]:
-    """The values by the keys of the columns, shares in per cent."""
+    """The values by the keys of the columns, rounded as they are shown, shares in per cent."""
     return {
-        flat_name(one["measure"]): float(one["value"]) * (100 if in_percent(one["measure"]) else 1)
-        for one in result.measured
+        flat_name(one["measure"]): float(number_text(one["measure"], float(one["value"]))) for one in result.measured
     }
 
 

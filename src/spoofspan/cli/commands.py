@@ -54,6 +54,10 @@ GROUPS: dict[str, tuple[LazyCommand, ...]] = {
         LazyCommand("report", "Make a page that shows where systems err.", "report", "report"),
         LazyCommand("plot", "Draw a figure of one system or several.", "plot", "plot"),
     ),
+    "Give scores a meaning": (
+        LazyCommand("calibrate", "Turn scores into log-likelihood ratios.", "calibrate", "calibrate"),
+        LazyCommand("fuse", "Turn the scores of several systems into one log-likelihood ratio.", "calibrate", "fuse"),
+    ),
     "Files": (
         LazyCommand("check", "Check files before measuring.", "check", "check"),
         LazyCommand("convert", "Convert between formats.", "convert", "convert"),

@@ -17,7 +17,13 @@ from spoofspan.cli import options as o
 from spoofspan.cli.algorithm import AlgorithmOptions, takes_algorithm
 from spoofspan.cli.benchmark_options import takes_benchmark
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
-from spoofspan.cli.eval_inputs import ProposalOptions, UtteranceInputs, takes_proposals, takes_utterance_scores
+from spoofspan.cli.eval_inputs import (
+    ProposalOptions,
+    UtteranceInputs,
+    read_truth,
+    takes_proposals,
+    takes_utterance_scores,
+)
 from spoofspan.cli.inputs import Inputs, read_column, takes_inputs
 
 if TYPE_CHECKING:
@@ -81,7 +87,12 @@ def eval_(
     stream: bool | None = o.flag(
         None, "Keep little in memory, with temporary files on disk. Files too large for the memory do so anyway."
     ),
-    jobs: int | None = o.flag(None, "Measure in so many processes, with temporary files on disk.", "--jobs", "-j"),
+    jobs: int | None = o.flag(
+        None,
+        "Measure in so many processes, with files on disk; slower than one if all fits into memory.",
+        "--jobs",
+        "-j",
+    ),
     scheduler: str | None = o.flag(None, "Measure Parquet files on the workers of this Dask scheduler: tcp://..."),
     quiet: o.Quiet = False,
     rules: dict[str, Any],
@@ -151,7 +162,7 @@ def eval_(
         corpus: Corpus
         alone = more.alone(inputs)
         if alone:
-            corpus = UtteranceCorpus(more.read_truth(inputs), more.read_scores(str(more.utterance_scores)))
+            corpus = UtteranceCorpus(read_truth(inputs), more.read_scores(str(more.utterance_scores)))
         elif scheduler is not None:
             more.refuse_stream()
             corpus = open_files.enter_context(inputs.on_cluster(scheduler))

@@ -112,18 +112,19 @@ class UtteranceInputs:
                 "utterances apart: spoofspan eval REFERENCES --utterance-scores FILE"
             )
 
-    def read_truth(self, inputs: Inputs) -> References | Mapping[str, str]:
-        """Read REFERENCES, which may be labels of whole utterances."""
-        from spoofspan.formats.sources import sources
-        from spoofspan.formats.text.protocol import read_utterance_labels
 
-        if inputs.dataset is not None or inputs.references is None or inputs.reference_format is not None:
-            return inputs.read_known()[0]
-        found = sources(inputs.references)
-        known = looks_like(found[0])
-        if len(found) == 1 and "utterance labels" in known and "references" not in known:
-            return read_utterance_labels(found[0])
-        return inputs.references_from(inputs.references)
+def read_truth(inputs: Inputs) -> References | Mapping[str, str]:
+    """Read REFERENCES, which may be labels of whole utterances."""
+    from spoofspan.formats.sources import sources
+    from spoofspan.formats.text.protocol import read_utterance_labels
+
+    if inputs.dataset is not None or inputs.references is None or inputs.reference_format is not None:
+        return inputs.read_known()[0]
+    found = sources(inputs.references)
+    known = looks_like(found[0])
+    if len(found) == 1 and "utterance labels" in known and "references" not in known:
+        return read_utterance_labels(found[0])
+    return inputs.references_from(inputs.references)
 
 
 @dataclass(frozen=True)
@@ -169,10 +170,7 @@ def _file_of_proposals(inputs: Inputs) -> str | None:
     where = inputs.scores
     if inputs.dataset is not None and where is None:  # the only word typed
         where = inputs.references
-    if where is None or not (inputs.scores_format or "proposals").startswith("proposals"):
-        return None
-    known = {"proposals"} if inputs.scores_format is not None else looks_like(where)
-    return where if "proposals" in known and "scores" not in known else None
+    return where if where is not None and inputs.has_proposals(where) else None
 
 
 takes_utterance_scores = o.takes_options("more", UtteranceInputs)

@@ -180,6 +180,21 @@ class Calibration:
                 "state what these scores mean with higher=, or learn another"
             )
 
+    def __str__(self) -> str:
+        """The map as a formula.
+
+        >>> print(Calibration(AffineMap((2.0, -0.5), -1.0), ("a", "b"), ("bonafide", "spoof"), "time"))
+        L = -1 + 2 * a - 0.5 * (-b)
+        """
+        if isinstance(self.map, PavMap):
+            low, top = self.map.knots[0], self.map.knots[-1]
+            return f"L rises from {low:.4g} to {top:.4g} in {len(self.map.knots) // 2} steps of {self.systems[0]}"
+        text = f"L = {self.map.offset:.4g}"
+        for weight, name, high in zip(self.map.weights, self.systems, self.higher, strict=True):
+            side = name if high == "bonafide" else f"(-{name})"
+            text += f" {'-' if weight < 0 else '+'} {abs(weight):.4g} * {side}"
+        return text
+
     # ---------------------------------------------------------------- as plain data
 
     def to_dict(self) -> dict[str, Any]:

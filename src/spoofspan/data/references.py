@@ -24,6 +24,7 @@ from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import (
     check_offsets,
     check_ranges,
+    chosen_ids,
     flat_rows,
     place_of,
     rows_of,
@@ -291,7 +292,7 @@ class References(ByUtterance):
         rows, offsets = rows_of(self.offsets, chosen)
         return replace(
             self.with_rows(rows, offsets),
-            utterances=tuple(self.utterances[i] for i in chosen.tolist()),
+            utterances=chosen_ids(self.utterances, chosen),
             durations=None if self.durations is None else self.durations[chosen],
         )
 

@@ -29,6 +29,7 @@ from spoofspan.base.columns import (
     block_rows,
     check_offsets,
     check_ranges,
+    chosen_ids,
     flat_rows,
     offsets_of,
     place_of,
@@ -376,7 +377,7 @@ class Scores(ByUtterance):
             kept = self.with_rows(*rows_of(self.offsets, chosen))
         return replace(
             kept,
-            utterances=tuple(self.utterances[i] for i in chosen.tolist()),
+            utterances=chosen_ids(self.utterances, chosen),
             hops=None if self.hops is None else self.hops[chosen],
             origins=None if self.origins is None else self.origins[chosen],
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from spoofspan.base.columns import Flags, utterance_of_rows
-from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.errors import UsageError, nearest_name, refuse
 from spoofspan.base.hashing import utterances_hash
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.calibration import AffineMap, Calibration, PavMap, System, Unit, utterance_columns
@@ -182,8 +182,7 @@ class LearningSet:
     def _of_utterances(
         cls, truth: Truth, names: tuple[str, ...], given: tuple[Any, ...], options: EvaluationOptions
     ) -> LearningSet:
-        if isinstance(truth, Protocol):
-            truth = dict(zip(truth.utterance, truth.label, strict=True))
+        truth = labels_of(truth)
         ordered = tuple(one.take(_by_id(one.utterances)) for one in given)
         columns = utterance_columns(ordered, names)
         first: UtteranceScores = ordered[0]
@@ -232,6 +231,8 @@ class LearningSet:
         self, clusters: Mapping[str, str], method: Method, prior: float, ridge: float, folds: int = FOLDS
     ) -> Scores | UtteranceScores:
         """Calibrate each utterance by a map that was learned without it and without others of its cluster."""
+        unknown = [utterance for utterance in self.rows.utterances if utterance not in clusters]
+        refuse(unknown, lambda utterance: f"utterance {utterance!r} is in no cluster", "name the cluster of each")
         fold = _folds([clusters[utterance] for utterance in self.rows.utterances], folds)
         made = Calibration(AffineMap((), 0.0), self.names, tuple(one.higher for one in self.systems), self.unit)
         values = np.zeros(self.bona_fide.size)
@@ -242,6 +243,11 @@ class LearningSet:
             values[here] = learned.ratios([column[here] for column in self.columns])
         values = (values if made.result_higher == "bonafide" else -values) + 0.0
         return replace(self.rows, values=values, higher=made.result_higher)
+
+
+def labels_of(truth: Truth) -> References | Mapping[str, str]:
+    """The labels of a protocol; what is none stays as it is."""
+    return dict(zip(truth.utterance, truth.label, strict=True)) if isinstance(truth, Protocol) else truth
 
 
 def _by_id(utterances: Sequence[str]) -> Int64:

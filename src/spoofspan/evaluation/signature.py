@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import blocks, within_utterances
+from spoofspan.base.columns import blocks, chosen_ids, within_utterances
 from spoofspan.base.hashing import ContentHash, utterances_hash
+from spoofspan.base.threads import ALL_CORES, in_order
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
@@ -92,7 +93,9 @@ class ReferencesHash:
         if tidy.durations is not None:
             self._hashed.add("durations", tidy.durations.astype("<i8"))
         names = [*tidy.kind_names, ""]
-        kept = _add_runs(self._hashed, tidy.offsets, tidy.starts, tidy.ends, content)
+        kept, columns = _runs(tidy.offsets, tidy.starts, tidy.ends, content)
+        for name, column in columns.items():
+            self._hashed.add(name, column)
         self._hashed.add("labels", tidy.labels[kept].astype("<i8"))
         some = bool((kinds >= 0).any())
         if kinds[kept].size:
@@ -117,17 +120,22 @@ class ScoresHash:
         hashed = self._hashed
         self._decisions |= scores.decisions
         order = _sorted_order(scores.utterances)
-        hashed.add_texts("ids", (scores.utterances[i] for i in order))
+        hashed.add_texts("ids", chosen_ids(scores.utterances, order))
         rows = np.diff(scores.offsets)[order]
-        for first, last in blocks(rows, np.zeros_like(rows), _ROWS, 1):
-            some = scores.take(order[first:last])
-            starts, ends = score_times(some)
+
+        def runs(span: tuple[int, int]) -> dict[str, npt.NDArray[Any]]:
+            some = scores.take(order[slice(*span)])
             values = some.values.astype(np.float64)
             if scores.higher == "spoof":
                 np.negative(values, out=values)
             values += 0.0  # no negative zero
-            kept = _add_runs(hashed, some.offsets, starts, ends, values)
-            hashed.add("scores", values[kept].astype("<f8", copy=False))
+            first, columns = _runs(some.offsets, *score_times(some), values)
+            return columns | {"scores": values[first].astype("<f8", copy=False)}
+
+        # while some are hashed here, the next are made elsewhere
+        for columns in in_order(runs, blocks(rows, np.zeros_like(rows), _ROWS, 1), unasked=ALL_CORES):
+            for name, column in columns.items():
+                hashed.add(name, column)
 
     def digest(self) -> str:
         """The hash of what was added."""
@@ -154,7 +162,7 @@ def utterance_scores_hash(scores: UtteranceScores) -> str:
     """Hash what a system said of whole utterances."""
     order = _sorted_order(scores.utterances)
     hashed = ContentHash("utterance scores 1")
-    hashed.add_texts("ids", (scores.utterances[i] for i in order))
+    hashed.add_texts("ids", chosen_ids(scores.utterances, order))
     values = scores.values[order] if scores.higher == "bonafide" else -scores.values[order]
     hashed.add("scores", (values + 0.0).astype("<f8"))  # no negative zero
     return hashed.digest()
@@ -190,14 +198,17 @@ def _merged(offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any
     return np.flatnonzero(np.concatenate(([True], ~joined))), np.flatnonzero(np.concatenate((~joined, [True])))
 
 
-def _add_runs(hashed: ContentHash, offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> Rows:
-    """Add where the stretches of equal content lie; return the first row of each."""
+def _runs(
+    offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
+) -> tuple[Rows, dict[str, npt.NDArray[Any]]]:
+    """The first row of each stretch of equal content, and where they lie, as it is hashed."""
     first, last = _merged(offsets, starts, ends, content)
     before = offsets if isinstance(first, slice) else np.searchsorted(first, offsets)
-    hashed.add("counts", np.diff(before).astype("<i8"))
-    hashed.add("starts", starts[first].astype("<i8", copy=False))
-    hashed.add("ends", ends[last].astype("<i8", copy=False))
-    return first
+    return first, {
+        "counts": np.diff(before).astype("<i8"),
+        "starts": starts[first].astype("<i8", copy=False),
+        "ends": ends[last].astype("<i8", copy=False),
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,12 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.arrays import segment_labels
 from spoofspan.formats.format import Format, Registry, T
 from spoofspan.formats.reading import read_references, read_scores
-from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS
+from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import sources
 from spoofspan.formats.tables.parquet import kind_of
 from spoofspan.formats.text import hypotheses
@@ -31,6 +32,7 @@ BY_SUFFIX = {f".{name}": name for name in ("parquet", "arrow", "csv", "tsv", "js
 REFERENCES_BY_SUFFIX = {**BY_SUFFIX, ".rttm": "rttm", ".npy": "segment-labels", ".TextGrid": "textgrid"}
 SCORES_BY_SUFFIX = BY_SUFFIX | {".rttm": "hypothesis-rttm", ".pkl": "partialspoof-pickle"}
 SCORES_BY_SUFFIX |= {".ark": "kaldi-ark", ".npy": "npy-dict"}
+UTTERANCES_BY_SUFFIX = {".score": "utt-score", ".tsv": "asvspoof5", ".txt": "asvspoof5"}
 PROPOSALS_BY_SUFFIX = {".json": "proposals", ".csv": "proposals-csv"}
 
 
@@ -70,7 +72,7 @@ def holds_proposals(target: str, to_format: str | None) -> bool:
 
 
 def write_converted(
-    content: References | Scores | Proposals,
+    content: References | Scores | UtteranceScores | Proposals,
     target: str,
     *,
     to_format: str | None = None,
@@ -91,6 +93,8 @@ def write_converted(
             write_atomically(durations_out, reco2dur_lines(content), force)
     elif isinstance(content, Proposals):
         chosen = _format(PROPOSAL_FORMATS, PROPOSALS_BY_SUFFIX, target, to_format)
+    elif isinstance(content, UtteranceScores):
+        chosen = _format(UTTERANCE_SCORE_FORMATS, UTTERANCES_BY_SUFFIX, target, to_format)
     else:
         chosen = _format(SCORE_FORMATS, SCORES_BY_SUFFIX, target, to_format)
         if content.decisions and chosen not in hypotheses.FORMATS:
@@ -163,16 +167,16 @@ def write_references(
 
 
 def write_scores(
-    scores: Scores, target: str | PathLike[str], *, format: str | None = None, force: bool = False
+    scores: Scores | UtteranceScores, target: str | PathLike[str], *, format: str | None = None, force: bool = False
 ) -> None:
     """Write scores to a file, whole or not at all.
 
     Parameters
     ----------
     scores
-        What a system said.
+        What a system said, in time or of whole utterances.
     target, format, force
-        As in :func:`write_references`.
+        As in :func:`write_references`. Utterance scores: .score, .tsv (ASVspoof 5).
 
     Examples
     --------

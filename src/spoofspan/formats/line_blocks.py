@@ -6,9 +6,11 @@ Python object while the interpreter ends aborts the process (apache/arrow#34314)
 
 from __future__ import annotations
 
+import io
+import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
@@ -25,29 +27,44 @@ def line_blocks(source: Source, size: int) -> Iterator[Any]:
     The last block ends where the source does. Only LF ends a line here: where a cell of a CSV file has one inside
     quotes, the next block may begin in the middle of the cell.
     """
-    begun: list[bytes] = []  # of a line that has no end yet
-    length = done = 0
+    carried = b""  # of a line that has no end yet
+    done = 0
     try:
         with source.open() as stream:
-            while piece := stream.read(size):
-                end = piece.rfind(b"\n") + 1
-                if length + (piece.find(b"\n") if end else len(piece)) > MOST_BYTES_PER_LINE:
-                    raise source.line_too_long(_line_at(source, done), MOST_BYTES_PER_LINE)
-                whole, piece, block = memoryview(piece)[:end], piece[end:], None
+            while True:
+                # straight into memory of Arrow's own: bytes that are copied into it take a tenth longer to parse
+                buffer = pa.allocate_buffer(len(carried) + size)
+                with memoryview(buffer).cast("B") as memory:
+                    memory[: len(carried)] = carried
+                    filled = len(carried) + cast(io.BufferedReader, stream).readinto(memory[len(carried) :])
+                    if filled == len(carried):
+                        break
+                    end = _last_line_end(memory[:filled])
+                    if filled > MOST_BYTES_PER_LINE:
+                        first = re.search(b"\n", memory[:filled])
+                        if (filled if first is None else first.start()) > MOST_BYTES_PER_LINE:
+                            raise source.line_too_long(_line_at(source, done), MOST_BYTES_PER_LINE)
+                    carried = bytes(memory[end:filled])
                 if end:
-                    block = _block([*begun, whole], inside=done > 0)
-                    done += length + end
-                    begun, length = [], 0
-                if piece:
-                    begun.append(piece)
-                    length += len(piece)
-                del whole, piece  # or else they would stay in memory for as long as the block is in use
-                if block is not None:
+                    block = _whole(buffer.slice(0, end), inside=done > 0)
+                    done += end
+                    del buffer  # or else two would stay in memory for as long as the block is in use
                     yield block
     except (OSError, EOFError, zlib.error) as error:
         raise source.broken(error) from None
-    if begun:
-        yield _block(begun, inside=done > 0)
+    if carried:
+        yield _whole(native_buffer([carried]), inside=done > 0)
+
+
+def _last_line_end(memory: memoryview) -> int:
+    """Where the last line that has an end ends; 0 if there is none."""
+    tail = 1 << 10
+    while True:
+        begin = max(len(memory) - tail, 0)
+        end = bytes(memory[begin:]).rfind(b"\n")
+        if end >= 0 or not begin:
+            return begin + end + 1
+        tail *= 8
 
 
 def native_buffer(pieces: Sequence[Any]) -> Any:
@@ -93,10 +110,10 @@ def refuse_empty(source: Source) -> None:
         raise DataError(f"{source.name}: the file is empty")
 
 
-def _block(pieces: list[Any], *, inside: bool) -> Any:
-    """Join pieces. Arrow drops a byte order mark at the start of a block; inside a file it is text, so it gets two."""
-    starts_so = b"".join(piece[:3] for piece in pieces[:3]).startswith(BOM)
-    return native_buffer([BOM, *pieces] if inside and starts_so else pieces)
+def _whole(block: Any, *, inside: bool) -> Any:
+    """A block. Arrow drops a byte order mark at its start; inside a file it is text, so it gets two."""
+    starts_so = inside and block.slice(0, min(3, block.size)).to_pybytes() == BOM
+    return native_buffer([BOM, block]) if starts_so else block
 
 
 def _line_at(source: Source, position: int) -> int:

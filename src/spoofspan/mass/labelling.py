@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import (
+    chosen_ids,
     ends_before,
     first_rows,
     has_rows,
@@ -61,7 +62,7 @@ class Labelling:
     def take(self, chosen: Int64) -> Labelling:
         """Keep chosen utterances, in that order."""
         rows, offsets = rows_of(self.offsets, chosen)
-        names = tuple(self.utterances[i] for i in chosen.tolist())
+        names = chosen_ids(self.utterances, chosen)
         return Labelling(names, self.extents[chosen], offsets, self.ends[rows], self.labels[rows])
 
     def time_of(self, label: int) -> Int64:
@@ -152,24 +153,30 @@ class _Ranges:
         self.offsets, self.starts, self.ends = references.offsets, references.starts, references.ends
         self.labels = references.labels
         self.snap = snap
+        self._last_ends: Int64 | None = None
         merged = merge_rows(self.offsets, self.starts, self.ends, self.labels)
         if merged is not None:
-            self.ends = merged[1]
+            self._move(self.starts, merged[1])
             self._keep(merged[0])
 
     def _keep(self, keep: npt.NDArray[np.bool_]) -> None:
         if keep.all():
             return
         self.offsets = kept_offsets(self.offsets, keep)
-        self.starts, self.ends, self.labels = self.starts[keep], self.ends[keep], self.labels[keep]
+        self._move(self.starts[keep], self.ends[keep])
+        self.labels = self.labels[keep]
+
+    def _move(self, starts: Int64, ends: Int64) -> None:
+        self.starts, self.ends, self._last_ends = starts, ends, None
 
     @property
     def last_ends(self) -> Int64:
         """The last end of each utterance; 0 without ranges."""
-        ends = np.zeros(self.offsets.size - 1, np.int64)
-        if self.ends.size:
-            ends[has_rows(self.offsets)] = np.maximum.reduceat(self.ends, first_rows(self.offsets))
-        return ends
+        if self._last_ends is None:
+            self._last_ends = np.zeros(self.offsets.size - 1, np.int64)
+            if self.ends.size:
+                self._last_ends[has_rows(self.offsets)] = np.maximum.reduceat(self.ends, first_rows(self.offsets))
+        return self._last_ends
 
     def join(self, extents: Int64, touched: list[Touched]) -> None:
         """Rule 3: join edges that miss each other, 0 or the extent by at most ``snap``."""
@@ -184,7 +191,7 @@ class _Ranges:
         ends[last[reaches]] = extent[reaches]
         moved = np.abs(starts - self.starts) + np.abs(ends - self.ends)
         note_touched(touched, "snap", f"{self.snap}ns", sum_by_utterance(moved, self.offsets))
-        self.starts, self.ends = starts, ends
+        self._move(starts, ends)
         self._keep(ends > starts)
 
     def refuse_overlaps(self) -> None:
@@ -206,7 +213,7 @@ class _Ranges:
         limit = extents[utterance_of_rows(self.offsets)]
         past = np.maximum(self.ends - np.maximum(limit, self.starts), 0)
         note_touched(touched, "extent", "cut-at-duration", sum_by_utterance(past, self.offsets))
-        self.ends, self.starts = np.minimum(self.ends, limit), np.minimum(self.starts, limit)
+        self._move(np.minimum(self.starts, limit), np.minimum(self.ends, limit))
         self._keep(self.ends > self.starts)
 
     def refuse_past(self, extents: Int64) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -134,33 +135,39 @@ class PointPart(TimedPart):
         """Keep chosen utterances."""
         return replace(super().take(chosen), grid=self.grid.take(chosen))
 
-    def utterance_blocks(self) -> Iterator[UtteranceBlock]:
-        """Label and score the points block by block; each is known to belong to an utterance."""
-        for first, last, scores, scored, classes in self.labelled_points():
-            _, offsets = block_rows(self.grid.offsets, first, last)
-            weights = 1 if self.weights is None else np.repeat(self.weights[first:last], np.diff(offsets))
-            undecided = [np.zeros(last - first, np.int64)] * 2
-            if scored is not None:
-                unscored = MassBlock(scores, np.where(scored, np.int8(IGNORED), classes), weights)
-                undecided = [sum_by_utterance(column, offsets) for column in (unscored.bona_fide, unscored.spoof)]
-                classes = np.where(scored, classes, np.int8(IGNORED))
-            yield UtteranceBlock(first, last, offsets, MassBlock(scores, classes, weights), *undecided)
+    def utterance_block(self, first: int, last: int) -> UtteranceBlock:
+        """Label and score the points of some utterances; each is known to belong to one of them."""
+        scores, scored, classes = self.labelled_points(first, last)
+        _, offsets = block_rows(self.grid.offsets, first, last)
+        weights = 1 if self.weights is None else np.repeat(self.weights[first:last], np.diff(offsets))
+        undecided = [np.zeros(last - first, np.int64)] * 2
+        if scored is not None:
+            unscored = MassBlock(scores, np.where(scored, np.int8(IGNORED), classes), weights)
+            undecided = [sum_by_utterance(column, offsets) for column in (unscored.bona_fide, unscored.spoof)]
+            classes = np.where(scored, classes, np.int8(IGNORED))
+        return UtteranceBlock(first, last, offsets, MassBlock(scores, classes, weights), *undecided)
 
-    def labelled_points(self) -> Iterator[tuple[int, int, Values, Flags | None, Labels]]:
-        """For blocks of utterances: the first, the last + 1, and of every point score, whether it has one, class."""
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """The first and the last + 1 of the utterances of each block."""
         points = self.grid.counts
         rows = np.maximum(points, np.diff(self.runs.offsets))
-        point_runs = self.grid.runs()
         # both the time to lay over and the weighted points must fit into int64
         heavy = points if self.weights is None else points * self.weights
-        for first, last in blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK):
-            _, laid = overlay_block(self.labelling, point_runs, first, last)
-            classes = _classes_of_block(self.labelling, self.grid, self.rules, first, last, laid)
-            block = self.runs.block(first, last)
-            scores, scored = point_scores(block, self.grid, first, last, self.rules.pooling, self.runs.higher)
-            if self.rules.pooling == "mean":
-                refuse_no_mean(scores, block_rows(self.grid.offsets, first, last)[1], self.utterances[first:last])
-            yield first, last, scores, scored, classes
+        return blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK)
+
+    @cached_property
+    def _point_runs(self) -> RunBlocks:
+        return self.grid.runs()
+
+    def labelled_points(self, first: int, last: int) -> tuple[Values, Flags | None, Labels]:
+        """Of every point of some utterances: its score, whether it has one (None: all have), its class."""
+        _, laid = overlay_block(self.labelling, self._point_runs, first, last)
+        classes = _classes_of_block(self.labelling, self.grid, self.rules, first, last, laid)
+        block = self.runs.block(first, last)
+        scores, scored = point_scores(block, self.grid, first, last, self.rules.pooling, self.runs.higher)
+        if self.rules.pooling == "mean":
+            refuse_no_mean(scores, block_rows(self.grid.offsets, first, last)[1], self.utterances[first:last])
+        return scores, scored, classes
 
     def sample(self, size: int) -> Columns:
         """About ``size`` points; labels are computed in doubles."""

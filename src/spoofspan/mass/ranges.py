@@ -18,6 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,7 +26,6 @@ import numpy as np
 from spoofspan.base.columns import (
     block_rows,
     blocks,
-    first_rows,
     positions,
     sum_by_utterance,
     utterance_of_rows,
@@ -138,14 +138,26 @@ class TimedPart(ABC):
         return replace(self, weights=combine_weights(self.weights, weights, self.largest))
 
     @abstractmethod
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """The first and the last + 1 of the utterances of each block."""
+
+    @abstractmethod
+    def utterance_block(self, first: int, last: int) -> UtteranceBlock:
+        """Compute one block; each row is known to belong to an utterance."""
+
     def utterance_blocks(self) -> Iterator[UtteranceBlock]:
         """Compute it block by block; each row is known to belong to an utterance."""
+        return starmap(self.utterance_block, self.spans())
+
+    def block(self, first: int, last: int) -> MassBlock:
+        """Compute one block."""
+        block = self.utterance_block(first, last)
+        undecided = int(block.undecided_bona_fide.sum()), int(block.undecided_spoof.sum())
+        return replace(block.mass, undecided_bona_fide=undecided[0], undecided_spoof=undecided[1])
 
     def blocks(self) -> Iterator[MassBlock]:
         """Compute it block by block."""
-        for block in self.utterance_blocks():
-            undecided = int(block.undecided_bona_fide.sum()), int(block.undecided_spoof.sum())
-            yield replace(block.mass, undecided_bona_fide=undecided[0], undecided_spoof=undecided[1])
+        return starmap(self.block, self.spans())
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,19 +172,21 @@ class RangePart(TimedPart):
         undecided = self.undecided_bona_fide[chosen], self.undecided_spoof[chosen]
         return replace(super().take(chosen), undecided_bona_fide=undecided[0], undecided_spoof=undecided[1])
 
-    def utterance_blocks(self) -> Iterator[UtteranceBlock]:
-        """Lay labels and scores over each other block by block; each row is known to belong to an utterance."""
-        weights = self.weights
-        rows = np.diff(self.runs.offsets)
-        time = self.labelling.extents if weights is None else self.labelling.extents * weights
-        for first, last in blocks(rows, time, ROWS_PER_BLOCK, NS_PER_BLOCK):
-            here = slice(first, last)
-            runs, block = overlay_block(self.labelling, self.runs, first, last)
-            undecided = self.undecided_bona_fide[here], self.undecided_spoof[here]
-            if weights is not None:
-                block = block.weigh(np.repeat(weights[here], rows[here]))
-                undecided = undecided[0] * weights[here], undecided[1] * weights[here]
-            yield UtteranceBlock(first, last, runs.offsets, block, *undecided)
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """The first and the last + 1 of the utterances of each block."""
+        time = self.labelling.extents if self.weights is None else self.labelling.extents * self.weights
+        return blocks(np.diff(self.runs.offsets), time, ROWS_PER_BLOCK, NS_PER_BLOCK)
+
+    def utterance_block(self, first: int, last: int) -> UtteranceBlock:
+        """Lay labels and scores of some utterances over each other; each row is known to belong to one of them."""
+        here = slice(first, last)
+        runs, block = overlay_block(self.labelling, self.runs, first, last)
+        undecided = self.undecided_bona_fide[here], self.undecided_spoof[here]
+        if self.weights is not None:
+            weights = self.weights[here]
+            block = block.weigh(np.repeat(weights, np.diff(runs.offsets)))
+            undecided = undecided[0] * weights, undecided[1] * weights
+        return UtteranceBlock(first, last, runs.offsets, block, *undecided)
 
     def sample(self, size: int) -> Columns:
         """About ``size`` rows; each counts whole for the label under its middle."""
@@ -203,12 +217,9 @@ def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) 
 
     # Whole runs: as many as start inside each stretch of one label. Rows without time go to the last stretch.
     before = block.rows_before(utterance, edges)
-    counts = np.diff(before, prepend=0)
-    begins = first_rows(offsets)
-    counts[begins] = before[begins]
-    final = offsets[1:] - 1
-    counts[final] += block.offsets[1:] - block.offsets[:-1] - before[final]
-    classes = np.repeat(labels, counts)
+    next_row = block.offsets[utterance] + before  # where the stretch after an edge begins
+    next_row[offsets[1:] - 1] = block.offsets[1:]
+    classes = np.repeat(labels, np.diff(next_row, prepend=0))
     without_time = block.rows_without_time()
     if without_time.size:
         classes[without_time] = IGNORED
@@ -216,17 +227,16 @@ def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) 
 
     # Parts of runs: each edge hands the rest of the run it lies in from the label before to the label after.
     edge = np.flatnonzero(within_utterances(offsets, (labels[1:] != labels[:-1]) & (before[:-1] > 0)))
-    position = before[edge] - 1
-    rest = block.run_ends(utterance[edge], position) - edges[edge]
+    rest = block.run_ends(utterance[edge], before[edge] - 1) - edges[edge]
     cuts = rest > 0
-    edge, rest = edge[cuts], rest[cuts]
-    row = block.offsets[utterance[edge]] + position[cuts]
+    if not cuts.all():
+        edge, rest = edge[cuts], rest[cuts]
     more = []
     for label in (BONA_FIDE, SPOOF):
-        gain = (labels[edge + 1] == label).astype(np.int64) - (labels[edge] == label)
+        gain = np.diff((labels == label).view(np.int8))[edge]
         more.append(np.concatenate((odd_by * (classes[odd] == label), rest * gain)))
     two_classes = not without_time.size and bool((labels <= SPOOF).all())
-    rows = np.concatenate((odd, row))
+    rows = np.concatenate((odd, next_row[edge] - 1))
     return block, MassBlock(block.values, classes, durations, rows, more[0], more[1], two_classes=two_classes)
 
 

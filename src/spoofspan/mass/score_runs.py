@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -86,22 +86,29 @@ class FrameRuns:
         some = np.flatnonzero(self.used)
         return some, self.origins[some], self.last[some]
 
+    @cached_property
+    def _alike(self) -> bool:
+        """Whether all have one hop: dividing by one number takes a fifth of the time of dividing by many."""
+        return bool(self.hops.size) and bool((self.hops == self.hops[0]).all())
+
+    def _hop_of(self, utterance: Int64) -> Any:
+        return self.hops[0] if self._alike else self.hops[utterance]
+
     def rows_before(self, utterance: Int64, times: Int64) -> Int64:
         """Count the runs of an utterance that start before a time."""
-        whole = -((self.origins[utterance] - times) // self.hops[utterance])
+        whole = -((self.origins[utterance] - times) // self._hop_of(utterance))
         rows: Int64 = np.minimum(np.maximum(whole, 0), self.used[utterance])
         return rows
 
     def run_ends(self, utterance: Int64, position: Int64) -> Int64:
         """Where the runs at these positions in their utterances end."""
-        nominal = self.origins[utterance] + (position + 1) * self.hops[utterance]
+        nominal = self.origins[utterance] + (position + 1) * self._hop_of(utterance)
         ends: Int64 = np.where(position == self.used[utterance] - 1, self.last[utterance], nominal)
         return ends
 
     def durations(self) -> tuple[Int64 | int, Int64, Int64]:
         """The hop, and the last used runs, which may be shorter or longer."""
-        alike = self.hops.size and (self.hops == self.hops[0]).all()
-        hops = int(self.hops[0]) if alike else np.repeat(self.hops, self.offsets[1:] - self.offsets[:-1])
+        hops = int(self.hops[0]) if self._alike else np.repeat(self.hops, self.offsets[1:] - self.offsets[:-1])
         difference = self.last - self.origins - self.used * self.hops
         odd = np.flatnonzero((self.used > 0) & (difference != 0))
         return hops, self.offsets[odd] + self.used[odd] - 1, difference[odd]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from spoofspan.base.columns import chosen_ids
 from spoofspan.base.errors import Problems, UndefinedMeasureError, refuse
 from spoofspan.base.times import Int64
 from spoofspan.data.protocol import Protocol
@@ -55,7 +56,7 @@ class UtterancePart:
 
     def take(self, chosen: Int64) -> UtterancePart:
         """Keep chosen utterances."""
-        names = tuple(self.utterances[i] for i in chosen)
+        names = chosen_ids(self.utterances, chosen)
         return UtterancePart(names, self.scores[chosen], self.classes[chosen], self.weights[chosen])
 
     def weigh(self, weights: Int64) -> UtterancePart:

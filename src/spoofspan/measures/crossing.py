@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ import numpy.typing as npt
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
-from spoofspan.mass.score_mass import Columns, ScoreMass
+from spoofspan.mass.score_mass import Columns, MassBlock, ScoreMass
 from spoofspan.measures.histogram import Amounts, Histogram, Step, fill, find_inside, first_reached, next_score
-from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Totals
+from spoofspan.measures.operating_point import BlockSums, OperatingPoint, RunningTotals, Totals, sums_of
 
 # A guess from so many scores puts the crossing into a bracket that holds about 1 % of them.
 SAMPLE = 1 << 15
@@ -119,20 +120,12 @@ def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
     below, tied = (0, 0), {low: (0, 0), top: (0, 0)}
     inside: list[Columns] = []
     rows = gathered = 0
-    for block in mass.blocks():
-        sums.add(block)
-        scores = block.scores
-        less = scores < low
-        below = _add(below, block.sums(less))
-        held = (scores <= top) != less
-        if np.count_nonzero(held) > scores.size >> 4:
-            # scores tied with an end of the bracket may be many: they are summed, not gathered
-            for end in tied:
-                equal = scores == end
-                tied[end] = _add(tied[end], block.sums(equal))
-                held &= ~equal
-        inside.append(block.columns_of(held))
-        rows, gathered = rows + scores.size, gathered + inside[-1][0].size
+    for part in mass.each(partial(_split, low, top)):
+        sums.add_sums(part.sums)
+        below = _add(below, part.below)
+        tied = {end: _add(amounts, part.tied.get(end, (0, 0))) for end, amounts in tied.items()}
+        inside.append(part.inside)
+        rows, gathered = rows + part.rows, gathered + part.inside[0].size
         if gathered > max(rows // 4, 4 * SAMPLE):
             return None  # a bad guess; better to count than to gather everything
     whole = sums.totals()
@@ -143,6 +136,31 @@ def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
     if step is not None and step.next_score is None:
         step = replace(step, next_score=next_score(mass, step.score))
     return None if step is None else (whole, step)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """What of a block lies below a bracket, what is tied with its ends and was not gathered, and what lies inside."""
+
+    rows: int
+    sums: BlockSums
+    below: Amounts
+    tied: dict[Any, Amounts]
+    inside: Columns
+
+
+def _split(low: Any, top: Any, block: MassBlock) -> _Split:
+    scores = block.scores
+    less = scores < low
+    held = (scores <= top) != less
+    tied: dict[Any, Amounts] = {}
+    if np.count_nonzero(held) > scores.size >> 4:
+        # scores tied with an end of the bracket may be many: they are summed, not gathered
+        for end in {low, top}:
+            equal = scores == end
+            tied[end] = block.sums(equal)
+            held &= ~equal
+    return _Split(scores.size, sums_of(block), block.sums(less), tied, block.columns_of(held))
 
 
 def _add(amounts: Amounts, more: Amounts) -> Amounts:
@@ -203,10 +221,11 @@ def sum_ties(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, li
     scores = scores[order]
     if not scores.size:
         return scores, [bona_fide, spoof]
-    begins = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1])))
+    last = np.flatnonzero(np.concatenate((scores[1:] != scores[:-1], [True])))
     exact = float(bona_fide.sum(dtype=np.float64) + spoof.sum(dtype=np.float64)) < 2**62
+    # differences of running sums, which take a fifth of the time of reduceat
     columns = [
-        np.add.reduceat(column[order] if exact else column[order].astype(object), begins)
+        np.diff(np.cumsum(column[order] if exact else column[order].astype(object))[last], prepend=0)
         for column in (bona_fide, spoof)
     ]
-    return scores[begins], columns
+    return scores[last], columns

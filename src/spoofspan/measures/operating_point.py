@@ -19,6 +19,9 @@ from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.data.scores import Higher
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
 
+# Bona fide and spoof under scores, and under none.
+BlockSums = tuple[int, int, int, int]
+
 
 @dataclass(frozen=True)
 class OperatingPoint:
@@ -195,8 +198,8 @@ class Totals:
 def totals(mass: ScoreMass) -> Totals:
     """Sum a mass."""
     sums = RunningTotals(mass)
-    for block in mass.blocks():
-        sums.add(block)
+    for found in mass.each(sums_of):
+        sums.add_sums(found)
     return sums.totals()
 
 
@@ -207,12 +210,20 @@ def point_at(mass: ScoreMass, threshold: float) -> OperatingPoint:
     tau = threshold if mass.higher == "bonafide" else -threshold
     sums = RunningTotals(mass)
     called = [0, 0]
-    for block in mass.blocks():
-        sums.add(block)
+
+    def count(block: MassBlock) -> tuple[BlockSums, tuple[int, int]]:
         # in doubles, so that a float32 score and a threshold from text compare as they are
-        below = block.sums(block.scores.astype(np.float64, copy=False) < tau)
+        return sums_of(block), block.sums(block.scores.astype(np.float64, copy=False) < tau)
+
+    for found, below in mass.each(count):
+        sums.add_sums(found)
         called = [called[0] + below[0], called[1] + below[1]]
     return sums.totals().point(tau, called[0], called[1])
+
+
+def sums_of(block: MassBlock) -> BlockSums:
+    """What a block adds up to."""
+    return (*block.sums(), block.undecided_bona_fide, block.undecided_spoof)
 
 
 class RunningTotals:
@@ -224,8 +235,11 @@ class RunningTotals:
 
     def add(self, block: MassBlock) -> None:
         """Add one block."""
-        block_sums = (*block.sums(), block.undecided_bona_fide, block.undecided_spoof)
-        self._sums = [a + b for a, b in zip(self._sums, block_sums, strict=True)]
+        self.add_sums(sums_of(block))
+
+    def add_sums(self, sums: BlockSums) -> None:
+        """Add what one block adds up to."""
+        self._sums = [a + b for a, b in zip(self._sums, sums, strict=True)]
 
     def totals(self) -> Totals:
         """What has been added up so far."""

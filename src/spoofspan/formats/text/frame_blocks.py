@@ -7,15 +7,15 @@ gets its place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from spoofspan.base.columns import offsets_of, utterance_of_rows
+from spoofspan.base.threads import ALL_CORES, in_order
 from spoofspan.base.times import Float64, Int64
 from spoofspan.formats import arrow as pa
-from spoofspan.formats.format import T
 from spoofspan.formats.line_blocks import line_blocks
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.table_columns import flat_array
@@ -134,27 +134,24 @@ def _blocks(source: Source, separator: str, width: int, column: int) -> Iterator
     parsing = pa.csv.ParseOptions(delimiter=separator, quote_char=False)
     conversion = pa.csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[])
     names = [str(i) for i in range(width)]
+
+    def parsed(lines: Any) -> list[_Block]:
+        reading = pa.csv.ReadOptions(use_threads=False, block_size=lines.size, column_names=names)
+        found = []
+        for block in pa.csv.read_csv(pa.BufferReader(lines), reading, parsing, conversion).to_batches():
+            runs = pa.compute.run_end_encode(block.column(0), run_end_type=pa.int32())
+            ids = [utterance.decode() for utterance in runs.values.to_pylist()]
+            counts = np.diff(flat_array(runs.run_ends), prepend=0).tolist()
+            found.append(_Block(ids, counts, flat_array(block.column(2)), flat_array(block.column(1))))
+        return found
+
     try:
-        for lines in _read_ahead(line_blocks(source, BLOCK_BYTES)):
-            reading = pa.csv.ReadOptions(use_threads=False, block_size=lines.size, column_names=names)
-            for block in pa.csv.read_csv(pa.BufferReader(lines), reading, parsing, conversion).to_batches():
-                runs = pa.compute.run_end_encode(block.column(0), run_end_type=pa.int32())
-                ids = [utterance.decode() for utterance in runs.values.to_pylist()]
-                counts = np.diff(flat_array(runs.run_ends), prepend=0).tolist()
-                yield _Block(ids, counts, flat_array(block.column(2)), flat_array(block.column(1)))
+        for found in in_order(parsed, line_blocks(source, BLOCK_BYTES), unasked=ALL_CORES):
+            yield from found
     except pa.ArrowMemoryError:
         raise
     except (pa.ArrowException, UnicodeDecodeError):
         raise IrregularError from None
-
-
-def _read_ahead(blocks: Iterator[T]) -> Iterator[T]:
-    """The same blocks; while one is used, the next is read."""
-    with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(next, blocks, None)
-        while (block := coming.result()) is not None:
-            coming = thread.submit(next, blocks, None)
-            yield block
 
 
 def _plain_ids(utterances: list[str], separator: str) -> bool:

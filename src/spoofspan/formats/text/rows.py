@@ -165,7 +165,7 @@ def references_of(
     starts: Float64,
     ends: Float64,
     labels: npt.ArrayLike,
-    kinds: Sequence[str | None],
+    kinds: Sequence[str | None] | None,
     snap: float | None,
     places: Sequence[str] | None = None,
 ) -> References:
@@ -173,12 +173,12 @@ def references_of(
     order = np.argsort(utterance, kind="stable")
     return References.from_columns(
         ids,
-        None if durations is None else np.array([durations[utt] for utt in ids], np.float64),
+        None if durations is None else np.array(list(map(durations.__getitem__, ids)), np.float64),
         offsets_of(np.bincount(utterance, minlength=len(ids))),
         starts[order],
         ends[order],
         labels=np.asarray(labels, np.int8)[order],
-        kinds=None if kinds.count(None) == len(kinds) else [kinds[i] for i in order.tolist()],
+        kinds=None if kinds is None or not any(kinds) else [kinds[i] for i in order.tolist()],
         snap=TEXT_SNAP if snap is None else snap,
         place=None if places is None else lambda row: places[int(order[row])],
     )

@@ -74,14 +74,15 @@ def _quickly(source: Source, options: ReadOptions) -> References | None:
         return None
     durations, listed = options.durations, utterances.values
     if durations is not None:
-        if not all(utterance in durations for utterance in listed):
+        if not durations.keys() >= set(listed):
             return None
-        known = np.array([durations[utterance] for utterance in listed])
+        known = np.array(list(map(durations.__getitem__, listed)))
         if (ends > SUSPICIOUS_RATIO * known[utterances.codes]).any():
             return None
     ids = list(dict.fromkeys([*listed, *(durations or ())]))
     codes = np.array([code for code, _ in meanings], np.int8)[labels.codes]
-    kinds = [meanings[word][1] for word in labels.codes.tolist()]
+    kind_of = [kind for _, kind in meanings]
+    kinds = [kind_of[word] for word in labels.codes.tolist()] if any(kind_of) else None
     try:
         return references_of(ids, durations, utterances.codes, starts, ends, codes, kinds, options.snap)
     except DataError:

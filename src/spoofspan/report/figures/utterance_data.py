@@ -211,7 +211,7 @@ def points_data(
     mass, _ = point_mass_with(references, scores, resolution, chosen)
     part = mass.parts[0]
     assert isinstance(part, PointPart)  # noqa: S101 - for the type checker
-    _, _, found, scored, classes = next(part.labelled_points())
+    found, scored, classes = part.labelled_points(0, 1)
     count = int(part.grid.counts[0])
     starts, ends = part.grid.edges(np.zeros(count, np.int64), np.arange(count))
     values = found.astype(np.float64) if scores.higher == "bonafide" else -found.astype(np.float64)

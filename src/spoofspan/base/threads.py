@@ -1,0 +1,96 @@
+"""Threads for work in NumPy, Arrow and hashlib, which let go of Python's lock while they compute.
+
+Results come in the order of the tasks and sums are of integers, so that the bits are those of one thread. How many:
+``threads=`` of a function, else the variable ``SPOOFSPAN_THREADS``, else what the work says. Text is parsed and hashed
+in pieces that take milliseconds without the lock, which pays everywhere. A block of a mass takes a hundred calls of 5
+to 50 us each, and handing the lock over costs as much where others use the cores too: blocks are for those who ask.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import chain, islice
+from typing import TypeVar
+
+from spoofspan.base.errors import UsageError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+VARIABLE = "SPOOFSPAN_THREADS"
+ALL_CORES = 4  # more than four threads wait for the one that collects what they find
+
+_asked: ContextVar[int | None] = ContextVar("threads", default=None)
+_worker = threading.local()
+
+
+def cores() -> int:
+    """How many cores there are for us."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def thread_count(unasked: int = 1) -> int:
+    """How many threads to use here: one inside a thread, or else what was asked for."""
+    if getattr(_worker, "works", False):
+        return 1
+    if (asked := _asked.get()) is not None:
+        return asked
+    given = os.environ.get(VARIABLE, "").strip()
+    if not given:
+        return min(cores(), unasked)
+    if not given.isdecimal() or not int(given):
+        raise UsageError(f"the environment variable {VARIABLE} must be a whole number from 1 on, not {given!r}")
+    return int(given)
+
+
+@contextmanager
+def use_threads(threads: int | None) -> Iterator[None]:
+    """Use so many threads inside; None leaves it to the environment.
+
+    >>> with use_threads(3):
+    ...     thread_count()
+    3
+    """
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise UsageError(f"threads={threads!r}: must be a whole number from 1 on")
+    before = _asked.set(_asked.get() if threads is None else threads)
+    try:
+        yield
+    finally:
+        _asked.reset(before)
+
+
+def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], *, unasked: int = 1) -> Iterator[Result]:
+    """Work on tasks, several at a time; the results in the order of the tasks.
+
+    ``unasked`` is how many threads there are at most if nobody asked for a number.
+
+    >>> list(in_order(abs, [-3, 1, -2]))
+    [3, 1, 2]
+    """
+    threads, tasks = thread_count(unasked), iter(tasks)
+    first = list(islice(tasks, 2))
+    if threads == 1 or len(first) < 2:
+        yield from map(work, chain(first, tasks))
+        return
+    waiting: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(threads, "spoofspan", _begin)
+    try:
+        for task in chain(first, tasks):
+            waiting.append(pool.submit(work, task))
+            if len(waiting) > threads:  # one more than can run, so that none has to wait for us
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)  # waits: no thread is left when the interpreter ends
+
+
+def _begin() -> None:
+    _worker.works = True

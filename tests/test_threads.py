@@ -1,0 +1,72 @@
+"""Several threads give the same bits as one, in order, and none is left behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import spoofspan as ss
+from spoofspan.base.errors import UsageError
+from spoofspan.base.threads import VARIABLE, in_order, thread_count, use_threads
+from spoofspan.mass import score_mass
+from spoofspan.measures.crossing import crossing
+
+
+def test_results_come_in_order_whichever_ends_first() -> None:
+    with use_threads(3):
+        found = list(in_order(lambda wait: time.sleep(wait) or wait, [0.03, 0.0, 0.02, 0.0, 0.01]))
+    assert found == [0.03, 0.0, 0.02, 0.0, 0.01]
+
+
+def test_an_error_comes_out_and_no_thread_stays() -> None:
+    before = threading.active_count()
+    with use_threads(2), pytest.raises(ZeroDivisionError):
+        list(in_order(lambda n: 1 // n, [1, 0, 1, 1, 1]))
+    some = in_order(abs, range(100))
+    next(some)
+    some.close()
+    assert threading.active_count() == before
+
+
+def test_a_thread_starts_no_threads_of_its_own() -> None:
+    with use_threads(3):
+        assert list(in_order(lambda _: thread_count(), range(4))) == [1, 1, 1, 1]
+
+
+def test_asked_for_by_argument_or_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "5")
+    assert thread_count() == 5
+    with use_threads(2):
+        assert thread_count() == 2
+    monkeypatch.setenv(VARIABLE, "many")
+    with pytest.raises(UsageError, match="SPOOFSPAN_THREADS must be a whole number"):
+        thread_count()
+    with pytest.raises(UsageError, match="threads=0"), use_threads(0):
+        pass
+
+
+@pytest.mark.parametrize("guess", [True, False])
+def test_a_mass_has_the_same_crossing_with_any_number_of_threads(guess: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score_mass, "ROWS_PER_BLOCK", 50)
+    monkeypatch.setattr("spoofspan.mass.ranges.ROWS_PER_BLOCK", 50)
+    monkeypatch.setattr("spoofspan.mass.points.ROWS_PER_BLOCK", 50)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        ranges, frames = {}, {}
+        for i in range(40):
+            cut = int(rng.integers(1, 40))
+            ranges[f"u{i}"] = [(0.0, cut * 0.013, "bonafide"), (cut * 0.013, 0.8, "spoof")]
+            frames[f"u{i}"] = rng.normal(size=40).round(1) + np.where(np.arange(40) * 0.02 < cut * 0.013, 0.5, -0.5)
+        references = ss.References.from_ranges(ranges)
+        scores = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
+        for mass in (ss.overlay(references, scores), ss.point_mass(references, scores, 0.01)):
+            found = []
+            for threads in (1, 2, 5):
+                with use_threads(threads):
+                    found.append(crossing(mass, guess=guess))
+            assert found[0] == found[1] == found[2]
+        one, two = (ss.range_eer(references, scores, eer_rule="interpolated", threads=threads) for threads in (1, 2))
+        assert (one.value, one.threshold, one.signature) == (two.value, two.threshold, two.signature)
