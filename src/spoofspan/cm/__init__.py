@@ -4,7 +4,7 @@
 
     config.py         what is to be trained, and how; the presets
     frame_times.py    frames, scales and windows: where every score lies in time
-    frontends.py      sound -> features every 20 ms (wav2vec 2.0 and its family, or a light one); features.py: hand-made ones
+    frontends.py      sound -> features every 20 ms (wav2vec 2.0, or a light one); features.py: the hand-made ones
     model.py          multi-resolution chain, branches, heads; the logistic baseline       <- read this first
     loss.py           the P2SGrad-based loss
     labels.py         targets of windows, from References
