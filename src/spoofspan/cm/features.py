@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from spoofspan.base.times import Float64
 from spoofspan.cm.frame_times import HOP, WINDOW
 from spoofspan.cm.padding import normalised
 from spoofspan.formats.sound import RATE
@@ -44,8 +45,12 @@ COUNT = sum(GROUPS.values())
 def bands_of(bins: int, count: int, *, widening: bool) -> Tensor:
     """The weight of every bin in every band, (bins, bands), each adding up to one; bands overlap by half."""
     # by NumPy: a model is also built without memory, to count its parameters
-    scale = (lambda hertz: np.log1p(hertz / 700)) if widening else (lambda hertz: hertz)
-    centres = np.linspace(scale(LOWEST), scale(HIGHEST), count + 2)
+
+    def scale(hertz: Float64) -> Float64:
+        return np.log1p(hertz / 700) if widening else hertz
+
+    low, high = scale(np.array([LOWEST, HIGHEST]))
+    centres = np.linspace(low, high, count + 2)
     away = np.abs(scale(np.linspace(0, RATE / 2, bins))[:, None] - centres[1:-1])
     weights = np.clip(1 - away / (centres[1] - centres[0]), 0, None)
     weights[away.argmin(0), np.arange(count)] += 1e-3  # a narrow band has at least the bin that is nearest
