@@ -6,8 +6,9 @@ alone (with a model of its own), with an interval over speakers. A probe of a co
 at 50 %.
 
 An alarm is an EER below 50 % that chance does not explain: the one-sided p-value of a t test against 50 %, with the
-standard error of the jackknife over speakers, is corrected by Holm over all probes and attacks of the audit. So a
-corpus whose labels mean nothing raises any alarm at all with a probability of about ``false_alarms`` at most.
+standard error of the jackknife over speakers (and no less than labels dealt at random would have), is corrected by
+Holm over all probes and attacks of the audit. So a corpus whose labels mean nothing raises any alarm at all with a
+probability of about ``false_alarms`` at most.
 """
 
 from __future__ import annotations
@@ -349,7 +350,7 @@ class _Look:
         except UndefinedMeasureError:
             return None
         eer = found.estimate
-        p_value = one_sided_p(found)
+        p_value = one_sided_p(found, self._least_error(judged))
         probe = self.probe
         words = self._words(judged)
         return Finding(probe.name, probe.title, probe.unit, part, eer, found.low, found.high, p_value, False, words)
@@ -364,16 +365,31 @@ class _Look:
         if self.probe.unit == FRAME:
             times = {"hop": HOP / RATE}
         scores = Scores.from_columns(names, offsets, self.scores[own], higher="spoof", **times)
+        spoof = self.is_spoof
         if self.probe.unit == FRAME:  # the ranges themselves, not the frames that lie in them
-            rows = auditing.rows(RUN)
+            rows, judged, spoof = self._runs_of(kept)
             own, offsets = _of_utterances(rows, kept)
-            judged = np.array([attack is None or self.part in (ALL, attack) for attack in rows.attack], np.bool_)
-        spoof = np.array([attack is not None for attack in rows.attack], np.bool_)
         labels = np.where(judged, np.where(spoof, SPOOF, BONA_FIDE), NONSPEECH)[own].astype(np.int8)
         references = References.from_columns(names, durations, offsets, rows.start[own], rows.end[own], labels=labels)
         clusters = None if auditing.clusters is None else {name: auditing.clusters[name] for name in names}
         rules: dict[str, Any] = {"nonspeech": "ignore", "gaps": "ignore", "eer_rule": "interpolated"}
         return interval(references, scores, clusters=clusters, clusters_are=auditing.clusters_are, **rules)
+
+    def _least_error(self, judged: npt.NDArray[np.bool_]) -> float:
+        """Jackknife errors can be too small by chance, where few runs are compared; not smaller than this."""
+        pieces = judged
+        rows, spoof = self.rows, self.is_spoof
+        if self.probe.unit == FRAME:
+            rows, pieces, spoof = self._runs_of(np.unique(self.rows.utterance[judged]))
+        lasting = seconds(rows)
+        return least_standard_error(lasting[pieces & ~spoof], lasting[pieces & spoof])
+
+    def _runs_of(self, kept: Int64) -> tuple[Rows, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The runs that frames lie in, which of them are judged, and which are spoof."""
+        rows = self.auditing.rows(RUN)
+        meant = np.array([attack is None or self.part in (ALL, attack) for attack in rows.attack], np.bool_)
+        spoof = np.array([attack is not None for attack in rows.attack], np.bool_)
+        return rows, meant & np.isin(rows.utterance, kept), spoof
 
     def _words(self, judged: npt.NDArray[np.bool_]) -> str:
         """The statistic in which the classes differ most, and by how much."""
@@ -405,7 +421,7 @@ def _of_utterances(rows: Rows, kept: Int64) -> tuple[npt.NDArray[np.bool_], Int6
     return own, offsets_of(np.bincount(rows.utterance[own], minlength=int(kept.max()) + 1)[kept])
 
 
-def one_sided_p(found: Interval) -> float:
+def one_sided_p(found: Interval, least_error: float = 0.0) -> float:
     """The chance of an EER as low as this if the true one were 50 %; 1 where the interval says nothing.
 
     The class that fewer clusters have decides how much is known. Where no cluster left out changes anything, as if one
@@ -414,6 +430,20 @@ def one_sided_p(found: Interval) -> float:
     fewest = min(found.with_bona_fide or 0, found.with_spoof or 0)
     if found.refused or isnan(found.high) or found.degrees_of_freedom is None or fewest < 2:
         return 1.0
-    statistic = (found.estimate - 0.5) / (found.standard_error or 0.5 / fewest)
+    error = max(found.standard_error or 0.5 / fewest, least_error)
+    statistic = (found.estimate - 0.5) / error
     half = two_sided_p(statistic, min(found.degrees_of_freedom, fewest - 1)) / 2
     return half if statistic < 0 else 1 - half
+
+
+def least_standard_error(bona_fide: Float64, spoof: Float64) -> float:
+    """The standard error of an EER at 50 %, if labels were dealt at random to pieces that last so long.
+
+    Of two normal distributions at a distance d the EER is Phi(-d / 2), and d has the variance 1 / n + 1 / m at 0, with
+    as many pieces as count: the square of the sum of their lengths by the sum of their squares.
+
+    >>> round(least_standard_error(np.ones(100), np.ones(100)), 4)
+    0.0282
+    """
+    counts = (float(one.sum() ** 2 / (one**2).sum()) for one in (bona_fide, spoof))
+    return float(np.sqrt(sum(1 / count for count in counts)) / (2 * np.sqrt(2 * np.pi)))
