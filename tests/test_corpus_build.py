@@ -461,7 +461,7 @@ def test_the_command_says_what_it_built(corpus, tmp_path):
     arguments = ["--source", corpus / "sources/list.csv", "--utterances", "dev=4,eval=6", "--jobs", "1"]
     result = run("build", tmp_path / "c", *arguments)
     assert result.exit_code == 0, (result.output, result.exception)
-    assert "A04*" in result.stdout
+    assert "* held out: A08 in eval only" in result.stdout
     assert "corpus check" in result.stdout
     as_json = json.loads(run("build", tmp_path / "c", *arguments, "--format", "json").stdout)
     assert as_json == json.loads((tmp_path / "c/corpus.json").read_text())
