@@ -71,6 +71,7 @@ SLOW = (
     "tests/test_cm_card.py",
     "tests/test_cm_frontends.py",
     "tests/test_cm_locate.py",
+    "tests/test_cm_locate_page.py",
     "tests/test_cm_model.py",
     "tests/test_cm_model_sources.py",
     "tests/test_cm_official.py",
