@@ -11,18 +11,21 @@ import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
+from spoofspan.cli.range_options import RangeOptions, takes_ranges
 from spoofspan.cli.system_inputs import Systems, takes_systems
 from spoofspan.cli.table import resolutions_in
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
+    from spoofspan.formats.datasets.systems import SystemFile
 
 
 class Kind(str, Enum):
     """The figures."""
 
     det = "det"
+    roc = "roc"
     threshold = "threshold"
     scores = "scores"
     resolution = "resolution"
@@ -36,11 +39,13 @@ class Kind(str, Enum):
 
 
 OF_ONE_UTTERANCE = (Kind.timeline, Kind.measurement, Kind.resampling)
-OVER_THRESHOLDS = (Kind.det, Kind.threshold, Kind.scores)
+OVER_THRESHOLDS = (Kind.det, Kind.roc, Kind.threshold, Kind.scores)
+MANY = 4  # systems, from which on a figure takes the width of a page
 OF_CALIBRATION = (Kind.reliability, Kind.pav, Kind.tippett)
 
 
 @takes_systems
+@takes_ranges
 @o.takes_rules
 def plot(
     kind: Annotated[Kind, typer.Argument(help="Which figure.", show_default=False)],
@@ -60,6 +65,7 @@ def plot(
     utterance: str | None = o.flag(None, "timeline, measurement, resampling: which one."),
     threshold: float | None = o.flag(None, "Of figures of one utterance; without it, that of the EER."),
     audio: Path | None = o.flag(None, "timeline: the recording, a WAV file."),
+    ranges: RangeOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     force: o.Force = False,
@@ -69,6 +75,8 @@ def plot(
     """Draw a figure of one system or several.
 
     det: FNR over FPR on normal-deviate axes, with the EER and (--confidence) its interval.
+
+    roc: the spoof that is found over FPR, with the EER.
 
     threshold: FPR and FNR over the threshold.
 
@@ -84,7 +92,7 @@ def plot(
 
     tippett: how much of each class has at least a likelihood ratio (--scores-are).
 
-    timeline: one utterance, its reference, scores, decision and errors.
+    timeline: one utterance, its reference, scores, decision and errors; without REFERENCES, what --threshold calls.
 
     measurement: one utterance counted in points and measured in ranges.
 
@@ -132,6 +140,11 @@ def plot(
     points = None if resolution is None else _one_resolution(resolution)
     levels = None if resolutions is None else resolutions_in(resolutions, "--resolutions")
     rules |= {"convention": convention}
+    if kind is Kind.timeline and (alone := systems.scores_alone()) is not None:
+        shown = _of_scores_alone(alone, utterance, threshold, audio, ranges)
+        save(figures.draw_timeline(shown, **size), out, force)
+        return
+    ranges.refuse_any("says how ranges are made of scores without references; leave it out")
     references, dataset = systems.read()
     files = systems.files(dataset)
     data: Any
@@ -155,7 +168,9 @@ def plot(
         bootstrapped: dict[str, Any] | None = None if confidence is None else {"confidence": confidence}
         if bootstrapped is not None and replicates is not None:
             bootstrapped |= {"method": "percentile", "replicates": replicates}
-        names = [one.system or (Path(one.path).name if len(files) > 1 else "") for one in files]
+        names = _names(files)
+        if width is None and len(files) > MANY:
+            size = {"width": in_mm("page")}
         data = [  # a whole curve of 12 million scores is not kept
             _of_system(
                 kind,
@@ -169,6 +184,14 @@ def plot(
             for name, one in zip(names, files, strict=True)
         ]
     save(getattr(figures, f"draw_{kind.value}")(data, **size), out, force)
+
+
+def _names(files: list[SystemFile]) -> list[str]:
+    """The names of systems, without the endings of their files; one that stands alone needs none."""
+    if len(files) == 1:
+        return [files[0].system]
+    stems = [one.system or Path(one.path).stem for one in files]
+    return [name if stems.count(name) == 1 else str(one.path) for name, one in zip(stems, files, strict=True)]
 
 
 def _of_system(
@@ -192,7 +215,12 @@ def _of_system(
     if bootstrapped is not None:
         references, scores, _ = system
         curve = replace(curve, interval=interval(references, scores, curve.eer.measure, **bootstrapped, **how))
-    return {Kind.det: data.det_data, Kind.threshold: data.threshold_data, Kind.scores: data.score_data}[kind](curve)
+    return {
+        Kind.det: data.det_data,
+        Kind.roc: data.det_data,
+        Kind.threshold: data.threshold_data,
+        Kind.scores: data.score_data,
+    }[kind](curve)
 
 
 def _of_utterance(
@@ -218,6 +246,27 @@ def _of_utterance(
     if points is None:
         raise UsageError("measurement: these scores are ranges; give the --resolution of the points in ms")
     return data.measurement_data(*place, points, threshold, **rules)
+
+
+def _of_scores_alone(
+    systems: dict[str, Scores], utterance: str | None, threshold: float | None, audio: Path | None, ranges: RangeOptions
+) -> Any:
+    """The data of a timeline without references."""
+    from spoofspan.formats.sound import read_wave
+    from spoofspan.report.figures.utterance_data import called_timeline_data
+
+    if len(systems) != 1:
+        raise UsageError(f"timeline shows one system; give one file of scores, not {len(systems)}")
+    (scores,) = systems.values()
+    if threshold is None:
+        raise UsageError(
+            "without REFERENCES there is no EER, so give --threshold, on the scale of the scores; or give REFERENCES"
+        )
+    if utterance is None:
+        raise UsageError(f"timeline shows one utterance; give --utterance, such as {scores.utterances[0]}")
+    samples, rate = (None, None) if audio is None else read_wave(audio)
+    how = ranges.arguments()
+    return called_timeline_data(scores, utterance, threshold, samples=samples, sample_rate=rate, **how)
 
 
 def _one_resolution(text: str) -> float:
