@@ -11,11 +11,11 @@ import spoofspan as ss
 from spoofspan.corpus.building import build
 from spoofspan.corpus.builtin import Sentence, built_in_settings, say, sentences_of
 from spoofspan.corpus.checking import check_corpus, segments_of
-from spoofspan.corpus.families import ATTACKS
 from spoofspan.corpus.settings import BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, Settings
 from spoofspan.corpus.source_folder import Recording, find_recordings
 from spoofspan.corpus.splice_plan import deal_speakers, held_out_attacks, make_plan
 from spoofspan.corpus.survey import look_at
+from spoofspan.corpus.vocoder_families import ATTACKS
 from spoofspan.formats.arrays import segment_labels
 from spoofspan.formats.sound import FULL_SCALE, read_sound, wav_bytes
 

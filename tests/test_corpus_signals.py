@@ -5,10 +5,10 @@ import pytest
 
 import spoofspan as ss
 from spoofspan.corpus import pieces
-from spoofspan.corpus.families import VOCODERS
 from spoofspan.corpus.frames import RATE, add_noise, add_pulses, frames_in
 from spoofspan.corpus.splicing import Piece, best_lag, cross_fade, splice
 from spoofspan.corpus.survey import active_level, find_speech, find_units, gain_to, level_of
+from spoofspan.corpus.vocoder_families import VOCODERS
 from spoofspan.corpus.vocoders import analyse, find_pitch, resynthesise
 from spoofspan.corpus.voices import draw_varied_voice, draw_voice, speak
 from spoofspan.formats.sound import FULL_SCALE, read_sound, wav_bytes, whole_samples

@@ -15,7 +15,7 @@
     checking.py         whether a corpus is what its files say
     audit/              whether it gives itself away
     builtin.py          the built-in recordings: voices.py, phones.py, frames.py
-    families.py         the vocoders: vocoders.py, resynthesis.py, pieces.py
+    vocoder_families.py  the vocoders: vocoders.py, resynthesis.py, pieces.py
 
 May import every room but ``cm``, ``experiment``, ``demo``, ``integrations`` and ``cli``.
 """

@@ -18,12 +18,12 @@ import numpy as np
 from spoofspan.base.errors import UsageError
 from spoofspan.base.pool import do_all, in_batches
 from spoofspan.corpus.channel import Channel
-from spoofspan.corpus.families import ATTACKS, UNSEEN, VOCODERS
 from spoofspan.corpus.frames import Float64
 from spoofspan.corpus.settings import BUILDER_VERSION, BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
 from spoofspan.corpus.source_folder import BONA_FIDE
 from spoofspan.corpus.splice_plan import check_held_out
 from spoofspan.corpus.survey import find_speech, gain_to
+from spoofspan.corpus.vocoder_families import ATTACKS, UNSEEN, VOCODERS
 from spoofspan.corpus.voices import draw_varied_voice, draw_voice, speak
 from spoofspan.formats.sound import FULL_SCALE, wav_bytes, whole_samples
 from spoofspan.formats.writing import write_atomically

@@ -18,11 +18,11 @@ import numpy as np
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.pool import do_all, in_batches
 from spoofspan.corpus.channel import OPEN
-from spoofspan.corpus.families import VOCODERS
 from spoofspan.corpus.settings import Settings
 from spoofspan.corpus.source_folder import Recording
 from spoofspan.corpus.splice_plan import stream
 from spoofspan.corpus.survey import find_speech, gain_to
+from spoofspan.corpus.vocoder_families import VOCODERS
 from spoofspan.formats.sound import wav_bytes
 from spoofspan.formats.writing import write_atomically
 

@@ -1,4 +1,4 @@
-"""Four vocoders: each analyses speech, throws something away, and makes it anew. ``families.py`` lists all.
+"""Four vocoders: each analyses speech, throws something away, and makes it anew. ``vocoder_families.py`` lists all.
 
 The two parametric ones take part of their noise from a short table that repeats, as small codecs do. None of them
 changes levels or the long-term spectrum much: the traces are in the fine structure.
