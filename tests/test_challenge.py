@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -14,9 +15,11 @@ from format_samples import FOREIGN, foreign_scores
 from format_samples import durations as sample_durations
 
 import spoofspan as ss
+from spoofspan.base.locks import part_of
 from spoofspan.challenge.definition import Definition, Phase, PublicPart
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
+from spoofspan.challenge.leaderboard_page import leaderboard_page
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.evaluation.breakdown import by_kind
 
@@ -80,6 +83,20 @@ def test_a_team_without_errors_is_compared_as_compare_does(tmp_path):
     assert [str(one.to_dict()) for one in got.ranks] == [str(one.to_dict()) for one in expected.ranks]
 
 
+def test_columns_of_metadata_group_and_cluster(tmp_path):
+    """Also where their names are those of other columns, and their values look like numbers."""
+    column = {utt: f"0{i % 2}" for i, utt in enumerate(IDS)}
+    challenge = build(tmp_path / "challenge", by={"cluster": column}, measures=("point-eer@20ms", "range-eer"))
+    score_submissions(challenge, submit(tmp_path / "submissions"), teams=["alpha"])
+    found = leaderboard(challenge)
+    assert set(found.groups["cluster"]["alpha"]) == {"00", "01"}
+    assert found.of_groups == "range-eer"
+    rows = np.arange(0, len(IDS), 2)
+    expected = ss.range_eer(labels().take(rows), scores(labels(), 0.6).take(rows)).value
+    assert found.groups["cluster"]["alpha"]["00"]["value"] == expected
+    assert next(iter(found.first.intervals.values())).clusters == len(set(SPEAKERS.values()))
+
+
 def test_one_team_alone_has_a_rank(tmp_path):
     challenge, submissions = build(tmp_path / "challenge"), submit(tmp_path / "submissions")
     score_submissions(challenge, submissions, teams=["bravo"])
@@ -140,10 +157,22 @@ def test_the_leaderboard_names_no_utterance_and_no_speaker(scored, capsys):
         assert code == 0
         assert not [name for name in (*IDS, *set(SPEAKERS.values())) if name in printed.out.split()]
         assert all(team in printed.out for team in NOISE)
+    page = leaderboard_page(leaderboard(scored[0])).partition("<script>")[0]  # what follows is the same on every page
+    assert all(team in page for team in NOISE)
+    assert not [name for name in (*IDS, *set(SPEAKERS.values())) if name in re.findall(r"\w+", page)]
 
 
-def test_csv_has_all_digits(scored, capsys):
-    printed = run(["challenge", "leaderboard", scored[0], "--format", "csv"], capsys)[1].out
+def test_published_numbers_have_the_digits_that_are_shown(scored, capsys):
+    """One submission whose scores are made for it reads labels off a number with 16 digits."""
+    for spelling in ("json", "csv"):
+        printed = run(["challenge", "leaderboard", scored[0], "--format", spelling, "--pairs"], capsys)[1].out
+        assert re.search(r"0\.\d{4}\b", printed)
+        assert not re.search(r"\d\.\d{5}", printed)
+    assert not re.search(r"\d\.\d{5}", leaderboard_page(leaderboard(scored[0])).partition("<script>")[0])
+
+
+def test_the_organisers_may_have_all_digits(scored, capsys):
+    printed = run(["challenge", "leaderboard", scored[0], "--format", "csv", "--all-digits"], capsys)[1].out
     header, first, *_ = (line.split(",") for line in printed.splitlines())
     row = dict(zip(header, first, strict=True))
     found = leaderboard(scored[0])
@@ -265,7 +294,7 @@ def test_a_broken_submission_does_not_stop_the_others(tmp_path, capsys):
 
 
 def test_a_phase_counts_some_utterances(tmp_path):
-    times = (Phase("progress", "2027-01-10 00:00:00", "2027-02-01 00:00:00"), Phase("final", "2027-02-01 00:00:00"))
+    times = (Phase("progress", "2027-01-10 00:00:00", "2027-02-01 00:00:00"), Phase("final", "2027-02-02 00:00:00"))
     some = IDS[::2]
     challenge = build(tmp_path / "challenge", phases={"progress": some}, definition={"phases": times})
     submissions = submit(tmp_path / "submissions")
@@ -299,6 +328,9 @@ def test_a_challenge_that_cannot_be_scored_is_not_built(definition, words, tmp_p
 def test_a_build_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(ss.UsageError, match="no phase"):
         build(tmp_path / "challenge", phases={"elsewhere": IDS})
+    killed = part_of(tmp_path / "challenge").with_suffix(".building")  # what a build that was killed leaves
+    killed.mkdir()
+    (killed / "rest").touch()
     build(tmp_path / "challenge")
     with pytest.raises(ss.UsageError, match="exists"):
         build(tmp_path / "challenge")
@@ -336,8 +368,8 @@ def test_the_scoring_program_runs_in_the_folders_of_codabench(scored, tmp_path):
     assert done.returncode == 0, done.stderr
     kept = {one["measure"]: one["value"] for one in leaderboard_values(scored)["bravo"]}
     assert json.loads((tmp_path / "output" / "scores.json").read_text()) == {
-        "range_eer": 100 * kept["range-eer"],
-        "point_eer_20ms": 100 * kept["point-eer@20ms"],
+        "range_eer": round(100 * kept["range-eer"], 2),
+        "point_eer_20ms": round(100 * kept["point-eer@20ms"], 2),
     }
     assert "<table>" in (tmp_path / "output" / "detailed_results.html").read_text()
 

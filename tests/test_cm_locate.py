@@ -270,6 +270,7 @@ def test_what_files_hold_is_read_back(model, sounds, tmp_path, capsys):
     assert ss.read_references(tmp_path / "found.rttm").labels.tolist() == expected.labels.tolist()
     grid = ss.read_references(tmp_path / "short.TextGrid")
     assert (grid.starts == expected.take(np.array([2])).starts).all()
+    assert (tmp_path / "clean.txt").exists()
     track = ss.read_references(tmp_path / "short.txt", durations={"short": 3.0})
     assert track.starts.size == len(found["short"].ranges)
     assert json.loads((tmp_path / "found.json").read_text()) == json.loads(json.dumps(found.to_dict()))
@@ -282,12 +283,14 @@ def test_what_files_hold_is_read_back(model, sounds, tmp_path, capsys):
 
 def test_ids_cannot_leave_the_folder_or_act_on_the_terminal(model, sounds, tmp_path, capsys):
     (tmp_path / "list.lst").write_text(f"../e\x1b[31mvil {sounds / 'short.wav'}\n")
-    code, said = run(
-        ["locate", tmp_path / "list.lst", "--model", model, "-q", "--out", tmp_path / "{}.TextGrid"], capsys
-    )
+    command = ["locate", tmp_path / "list.lst", "--model", model, "-q"]
+    code, said = run(command, capsys)
     assert code == 0
     assert "\x1b" not in said.out
-    assert [one.name for one in tmp_path.glob("*.TextGrid")] == [".._e__31mvil.TextGrid"]
+    code, said = run([*command, "--out", tmp_path / "{}.TextGrid"], capsys)
+    assert code == 2
+    assert "is no file name" in said.err
+    assert not list(tmp_path.parent.rglob("*vil*"))
 
 
 def test_without_a_model_the_shell_says_what_a_model_is(sounds, capsys):

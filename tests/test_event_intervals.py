@@ -96,3 +96,58 @@ def test_events_of_scores_have_intervals_on_the_command_line(tmp_path):
     interval = plain["measurements"][0]["interval"]
     assert 0 < interval["low"] < interval["estimate"] < interval["high"] < 1
     assert interval["method"] == "jackknife-t"
+
+
+def test_systems_are_compared_by_events_as_the_jackknife_by_hand():
+    references, proposals = corpus()
+    _, others = corpus(seed=3)
+    name = "event-f1@iou=0.5"
+    found = ss.compare(references, {"A": proposals, "B": others}, name)
+    values = {"A": [], "B": []}
+    for left in references.utterances:
+        kept = np.array([i for i, utt in enumerate(references.utterances) if utt != left])
+        for system, one in (("A", proposals), ("B", others)):
+            there = np.array([i for i, utt in enumerate(one.utterances) if utt != left])
+            values[system].append(ss.evaluate(references.take(kept), one.take(there), [name])[name].value)
+    apart = np.array(values["A"]) - np.array(values["B"])
+    error = (39 / 40 * ((apart - apart.mean()) ** 2).sum()) ** 0.5
+    difference = found["A", "B"]
+    assert difference.interval.standard_error == pytest.approx(error)
+    whole = [ss.evaluate(references, one, [name])[name].value for one in (proposals, others)]
+    assert difference.value == pytest.approx(whole[0] - whole[1])
+    assert found.signatures["A"].comparable == found.signatures["B"].comparable
+    with pytest.raises(ss.UsageError, match="jackknife-t"):
+        ss.compare(references, {"A": proposals, "B": others}, name, method="percentile")
+    with pytest.raises(ss.UsageError, match="needs scores, and 'A' has proposals"):
+        ss.compare(references, {"A": proposals, "B": others}, "range-eer")
+
+
+def test_the_best_threshold_of_all_is_taken_anew_without_each_cluster():
+    import spoofspan.demo
+
+    demo = spoofspan.demo.load()
+    name = "event-collar-best-f1@onset=0.2,offset=0.2,rate=0.2"
+    speakers = ss.Resampling({utt: f"S{i % 4}" for i, utt in enumerate(demo.references.utterances)})
+    with pytest.warns(ss.SpoofspanWarning, match="few"):
+        found = ss.evaluate(demo.references, demo.systems[0.16], [name], resampling=speakers)[name]
+    assert found.interval.low < found.value < found.interval.high
+
+
+def test_events_of_scores_are_compared_at_the_threshold_of_each(tmp_path):
+    done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")])
+    assert done.exit_code == 0
+    folder = tmp_path / "demo"
+    typed = ["compare", folder / "references.rttm", folder / "unit0.02.score", folder / "unit0.16.score"]
+    typed += ["--durations", folder / "reco2dur", "-m", "event-f1@iou=0.5", "--format", "json"]
+    run = CliRunner().invoke(app, [str(one) for one in typed])
+    (comparison,) = json.loads(run.stdout)["comparisons"]
+    import spoofspan.demo
+
+    demo = spoofspan.demo.load()
+    for hop, system in ((0.02, 0), (0.16, 1)):
+        expected = ss.evaluate(demo.references, demo.systems[hop], ["event-f1@iou=0.5"])["event-f1@iou=0.5"].value
+        assert comparison["systems"][system]["value"] == pytest.approx(expected)
+    refused = CliRunner().invoke(app, [*map(str, typed[:6]), "--merge-gap", "0.1"])
+    assert isinstance(refused.exception, ss.UsageError)
+    given = [*map(str, typed), "--system-threshold", "unit0.02=-0.4"]
+    assert "threshold:given" in str(CliRunner().invoke(app, given).exception)  # the other one is at its EER

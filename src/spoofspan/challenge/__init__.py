@@ -10,6 +10,7 @@
     team_results.py    measure one submission; the result is kept until something it depends on changes
     judging.py         one submission, or all of a folder
     leaderboard.py     ranks with intervals, groups of teams that cannot be told apart, columns by attack
+    leaderboard_page.py the same as a page
     codabench.py       a bundle for codabench.org, and what runs there
 
 May import every room below: not cm, corpus or integrations.

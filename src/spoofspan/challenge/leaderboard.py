@@ -2,7 +2,8 @@
 
 All teams are compared with each other on the same clusters, so that with the challenge's confidence no verdict is wrong
 (:mod:`spoofspan.uncertainty.ranks`). What stands here are numbers over all utterances of the phase, or over all of an
-attack: nothing of the labels of any utterance.
+attack: nothing of the labels of any utterance. They are rounded as they are shown, since one submission whose scores
+are made for it reads labels off a number with 16 digits.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from spoofspan.challenge.judging import judge_of, results_folder
 from spoofspan.challenge.team_results import Judge, TeamResult, ranges_of
 from spoofspan.measures.measure import Measure, number_text
 from spoofspan.report.cells import heading, interval_cells, interval_header, warning_lines
+from spoofspan.report.page.publishing import few_digits
 from spoofspan.report.results import finite
 from spoofspan.report.table import Table
 from spoofspan.report.verdicts import comparison_tables
@@ -68,31 +70,44 @@ class Leaderboard:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Reasons to look twice, each once."""
-        return tuple(dict.fromkeys(text for one in self.comparisons.values() for text in one.warnings))
+        """Reasons to look twice at intervals, each once, with the measures and teams that it is about."""
+        found = []
+        for measure, comparison in self.comparisons.items():
+            teams: dict[str, list[str]] = {text: [] for text in comparison.cautions}
+            for team, interval in comparison.intervals.items():
+                for text in interval.warnings:
+                    teams.setdefault(text, []).append(team)
+            for text, named in teams.items():
+                of = f" of {', '.join(named)}" if 0 < len(named) < len(comparison.intervals) else ""
+                found.append(f"{measure}{of}: {text}")
+        return tuple(found)
 
     def names(self, by: str) -> list[str]:
         """The names of the groups."""
         return sorted({name for groups in self.groups[by].values() for name in groups})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the pairs as plain data, ready for JSON."""
-        plain: dict[str, Any] = finite(
-            {
-                "spoofspan": __version__,
-                "title": self.title,
-                "phase": self.phase,
-                "ranked_by": self.first.measure,
-                "better": {name: one.direction for name, one in self.comparisons.items()},
-                "confidence": next(iter(self.first.intervals.values())).level,
-                "teams": [self._team(one) for one in self.ranks],
-                "groups_by": self.of_groups,
-                "comparable": dict(self.comparable),
-                "warnings": list(self.cautions),
-                "notes": list(self.notes),
-            }
-        )
-        return plain
+    def to_dict(self, *, pairs: bool = False, all_digits: bool = False) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON, the pairs if asked for.
+
+        Numbers are rounded as they are shown. With all digits they tell something of the labels.
+        """
+        plain: dict[str, Any] = {
+            "spoofspan": __version__,
+            "title": self.title,
+            "phase": self.phase,
+            "ranked_by": self.first.measure,
+            "better": {name: one.direction for name, one in self.comparisons.items()},
+            "confidence": next(iter(self.first.intervals.values())).level,
+            "teams": [self._team(one) for one in self.ranks],
+            "groups_by": self.of_groups,
+            "comparable": dict(self.comparable),
+            "warnings": list(self.cautions),
+            "notes": list(self.notes),
+        }
+        if pairs:
+            plain["pairs"] = {name: one.to_rows() for name, one in self.comparisons.items()}
+        shown: dict[str, Any] = finite(plain if all_digits else few_digits(plain))
+        return shown
 
     def _team(self, rank: Rank) -> dict[str, Any]:
         measures = {}
@@ -146,8 +161,8 @@ class Leaderboard:
         )
         return Table(("team", *names), rows, ("", f"{heading(self.of_groups)} by {by}"))
 
-    def wide_table(self) -> Table:
-        """One table of all numbers with all their digits, for CSV."""
+    def wide_table(self, *, all_digits: bool = False) -> Table:
+        """One table of all numbers, for CSV; rounded as they are shown, or with all digits."""
         header = ["team"]
         for name in self.comparisons:
             header += [f"{what} {name}" for what in ("rank", "best rank", "worst rank", "group")]
@@ -157,6 +172,8 @@ class Leaderboard:
         rows = []
         for rank in self.ranks:
             plain, row = self._team(rank), [rank.system]
+            if not all_digits:
+                plain = few_digits(plain)
             for one in plain["measures"].values():
                 row += [str(one[key]) for key in ("rank", "best_rank", "worst_rank", "group")]
                 row += [_digits(one[key]) for key in ("value", "low", "high")]

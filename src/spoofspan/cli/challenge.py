@@ -237,6 +237,10 @@ def leaderboard(
     challenge: Challenge,
     phase: PhaseName = None,
     pairs: bool = o.flag(False, "Also print the difference of every two teams.", "--pairs"),
+    page: Path | None = o.flag(None, "Also write the leaderboard as a page (.html) that can be published."),
+    all_digits: bool = o.flag(
+        False, "Do not round. For the organisers: numbers with all digits tell something of the labels.", "--all-digits"
+    ),
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
     force: o.Force = False,
@@ -251,14 +255,22 @@ def leaderboard(
 
       spoofspan challenge leaderboard my-challenge
 
+      spoofspan challenge leaderboard my-challenge --page leaderboard.html
+
       spoofspan challenge leaderboard my-challenge --format csv --out leaderboard.csv
     """
     from spoofspan.challenge.leaderboard import leaderboard as rank
 
-    o.must_be_free(out, force=force)
+    o.must_be_free(out, page, force=force)
     found = rank(challenge, phase=phase)
-    tables = [found.wide_table()] if output is o.Output.csv else found.tables(pairs=pairs)
-    plain = found.to_dict()
-    if pairs:
-        plain["pairs"] = {name: one.to_rows() for name, one in found.comparisons.items()}
-    o.show(plain, tables, output, out, force)
+    if page is not None:
+        from spoofspan.challenge.leaderboard_page import leaderboard_page
+        from spoofspan.formats.writing import write_atomically
+
+        text = leaderboard_page(found).encode()
+        write_atomically(page, [text], force)
+        typer.echo(f"{page}: {len(text) / 1e6:.1f} MB, open it in a browser", err=True)
+    tables = found.tables(pairs=pairs)
+    if output is o.Output.csv:
+        tables = [found.wide_table(all_digits=all_digits)]
+    o.show(found.to_dict(pairs=pairs, all_digits=all_digits), tables, output, out, force)

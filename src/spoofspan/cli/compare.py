@@ -9,6 +9,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
+from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
 from spoofspan.cli.system_inputs import Systems, takes_trained_systems
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 @takes_trained_systems
 @takes_bootstrap
+@takes_proposals
 @o.takes_rules
 def compare(
     *,
@@ -43,6 +45,7 @@ def compare(
     scores_are: o.ScoresAre = None,
     metadata: o.Metadata = None,
     bootstrap: BootstrapOptions,
+    proposals: ProposalOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,
@@ -70,6 +73,8 @@ def compare(
 
       spoofspan compare ref.rttm a.score b.score -m range-f1 --system-threshold a=0.4 --system-threshold b=0.1
 
+      spoofspan compare metadata.json a.json b.json -m event-ap@iou=0.5
+
       spoofspan compare ref.rttm seed1.score seed2.score seed3.score --one-system
     """
     from spoofspan.base.version import __version__
@@ -86,6 +91,7 @@ def compare(
     plain: list[dict[str, Any]] = []
     resampling = bootstrap.resampling(metadata or systems.typed.protocol())
     how = {**vars(resampling), "convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
+    how |= proposals.arguments()
     if seeds:
         if any(given.values()):
             raise UsageError(
@@ -99,7 +105,7 @@ def compare(
             tables.append(seeds_table(variation, short=short))
             plain.append(variation.to_dict())
     else:
-        references, several = systems.read_trained(fewest=2)
+        references, several = systems.read_trained(fewest=2, fps=proposals.fps)
         how |= {"thresholds": {one: found for one, found in given.items() if found}, "one_family": one_family}
         how |= {"unpaired": unpaired}
         for comparison in compare_measures(references, several, measures, against=against, **how):

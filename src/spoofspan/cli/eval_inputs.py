@@ -170,10 +170,7 @@ def _file_of_proposals(inputs: Inputs) -> str | None:
     where = inputs.scores
     if inputs.dataset is not None and where is None:  # the only word typed
         where = inputs.references
-    if where is None or not (inputs.scores_format or "proposals").startswith("proposals"):
-        return None
-    known = {"proposals"} if inputs.scores_format is not None else looks_like(where)
-    return where if "proposals" in known and "scores" not in known else None
+    return where if where is not None and inputs.has_proposals(where) else None
 
 
 takes_utterance_scores = o.takes_options("more", UtteranceInputs)

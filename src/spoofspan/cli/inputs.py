@@ -160,6 +160,13 @@ class Inputs:
         higher = o.polarity(self.higher)
         return {"hop": self.hop, "higher": higher, "column": self.column, "label2id": self.label2id}
 
+    def has_proposals(self, where: str) -> bool:
+        """Whether a file is, or shall be read as, proposals and not scores."""
+        if self.scores_format is not None:
+            return self.scores_format.startswith("proposals")
+        known = looks_like(where)
+        return "proposals" in known and "scores" not in known
+
     def read_scores(self, where: str) -> Scores:
         """Read scores from a file, as both sides were described."""
         from spoofspan.formats.reading import read_scores

@@ -15,10 +15,12 @@ from spoofspan.cli import options as o
 from spoofspan.cli.inputs import FLAGS, Inputs, looks_like
 
 if TYPE_CHECKING:
+    from spoofspan.data.proposals import Proposals
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset
     from spoofspan.formats.datasets.systems import SystemFile
+    from spoofspan.uncertainty.families import Trainings
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,21 @@ class Systems:
         files = self._files(fewest)
         return self.read()[0], {name: self.typed.read_scores(where) for name, where in files.items()}
 
-    def read_trained(self, fewest: int) -> tuple[References, dict[str, Scores | dict[str, Scores]]]:
-        """As :meth:`read_each`; files of one pattern that score the same utterances are trainings of one system."""
+    def read_trained(self, fewest: int, fps: float | None = None) -> tuple[References, dict[str, Trainings]]:
+        """As :meth:`read_each`; files of one pattern that score the same utterances are trainings of one system.
+
+        A file may have proposals instead; their times are frames, ``fps`` of them in a second, or else seconds.
+        """
         files = self._files(fewest)
-        return self.read()[0], {name: self._trainings(where) for name, where in files.items()}
+
+        def read(where: str) -> Scores | Proposals:
+            from spoofspan.formats.reading import read_proposals
+
+            if self.typed.has_proposals(where):
+                return read_proposals(where, fps=fps, format=self.typed.scores_format)
+            return self.typed.read_scores(where)
+
+        return self.read()[0], {name: _trainings(where, read) for name, where in files.items()}
 
     def _files(self, fewest: int) -> dict[str, str]:
         """The files by the names of their systems, at least so many."""
@@ -79,28 +92,34 @@ class Systems:
             raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {len(files)}")
         return files
 
+    def scores_alone(self) -> dict[str, Scores] | None:
+        """Read scores that were given without references; None if references were given."""
+        only = self.typed.references
+        if self.typed.dataset is not None or only is None or not self._has_scores(only):
+            return None
+        files = named_files([only, *self.words])
+        return {name: self.typed.read_scores(where) for name, where in files.items()}
+
+    def _has_scores(self, where: str) -> bool:
+        from spoofspan.formats.datasets.systems import split_name
+
+        place = split_name(where)[1]
+        if "scores" not in looks_like(place):
+            return False
+        try:
+            self.typed.references_from(place)  # a Parquet file may be either
+        except SpoofspanError:
+            return True
+        return False
+
     def _refuse_scores_alone(self) -> None:
         """Say that references are missing where the only file has scores."""
         only = self.typed.references
-        if only is None or self.typed.dataset is not None or "scores" not in looks_like(only):
-            return
-        try:
-            self.typed.references_from(only)  # a Parquet file may be either
-        except SpoofspanError:
+        if only is not None and self.typed.dataset is None and self._has_scores(only):
             raise UsageError(
-                f"{only} has scores, and nothing says where the spoofs are: give REFERENCES before it (spoofspan plot "
-                f"or report: REFERENCES {only})"
-            ) from None
-
-    def _trainings(self, where: str) -> Scores | dict[str, Scores]:
-        paths = sorted(glob(str(Path(where).expanduser()))) if has_magic(where) else []  # noqa: PTH207
-        if len(paths) < 2:
-            return self.typed.read_scores(where)
-        first, second = (self.typed.read_scores(path) for path in paths[:2])
-        if set(first.utterances).isdisjoint(second.utterances):  # parts of one system
-            return self.typed.read_scores(where)
-        rest = [self.typed.read_scores(path) for path in paths[2:]]
-        return dict(zip(named_files(paths), (first, second, *rest), strict=True))
+                f"{only} has scores, and nothing says where the spoofs are: give REFERENCES before it; without them "
+                "there are spoofspan plot timeline and spoofspan report, with --threshold"
+            )
 
     def segment_labels(self, hop: float) -> References:
         """The label array of a hop in the database."""
@@ -140,6 +159,17 @@ class Systems:
 
         rows: Mapping[Any, Mapping[str, SystemFile]] = rows_of(files)
         return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: self.scores(rows[key][seed])))
+
+
+def _trainings(where: str, read: Callable[[str], Scores | Proposals]) -> Trainings:
+    paths = sorted(glob(str(Path(where).expanduser()))) if has_magic(where) else []  # noqa: PTH207
+    if len(paths) < 2:
+        return read(where)
+    first, second = (read(path) for path in paths[:2])
+    if set(first.utterances).isdisjoint(second.utterances):  # parts of one system
+        return read(where)
+    rest = [read(path) for path in paths[2:]]
+    return dict(zip(named_files(paths), (first, second, *rest), strict=True))  # type: ignore[return-value]
 
 
 def named_files(words: Sequence[str]) -> dict[str, str]:

@@ -4,17 +4,17 @@
 
     config.py         what is to be trained, and how; the presets
     frame_times.py    frames, scales and windows: where every score lies in time
-    frontends.py      sound -> features every 20 ms (wav2vec 2.0, or a light one)
+    frontends.py      sound -> features every 20 ms (wav2vec 2.0, or a light one); features.py: the hand-made ones
     model.py          multi-resolution chain, branches, heads; the logistic baseline       <- read this first
     loss.py           the P2SGrad-based loss
     labels.py         targets of windows, from References
     batches.py        corpora, batches
-    training.py       the loop; validation.py: the development set after each epoch
+    training.py       the loop; validation.py: the development set after each epoch; augmentation.py: random channels
     scorers.py        a trained model, and a detector of splices without training
     scoring.py        recordings of any length -> Scores
     finishing.py      the end of a training: calibration, fusion; card.py: what a model says of itself
     model_sources.py  a model from a folder, an archive, the Hugging Face hub
-    locate.py         recordings -> where they are spoofed; located.py: the verdicts, location_files.py: as files
+    locate.py         recordings -> where they are spoofed; located.py: verdicts; location_*.py: files, the page
     listening.py      what a recording sounds like; out_of_domain.py, sound_notes.py: what to think of that
 
 May import every room but ``corpus``, ``experiment``, ``demo``, ``integrations`` and ``cli``. The functions that other

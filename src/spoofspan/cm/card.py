@@ -95,26 +95,30 @@ class Card:
 
 
 def card_facts(card: Card | None) -> dict[str, Any]:
-    """What a card says, for people."""
+    """What a card says, as ``spoofspan cm info`` prints it."""
     if card is None:
         return {"calibration": "none: scores have no threshold and no meaning of their own; locate needs --threshold"}
     facts: dict[str, Any] = {"calibration": ", ".join(card.calibrations) or "none"}
-    if card.threshold is not None:
-        one = card.threshold
-        facts["eer_threshold"] = (
-            f"{one.value:.3f} ({100 * one.confidence:g} % interval {one.low:.3f} to {one.high:.3f})"
-        )
-    for name, about in card.about.get("data", {}).items():
-        attacks = about["attacks"] if isinstance(about["attacks"], str) else " ".join(about["attacks"])
-        spoofed = about["spoofed_seconds"] / max(about["seconds"], 1e-9)
-        facts[name] = (
-            f"{about['utterances']:,} utterances, {about['seconds'] / 60:.1f} min, {100 * spoofed:.1f} % spoofed, "
-            f"attacks {attacks}"
-        )
+    if (one := card.threshold) is not None:
+        level = f"{100 * one.confidence:g} % interval"
+        facts["eer_threshold"] = f"{one.value:.3f} ({level} {one.low:.3f} to {one.high:.3f})"
     if card.domain is not None:
         facts["domain"] = f"sound of {card.domain.recordings:,} recordings, limit by {card.domain.held_out:,} held out"
-    facts |= {"figures": dict(card.about.get("figures", {})), "licence": card.about.get("licence", "")}
+    facts |= dict(card_lines(card.about)) | {"figures": dict(card.about.get("figures", {}))}
     return facts | {"limits": list(card.about.get("limits", []))}
+
+
+def card_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a model was trained on, by whom, and its licence: names and values."""
+    if not about:
+        return [("card", "none: nobody has said what this model was trained on")]
+    lines = []
+    for name, data in about.get("data", {}).items():
+        attacks = data["attacks"] if isinstance(data["attacks"], str) else " ".join(data["attacks"])
+        spoofed = 100 * data["spoofed_seconds"] / max(data["seconds"], 1e-9)
+        size = f"{data['utterances']:,} utterances, {data['seconds'] / 60:.1f} min"
+        lines.append((name, f"{size}, {spoofed:.1f} % spoofed, attacks {attacks}"))
+    return [*lines, ("licence", str(about.get("licence", ""))), ("made by", str(about.get("made_by", "")))]
 
 
 def write_card(folder: Path, card: Card) -> None:

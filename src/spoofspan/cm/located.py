@@ -220,7 +220,7 @@ class Location:
                 rows.append((name, "no verdict", "", "", "", ""))
             elif not one.ranges:
                 rows.append((name, "nothing", "", "", "", ""))
-            rows += [(name, *_cells(range_)) for range_ in one.ranges]
+            rows += [(name, *range_cells(range_)) for range_ in one.ranges]
         return Table(head, tuple(rows))
 
     def __str__(self) -> str:
@@ -232,7 +232,7 @@ class Location:
             if one.ranges:
                 table = Table(
                     ("start s", "end s", "length s", "strength", "probability"),
-                    tuple(_cells(range_) for range_ in one.ranges),
+                    tuple(range_cells(range_) for range_ in one.ranges),
                 )
                 lines += [f"  {line}" for line in table.render("text").rstrip().splitlines()]
         return "\n".join(lines)
@@ -256,7 +256,8 @@ def _labelled(one: LocatedRecording) -> list[tuple[float, float, str]]:
     return [(start, end, label) for start, end, label in pairs if end > start]
 
 
-def _cells(one: SuspectedRange) -> tuple[str, ...]:
+def range_cells(one: SuspectedRange) -> tuple[str, ...]:
+    """Start, end, length, strength and probability, as they are shown."""
     chance = "" if one.probability is None else f"{one.probability:.3f}"
     length = one.end - one.start
     return f"{one.start:.3f}", f"{one.end:.3f}", f"{length:.3f}", f"{one.strength:.2f}", chance

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from spoofspan.cm.located import Location
 
 LABELS = {".rttm": "rttm", ".txt": "audacity", ".textgrid": "textgrid"}
-SUFFIXES = (*LABELS, ".json", ".csv")
+SUFFIXES = (*LABELS, ".json", ".csv", ".html")
 EACH = "{}"  # in the name of a file: the id of each recording
 ONE_EACH = ("audacity", "textgrid")  # formats of one recording a file
 UNSAFE = re.compile(r"[^\w.+=,@ -]")
@@ -36,7 +35,12 @@ def check_location_target(target: str | PathLike[str], *, force: bool) -> None:
 def write_location(location: Location, target: str | PathLike[str], *, force: bool) -> None:
     """Write what the end of the name says."""
     suffix = _suffix(target)
-    if suffix in (".json", ".csv"):
+    if suffix == ".html":
+        from spoofspan.cm.location_page import location_page
+
+        path = Path(target).expanduser()
+        write_atomically(path, [location_page(location, path).encode()], force)
+    elif suffix in (".json", ".csv"):
         text = json_text(location.to_dict()) if suffix == ".json" else location.table.render("csv")
         write_atomically(Path(target).expanduser(), [text.encode()], force)
     else:
@@ -70,7 +74,7 @@ def _write_one(references: References, target: str, name: str, force: bool) -> N
 
 def _spoofs(location: Location) -> References:
     ranges = {one.recording: [(r.start, r.end, "spoof") for r in one.ranges] for one in location.judged}
-    return replace(References.from_ranges(ranges), durations=location.references.durations)
+    return References.from_ranges(ranges)
 
 
 def _suffix(target: str | PathLike[str]) -> str:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import UtteranceScores
     from spoofspan.evaluation.breakdown import Breakdown
     from spoofspan.evaluation.crossed import CrossedBreakdown
+    from spoofspan.evaluation.events import EventEvaluation
     from spoofspan.evaluation.utterances import UtteranceCorpus
     from spoofspan.uncertainty.clusters import Resampling
 
@@ -156,10 +157,7 @@ class Corpus(ABC):
     ) -> Evaluation:
         """Take measures; one without a value is an error, or is left out if ``on_undefined`` is there to be told."""
         wanted = list(dict.fromkeys(parse_measures(measures)))  # one that is asked for twice is measured once
-        if options.makes_proposals and not any(measure.basis == EVENT for measure in wanted):
-            raise UsageError(
-                "smoothing, min_duration and merge_gap are for event measures, and there is none: event-ap@iou=0.5"
-            )
+        options.refuse_proposing_without_events(wanted)
         measured = self.prepare(wanted, options)
         results: dict[str, Measurement] = {}
         for measure in track(wanted, "measuring"):
@@ -229,7 +227,7 @@ class CorpusInMemory(Corpus):
 
     def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
         """Plan the measures; return the function that takes one of them."""
-        measure_event = self._event_measurer(options) if any(one.basis == EVENT for one in measures) else None
+        measure_event = self.events(options).measured if any(one.basis == EVENT for one in measures) else None
         plans = {one: self._plan(one, options) for one in measures if one.basis != EVENT}
 
         def measured(measure: Measure) -> Measurement:
@@ -271,7 +269,8 @@ class CorpusInMemory(Corpus):
 
         return UtteranceCorpus(self.references, self.utterance_scores)
 
-    def _event_measurer(self, options: EvaluationOptions) -> MeasureOne:
+    def events(self, options: EvaluationOptions) -> EventEvaluation:
+        """What takes event measures, which share their proposals and their matching."""
         from spoofspan.evaluation.events import EventEvaluation
         from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 
@@ -281,7 +280,7 @@ class CorpusInMemory(Corpus):
 
         proposing = ProposalOptions(options.smoothing, options.min_duration, options.merge_gap)
         inputs = self._inputs if isinstance(self.system, Scores) else None
-        return EventEvaluation(self.references, self.system, options, proposing, range_eer, inputs).measured
+        return EventEvaluation(self.references, self.system, options, proposing, range_eer, inputs)
 
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False

@@ -85,16 +85,17 @@ class EventEvaluation:
         check_parameters(measure)
         if measure.kind.ranked and isinstance(self.system, Scores):
             self.system.refuse_decisions(str(measure))
-        prepared = self._prepared_for(measure)
+        prepared = self.prepared_for(measure)
         with progress(str(measure)):
             found = prepared.corpus.value(measure)
         matching = prepared.corpus.matching(measure)
         events = int(matching.events.starts.size)
         resampling, interval = self.options.resampling, None
         if resampling is not None:
-            from spoofspan.uncertainty.event_intervals import event_interval
+            from spoofspan.uncertainty.event_intervals import MeasuredEvents
+            from spoofspan.uncertainty.intervals import interval_of_system
 
-            interval = event_interval(prepared.corpus, measure, found.value, resampling)
+            interval = interval_of_system(MeasuredEvents(measure, prepared.corpus, found.value), resampling)
         point, notes = replace(prepared.point, spoof=events), found.notes
         if found.beyond is not None and isinstance(self.system, Proposals):
             notes = (*notes, f"of the proposals with a confidence above {found.beyond!r}, the best choice of all")
@@ -113,14 +114,15 @@ class EventEvaluation:
             touched={entry.rule: entry for entry in prepared.touched},
             utterances=len(prepared.corpus.references),
             notes=(*prepared.notes, *notes),
-            signer=partial(self._sign, measure),
+            signer=partial(self.sign, measure),
             events=events,
             proposals=int(found.parts.get("called", matching.counted)),
             parts=found.parts,
             interval=interval,
         )
 
-    def _prepared_for(self, measure: Measure) -> Prepared:
+    def prepared_for(self, measure: Measure) -> Prepared:
+        """Both sides under the rules, as a measure needs them."""
         swept = measure.kind.all_thresholds and isinstance(self.system, Scores)
         return self._swept if swept else self._prepared
 
@@ -232,8 +234,9 @@ class EventEvaluation:
             return self.references
         return replace(self.references, snap=duration_ns(rules.snap, "snap"))
 
-    def _sign(self, measure: Measure) -> Signature:
-        prepared = self._prepared_for(measure)
+    def sign(self, measure: Measure) -> Signature:
+        """The signature of a value."""
+        prepared = self.prepared_for(measure)
         as_listed = measure.kind.variant != "spoofspan"
         rules = prepared.spelled | ({"listing": listing_hash(prepared.corpus.references)} if as_listed else {})
         used = prepared.corpus.references.utterances

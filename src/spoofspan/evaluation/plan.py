@@ -291,6 +291,13 @@ class EvaluationOptions:
         """Whether it is said how proposals are made of scores."""
         return self.smoothing is not None or bool(self.min_duration or self.merge_gap)
 
+    def refuse_proposing_without_events(self, measures: Iterable[Measure]) -> None:
+        """Refuse to be told how proposals are made where no measure is of events."""
+        if self.makes_proposals and not any(measure.kind.group == "event" for measure in measures):
+            raise UsageError(
+                "smoothing, min_duration and merge_gap are for event measures, and there is none: event-ap@iou=0.5"
+            )
+
 
 def verification_of(
     scores: VerificationScores | None, rates: Sequence[float] | None

@@ -54,6 +54,7 @@ SASV2022 = "J. Jung et al.: SASV 2022: the First Spoofing-Aware Speaker Verifica
 BAM = "J. Zhong, B. Li, J. Yi: Enhancing Partially Spoofed Audio Localization with Boundary-aware Attention, 2024"
 PYANNOTE = "H. Bredin: pyannote.metrics, Interspeech 2017"
 NIST = "NIST Open Speech Analytic Technologies (OpenSAT) evaluation plan, 2019: speech activity detection"
+MATTHEWS = "B. W. Matthews: Comparison of the predicted and observed secondary structure of T4 phage lysozyme, 1975"
 PSYND = "B. Zhang, T. Sim: Localizing Fake Segments in Speech, ICPR 2022"
 
 
@@ -97,6 +98,15 @@ _RATIOS = (
     _share("iou", "TP / (FP + P)", "positives", "What is spoof and called so, of what is either (Jaccard)."),
     _ratio("accuracy", "higher", "(TP + TN) / (P + N)", "any", "How much is called what it is."),
     _ratio("balanced-accuracy", "higher", "(TP / P + TN / N) / 2", _BOTH, "How much of each class is called right."),
+    _ratio(
+        "mcc",
+        "higher",
+        "(TP TN - FP FN) / sqrt((TP + FP) P N (TN + FN))",
+        "positives negatives called called-negative",
+        "Matthews' correlation coefficient of labels and decisions: 1 if all is called right, 0 by chance.",
+        reference=MATTHEWS,
+        percent=False,
+    ),
     _ratio("fpr", "lower", "FP / N", "negatives", "How much of the bona fide is called spoof."),
     _ratio("fnr", "lower", "FN / P", "positives", "How much of the spoof is called bona fide."),
     _ratio("hter", "lower", "(FPR + FNR) / 2", _BOTH, "Half the total error rate."),

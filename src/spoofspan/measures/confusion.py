@@ -37,11 +37,23 @@ from spoofspan.measures.per_utterance import UtteranceErrors
 
 Positive = Literal["spoof", "bonafide"]
 
-# A ratio in doubles takes under 16 roundings, none of a difference: it is wrong by less than this share of itself.
+# A ratio in doubles takes under 16 roundings: it is wrong by less than this share of itself, or, of a difference of
+# shares (MCC), by less than this.
 RELATIVE_ERROR = 2.0**-48
 # So many ratios are compared in Python integers at once.
 ROWS_AT_ONCE = 1 << 16
-TITLES = {"f1": "F1", "iou": "IoU", "fpr": "FPR", "fnr": "FNR", "hter": "HTER", "der": "DER", "dcf": "DCF"}
+# Roots are taken to so many binary places of themselves, at least: far more than a double keeps.
+ROOT_PLACES = 128
+TITLES = {
+    "f1": "F1",
+    "mcc": "MCC",
+    "iou": "IoU",
+    "fpr": "FPR",
+    "fnr": "FNR",
+    "hter": "HTER",
+    "der": "DER",
+    "dcf": "DCF",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +114,7 @@ class ConfusionMatrix:
 class Formula:
     """A ratio of amounts: its text, which direction is better, what it cannot do without, and its two terms.
 
-    The terms use only sums and products, so that the same formula serves integers and arrays.
+    The terms use only sums and products (and one a root), so that the same formula serves integers and arrays.
     """
 
     text: str
@@ -131,6 +143,7 @@ class Formula:
             "positives": (matrix.positives, f"there is no {names[positive]} to measure it on"),
             "negatives": (matrix.negatives, f"there is no {names[other]} to measure it on"),
             "called": (matrix.true_positive + matrix.false_positive, f"nothing is called {names[positive]}"),
+            "called-negative": (matrix.true_negative + matrix.false_negative, f"nothing is called {names[other]}"),
             "any": (matrix.positives + matrix.negatives, "there is nothing to measure it on"),
         }
         return (reasons[need] for need in self.needs)
@@ -169,6 +182,19 @@ def balanced_accuracy(matrix: ConfusionMatrix) -> Terms:
     """(TP / P + TN / N) / 2."""
     right = matrix.true_positive * matrix.negatives + matrix.true_negative * matrix.positives
     return right, 2 * matrix.positives * matrix.negatives
+
+
+def mcc(matrix: ConfusionMatrix) -> Terms:
+    """(TP TN - FP FN) / sqrt((TP + FP) P N (TN + FN)); of whole numbers to ``ROOT_PLACES``."""
+    tp, fp, fn, tn = matrix.true_positive, matrix.false_positive, matrix.false_negative, matrix.true_negative
+    above = tp * tn - fp * fn
+    below = (tp + fp) * matrix.positives * matrix.negatives * (tn + fn)
+    if isinstance(below, int):
+        return above << ROOT_PLACES, math.isqrt(below << 2 * ROOT_PLACES)
+    if below.dtype == object:
+        roots = [math.isqrt(int(one) << 2 * ROOT_PLACES) for one in below]
+        return above * (1 << ROOT_PLACES), np.array(roots, object)
+    return above, np.sqrt(below)
 
 
 def fpr(matrix: ConfusionMatrix) -> Terms:
@@ -363,7 +389,7 @@ def _within(matrix: ConfusionMatrix, formula: Formula, limit: Fraction) -> Flags
     """Which thresholds are good enough."""
     ratios, near = _ratios(matrix, formula), float(limit)
     allowed: Flags = ratios >= near if formula.direction == "higher" else ratios <= near
-    doubtful = np.flatnonzero(np.abs(ratios - near) <= 4 * RELATIVE_ERROR * near)
+    doubtful = np.flatnonzero(np.abs(ratios - near) <= 4 * RELATIVE_ERROR * max(near, 1.0))
     for rows, above, below in _exact_terms(matrix, formula, doubtful):
         more, less = above * limit.denominator, below * limit.numerator
         allowed[rows] = more >= less if formula.direction == "higher" else more <= less
@@ -379,7 +405,7 @@ def _best(curve: ErrorCurve, matrix: ConfusionMatrix, formula: Formula, allowed:
     top = float(ratios.max())
     if top == -np.inf:
         raise UndefinedMeasureError(f"{formula.text} has no value at any of these thresholds; nothing is called so")
-    near = np.flatnonzero(ratios >= top - 4 * RELATIVE_ERROR * abs(top))
+    near = np.flatnonzero(ratios >= top - 4 * RELATIVE_ERROR * max(abs(top), 1.0))
     _, above, below = next(_exact_terms(matrix, formula, near[:1]))
     index, best = int(near[0]), Fraction(above[0], below[0])
     for rows, above, below in _exact_terms(matrix, formula, near):

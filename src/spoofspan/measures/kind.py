@@ -19,8 +19,8 @@ EVENT = "event"
 
 Group = Literal["eer", "threshold", "ranking", "cost", "event"]
 Direction = Literal["lower", "higher"]
-# An amount that must not be 0: of the positive class, of the negative class, called positive, or any at all.
-Needs = tuple[Literal["positives", "negatives", "called", "any"], ...]
+# An amount that must not be 0: of the positive or the negative class, called positive or negative, or any at all.
+Needs = tuple[Literal["positives", "negatives", "called", "called-negative", "any"], ...]
 # A number, or several as text: 0.5:0.05:0.95.
 Parameters = tuple[tuple[str, float | str], ...]
 

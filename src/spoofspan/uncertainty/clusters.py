@@ -6,13 +6,14 @@ workers. A replicate on which the measure has no value (one class only) is drawn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Float64, Int64
@@ -130,6 +131,15 @@ class Clusters:
         return np.fromiter((self.unit_of[utt] for utt in utterances), np.int64, len(utterances))
 
 
+def dealt(groups: int, *classes: Flags) -> Int64:
+    """The group of each cluster: those of both classes, of one class, in random order, are dealt out evenly."""
+    count = classes[0].size
+    order = np.lexsort((np.random.default_rng(0).permutation(count), *classes[::-1]))
+    group = np.empty(count, np.int64)
+    group[order] = np.arange(count) % groups
+    return group
+
+
 @dataclass(frozen=True)
 class ClusterCounts:
     """How many clusters there are, and how many have any of a class; None for one that a measure does not look at."""
@@ -185,10 +195,12 @@ def stream(seed: int, replicate: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(replicate,))))
 
 
-def draw_weights(streams: Iterable[np.random.Generator], clusters: int) -> Int64:
+def draw_weights(streams: Sequence[np.random.Generator], clusters: int) -> Int64:
     """How often each cluster is drawn: a row for each stream."""
-    rows = [np.bincount(one.integers(0, clusters, clusters), minlength=clusters) for one in streams]
-    return np.stack(rows).astype(np.int64, copy=False)
+    weights = np.empty((len(streams), clusters), np.int64)
+    for row, one in zip(weights, streams, strict=True):
+        row[:] = np.bincount(one.integers(0, clusters, clusters), minlength=clusters)
+    return weights
 
 
 def draw_replicates(systems: Sequence[Replicates], how: Resampling) -> Sample:
@@ -215,7 +227,7 @@ def _measure_draws(systems: Sequence[Replicates], how: Resampling, numbers: rang
     values = np.full((len(systems), len(streams)), np.nan)
     open_, redrawn = np.arange(len(streams)), 0
     for _ in range(MOST_REDRAWS):
-        weights = draw_weights((streams[i] for i in open_), clusters)
+        weights = draw_weights([streams[i] for i in open_], clusters)
         values[:, open_] = [system.values(weights) for system in systems]
         open_ = np.flatnonzero(np.isnan(values).any(axis=0))
         if not open_.size:

@@ -222,7 +222,8 @@ def compare(
     references
         Of all systems.
     systems
-        Name -> scores; of a system that was trained several times, name -> seed -> scores.
+        Name -> scores, or proposals for event measures; of a system that was trained several times, name -> seed ->
+        either of them.
     measure
         As ``"range-eer"``.
     thresholds
@@ -296,17 +297,19 @@ def compare_measures(
         raise UsageError("compare at least two systems; for one, interval gives an interval")
     if against is not None and against not in (*systems, BEST):
         raise UsageError(f"against={against!r}: no such system; {nearest_name(against, (*systems, BEST))}")
+    wanted = [Measure.parse(one) for one in measures]
+    options.refuse_proposing_without_events(wanted)
     tasks = [
         Task.of(
             references,
             systems,
-            Measure.parse(one),
+            one,
             options,
             how,
-            (thresholds or {}).get(str(one)),
+            (thresholds or {}).get(spelled),
             unpaired=unpaired,
         )
-        for one in measures
+        for one, spelled in zip(wanted, map(str, measures), strict=True)
     ]
     families = [tasks] if one_family else [[task] for task in tasks]
     pairs = _pairs(list(systems), against)

@@ -293,8 +293,8 @@ def _grouped(mass: ScoreMass, sums: Int64, rows: tuple[Values, Int64, Int64, Int
         return None
     units = len(sums)
     ends = np.append(np.flatnonzero(scores[1:] != scores[:-1]) + 1, scores.size)
-    # a product with the sums of a group costs a unit about a 30th of what a row costs that is looked at
-    wanted = min(max(isqrt(32 * scores.size // max(units, 1)), 4) * finer, MOST_GROUPS, ends.size)
+    # a product with the sums of a group costs a unit about a 400th of what a row costs that is looked at
+    wanted = min(max(isqrt(400 * scores.size // max(units, 1)), 4) * finer, MOST_GROUPS, ends.size)
     wanted = min(wanted, max(MOST_SUMS // max(units, 1), 4))
     cuts = np.searchsorted(ends, np.linspace(0, scores.size, wanted + 1)[1:])
     group_ends = np.unique(np.concatenate(([0], np.minimum(cuts + 1, ends.size), [ends.size])))
@@ -351,6 +351,11 @@ class EerReplicates:
         self._gathered: Gathered | None = None
         if self._rule in NEIGHBOUR_RULES and all(isinstance(part, TimedPart) for part in mass.parts):
             self._gathered = gather_near_crossing(mass, self._unit_of, self.units, deviations, few_rows)
+
+    @property
+    def amounts(self) -> Int64 | None:
+        """What each unit has of both classes, under scores and under none; None if that was not gathered."""
+        return None if self._gathered is None else self._gathered.columns.columns[:, :TOTALS]
 
     def eers(self, weights: Int64) -> Eers:
         """The EERs of replicates: a row of ``weights`` for each, a whole number for each unit."""

@@ -1,4 +1,4 @@
-"""Intervals of event measures (AP, AR, F1, boundaries, scores of challenges): the jackknife over clusters.
+"""Event measures (AP, AR, F1, boundaries, scores of challenges) under the jackknife over clusters.
 
 Events are matched within an utterance, but ranked over all of them, so the measure is taken anew without each cluster.
 With many clusters they are dealt into groups, which are left out one by one. Where proposals were made of scores, their
@@ -7,65 +7,97 @@ threshold stays.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from spoofspan.base.columns import positions
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Float64, Int64
+from spoofspan.data.proposals import Proposals
+from spoofspan.data.references import References
+from spoofspan.data.scores import Scores
+from spoofspan.evaluation.corpus import CorpusInMemory
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.events.event_scores import EventCorpus
 from spoofspan.measures.events.spoof_ranges import spoof_ranges
 from spoofspan.measures.measure import Measure
-from spoofspan.uncertainty.clusters import Clusters, Resampling
-from spoofspan.uncertainty.intervals import Interval, Spread, scale_of
-from spoofspan.uncertainty.jackknife import counts_of
+from spoofspan.uncertainty.clusters import Clusters, dealt
 from spoofspan.uncertainty.left_out import LeftOut
+from spoofspan.uncertainty.measured_system import Signer
+from spoofspan.uncertainty.replicates import Replicates
 
 # With more clusters than the first, as many groups as the second are left out.
 MOST_LEFT_OUT, GROUPS_LEFT_OUT = 400, 200
 
 
-def event_interval(corpus: EventCorpus, measure: Measure, value: float, how: Resampling) -> Interval:
-    """The interval of an event measure."""
-    if how.draws:
+@dataclass(frozen=True, eq=False)
+class MeasuredEvents:
+    """An event measure of one system, ready to be taken again without any cluster."""
+
+    measure: Measure
+    corpus: EventCorpus
+    value: float
+    signer: Signer | None = None
+
+    @property
+    def utterances(self) -> Sequence[str]:
+        """What it was measured on."""
+        return self.corpus.references.utterances
+
+    def replicates(self, clusters: Clusters) -> Replicates:
+        """Refuse to draw clusters."""
         raise UsageError(
-            f"{measure}: event measures have intervals by the method 'jackknife-t' only; leave method= (--interval) out"
+            f"{self.measure}: event measures have intervals by the method 'jackknife-t' only; leave method= "
+            "(--interval) out"
         )
-    references = corpus.references
-    clusters = Clusters.of(references.utterances, how.clusters)
-    units = clusters.units_of(references.utterances)
-    has_events = np.zeros(clusters.count, bool)
-    has_events[units[np.diff(spoof_ranges(references, unite=True).offsets) > 0]] = True
-    groups = clusters.count
-    if clusters.count > MOST_LEFT_OUT:
-        # clusters with events and without, each in random order, are dealt out evenly
-        order = np.lexsort((np.random.default_rng(0).permutation(clusters.count), has_events))
-        group = np.empty(clusters.count, np.int64)
-        group[order] = np.arange(clusters.count) % GROUPS_LEFT_OUT
-        units, groups = group[units], GROUPS_LEFT_OUT
-    found = LeftOut(_without_each(corpus, measure, units, groups), None, has_events)
-    counts = counts_of([found])
-    for caution in counts.cautions:
-        warnings.warn(f"{measure}: {caution}", SpoofspanWarning, stacklevel=4)
-    spread = Spread(str(measure), scale_of(measure), how, counts, np.array([value]), (found,), np.zeros((1, 0)))
-    return spread.one(0)
+
+    def amounts(self, clusters: Clusters) -> Int64:
+        """Refuse to draw clusters."""
+        raise UsageError(f"{self.measure}: clusters cannot be drawn")
+
+    def left_out(self, clusters: Clusters) -> LeftOut:
+        """The value without each cluster in turn, or without each group of them."""
+        units = clusters.units_of(self.utterances)
+        has_events = np.zeros(clusters.count, bool)
+        has_events[units[np.diff(spoof_ranges(self.corpus.references, unite=True).offsets) > 0]] = True
+        groups = clusters.count
+        if clusters.count > MOST_LEFT_OUT:
+            units, groups = dealt(GROUPS_LEFT_OUT, has_events)[units], GROUPS_LEFT_OUT
+        return LeftOut(self._without_each(units, groups), None, has_events)
+
+    def _without_each(self, units: Int64, groups: int) -> Float64:
+        """The value without each group of utterances; NaN where there is none."""
+        corpus = self.corpus
+        # proposals of utterances that the references lack are false whatever is left out
+        place = positions(corpus.proposals.utterances, self.utterances)
+        unit_there = np.where(place >= 0, units[place], -1)
+        values = np.full(groups, self.value)  # a cluster that the system lacks changes nothing
+        with progress(f"{self.measure} without each", total=groups) as advance:
+            for unit in np.unique(units).tolist():
+                values[unit] = np.nan
+                rest = corpus.part(np.flatnonzero(units != unit), np.flatnonzero(unit_there != unit))
+                with suppress(UndefinedMeasureError):
+                    values[unit] = rest.value(self.measure).value
+                advance(1)
+        return values
 
 
-def _without_each(corpus: EventCorpus, measure: Measure, units: Int64, groups: int) -> Float64:
-    """The value without each group of utterances; NaN where there is none."""
-    references, proposals = corpus.references, corpus.proposals
-    # proposals of utterances that the references lack are false whatever is left out
-    place = positions(proposals.utterances, references.utterances)
-    unit_there = np.where(place >= 0, units[place], -1)
-    values = np.full(groups, np.nan)
-    with progress(f"{measure} without each", total=groups) as advance:
-        for unit in range(groups):
-            kept = references.take(np.flatnonzero(units != unit))
-            rest = EventCorpus(kept, proposals.take(np.flatnonzero(unit_there != unit)))
-            with suppress(UndefinedMeasureError):
-                values[unit] = rest.value(measure).value
-            advance(1)
-    return values
+def measured_events(
+    references: References,
+    system: Scores | Proposals,
+    measure: Measure,
+    options: EvaluationOptions,
+    threshold: float | None,
+) -> tuple[MeasuredEvents, Mapping[str, str]]:
+    """Take an event measure once; besides, the rules that numbers must share to be compared."""
+    alone = replace(options, threshold=threshold, resampling=None)
+    events = CorpusInMemory(references, system).events(alone)
+    found = events.measured(measure)
+    prepared = events.prepared_for(measure)
+    signer = partial(events.sign, measure)
+    return MeasuredEvents(measure, prepared.corpus, found.value, signer), {"value": prepared.how, **prepared.spelled}

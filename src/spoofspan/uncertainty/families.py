@@ -17,19 +17,21 @@ import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64
+from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.intervals import Interval, Spread, spread_of
 from spoofspan.uncertainty.max_t import adjusted_p_values
-from spoofspan.uncertainty.measured_system import MeasuredSystem, measured_systems
+from spoofspan.uncertainty.measured_system import Measured, measured_systems
 from spoofspan.uncertainty.seeds import components_of, mean_of_rows, refuse_draws, seed_cautions
 from spoofspan.uncertainty.variance_components import VarianceComponents
 
-# The scores of a system, or of each of its trainings by name.
-Trainings: TypeAlias = "Scores | Mapping[str, Scores]"
+# What a system said, scores or proposals, or what each of its trainings did by name.
+Trainings: TypeAlias = "Scores | Proposals | Mapping[str, Scores] | Mapping[str, Proposals]"
 # Replicates are raised to at most so many where fewer cannot decide.
 MOST_REPLICATES = 20_000
 Pair: TypeAlias = tuple[int, int]
@@ -45,7 +47,7 @@ class Task:
     """Systems measured by one measure, each with its trainings, ready to be compared."""
 
     measure: Measure
-    measured: Mapping[str, MeasuredSystem]  # by training
+    measured: Mapping[str, Measured]  # by training
     rows: Mapping[str, list[int]]  # system -> which of these are its trainings
     seeds: Mapping[str, list[str]]
     spread: Spread
@@ -67,12 +69,12 @@ class Task:
             if how.draws:
                 raise UsageError("unpaired systems need the method 'jackknife-t'; leave method= (--interval) out")
             options = replace(options, rules={**options.rules, "partial": True})  # each on the utterances it has
-        seeds = {name: [] if isinstance(one, Scores) else list(one) for name, one in systems.items()}
+        seeds = {name: list(one) if isinstance(one, Mapping) else [] for name, one in systems.items()}
         refuse_draws(how.draws and any(seeds.values()))
-        scores: dict[str, Scores] = {}
+        scores: dict[str, Scores | Proposals] = {}
         rows: dict[str, list[int]] = {}
         for name, one in systems.items():
-            trained = {name: one} if isinstance(one, Scores) else {training_name(name, s): one[s] for s in one}
+            trained = {training_name(name, s): one[s] for s in one} if isinstance(one, Mapping) else {name: one}
             rows[name] = list(range(len(scores), len(scores) + len(trained)))
             scores |= trained
         fixed = _fixed_thresholds(measure, scores, rows, thresholds)
@@ -204,12 +206,16 @@ def _replicates_needed(
 
 def _fixed_thresholds(
     measure: Measure,
-    scores: Mapping[str, Scores],
+    scores: Mapping[str, Scores | Proposals],
     rows: Mapping[str, list[int]],
     thresholds: Mapping[str, float] | None,
 ) -> dict[str, float]:
-    """The threshold of each training for a measure at one; empty for threshold-free measures."""
-    if not measure.at_threshold:
+    """The threshold of each training for a measure at one; empty for threshold-free measures.
+
+    Proposals are made at the EER of the scores, if nothing else is said.
+    """
+    proposed = measure.basis == EVENT and not measure.kind.all_thresholds
+    if not measure.at_threshold and not proposed:
         if thresholds is not None:
             raise UsageError(f"{measure} is not taken at a threshold; leave thresholds= out")
         return {}
@@ -220,11 +226,12 @@ def _fixed_thresholds(
     names, found = list(scores), {}
     for system, places in rows.items():
         for name in (names[place] for place in places):
-            if scores[name].decisions:
+            one = scores[name]
+            if isinstance(one, Scores) and one.decisions:
                 found[name] = DECISION_THRESHOLD
             elif system in given:
                 found[name] = given[system]
-            else:
+            elif not proposed:
                 raise UsageError(
                     f"{measure} is taken at a threshold: give each system its own, chosen on other data "
                     f"(thresholds={{{system!r}: ...}}), or compare a threshold-free measure such as range-eer"

@@ -37,7 +37,7 @@ def group_differences(
     pairs = list(combinations(range(len(names)), 2))
 
     def spread(chosen: Sequence[int]) -> Spread:
-        return Spread.from_left_out(some.plan.measure, how, values[list(chosen)], [left_out[i] for i in chosen])
+        return Spread.from_left_out(some.measure, how, values[list(chosen)], [left_out[i] for i in chosen])
 
     found = [spread(pair).difference(0, 1) for pair in pairs]
     whole = Jackknife.from_left_out(values.tolist(), left_out)

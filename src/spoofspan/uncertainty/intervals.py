@@ -29,15 +29,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from spoofspan.base.errors import SpoofspanWarning
-from spoofspan.base.times import Float64
+from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Method, Resampling, draw_replicates
+from spoofspan.uncertainty.eer_replicates import EerReplicates
 from spoofspan.uncertainty.jackknife import Estimate, Jackknife, counts_of
-from spoofspan.uncertainty.left_out import LeftOut, count_classes
-from spoofspan.uncertainty.measured_system import BootstrapArguments, MeasuredSystem, measured_system, split_arguments
+from spoofspan.uncertainty.left_out import LeftOut, count_classes, sums_by_unit
+from spoofspan.uncertainty.measured_system import BootstrapArguments, Measured, measured_system, split_arguments
 from spoofspan.uncertainty.quantiles import BcaCorrection, inverted_p_value, quantiles
 from spoofspan.uncertainty.replicates import MeasuredReplicates, Replicates
 from spoofspan.uncertainty.variance_components import Term, with_terms
@@ -51,6 +52,8 @@ Scale = Literal["logit", "log", "raw"]
 AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr")
 # A share of the spoofed time, to which false alarms add without a bound.
 BEYOND_ONE = ("der",)
+# Correlations, from -1 to 1.
+SIGNED = ("mcc",)
 # exp of more overflows.
 MOST_EXPONENT = 700.0
 SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says nothing of other test sets"
@@ -321,20 +324,26 @@ class Spread:
         )
 
 
-def spread_of(measured: Mapping[str, MeasuredSystem], how: Resampling) -> Spread:
+def spread_of(measured: Mapping[str, Measured], how: Resampling) -> Spread:
     """Leave out or draw the clusters of several systems."""
     systems = list(measured.values())
     some = systems[0]
     # systems on different utterances have the clusters of all; one that a system lacks leaves its value as it is
-    clusters = Clusters.of(list(dict.fromkeys(utt for one in systems for utt in one.mass.utterances)), how.clusters)
+    clusters = Clusters.of(list(dict.fromkeys(utt for one in systems for utt in one.utterances)), how.clusters)
     estimates = np.array([one.value for one in systems])
     if how.draws:
         engines = [one.replicates(clusters) for one in systems]
-        counts = count_classes([one.mass for one in systems], clusters)
-        return _drawn(some.name, scale_of(some.plan.measure), counts, estimates, engines, how)
-    spread = Spread.from_left_out(some.plan.measure, how, estimates, [one.left_out(clusters) for one in systems])
-    _warn(some.name, spread.counts)
+        counts = count_classes([_amounts(*both, clusters) for both in zip(engines, systems, strict=True)])
+        return _drawn(str(some.measure), scale_of(some.measure), counts, estimates, engines, how)
+    spread = Spread.from_left_out(some.measure, how, estimates, [one.left_out(clusters) for one in systems])
+    _warn(spread.measure, spread.counts)
     return spread
+
+
+def _amounts(engine: Replicates, system: Measured, clusters: Clusters) -> Int64:
+    """What each cluster has of both classes; replicates of an EER have it at hand."""
+    held = engine.amounts if isinstance(engine, EerReplicates) else None
+    return system.amounts(clusters) if held is None else held
 
 
 def _drawn(
@@ -431,7 +440,7 @@ def bootstrap(
     return interval(references, scores, measure, threshold=threshold, **arguments)
 
 
-def interval_of_system(system: MeasuredSystem, how: Resampling) -> Interval:
+def interval_of_system(system: Measured, how: Resampling) -> Interval:
     """The interval of a system that was measured."""
     return spread_of({"": system}, how).one(0)
 
@@ -452,7 +461,8 @@ def bootstrap_of(
     drawn = Clusters.of(mass.utterances, clusters)
     engine = MeasuredReplicates(mass, drawn.units_of(mass.utterances), drawn.count, function)
     name, estimates = getattr(function, "__name__", "value"), np.array([float(function(mass))])
-    return _drawn(name, "raw", count_classes([mass], drawn), estimates, [engine], how).one(0)
+    counts = count_classes([sums_by_unit(mass, drawn.units_of(mass.utterances), drawn.count, None)])
+    return _drawn(name, "raw", counts, estimates, [engine], how).one(0)
 
 
 def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, float]:
@@ -479,5 +489,7 @@ def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, flo
 def scale_of(measure: Measure) -> Scale:
     """On which scale the interval of a measure is symmetric."""
     name = measure.kind.name
+    if name in SIGNED:
+        return "raw"
     bounded = (measure.kind.percent and name not in BEYOND_ONE) or name in AT_MOST_ONE
     return "logit" if bounded else "log"

@@ -38,7 +38,7 @@ from spoofspan.uncertainty.left_out import LeftOut
 from spoofspan.uncertainty.student import quantile, two_sided_p
 
 if TYPE_CHECKING:
-    from spoofspan.uncertainty.measured_system import MeasuredSystem
+    from spoofspan.uncertainty.measured_system import Measured
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Jackknife:
     counts: ClusterCounts
 
     @classmethod
-    def of(cls, systems: Sequence[MeasuredSystem], clusters: Clusters) -> Jackknife:
+    def of(cls, systems: Sequence[Measured], clusters: Clusters) -> Jackknife:
         """Leave out each cluster of systems that were measured by one measure on the same utterances."""
         return cls.from_left_out([one.value for one in systems], [one.left_out(clusters) for one in systems])
 

@@ -38,7 +38,7 @@ from spoofspan.measures.confusion import ConfusionMatrix, Formula, formula_of
 from spoofspan.measures.costs import TandemCosts, dcf_formula, tdcf_formula, verification_errors
 from spoofspan.measures.crossing import SAMPLE, sum_ties
 from spoofspan.measures.operating_point import OperatingPoint, Totals, point_at, totals
-from spoofspan.uncertainty.clusters import ClusterCounts, Clusters
+from spoofspan.uncertainty.clusters import ClusterCounts
 from spoofspan.uncertainty.replicates import add_sums, blocks_by_unit
 
 # A chord of the curve reaches so many standard errors to either side.
@@ -150,13 +150,11 @@ def class_flags(sums: Int64) -> tuple[Flags, Flags]:
     return sums[:, 0] + sums[:, 2] > 0, sums[:, 1] + sums[:, 3] > 0
 
 
-def count_classes(masses: Sequence[ScoreMass], clusters: Clusters) -> ClusterCounts:
-    """How many clusters have any of a class, of the mass that has fewest."""
-    flags = [
-        class_flags(sums_by_unit(mass, clusters.units_of(mass.utterances), clusters.count, None)) for mass in masses
-    ]
-    bona_fide, spoof = (min(int(np.count_nonzero(one)) for one in column) for column in zip(*flags, strict=True))
-    return ClusterCounts(clusters.count, bona_fide, spoof)
+def count_classes(systems: Sequence[Int64]) -> ClusterCounts:
+    """How many clusters have any of a class, of the system that has fewest, given the sums of each by unit."""
+    flags = zip(*map(class_flags, systems), strict=True)
+    bona_fide, spoof = (min(int(np.count_nonzero(one)) for one in column) for column in flags)
+    return ClusterCounts(len(systems[0]), bona_fide, spoof)
 
 
 def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float, sums: Int64) -> LeftOut:

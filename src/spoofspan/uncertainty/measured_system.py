@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import isnan
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 
@@ -19,12 +19,13 @@ from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, ScoresAre, no_point
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.confusion import value_at
 from spoofspan.measures.costs import least_score_costs, score_costs
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
-from spoofspan.uncertainty.clusters import Clusters, Method, Resampling
+from spoofspan.uncertainty.clusters import Clusters, Method, Resampling, dealt
 from spoofspan.uncertainty.curve_replicates import AucReplicates, CostReplicates, curve_replicates
 from spoofspan.uncertainty.eer_replicates import EerReplicates, gather_all
 from spoofspan.uncertainty.left_out import LeftOut, class_flags, formula_at, has_slope, left_out_at, sums_by_unit
@@ -36,13 +37,47 @@ from spoofspan.uncertainty.replicates import (
     mean_of,
 )
 
+if TYPE_CHECKING:
+    from spoofspan.data.proposals import Proposals
+
 Signer = Callable[[], Signature]
 # Of measures without a fast way, more clusters than this are left out in groups.
 MOST_LEFT_OUT, GROUPS_LEFT_OUT = 2000, 1000
+# Of the evaluation; the last three say how proposals are made for event measures.
+OPTIONS = ("convention", "eer_rule", "scores_are", "smoothing", "min_duration", "merge_gap")
+
+
+class Measured(Protocol):
+    """One measure of one system, ready to be taken again without any cluster."""
+
+    @property
+    def measure(self) -> Measure:
+        """What is measured."""
+
+    @property
+    def value(self) -> float:
+        """Its value on the test set."""
+
+    @property
+    def utterances(self) -> Sequence[str]:
+        """What it was measured on."""
+
+    @property
+    def signer(self) -> Signer | None:
+        """What signs the value."""
+
+    def left_out(self, clusters: Clusters) -> LeftOut:
+        """The value without each cluster in turn."""
+
+    def replicates(self, clusters: Clusters) -> Replicates:
+        """The fastest exact way to measure draws of clusters."""
+
+    def amounts(self, clusters: Clusters) -> Int64:
+        """What each cluster has of both classes."""
 
 
 class BootstrapArguments(RuleArguments, total=False):
-    """How replicates are drawn (:class:`Resampling`), under which rules, and every rule, as keyword arguments."""
+    """How replicates are drawn, how a system is measured, and every rule, as keyword arguments."""
 
     clusters: Mapping[str, str] | None
     replicates: int
@@ -54,14 +89,16 @@ class BootstrapArguments(RuleArguments, total=False):
     convention: str
     eer_rule: str | None
     scores_are: ScoresAre | None
+    smoothing: int | None
+    min_duration: float
+    merge_gap: float
 
 
 def split_arguments(arguments: Mapping[str, Any]) -> tuple[Resampling, EvaluationOptions]:
     """Split keyword arguments into those of the bootstrap and those that say how a system is measured."""
     rest = dict(arguments)
     drawn, ruled = (
-        {name: rest.pop(name) for name in names if name in rest}
-        for names in (Resampling.__dataclass_fields__, ("convention", "eer_rule", "scores_are"))
+        {name: rest.pop(name) for name in names if name in rest} for names in (Resampling.__dataclass_fields__, OPTIONS)
     )
     return Resampling(**drawn), EvaluationOptions(**ruled, rules=rest)
 
@@ -77,9 +114,18 @@ class MeasuredSystem:
     found_at: OperatingPoint | None = None  # where the value was taken, if that is known
 
     @property
-    def name(self) -> str:
+    def measure(self) -> Measure:
         """What is measured."""
-        return str(self.plan.measure)
+        return self.plan.measure
+
+    @property
+    def utterances(self) -> Sequence[str]:
+        """What it was measured on."""
+        return self.mass.utterances
+
+    def amounts(self, clusters: Clusters) -> Int64:
+        """What each cluster has of both classes."""
+        return sums_by_unit(self.mass, clusters.units_of(self.utterances), clusters.count, None)
 
     def replicates(self, clusters: Clusters) -> Replicates:
         """The fastest exact way to measure replicates."""
@@ -138,10 +184,7 @@ class MeasuredSystem:
             return LeftOut(CostReplicates(self.mass, units, clusters.count, costs).values_without_each(), *flags)
         engine = self.replicates(clusters)
         if isinstance(engine, MeasuredReplicates) and clusters.count > MOST_LEFT_OUT:
-            # clusters of both classes, of one class, in random order: dealt out evenly
-            order = np.lexsort((np.random.default_rng(0).permutation(clusters.count), flags[1], flags[0]))
-            group = np.empty(clusters.count, np.int64)
-            group[order] = np.arange(clusters.count) % GROUPS_LEFT_OUT
+            group = dealt(GROUPS_LEFT_OUT, *flags)
             engine = MeasuredReplicates(self.mass, group[units], GROUPS_LEFT_OUT, partial(_value, self.plan))
         return LeftOut(engine.values_without_each(), *flags)
 
@@ -158,7 +201,7 @@ class SignedSystems:
         return {name: signer() for name, signer in self.signers.items()}
 
 
-def signers_of(systems: Mapping[str, MeasuredSystem]) -> dict[str, Signer]:
+def signers_of(systems: Mapping[str, Measured]) -> dict[str, Signer]:
     """What signs the value of each system."""
     return {name: system.signer for name, system in systems.items() if system.signer is not None}
 
@@ -205,39 +248,45 @@ def measured_system(
 
 def measured_systems(
     references: References,
-    systems: Mapping[str, Scores],
+    systems: Mapping[str, Scores | Proposals],
     measure: Measure,
     options: EvaluationOptions,
     thresholds: Mapping[str, float],
     *,
     unpaired: bool = False,
-) -> dict[str, MeasuredSystem]:
+) -> dict[str, Measured]:
     """Measure several systems once; those whose numbers may not be compared are refused.
 
     Systems on different utterances are, too, unless they are meant to be (``unpaired``).
     """
-    measured = {
-        name: measured_system(references, scores, measure, options, thresholds.get(name))
-        for name, scores in systems.items()
-    }
-    # with the same references, the comparable parts of two signatures differ if and only if one of these does; nothing
-    # has to be hashed
+    measured: dict[str, Measured] = {}
+    rules: dict[str, Mapping[str, str]] = {}
+    for name, system in systems.items():
+        if measure.basis == EVENT:
+            from spoofspan.uncertainty.event_intervals import measured_events
+
+            measured[name], rules[name] = measured_events(references, system, measure, options, thresholds.get(name))
+        elif isinstance(system, Scores):
+            found = measured_system(references, system, measure, options, thresholds.get(name))
+            spelled = found.plan.spelled_rules(references.snap)
+            measured[name], rules[name] = found, {"value": found.plan.read_off, **spelled}
+        else:
+            raise UsageError(f"{measure} needs scores, and {name!r} has proposals; compare by event-ap@iou=0.5")
+    # with the same references and measure, the comparable parts of two signatures differ if and only if one of these
+    # does; nothing has to be hashed
     (first_name, first), *others = measured.items()
-    used = set(first.mass.utterances)
+    used = set(first.utterances)
     for name, other in others:
-        spelled = [
-            {"measure": str(one.plan.measure), "value": one.plan.read_off, **one.plan.spelled_rules(references.snap)}
-            for one in (first, other)
-        ]
-        differ = [key for key in spelled[0] | spelled[1] if spelled[0].get(key) != spelled[1].get(key)]
+        one, two = rules[first_name], rules[name]
+        differ = [key for key in {**one, **two} if one.get(key) != two.get(key)]
         if differ:
             key = differ[0]
             raise UsageError(
-                f"{first_name!r} and {name!r} are measured under different rules ({key}: {spelled[0].get(key)} and "
-                f"{spelled[1].get(key)}), so their numbers cannot be compared; set {key} for all"
+                f"{first_name!r} and {name!r} are measured under different rules ({key}: {one.get(key)} and "
+                f"{two.get(key)}), so their numbers cannot be compared; set {key} for all"
             )
-        if not unpaired and used != set(other.mass.utterances):
-            apart = sorted(used ^ set(other.mass.utterances))
+        if not unpaired and used != set(other.utterances):
+            apart = sorted(used ^ set(other.utterances))
             raise UsageError(
                 f"{first_name!r} and {name!r} are measured on different utterances ({len(apart):,} are in one of them "
                 f"only, as {apart[0]!r}); score the same utterances, or compare them unpaired (unpaired=True, "

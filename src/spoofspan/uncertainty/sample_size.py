@@ -191,11 +191,11 @@ def sample_size(
         raise UsageError(f"give one system or two, not {len(systems)}")
     measured = measured_systems(references, systems, Measure.parse(measure), options, {})
     some = next(iter(measured.values()))
-    clusters = Clusters.of(some.mass.utterances, how.clusters)
+    clusters = Clusters.of(some.utterances, how.clusters)
     values = [system.value for system in measured.values()]
     jackknife = Jackknife.of(list(measured.values()), clusters)
     if jackknife.refusal is not None:
-        raise UndefinedMeasureError(f"{some.name}: {jackknife.refusal}")
+        raise UndefinedMeasureError(f"{some.measure}: {jackknife.refusal}")
     covariance = clusters.count * jackknife.covariance
     if len(systems) == 2:
         if correlation is not None:
@@ -206,13 +206,13 @@ def sample_size(
         variances, values = covariance.diagonal().tolist() * 2, values * 2
         pairings = list(CORRELATIONS) if correlation is None else [correlation]
         if second is None:
-            raise UsageError(f"say what {some.name} = {values[0]:.6g} shall be told from: second=")
+            raise UsageError(f"say what {some.measure} = {values[0]:.6g} shall be told from: second=")
     told = [value if given is None else given for value, given in zip(values, (first, second), strict=True)]
     deviations = [
-        math.sqrt(variance * _scale(some.name, value, target))
+        math.sqrt(variance * _scale(str(some.measure), value, target))
         for variance, value, target in zip(variances, values, told, strict=True)
     ]
-    level, utterances = 1 - how.confidence, len(some.mass.utterances)
+    level, utterances = 1 - how.confidence, len(some.utterances)
     difference = told[0] - told[1]
 
     def needed(paired: bool, correlation: float) -> Needed:
@@ -230,7 +230,7 @@ def sample_size(
         )
 
     return SampleSize(
-        measure=some.name,
+        measure=str(some.measure),
         first=told[0],
         second=told[1],
         power=power,

@@ -354,6 +354,10 @@ class EventCorpus:
         self.references, self.proposals = references, proposals
         self._matchings: dict[Variant, RankedMatching] = {}
 
+    def part(self, kept: Int64, files: Int64) -> EventCorpus:
+        """Keep some utterances of the references, and some files of the proposals."""
+        return EventCorpus(self.references.take(kept), self.proposals.take(files))
+
     def matching(self, measure: Measure) -> RankedMatching:
         """The matching by the rules that a measure follows, set up once."""
         variant = measure.kind.variant

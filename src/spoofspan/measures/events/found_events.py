@@ -23,7 +23,7 @@ import numpy as np
 
 from spoofspan.base.columns import offsets_of, positions
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
-from spoofspan.base.times import exact_sum
+from spoofspan.base.times import Int64, exact_sum
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.mass.score_runs import ScoreRuns
@@ -55,6 +55,11 @@ class ScoredCorpus(EventCorpus):
         nothing = Proposals(utterances, offsets_of(np.zeros(len(utterances), np.int64)), np.zeros(0), none, none)
         super().__init__(references, nothing)
         self.runs, self.smoothing = runs, smoothing
+
+    def part(self, kept: Int64, files: Int64) -> ScoredCorpus:
+        """Keep some utterances of the references, and some of the scores."""
+        utterances = tuple(self.proposals.utterances[i] for i in files.tolist())
+        return ScoredCorpus(self.references.take(kept), utterances, self.runs.take(files), self.smoothing)
 
 
 def collars(measure: Measure, corpus: EventCorpus, onset: float, offset: float, rate: float) -> EventValue:

@@ -27,7 +27,7 @@ from spoofspan.report.page.publishing import without_labels
 from spoofspan.report.page.timelines import choose, timelines
 from spoofspan.report.results import finite
 from spoofspan.report.table import printable
-from spoofspan.uncertainty import Resampling, compare
+from spoofspan.uncertainty import Comparison, Resampling, compare
 
 MOST_GROUPS = 500  # rows of a breakdown
 MOST_TIMELINES = 240
@@ -313,7 +313,11 @@ def _comparison(references: References, systems: Mapping[str, Scores], settings:
     """The rank of each system, and every two of them, tested."""
     if len(systems) < 2:
         return None
-    comparison = compare(references, systems, **vars(settings.resampling), **settings.arguments)
+    return comparison_content(compare(references, systems, **vars(settings.resampling), **settings.arguments))
+
+
+def comparison_content(comparison: Comparison) -> dict[str, Any]:
+    """What a page shows of a comparison."""
     pairs = [
         {
             "first": printable(one.first),
@@ -336,7 +340,7 @@ def _comparison(references: References, systems: Mapping[str, Scores], settings:
             printable(name): [one.estimate, *((None, None) if one.refused else (one.low, one.high))]
             for name, one in comparison.intervals.items()
         },
-        "level": settings.resampling.confidence,
+        "level": next(iter(comparison.intervals.values())).level,
         "ranks": ranks,
         "pairs": pairs,
         "cautions": [printable(text) for text in comparison.warnings],

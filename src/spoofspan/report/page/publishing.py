@@ -15,12 +15,12 @@ from spoofspan.report.page.packing import packed, unpacked
 
 RATE_DIGITS, SECONDS_DIGITS, P_DIGITS, THRESHOLD_DIGITS = 4, 2, 2, 4
 SECONDS = ("error", "spoof", "bona_fide", "bona_fide_seconds", "spoof_seconds")
-P_VALUES = ("p", "adjusted")
+P_VALUES = ("p", "adjusted", "p_value", "adjusted_p_value")
 
 
 def without_labels(content: dict[str, Any]) -> dict[str, Any]:
     """What may be published of a page: no utterance, and no more digits than are shown."""
-    plain: dict[str, Any] = _rounded(content, "")
+    plain: dict[str, Any] = few_digits(content)
     for system in plain["systems"]:
         curve = system["curve"]
         for name in ("false_positive_rates", "false_negative_rates"):
@@ -33,11 +33,12 @@ def without_labels(content: dict[str, Any]) -> dict[str, Any]:
     return plain | {"timelines": [], "labels": False}
 
 
-def _rounded(value: Any, name: str) -> Any:
+def few_digits(value: Any, name: str = "") -> Any:
+    """Round every number of plain data by its name, as it is shown."""
     if isinstance(value, dict):
-        return {key: _rounded(item, key) for key, item in value.items()}
+        return {key: few_digits(item, key) for key, item in value.items()}
     if isinstance(value, list):
-        return [_rounded(item, name) for item in value]
+        return [few_digits(item, name) for item in value]
     if not isinstance(value, float) or name == "threshold":
         return value
     if name in P_VALUES:

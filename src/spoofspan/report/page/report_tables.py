@@ -82,7 +82,8 @@ def measure_cell(measure: str, value: float | None, **more: Any) -> Plain:
     """A value as it is read, in per cent where the measure is; empty if there is none."""
     if not isinstance(value, float | int) or value != value:
         return cell("")
-    return cell(signed_text(measure, value), 100 * value if in_percent(measure) else value, **more)
+    number = round(100 * value, 13) if in_percent(measure) else value  # 4.13, not 4.130000000000001
+    return cell(signed_text(measure, value), number, **more)
 
 
 def signed_text(measure: str, value: float) -> str:
@@ -90,7 +91,7 @@ def signed_text(measure: str, value: float) -> str:
     return number_text(measure, value).replace("-", MINUS)
 
 
-def leaderboard(systems: Sequence[Mapping[str, Any]], comparison: Mapping[str, Any]) -> Plain:
+def leaderboard(systems: Sequence[Mapping[str, Any]], comparison: Mapping[str, Any], called: str = "system") -> Plain:
     """One row per system, the best first: value with its interval, ranks that the verdicts allow, other measures."""
     measure = comparison["measure"]
     by_name = {system["name"]: {m["measure"]: m for m in system["measurements"]} for system in systems}
@@ -118,12 +119,12 @@ def leaderboard(systems: Sequence[Mapping[str, Any]], comparison: Mapping[str, A
     level = f"{100 * comparison['level']:g} %"
     columns = [
         column("rank", number=True),
-        column("system"),
+        column(called),
         measure_column(measure),
         column(f"{level} from", "lower end of the interval", number=True),
         column("to", "upper end of the interval", number=True),
-        column("ranks", "the best and the worst rank that the comparisons allow, for all systems at once", number=True),
-        column("group", "systems that share a letter are not told apart"),
+        column("ranks", "the best and the worst rank that the comparisons allow, for all at once", number=True),
+        column("group", f"{called}s that share a letter are not told apart"),
         *map(measure_column, others),
     ]
     return page_table("leaderboard", "Leaderboard", columns, rows, head=1)

@@ -1,0 +1,151 @@
+"""The page of a location: small, self-contained, with sound; and tried in a real browser."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
+soundfile = pytest.importorskip("soundfile", reason="soundfile is not installed: pip install 'spoofspan[cm]'")
+
+from cm_corpora import recording, write_wav  # noqa: E402
+
+from spoofspan.cm import location_page  # noqa: E402
+from spoofspan.cm.locate import PAGE, locate  # noqa: E402
+
+RATE = 16_000
+
+
+@pytest.fixture(scope="module")
+def sounds(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sounds")
+    rng = np.random.default_rng(8)
+    write_wav(folder / "one.wav", recording(rng, 8.0, [(3.0, 4.5), (6.0, 7.0)]))
+    write_wav(folder / "two.wav", recording(rng, 2.0))
+    k = np.arange(3 * RATE) / RATE
+    write_wav(folder / "music.wav", 0.2 * np.sin(2 * np.pi * 440 * k))
+    (folder / "broken.wav").write_bytes(b"no sound")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(trained, sounds):
+    found = locate(sounds, trained[0], keep=PAGE)
+    found.write(sounds / "page.html")
+    return sounds / "page.html"
+
+
+def data_of(page):
+    text = page.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
+
+
+def test_the_page_says_everything_without_a_script(page):
+    text = page.read_text(encoding="utf-8")
+    for words in ("does not sound like what the model was trained on", "cannot be read as sound", "attacks heard"):
+        assert words in text
+    assert "http" not in re.sub(r"data:[^\"]*", "", text).replace("http-equiv", "").replace("http://www.w3.org", "")
+
+
+def test_sound_in_the_page_is_what_was_heard(page, sounds, tmp_path):
+    import base64
+
+    for one in data_of(page)["recordings"]:
+        kind, _, content = one["sound"].partition(";base64,")
+        assert kind == "data:audio/flac"
+        (tmp_path / "out.flac").write_bytes(base64.b64decode(content))
+        played, rate = soundfile.read(tmp_path / "out.flac", dtype="int16")
+        assert rate == RATE
+        assert (played == soundfile.read(sounds / f"{one['id']}.wav", dtype="int16")[0]).all()
+
+
+def test_long_sound_is_linked_and_the_page_stays_small(trained, sounds, tmp_path, monkeypatch):
+    monkeypatch.setattr(location_page, "SOUND_BYTES", 1000)
+    (tmp_path / "deep er").mkdir()
+    locate(sounds / "one.wav", trained[0], keep=PAGE).write(tmp_path / "deep er" / "page.html")
+    sound = data_of(tmp_path / "deep er" / "page.html")["recordings"][0]["sound"]
+    assert sound.startswith("..")
+    assert sound.endswith("/one.wav")
+    noise = np.random.default_rng(0).normal(0, 0.2, 12 * 60 * RATE)
+    write_wav(tmp_path / "long.wav", noise)
+    monkeypatch.undo()
+    locate(tmp_path / "long.wav", trained[0], keep=PAGE).write(tmp_path / "long.html")
+    assert data_of(tmp_path / "long.html")["recordings"][0]["sound"] == "long.wav"
+    assert (tmp_path / "long.html").stat().st_size < 3_000_000
+    shutil.rmtree(tmp_path)
+
+
+def test_ids_are_text_wherever_they_stand(trained, sounds, tmp_path):
+    evil = "</script><img src=x onerror=alert(1)>"
+    (tmp_path / "all.lst").write_text(f"{evil.replace(' ', '_')} {sounds / 'one.wav'}\n")
+    locate(tmp_path / "all.lst", trained[0], keep=PAGE).write(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "</script><img" not in text
+    assert data_of(tmp_path / "page.html")["recordings"][0]["id"] == evil.replace(" ", "_")
+
+
+# ---------------------------------------------------------------- in a browser
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = next((one for one in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if one), None)
+    with playwright.sync_playwright() as started:
+        try:
+            flags = ["--no-sandbox", "--autoplay-policy=no-user-gesture-required"]
+            found = started.chromium.launch(executable_path=chromium, args=flags)
+        except playwright.Error as error:
+            pytest.skip(f"no browser: {str(error).splitlines()[0]}")
+        yield found
+        found.close()
+
+
+def opened(browser, page, width, scheme="light"):
+    tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    tab.problems = []
+    tab.on("console", lambda one: tab.problems.append(one.text) if one.type in ("error", "warning") else None)
+    tab.on("pageerror", lambda one: tab.problems.append(str(one)))
+    tab.goto(page.as_uri())
+    tab.wait_for_selector("html[data-ready=yes]")
+    return tab
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1400, "light"), (1400, "dark")])
+def test_the_page_fits_and_draws(browser, page, width, scheme):
+    tab = opened(browser, page, width, scheme)
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    shades = """(canvas) => {
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        const found = new Set();
+        for (let i = 0; i < data.length; i += 4) found.add(data[i] + "," + data[i + 1] + "," + data[i + 2]);
+        return found.size;
+    }"""
+    for canvas in tab.locator(".picture canvas").all():
+        assert canvas.evaluate(shades) > 40
+    assert tab.problems == []
+    tab.close()
+
+
+def test_a_range_is_shown_and_played(browser, page):
+    tab = opened(browser, page, 1400)
+    tab.wait_for_function("[...document.querySelectorAll('audio')].every((one) => one.readyState >= 1)")
+    lengths = tab.evaluate("[...document.querySelectorAll('audio')].map((one) => one.duration)")
+    assert lengths == pytest.approx([3.0, 8.0, 2.0], abs=0.01)
+    pick = tab.locator(".recording", has_text="one").locator(".pick").first
+    start = float(pick.inner_text())
+    pick.click()
+    tab.wait_for_function(f"[...document.querySelectorAll('audio')].some((one) => one.currentTime >= {start})")
+    assert tab.problems == []
+    tab.close()
+
+
+def test_the_page_prints_on_white(browser, page, tmp_path):
+    tab = opened(browser, page, 1400, "dark")
+    tab.pdf(path=tmp_path / "page.pdf", format="A4")
+    assert (tmp_path / "page.pdf").stat().st_size > 20_000
+    assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert tab.problems == []
+    tab.close()
