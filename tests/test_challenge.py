@@ -15,6 +15,7 @@ from format_samples import FOREIGN, foreign_scores
 from format_samples import durations as sample_durations
 
 import spoofspan as ss
+from spoofspan.base.locks import part_of
 from spoofspan.challenge.definition import Definition, Phase, PublicPart
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
@@ -80,6 +81,20 @@ def test_a_team_without_errors_is_compared_as_compare_does(tmp_path):
     got = leaderboard(challenge).first
     assert [str(one.to_dict()) for one in got.differences] == [str(one.to_dict()) for one in expected.differences]
     assert [str(one.to_dict()) for one in got.ranks] == [str(one.to_dict()) for one in expected.ranks]
+
+
+def test_columns_of_metadata_group_and_cluster(tmp_path):
+    """Also where their names are those of other columns, and their values look like numbers."""
+    column = {utt: f"0{i % 2}" for i, utt in enumerate(IDS)}
+    challenge = build(tmp_path / "challenge", by={"cluster": column}, measures=("point-eer@20ms", "range-eer"))
+    score_submissions(challenge, submit(tmp_path / "submissions"), teams=["alpha"])
+    found = leaderboard(challenge)
+    assert set(found.groups["cluster"]["alpha"]) == {"00", "01"}
+    assert found.of_groups == "range-eer"
+    rows = np.arange(0, len(IDS), 2)
+    expected = ss.range_eer(labels().take(rows), scores(labels(), 0.6).take(rows)).value
+    assert found.groups["cluster"]["alpha"]["00"]["value"] == expected
+    assert next(iter(found.first.intervals.values())).clusters == len(set(SPEAKERS.values()))
 
 
 def test_one_team_alone_has_a_rank(tmp_path):
@@ -279,7 +294,7 @@ def test_a_broken_submission_does_not_stop_the_others(tmp_path, capsys):
 
 
 def test_a_phase_counts_some_utterances(tmp_path):
-    times = (Phase("progress", "2027-01-10 00:00:00", "2027-02-01 00:00:00"), Phase("final", "2027-02-01 00:00:00"))
+    times = (Phase("progress", "2027-01-10 00:00:00", "2027-02-01 00:00:00"), Phase("final", "2027-02-02 00:00:00"))
     some = IDS[::2]
     challenge = build(tmp_path / "challenge", phases={"progress": some}, definition={"phases": times})
     submissions = submit(tmp_path / "submissions")
@@ -313,6 +328,9 @@ def test_a_challenge_that_cannot_be_scored_is_not_built(definition, words, tmp_p
 def test_a_build_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(ss.UsageError, match="no phase"):
         build(tmp_path / "challenge", phases={"elsewhere": IDS})
+    killed = part_of(tmp_path / "challenge").with_suffix(".building")  # what a build that was killed leaves
+    killed.mkdir()
+    (killed / "rest").touch()
     build(tmp_path / "challenge")
     with pytest.raises(ss.UsageError, match="exists"):
         build(tmp_path / "challenge")

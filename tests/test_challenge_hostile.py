@@ -23,6 +23,7 @@ from spoofspan.challenge.submission_check import check_submission
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 MIB = 1 << 20
+not_on_windows = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 GOOD = ("\n".join(frame_lines()) + "\n").encode()
 ABOUT = json.dumps({"hop": 0.02, "higher": "bonafide"}).encode()
 
@@ -76,6 +77,7 @@ def test_paths_that_lead_out_of_an_archive(name, tmp_path, refused):
     assert [one.name for one in tmp_path.iterdir()] == ["evil.zip"]
 
 
+@not_on_windows
 def test_links_pipes_and_folders(challenge, tmp_path, refused):
     hidden = challenge / "hidden" / "references.parquet"
     assert "a link" in refused(archive_of(tmp_path / "link.zip", [link("scores.txt", str(hidden))]))
@@ -216,6 +218,7 @@ def test_names_that_are_names(name):
     assert plain_name(name, "the team") == name
 
 
+@not_on_windows
 def test_hostile_teams_among_others(tmp_path, capsys):
     """The commands refuse each, score the rest, and print nothing that a terminal would act on."""
     challenge, submissions = build(tmp_path / "challenge"), submit(tmp_path / "submissions")

@@ -27,6 +27,7 @@ from spoofspan.evaluation.plan import spelled_rules
 from spoofspan.formats.convert import write_scores
 from spoofspan.formats.text.durations import read_durations, reco2dur_lines
 from spoofspan.formats.writing import write_atomically
+from spoofspan.report.names import measure_name
 from spoofspan.report.table import json_text
 
 README, SAMPLE, BUNDLE = "README.md", "sample_submission.zip", "codabench.zip"
@@ -134,6 +135,8 @@ def readme(public: PublicPart) -> str:
         f"- {one.name}" + (f", from {one.start} UTC" if one.start else "") + (f" to {one.end} UTC" if one.end else "")
         for one in definition.phases
     ]
+    measures = [f"- {measure_name(one)}: `{one}`" for one in definition.measures]
+    measures[0] += ", which ranks"
     stated = [f"`{name}` is {value}" for name in ("hop", "higher") if (value := getattr(definition, name)) is not None]
     unless = f" Where it says nothing: {', '.join(stated)}." if stated else ""
     return f"""# {definition.title}
@@ -160,7 +163,7 @@ says everything that is wrong with a submission. It needs no labels: what it say
 
 ## What is measured
 
-{chr(10).join(f"- `{one}`{', which ranks' if place == 0 else ''}" for place, one in enumerate(definition.measures))}
+{chr(10).join(measures)}
 
 with intervals and ranks at a confidence of {100 * definition.confidence:g} %, under these rules
 (`spoofspan explain rules`):

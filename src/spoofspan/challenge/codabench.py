@@ -27,7 +27,7 @@ from spoofspan.challenge.submission import opened
 from spoofspan.challenge.team_results import Judge, TeamResult
 from spoofspan.formats.writing import write_atomically
 from spoofspan.measures.measure import flat_name, in_percent, number_text
-from spoofspan.report.cells import heading
+from spoofspan.report.names import measure_name
 from spoofspan.report.table import Table, json_text
 
 DOCKER_IMAGE = "python:3.12"
@@ -77,7 +77,7 @@ def competition(definition: Definition, docker_image: str) -> str:
     """competition.yaml, whose texts are written as JSON, which is YAML too."""
     columns = [
         {
-            "title": heading(str(one)),
+            "title": _title(str(one)),
             "key": flat_name(str(one)),
             "index": place,
             "sorting": "asc" if one.kind.direction == "lower" else "desc",
@@ -89,7 +89,7 @@ def competition(definition: Definition, docker_image: str) -> str:
         {
             "index": place,
             "name": one.name,
-            "description": f"Scores are measured by {definition.measures[0]}.",
+            "description": f"Ranked by {measure_name(definition.measures[0])}.",
             "start": one.start or OPEN_AT_ONCE,
             **({"end": one.end} if one.end else {}),
             "execution_time_limit": SECONDS,
@@ -112,7 +112,7 @@ def competition(definition: Definition, docker_image: str) -> str:
     whole: dict[str, Any] = {
         "version": 2,
         "title": definition.title,
-        "description": f"Spoof localization, measured by {', '.join(definition.measures)}.",
+        "description": f"Spoof localization, measured by {'; '.join(map(measure_name, definition.measures))}.",
         "image": "logo.png",
         "terms": "terms.md",
         "docker_image": docker_image,
@@ -124,6 +124,10 @@ def competition(definition: Definition, docker_image: str) -> str:
         "leaderboards": [{"title": "Results", "key": "main", "submission_rule": "Force_Last", "columns": columns}],
     }
     return _yaml(whole)
+
+
+def _title(measure: str) -> str:
+    return measure_name(measure) + (" %" if in_percent(measure) else "")
 
 
 def _yaml(value: Any, indent: str = "") -> str:
@@ -185,6 +189,6 @@ def _details(result: TeamResult) -> Table:
     for one in result.measured:
         measure, interval = one["measure"], one["interval"]
         ends = [number_text(measure, float(interval[end])) for end in ("low", "high")]
-        rows.append((heading(measure), number_text(measure, float(one["value"])), *ends))
+        rows.append((_title(measure), number_text(measure, float(one["value"])), *ends))
     level = f"{100 * result.measured[0]['interval']['level']:g} %"
     return Table(("measure", "value", f"{level} from", "to"), tuple(rows))

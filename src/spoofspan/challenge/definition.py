@@ -157,7 +157,7 @@ class Definition:
         if len(set(names)) < len(names) or not names:
             raise UsageError("a challenge has at least one phase, and no two of the same name")
         for one, after in pairwise(self.phases):
-            if one.end is None or after.start is None or after.start < one.end:
+            if one.end is None or after.start is None or after.start <= one.end:  # as Codabench asks
                 raise UsageError(f"the phase {after.name!r} must start after {one.name!r} has ended; give both times")
 
     @property

@@ -35,6 +35,7 @@ from spoofspan.report.table import json_text
 from spoofspan.uncertainty.clusters import Resampling
 
 REFERENCES, METADATA, SETTINGS = "references.parquet", "metadata.parquet", "settings.json"
+CLUSTERS = "(cluster)"  # a column that is no column of metadata
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +95,8 @@ class HiddenPart:
         columns: dict[str, Any] = {"utterance": self.references.utterances}
         kept = {name: column for name, column in self.by.items() if column is not None}
         if self.clusters is not None:
-            kept["cluster"] = self.clusters
-        columns |= {f"{name}": [column[utt] for utt in self.references.utterances] for name, column in kept.items()}
+            kept[CLUSTERS] = self.clusters
+        columns |= {name: [column[utt] for utt in self.references.utterances] for name, column in kept.items()}
         sink = pa.BufferOutputStream()
         pa.parquet.write_table(pa.table({name: list(column) for name, column in columns.items()}), sink)
         write_atomically(folder / METADATA, [sink.getvalue().to_pybytes()])
@@ -121,7 +122,7 @@ class HiddenPart:
             }
             cluster = settings["cluster"]
             references = replace(read_references(folder / REFERENCES), modality=settings["modality"])
-            clusters = None if cluster is None else read_metadata(folder / METADATA, "cluster")
+            clusters = None if cluster is None else read_metadata(folder / METADATA, CLUSTERS)
             return cls(references, by, cluster, clusters, settings["phases"], settings["regions"])
         except (AttributeError, KeyError, TypeError):
             raise DataError(f"{folder / SETTINGS}: not the settings of a challenge; build it again") from None
