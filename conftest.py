@@ -69,6 +69,7 @@ SLOW = (
     "src/spoofspan/cm/",
     "src/spoofspan/integrations/",
     "tests/test_cm_card.py",
+    "tests/test_cm_features.py",
     "tests/test_cm_frontends.py",
     "tests/test_cm_locate.py",
     "tests/test_cm_locate_page.py",

@@ -89,7 +89,29 @@ def long(setting: Setting) -> Iterator[Figure]:
     yield Figure("peak of memory, one long recording", peaks[1] / peaks[0], "a tenth of it", 1.1, note=note)
 
 
-FIGURES = {"speed": speed, "long": long}
+def paper(setting: Setting) -> Iterator[Figure]:
+    """The paper's model at real size, with random weights: forward and backward through a second of sound."""
+    code = (
+        "import json, time, torch; torch.set_num_threads(1)\n"
+        "from spoofspan.cm.config import PAPER; from spoofspan.cm.frontends import LARGE\n"
+        "from spoofspan.cm.loss import whole_loss; from spoofspan.cm.model import build, parameters_of\n"
+        "model = build(PAPER, json.dumps(LARGE)).train()\n"
+        "assert parameters_of(model).total == 348_494_775\n"
+        "began = time.process_time()\n"
+        "outputs = model(torch.randn(1, 16_000), torch.tensor([16_000]))\n"
+        "targets = {name: torch.ones(one.shape[:2], dtype=torch.long) for name, one in outputs.items()}\n"
+        "whole_loss(outputs, targets, {name: one.numel() for name, one in targets.items()}).backward()\n"
+        "cpu = time.process_time() - began\n"
+        "assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)\n"
+        "peak = next(int(l.split()[1]) for l in open('/proc/self/status') if l.startswith('VmHWM:')) * 1024\n"
+        "print(json.dumps({'peak': peak, 'cpu': cpu}))"
+    )
+    done = json.loads(_python(code).strip().splitlines()[-1])
+    note = f"348,494,775 parameters, {done['cpu']:.1f} s of CPU time for one second of sound"
+    yield Figure("peak of memory, paper-multi, forward and backward", done["peak"] / 1e9, "GB", at_most=6, note=note)
+
+
+FIGURES = {"speed": speed, "long": long, "paper": paper}
 
 
 def main() -> int:

@@ -1,5 +1,7 @@
 """Ranges of scores and a threshold: instant by instant, and in every file that can hold them."""
 
+import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +11,9 @@ from command_line import run
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS
+from spoofspan.report.figures.utterance_data import called_timeline_data
+from spoofspan.report.page.packing import unpacked
+from spoofspan.report.page.scores_page import ScoresPageSettings, scores_page
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 MS = 1_000_000
@@ -147,3 +152,66 @@ def test_formats_of_files_by_utterance_are_those_that_say_so():
     per_file = {name for name, one in REFERENCE_FORMATS.formats.items() if one.write_files is not None}
     assert per_file == {"vad", "audacity", "textgrid"}
     assert all(one.write_files is None for one in PROPOSAL_FORMATS.formats.values())
+
+
+# ---------------------------------------------------------------- seen without references
+
+
+def page_data(page):
+    text = page.partition('<script type="application/json" id="data">')[2].partition("</script>")[0]
+    return json.loads(text)
+
+
+def test_a_page_without_references_has_the_scores_and_the_threshold(scores, tmp_path, capsys):
+    for name, system in (("a", scores), ("b", replace(scores, values=-scores.values, higher="spoof"))):
+        ss.write_scores(system, tmp_path / f"{name}.parquet")
+    words = ["report", tmp_path / "a.parquet", tmp_path / "b.parquet", "--threshold", "0.387", "--min-duration", "0.1"]
+    code, said = run([*words, "--out", tmp_path / "page.html"], capsys)
+    assert code == 0, said.err
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    data = page_data(page)
+    assert data["labelled"] is False
+    curve = data["systems"][0]["curve"]
+    thresholds, shares = unpacked(curve["thresholds"]), unpacked(curve["false_positive_rates"])
+    assert thresholds[curve["start"]] == 0.387
+    time = np.full(scores.values.size, 20)
+    expected = [time[scores.values < at].sum() / time.sum() for at in thresholds]
+    np.testing.assert_allclose(shares, expected, atol=1e-12)
+    called = ss.proposals_from_scores(scores, 0.387, min_duration=0.1)
+    assert page.count("<tr>") >= called.starts.size
+    lasting = {utt: sum(end - start for start, end, _ in called[utt]) for utt in called}
+    shown = [one["id"] for one in data["timelines"]]
+    assert sorted(shown) == sorted(scores.utterances)
+    assert [round(lasting[utt], 6) for utt in shown] == sorted(
+        (round(one, 6) for one in lasting.values()), reverse=True
+    )
+    first = data["timelines"][0]
+    np.testing.assert_array_equal(unpacked(first["scores"]["0"]["values"]), scores[first["id"]])
+
+
+def test_ids_on_a_page_without_references_are_escaped(tmp_path):
+    hostile = "</script><img src=x onerror=alert(1)>"
+    scores = ss.Scores.from_frames({hostile: [0.1, 0.9]}, hop=0.02, higher="spoof")
+    page = scores_page({hostile: scores}, ScoresPageSettings(hostile, {hostile: 0.5}))
+    assert "<img" not in page
+    assert page_data(page)["timelines"][0]["id"] == hostile
+
+
+def test_a_timeline_without_references_shows_what_is_called(scores):
+    utterance = scores.utterances[0]
+    data = called_timeline_data(scores, utterance, 0.387, smoothing=5)
+    called = ss.called_ranges(scores, 0.387, smoothing=5)[utterance]
+    assert [(one.start, one.end, one.label) for one in data.decision] == [row[:3] for row in called]
+    assert (data.reference, data.outcomes, data.errors) == ((), (), ())
+    np.testing.assert_array_equal(data.scores, scores[utterance])
+
+
+def test_plot_draws_a_timeline_without_references(scores, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="matplotlib, which draws, is not installed")
+    ss.write_scores(scores, tmp_path / "s.parquet")
+    words = ["plot", "timeline", tmp_path / "s.parquet", "--utterance", scores.utterances[0], "--threshold", "0.3"]
+    assert run([*words, "--smoothing", "3", "--out", tmp_path / "t.svg"], capsys)[0] == 0
+    drawn = (tmp_path / "t.svg").read_text(encoding="utf-8")
+    assert "<svg" in drawn
+    code, said = run([*words[:3], "--threshold", "0.3", "--out", tmp_path / "u.svg"], capsys)
+    assert (code, "give --utterance, such as" in said.err) == (2, True)

@@ -26,10 +26,10 @@ TINY = {
 STABLE = {"feat_extract_norm": "layer", "conv_bias": True, "do_stable_layer_norm": True}
 
 
-def save_tiny(folder, **changes):
+def save_tiny(folder, family="wav2vec2", **changes):
     torch.manual_seed(7)
-    model = transformers.Wav2Vec2Model(transformers.Wav2Vec2Config(**(TINY | STABLE | changes)))
-    model.save_pretrained(folder)
+    config = transformers.AutoConfig.for_model(family, **(TINY | STABLE | changes))
+    transformers.AutoModel.from_config(config).save_pretrained(folder)
     return folder
 
 
@@ -109,6 +109,48 @@ def test_the_mix_is_of_the_hidden_states_that_transformers_has(tiny):
     torch.testing.assert_close(features, expected, rtol=0, atol=1e-5)
 
 
+XLS_R = {"num_hidden_layers": 3, "proj_codevector_dim": 64, "mask_feature_length": 64}  # a wav2vec2 with other settings
+
+
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    [("hubert", {}), ("wavlm", {"num_buckets": 32}), ("wav2vec2", XLS_R)],
+    ids=lambda one: str(one),
+)
+def test_the_front_end_is_what_the_config_of_its_checkpoint_says(family, changes, tmp_path):
+    config = config_for(save_tiny(tmp_path / "tiny", family, **changes))
+    model = build(config).eval()
+    assert model.front_end.encoder.config.model_type == family
+    checkpoints.save(tmp_path / "own", model, config, {})
+    loaded = checkpoints.load(tmp_path / "own").model
+    waves, samples = a_batch()
+    with torch.inference_mode():
+        together = model(waves, samples)
+        for name, values in loaded(waves, samples).items():
+            assert torch.equal(values, together[name])
+        for row, n in enumerate(samples.tolist()):
+            for name, values in model(waves[row : row + 1, :n], samples[row : row + 1]).items():
+                torch.testing.assert_close(together[name][row : row + 1, : values.shape[1]], values, rtol=0, atol=2e-5)
+    model.train()
+    step_loss(model).backward()
+    assert model.front_end.mix.grad.abs().sum() > 0
+
+
+def test_the_dropout_of_the_transformer_is_what_the_configuration_says(tmp_path):
+    folder = save_tiny(tmp_path, attention_dropout=0.3, hidden_dropout=0.2)
+    for dropout in (0.0, 0.25):
+        encoder = build(config_for(folder, transformer_dropout=dropout)).front_end.encoder
+        assert {module.p for module in encoder.modules() if isinstance(module, torch.nn.Dropout)} == {dropout}
+        assert {layer.attention.dropout for layer in encoder.encoder.layers} == {dropout}
+
+
+def test_a_width_that_cannot_be_halved_is_refused(tmp_path):
+    folder = save_tiny(tmp_path, hidden_size=96)
+    with pytest.raises(ss.UsageError, match=r"96 features.*'320ms' needs a multiple of 64"):
+        build(config_for(folder))
+    assert build(config_for(folder).changed({"network": {"branches": ["20ms", "160ms"]}})).post_net.embedded
+
+
 @pytest.mark.parametrize("norm", ["layer", "group"])
 def test_a_batch_is_its_utterances_one_by_one(norm, tmp_path):
     changes = {} if norm == "layer" else {"feat_extract_norm": "group", "do_stable_layer_norm": False}
@@ -152,8 +194,8 @@ def test_a_checkpoint_needs_no_folder_of_transformers_any_more(tiny, tmp_path):
 
 def test_another_kind_of_model_is_refused(tiny, tmp_path):
     about = json.loads((tiny / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps(about | {"model_type": "hubert"}))
-    with pytest.raises(ss.UsageError, match="hubert"):
+    (tmp_path / "config.json").write_text(json.dumps(about | {"model_type": "whisper"}))
+    with pytest.raises(ss.UsageError, match="whisper"):
         build(config_for(tmp_path))
     (tmp_path / "config.json").write_text(json.dumps(about | {"conv_stride": [5, 2, 2, 2, 2, 2, 1]}))
     with pytest.raises(ss.UsageError, match="every 160"):

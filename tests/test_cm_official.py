@@ -1,7 +1,11 @@
 """Weights of the published code: a made-up checkpoint with its names, and its arithmetic written out by hand."""
 
+import json
 import re
+import zlib
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
@@ -159,6 +163,31 @@ def test_a_converted_checkpoint_scores_as_the_published_code(wrapped, tmp_path):
             ours = found.model(wave[None], torch.tensor([samples]))
             for name, scores in run_published(tensors, wave).items():
                 torch.testing.assert_close(ours[name][0, :, 1], scores, rtol=0, atol=2e-4)
+
+
+GOLDEN = Path(__file__).parent / "golden" / "countermeasure"
+
+
+def by_rule(name, shape, offset):
+    """A tensor of the golden weights."""
+    x = np.random.default_rng(zlib.crc32(name.encode())).standard_normal(int(np.prod(shape)))
+    x = x / np.sqrt(np.prod(shape[1:])) if len(shape) > 1 else x * 0.1
+    return torch.from_numpy((offset + x).astype(np.float32).reshape(shape))
+
+
+def test_the_published_network_gave_the_same_outputs(tmp_path):
+    listed = json.loads((GOLDEN / "tensors.json").read_text())
+    torch.save({name: by_rule(name, *one) for name, one in listed.items()}, tmp_path / "w.pt")
+    convert(tmp_path / "w.pt", tmp_path / "own")
+    model = checkpoints.load(tmp_path / "own").model
+    worst = 0.0
+    with np.load(GOLDEN / "expected.npz") as expected, torch.inference_mode():
+        for n in sorted({int(key.split("/")[0]) for key in expected}):
+            sound = torch.from_numpy((0.1 * np.random.default_rng(n).standard_normal(n)).astype(np.float32))
+            for name, found in model(sound[None], torch.tensor([n])).items():
+                assert found[0].shape == expected[f"{n}/{name}"].shape
+                worst = max(worst, np.abs(found[0].numpy() - expected[f"{n}/{name}"]).max())
+    assert worst < 2e-6
 
 
 def test_weights_that_do_not_fit_are_refused(tmp_path):

@@ -188,14 +188,14 @@ def test_the_seed_decides(data, whole, tmp_path):
 
 def test_gradients_are_not_longer_than_asked_for(data, tmp_path, monkeypatch):
     lengths = []
-    step = torch.optim.Adam.step
+    step = torch.optim.AdamW.step
 
     def noting(optimiser, *arguments):
         gradients = [one.grad for group in optimiser.param_groups for one in group["params"] if one.grad is not None]
         lengths.append(float(torch.stack([one.norm() for one in gradients]).norm()))
         return step(optimiser, *arguments)
 
-    monkeypatch.setattr(torch.optim.Adam, "step", noting)
+    monkeypatch.setattr(torch.optim.AdamW, "step", noting)
     train(TINY.changed({"training": {"epochs": 1, "largest_gradient": 0.0}}), data, tmp_path / "any")
     free, lengths[:] = list(lengths), []
     limit = statistics.fmean(free)
@@ -207,7 +207,13 @@ def test_gradients_are_not_longer_than_asked_for(data, tmp_path, monkeypatch):
 
 def test_two_processes_learn_what_one_does(data, tmp_path):
     """Through torch's own distributed data parallel on gloo; batches that do not divide, and accumulated parts."""
-    config = TINY.changed({"network": {"utterance_dropout": 0.0}, "front_end": {"dropout": 0.0}})
+    config = TINY.changed(
+        {
+            "network": {"utterance_dropout": 0.0},
+            "front_end": {"dropout": 0.0},
+            "training": {"channels": 0.0},  # which are drawn for a whole batch
+        }
+    )
     one = train(config, data, tmp_path / "one")
     parts = train(config.changed({"training": {"accumulate": 2}}), data, tmp_path / "parts")
     two = train(config, data, tmp_path / "two", processes=2)
@@ -227,7 +233,10 @@ def test_it_overfits_four_utterances(tmp_path):
     """All branches together, by the loss that training has."""
     make_set(tmp_path, "train", 4, seed=11, lengths=(0.7, 1.0))
     config = TINY.changed(
-        {"front_end": {"width": 32}, "network": {"utterance_dropout": 0.0, "branches": list(BRANCHES)}}
+        {
+            "front_end": {"width": 32, "dropout": 0.0},
+            "network": {"utterance_dropout": 0.0, "branches": list(BRANCHES)},
+        }
     )
     pieces = Pieces(Corpus.from_dataset(f"partialspoof:{tmp_path}:train"), config)
     torch.manual_seed(1)
@@ -254,6 +263,18 @@ def test_labels_are_learned_and_shuffled_labels_are_not(data, tmp_path):
     mixed = train(config.changed({"training": {"shuffle_labels": "frames"}}), data, tmp_path / "mixed")
     assert real.best < 0.05
     assert mixed.best > 0.2
+
+
+def test_threads_are_those_asked_for_and_as_before_afterwards(data, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(training, "through_channels", lambda waves, *_: seen.append(torch.get_num_threads()) or waves)
+    one = TINY.changed({"training": {"epochs": 1}})
+    before = torch.get_num_threads()
+    train(one, data, tmp_path / "one")
+    train(one, data, tmp_path / "two", threads=2)
+    assert (seen[0], seen[-1], torch.get_num_threads()) == (1, 2, before)
+    with pytest.raises(ss.UsageError, match="threads=0"):
+        train(one, data, tmp_path / "none", threads=0)
 
 
 def test_half_precision_trains(data, tmp_path):

@@ -226,11 +226,17 @@ SHELL = {
     "33 plot without references": (
         "plot timeline scores_20ms.parquet --out x.png",
         2,
-        ["scores_20ms.parquet has scores", "give REFERENCES before it"],
+        ["without REFERENCES there is no EER", "give --threshold", "or give REFERENCES"],
         None,
     ),
     "33 report without references": (
         "report scores_20ms.parquet --out x.html",
+        2,
+        ["these are scores, and nothing says where the spoofs are", "give REFERENCES before them", "--threshold"],
+        None,
+    ),
+    "33 another figure without references": (
+        "plot det scores_20ms.parquet --out x.png",
         2,
         ["scores_20ms.parquet has scores", "give REFERENCES before it"],
         None,

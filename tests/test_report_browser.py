@@ -13,6 +13,7 @@ import pytest
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.report.page import PageSettings, page_content, render_page
+from spoofspan.report.page.scores_page import ScoresPageSettings, scores_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright, to test the page in a browser")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -447,3 +448,20 @@ def test_a_page_of_full_size_is_small_and_opens_at_once(browser, full_size):
     assert "71,237" in opened.text("body")
     assert opened.page.locator("tr", has_text="A12").count() == 1
     opened.context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_a_page_without_references_shows_what_is_called(browser, corpus, tmp_path, width):
+    scores = corpus.systems[0.02]
+    path = tmp_path / "scores.html"
+    path.write_text(scores_page({"ours": scores}, ScoresPageSettings("Scores", {"ours": 0.387})), encoding="utf-8")
+    found = Opened(browser, path, viewport={"width": width, "height": 900})
+    assert (found.said, found.requests) == ([], [path.as_uri()])
+    assert found.page.evaluate("document.documentElement.scrollWidth") == width
+    assert found.text("#share") == f"{np.mean(scores.values < 0.387):.2%}".replace("%", " % of all time")
+    assert "called spoof at this threshold" in found.text("#timelines li >> nth=0")
+    assert "false" not in found.text("#main")
+    found.page.fill("#typed", "-5")
+    found.page.press("#typed", "Enter")
+    assert found.text("#share") == "0.00 % of all time"
+    found.context.close()

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train the countermeasure, and score recordings.")
 
 
-Preset = Annotated[str | None, o.option("paper-multi, paper-single-20, ..., small-cpu, baseline.", of=PRESETS)]
+Preset = Annotated[
+    str | None, o.option("paper-multi, paper-single-20, ..., paper-single-utterance, small-cpu, baseline.", of=PRESETS)
+]
 Device = Annotated[str | None, o.option("cpu, cuda, cuda:0; without it, a GPU if there is one.")]
 Gaps = Annotated[str | None, o.option("Time without a label, see explain gaps.")]
 Nonspeech = Annotated[str | None, o.option("Ranges labelled non-speech.")]
@@ -51,6 +53,7 @@ def train(
     resume: bool = o.flag(False, "Go on with the training in --out.", "--resume"),
     device: Device = None,
     processes: int = o.flag(1, "Train with so many processes here.", min=1),
+    threads: int = o.flag(1, "Threads of each process; more than one is slower on a busy machine.", min=1),
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
@@ -80,6 +83,7 @@ def train(
         resume=resume,
         device=device,
         processes=processes,
+        threads=threads,
         say=not quiet,
         licence=licence,
     )

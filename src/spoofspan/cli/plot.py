@@ -11,6 +11,7 @@ import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
+from spoofspan.cli.range_options import RangeOptions, takes_ranges
 from spoofspan.cli.system_inputs import Systems, takes_systems
 from spoofspan.cli.table import resolutions_in
 
@@ -41,6 +42,7 @@ OF_CALIBRATION = (Kind.reliability, Kind.pav, Kind.tippett)
 
 
 @takes_systems
+@takes_ranges
 @o.takes_rules
 def plot(
     kind: Annotated[Kind, typer.Argument(help="Which figure.", show_default=False)],
@@ -60,6 +62,7 @@ def plot(
     utterance: str | None = o.flag(None, "timeline, measurement, resampling: which one."),
     threshold: float | None = o.flag(None, "Of figures of one utterance; without it, that of the EER."),
     audio: Path | None = o.flag(None, "timeline: the recording, a WAV file."),
+    ranges: RangeOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     force: o.Force = False,
@@ -84,7 +87,7 @@ def plot(
 
     tippett: how much of each class has at least a likelihood ratio (--scores-are).
 
-    timeline: one utterance, its reference, scores, decision and errors.
+    timeline: one utterance, its reference, scores, decision and errors; without REFERENCES, what --threshold calls.
 
     measurement: one utterance counted in points and measured in ranges.
 
@@ -132,6 +135,11 @@ def plot(
     points = None if resolution is None else _one_resolution(resolution)
     levels = None if resolutions is None else resolutions_in(resolutions, "--resolutions")
     rules |= {"convention": convention}
+    if kind is Kind.timeline and (alone := systems.scores_alone()) is not None:
+        shown = _of_scores_alone(alone, utterance, threshold, audio, ranges)
+        save(figures.draw_timeline(shown, **size), out, force)
+        return
+    ranges.refuse_any("says how ranges are made of scores without references; leave it out")
     references, dataset = systems.read()
     files = systems.files(dataset)
     data: Any
@@ -218,6 +226,27 @@ def _of_utterance(
     if points is None:
         raise UsageError("measurement: these scores are ranges; give the --resolution of the points in ms")
     return data.measurement_data(*place, points, threshold, **rules)
+
+
+def _of_scores_alone(
+    systems: dict[str, Scores], utterance: str | None, threshold: float | None, audio: Path | None, ranges: RangeOptions
+) -> Any:
+    """The data of a timeline without references."""
+    from spoofspan.formats.sound import read_wave
+    from spoofspan.report.figures.utterance_data import called_timeline_data
+
+    if len(systems) != 1:
+        raise UsageError(f"timeline shows one system; give one file of scores, not {len(systems)}")
+    (scores,) = systems.values()
+    if threshold is None:
+        raise UsageError(
+            "without REFERENCES there is no EER, so give --threshold, on the scale of the scores; or give REFERENCES"
+        )
+    if utterance is None:
+        raise UsageError(f"timeline shows one utterance; give --utterance, such as {scores.utterances[0]}")
+    samples, rate = (None, None) if audio is None else read_wave(audio)
+    how = ranges.arguments()
+    return called_timeline_data(scores, utterance, threshold, samples=samples, sample_rate=rate, **how)
 
 
 def _one_resolution(text: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -11,17 +11,24 @@ from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.inputs import read_column
+from spoofspan.cli.range_options import RangeOptions, takes_ranges
 from spoofspan.cli.system_inputs import Systems, takes_each_system
+
+if TYPE_CHECKING:
+    from spoofspan.data.scores import Scores
+
+TITLE = "Spoof localization report"
 
 
 @takes_each_system
 @takes_bootstrap
+@takes_ranges
 @o.takes_rules
 def report(
     *,
     systems: Systems,
     out: Path = o.flag(..., "The page to write.", show_default=False),
-    title: str = o.flag("Spoof localization report", "Title of the page."),
+    title: str = o.flag(TITLE, "Title of the page."),
     metadata: o.Metadata = None,
     by: list[str] | None = o.flag(None, "Also break the error down by a column of --metadata; may be repeated."),
     audio: Path | None = o.flag(None, "Folder with a sound file for each utterance (ID.wav, ID.flac)."),
@@ -32,6 +39,8 @@ def report(
         "digits, and can be published.",
         min=0,
     ),
+    threshold: float | None = o.flag(None, "Without REFERENCES: show what is beyond this, on the scale of the scores."),
+    ranges: RangeOptions,
     bootstrap: BootstrapOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
@@ -42,7 +51,8 @@ def report(
     """Make a page that shows where systems err.
 
     One file that opens from disk without a network: numbers with intervals, DET curve, a threshold to drag, errors by
-    attack, length and boundary, and timelines of the worst, the median and random utterances.
+    attack, length and boundary, and timelines of the worst, the median and random utterances. Without REFERENCES, what
+    scores call spoof at --threshold.
 
     For example:
 
@@ -53,6 +63,8 @@ def report(
       spoofspan report ref.rttm a.score --audio wav --embed --out report.html
 
       spoofspan report ref.rttm a.score b.score --timelines 0 --out public.html
+
+      spoofspan report scores.parquet --threshold 0.3 --audio wav --out found.html
     """
     from spoofspan.formats.writing import write_atomically
     from spoofspan.report.page import PageSettings, page_content, render_page
@@ -63,6 +75,16 @@ def report(
         raise UsageError("--timelines 0 shows no utterance, so there is nothing to hear: leave --audio out")
     if embed and audio is None:
         raise UsageError("--embed goes with --audio, the folder of the sound files")
+    if (alone := systems.scores_alone()) is not None:
+        page = _page_of_scores(alone, title, threshold, ranges, timelines, audio, out, embed)
+        write_atomically(out, [page.encode()], force)
+        typer.echo(f"{out}: {len(page.encode()) / 1e6:.1f} MB, open it in a browser", err=True)
+        return
+    if threshold is not None:
+        raise UsageError(
+            "--threshold is for scores without REFERENCES; with them the page has one to drag; leave it out"
+        )
+    ranges.refuse_any("is for scores without REFERENCES; leave it out")
     references, scores = systems.read_each(fewest=1)
     known = metadata or systems.typed.protocol()
     columns = {column: read_column(known, column) for column in by or ()}
@@ -78,3 +100,35 @@ def report(
     page = render_page(page_content(references, scores, settings))
     write_atomically(out, [page.encode()], force)
     typer.echo(f"{out}: {len(page.encode()) / 1e6:.1f} MB, open it in a browser", err=True)
+
+
+def _page_of_scores(
+    systems: dict[str, Scores],
+    title: str,
+    threshold: float | None,
+    ranges: RangeOptions,
+    timelines: int | None,
+    audio: Path | None,
+    out: Path,
+    embed: bool,
+) -> str:
+    """The page of scores without references."""
+    from spoofspan.measures.events.proposals_from_scores import ProposalOptions
+    from spoofspan.report.page.audio import addresses, waveforms
+    from spoofspan.report.page.scores_page import ScoresPageSettings, scores_page
+
+    if threshold is None:
+        raise UsageError(
+            "these are scores, and nothing says where the spoofs are: give REFERENCES before them to see errors, or "
+            "--threshold to see what they call spoof"
+        )
+    utterances = next(iter(systems.values())).utterances
+    settings = ScoresPageSettings(
+        title if title != TITLE else "What scores call spoof",
+        dict.fromkeys(systems, threshold),
+        ProposalOptions(**ranges.arguments()),
+        audio={} if audio is None else addresses(audio, utterances, out, embed=embed),
+        waveforms={} if audio is None else waveforms(audio, utterances),
+        **({} if timelines is None else {"timelines": timelines}),
+    )
+    return scores_page(systems, settings)

@@ -92,18 +92,34 @@ class Systems:
             raise UsageError(f"give REFERENCES and the scores of at least {least}, not of {len(files)}")
         return files
 
+    def scores_alone(self) -> dict[str, Scores] | None:
+        """Read scores that were given without references; None if references were given."""
+        only = self.typed.references
+        if self.typed.dataset is not None or only is None or not self._has_scores(only):
+            return None
+        files = named_files([only, *self.words])
+        return {name: self.typed.read_scores(where) for name, where in files.items()}
+
+    def _has_scores(self, where: str) -> bool:
+        from spoofspan.formats.datasets.systems import split_name
+
+        place = split_name(where)[1]
+        if "scores" not in looks_like(place):
+            return False
+        try:
+            self.typed.references_from(place)  # a Parquet file may be either
+        except SpoofspanError:
+            return True
+        return False
+
     def _refuse_scores_alone(self) -> None:
         """Say that references are missing where the only file has scores."""
         only = self.typed.references
-        if only is None or self.typed.dataset is not None or "scores" not in looks_like(only):
-            return
-        try:
-            self.typed.references_from(only)  # a Parquet file may be either
-        except SpoofspanError:
+        if only is not None and self.typed.dataset is None and self._has_scores(only):
             raise UsageError(
-                f"{only} has scores, and nothing says where the spoofs are: give REFERENCES before it (spoofspan plot "
-                f"or report: REFERENCES {only})"
-            ) from None
+                f"{only} has scores, and nothing says where the spoofs are: give REFERENCES before it; without them "
+                "there are spoofspan plot timeline and spoofspan report, with --threshold"
+            )
 
     def segment_labels(self, hop: float) -> References:
         """The label array of a hop in the database."""

@@ -4,12 +4,12 @@
 
     config.py         what is to be trained, and how; the presets
     frame_times.py    frames, scales and windows: where every score lies in time
-    frontends.py      sound -> features every 20 ms (wav2vec 2.0, or a light one)
+    frontends.py      sound -> features every 20 ms (wav2vec 2.0, or a light one); features.py: the hand-made ones
     model.py          multi-resolution chain, branches, heads; the logistic baseline       <- read this first
     loss.py           the P2SGrad-based loss
     labels.py         targets of windows, from References
     batches.py        corpora, batches
-    training.py       the loop; validation.py: the development set after each epoch
+    training.py       the loop; validation.py: the development set after each epoch; augmentation.py: random channels
     scorers.py        a trained model, and a detector of splices without training
     scoring.py        recordings of any length -> Scores
     finishing.py      the end of a training: calibration, fusion; card.py: what a model says of itself

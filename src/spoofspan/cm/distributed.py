@@ -70,6 +70,19 @@ def choose_device(name: str | None, local_rank: int = 0) -> torch.device:
 
 
 @contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Let torch use so many threads, and as many as before afterwards."""
+    if count < 1:
+        raise UsageError(f"threads={count}: must be at least 1 (--threads)")
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
 def joined(device: str | None) -> Iterator[Team]:
     """Join the other processes that the environment names, if there are any."""
     size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
@@ -113,7 +126,6 @@ def _member(rank: int, size: int, port: int, refusals: Any, work: Callable[..., 
     end_with_parent()
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(size)}
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // size))
     try:
         work(*arguments)
     except SpoofspanError as error:

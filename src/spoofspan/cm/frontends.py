@@ -1,12 +1,13 @@
 """Front-ends: sound at 16 kHz -> features every 20 ms, with the number of real frames of each recording.
 
-Both normalise a recording to mean 0 and variance 1 and give frame k what happens in the samples
+All normalise a recording to mean 0 and variance 1 and give frame k what happens in the samples
 [320 k, 320 k + 400), so that there are floor((samples - 400) / 320) + 1 frames (:mod:`spoofspan.cm.frame_times`).
 """
 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,11 +19,10 @@ from torch import Tensor, nn
 from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
 from spoofspan.cm.config import FrontEnd
+from spoofspan.cm.features import COUNT, FLOOR, SPECTRUM_HOP, FrameFeatures
 from spoofspan.cm.frame_times import HOP, WINDOW
 from spoofspan.cm.padding import normalised, real_steps, zero_padding
 
-SPECTRUM_HOP = 160  # samples; half of a frame
-FLOOR = 1e-5  # power below which the spectrum is silence
 # the architecture of wav2vec 2.0 large, for counting its parameters without its weights
 LARGE: dict[str, Any] = {
     "hidden_size": 1024,
@@ -41,6 +41,8 @@ UNDISTURBED: dict[str, Any] = {
     "mask_time_prob": 0.0,
     "mask_feature_prob": 0.0,
 }
+DROPOUTS = ("attention_dropout", "activation_dropout", "feat_proj_dropout", "hidden_dropout")
+FAMILY = ("wav2vec2", "hubert", "wavlm")  # model types that are built alike; XLS-R is a wav2vec2
 
 
 def frames_in(samples: Tensor) -> Tensor:
@@ -53,7 +55,36 @@ def at_least_a_frame(waves: Tensor) -> Tensor:
     return nn.functional.pad(waves, (0, max(WINDOW - waves.shape[1], 0)))
 
 
-class SpectralFrontEnd(nn.Module):
+class Standardised(nn.Module):
+    """Numbers of a recording, each with mean 0 and deviation 1 over the training set."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(count))
+        self.register_buffer("deviation", torch.ones(count))
+
+    def numbers(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
+        """(utterances, steps, numbers), and how many steps are real."""
+        raise NotImplementedError
+
+    def standardised(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
+        """The numbers as they are learned from; padding is zero."""
+        x, counts = self.numbers(waves, samples)
+        return zero_padding((x - self.mean) / self.deviation, counts), counts
+
+    @torch.no_grad()
+    def look_at(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
+        """Take mean and deviation from some sound, so that learning starts with numbers of one size."""
+        total, sums, squares = 0, torch.zeros_like(self.mean).double(), torch.zeros_like(self.mean).double()
+        for waves, samples in batches:
+            found, counts = self.numbers(waves, samples)
+            real = found[real_steps(counts, found.shape[1])].double()
+            total, sums, squares = total + len(real), sums + real.sum(0), squares + real.square().sum(0)
+        self.mean.copy_(sums / total)
+        self.deviation.copy_((squares / total - (sums / total).square()).clamp(min=1e-4).sqrt())
+
+
+class SpectralFrontEnd(Standardised):
     """Log power spectrum every 10 ms, each bin with mean 0 and deviation 1 over the training set, then convolutions.
 
     Two convolutions over time and frequency see patterns wherever in the spectrum they are; what they find stands
@@ -62,11 +93,9 @@ class SpectralFrontEnd(nn.Module):
     """
 
     def __init__(self, width: int, layers: int, maps: int = 0, dropout: float = 0.0) -> None:
-        super().__init__()
         bins = WINDOW // 2 + 1
+        super().__init__(bins)
         self.register_buffer("window", torch.hann_window(WINDOW), persistent=False)
-        self.register_buffer("mean", torch.zeros(bins))
-        self.register_buffer("deviation", torch.ones(bins))
         self.width = width if layers else bins
         self.layers = nn.ModuleList()
         if not layers:
@@ -82,8 +111,7 @@ class SpectralFrontEnd(nn.Module):
 
     def forward(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
         """Features and how many of them are real."""
-        spectrum, counts = self.log_spectrum(waves, samples)
-        x = zero_padding((spectrum - self.mean) / self.deviation, counts)
+        x, counts = self.standardised(waves, samples)
         if not self.layers:
             return self._halved(x, counts), (counts + 1) // 2
         x = zero_padding(self.gather(self._with_patterns(x, counts)), counts)
@@ -103,7 +131,7 @@ class SpectralFrontEnd(nn.Module):
             found = nn.functional.gelu(convolution(found)) * real
         return torch.cat((x, found.transpose(1, 2).flatten(2)), dim=-1)
 
-    def log_spectrum(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
+    def numbers(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
         """(utterances, windows of 10 ms, bins), and how many windows are real."""
         counts = ((samples - WINDOW) // SPECTRUM_HOP + 1).clamp(min=1)
         with torch.autocast(waves.device.type, enabled=False):
@@ -112,17 +140,6 @@ class SpectralFrontEnd(nn.Module):
                 sound, WINDOW, SPECTRUM_HOP, window=self.window, center=False, return_complex=True
             ).transpose(1, 2)
             return (spectrum.real.square() + spectrum.imag.square() + FLOOR).log(), counts
-
-    @torch.no_grad()
-    def look_at(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
-        """Take mean and deviation of every bin from some sound, so that learning starts with numbers of one size."""
-        total, sums, squares = 0, torch.zeros_like(self.mean).double(), torch.zeros_like(self.mean).double()
-        for waves, samples in batches:
-            spectrum, counts = self.log_spectrum(waves, samples)
-            real = spectrum[real_steps(counts, spectrum.shape[1])].double()
-            total, sums, squares = total + len(real), sums + real.sum(0), squares + real.square().sum(0)
-        self.mean.copy_(sums / total)
-        self.deviation.copy_((squares / total - (sums / total).square()).clamp(min=1e-4).sqrt())
 
     @staticmethod
     def _halved(x: Tensor, counts: Tensor) -> Tensor:
@@ -133,20 +150,51 @@ class SpectralFrontEnd(nn.Module):
 
 
 class AlongTime(nn.Conv1d):
-    """A convolution over five steps of (utterances, time, features)."""
+    """A convolution over five steps of (utterances, time, features), or over every second, fourth, ... of more."""
 
-    def __init__(self, width: int, stride: int = 1) -> None:
-        super().__init__(width, width, 5, stride=stride, padding=2)
+    def __init__(self, width: int, stride: int = 1, dilation: int = 1) -> None:
+        super().__init__(width, width, 5, stride=stride, padding=2 * dilation, dilation=dilation)
 
     def forward(self, x: Tensor) -> Tensor:
         """The same features at every step, or at every other one."""
         return super().forward(x.transpose(1, 2)).transpose(1, 2)
 
 
-class Wav2Vec2FrontEnd(nn.Module):
-    """wav2vec 2.0: the hidden states of all layers, mixed by a softmax over learned weights that start uniform.
+class StructuralFrontEnd(Standardised):
+    """Hand-made numbers of every frame (:mod:`spoofspan.cm.features`), then ``layers`` convolutions along time.
 
-    The convolutional encoder stays as it is; the transformer is fine-tuned.
+    Each looks twice as far as the one before: four see 0.6 s on either side, so that a pause is heard with its words.
+    """
+
+    def __init__(self, width: int, layers: int, dropout: float) -> None:
+        super().__init__(COUNT)
+        self.features = FrameFeatures()
+        self.width = width if layers else COUNT
+        self.gather = nn.Sequential(nn.Dropout(dropout), nn.Linear(COUNT, width), nn.LayerNorm(width), nn.GELU())
+        self.layers = nn.ModuleList(AlongTime(width, dilation=2**i) for i in range(layers))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def numbers(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
+        """The features."""
+        return self.features(waves, samples)
+
+    def forward(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
+        """What the convolutions make of the features, and how many frames are real."""
+        x, counts = self.standardised(waves, samples)
+        if not self.layers:
+            return x, counts
+        x = zero_padding(self.gather(x), counts)
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            around = layer(zero_padding(self.dropout(norm(x)), counts))
+            x = zero_padding(x + nn.functional.gelu(around), counts)
+        return x, counts
+
+
+class Wav2Vec2FrontEnd(nn.Module):
+    """wav2vec 2.0, XLS-R, HuBERT or WavLM: the hidden states of all layers, mixed by a softmax over learned weights.
+
+    The weights start uniform. The convolutional encoder stays as it is; the transformer is fine-tuned.
     """
 
     def __init__(self, encoder: Any, *, gradient_checkpointing: bool = False) -> None:
@@ -178,7 +226,8 @@ class Wav2Vec2FrontEnd(nn.Module):
 
     def _mixed(self, waves: Tensor, real: Tensor | None) -> Tensor:
         states: list[Tensor] = []
-        with _inputs_of(self.encoder.encoder.layers, states):
+        with _inputs_of(self.encoder.encoder.layers, states), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Support for mismatched key_padding_mask")  # of torch, about WavLM's code
             last = self.encoder(waves, attention_mask=None if real is None else real.long()).last_hidden_state
         weights = self.mix.softmax(0)
         return sum(weight * state for weight, state in zip(weights, [*states, last], strict=True))
@@ -205,8 +254,13 @@ def build_front_end(front_end: FrontEnd, architecture: str | None = None) -> nn.
     """
     if front_end.kind == "spectral":
         return SpectralFrontEnd(front_end.width, front_end.layers, front_end.maps, front_end.dropout)
+    if front_end.kind == "structural":
+        return StructuralFrontEnd(front_end.width, front_end.layers, front_end.dropout)
     require("transformers")
-    encoder = _empty(json.loads(architecture)) if architecture else _pretrained(front_end.checkpoint)
+    settings = UNDISTURBED | dict.fromkeys(DROPOUTS, front_end.transformer_dropout)
+    encoder = (
+        _empty(json.loads(architecture), settings) if architecture else _pretrained(front_end.checkpoint, settings)
+    )
     return Wav2Vec2FrontEnd(encoder, gradient_checkpointing=front_end.gradient_checkpointing)
 
 
@@ -217,25 +271,26 @@ def architecture_of(front_end: nn.Module) -> str | None:
     return json.dumps(front_end.encoder.config.to_diff_dict(), indent=2, sort_keys=True, default=str)
 
 
-def _empty(architecture: dict[str, Any]) -> Any:
-    from transformers import Wav2Vec2Config, Wav2Vec2Model
+def _empty(architecture: dict[str, Any], settings: dict[str, Any]) -> Any:
+    from transformers import AutoConfig, AutoModel
 
-    return Wav2Vec2Model(Wav2Vec2Config(**(architecture | UNDISTURBED)))
+    family = architecture.pop("model_type", FAMILY[0])
+    return AutoModel.from_config(AutoConfig.for_model(family, **(architecture | settings)))
 
 
-def _pretrained(checkpoint: str) -> Any:
-    from transformers import Wav2Vec2Config, Wav2Vec2Model
+def _pretrained(checkpoint: str, settings: dict[str, Any]) -> Any:
+    from transformers import AutoConfig, AutoModel, PretrainedConfig
 
     if not checkpoint:
         raise UsageError("front_end.checkpoint is empty; name a wav2vec 2.0 checkpoint of Hugging Face, or its folder")
     is_folder = Path(checkpoint).expanduser().is_dir()
     where = str(Path(checkpoint).expanduser()) if is_folder else checkpoint
     try:
-        stated, _ = Wav2Vec2Config.get_config_dict(where, local_files_only=is_folder)
+        stated, _ = PretrainedConfig.get_config_dict(where, local_files_only=is_folder)
         _check(stated, checkpoint)
-        config = Wav2Vec2Config.from_dict(stated | UNDISTURBED)
+        config = AutoConfig.for_model(**({"model_type": FAMILY[0]} | stated | settings))
         # weights that are a pickle are read without running it
-        return Wav2Vec2Model.from_pretrained(where, config=config, local_files_only=is_folder, weights_only=True)
+        return AutoModel.from_pretrained(where, config=config, local_files_only=is_folder, weights_only=True)
     except (OSError, ValueError) as error:
         if isinstance(error, UsageError):
             raise
@@ -247,8 +302,9 @@ def _pretrained(checkpoint: str) -> Any:
 
 def _check(stated: dict[str, Any], checkpoint: str) -> None:
     """Refuse another kind of model, and frames of another length."""
-    if stated.get("model_type", "wav2vec2") != "wav2vec2":
-        raise UsageError(f"{checkpoint!r} is a model of type {stated['model_type']!r}; give a wav2vec 2.0 checkpoint")
+    family = stated.get("model_type", FAMILY[0])
+    if family not in FAMILY:
+        raise UsageError(f"{checkpoint!r} is a model of type {family!r}; give one of {', '.join(FAMILY)}")
     hop, window = 1, 1
     for kernel, stride in zip(stated.get("conv_kernel", KERNELS), stated.get("conv_stride", STRIDES), strict=True):
         window += (kernel - 1) * hop

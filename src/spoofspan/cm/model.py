@@ -33,6 +33,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from spoofspan.base.errors import UsageError
 from spoofspan.cm.config import Config, Network
 from spoofspan.cm.frame_times import SCALES, UTTERANCE, pooled_count, scale_of, window_count
 from spoofspan.cm.frontends import LARGE, build_front_end
@@ -145,6 +146,8 @@ class PostNet(nn.Module):
             pool = Pool(widths[-1], network, last=scale == SCALES - 1)
             self.chain.append(pool)
             widths.append(pool.linear.out_features)
+        for name in self.names:
+            _check_width(width, name, widths[scale_of(name)], halved=network.halve_width)
         self.embedded = {name: widths[scale_of(name)] // 2 for name in self.names}
         self.branches = nn.ModuleDict(
             {
@@ -169,6 +172,16 @@ class PostNet(nn.Module):
             else:
                 found[name] = Embeddings(self.branches[name](step.values, step.counts), step.counts)
         return found
+
+
+def _check_width(width: int, branch: str, own: int, *, halved: bool) -> None:
+    """A branch halves its width twice, and so does each step of the chain before it: nothing may be left over."""
+    parts = 4 * 2 ** (scale_of(branch) if halved else 0)
+    if width % parts or not own:
+        raise UsageError(
+            f"the front-end has {width} features, and the branch {branch!r} needs a multiple of {parts}; "
+            "choose another width, fewer branches, or network.halve_width = false"
+        )
 
 
 class Heads(nn.Module):

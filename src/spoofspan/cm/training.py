@@ -16,7 +16,7 @@ import math
 import sys
 import time
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,11 @@ from spoofspan.base.extras import require
 from spoofspan.base.locks import own_folder
 from spoofspan.base.pool import end_with_parent
 from spoofspan.cm import checkpoints
+from spoofspan.cm.augmentation import through_channels
 from spoofspan.cm.batches import Batch, Pieces, TrainingData
 from spoofspan.cm.config import Config, Training
 from spoofspan.cm.distributed import Team, joined, launch, leads
+from spoofspan.cm.distributed import threads as using_threads
 from spoofspan.cm.finishing import NOT_STATED, finish
 from spoofspan.cm.history import History
 from spoofspan.cm.loss import whole_loss
@@ -79,6 +81,7 @@ def train(
     resume: bool = False,
     device: str | None = None,
     processes: int = 1,
+    threads: int = 1,
     say: bool = False,
     licence: str = NOT_STATED,
 ) -> Trained:
@@ -98,6 +101,9 @@ def train(
         ``cpu``, ``cuda`` or ``cuda:0``; without it, a GPU if there is one.
     processes : int
         How many processes of this machine train together.
+    threads : int
+        How many threads of torch each process uses. More than one is slower where others use the cores too, and the
+        weights then differ in their last bits, since sums are split differently.
     say : bool
         Print a line to stderr after each epoch.
     licence : str
@@ -129,11 +135,12 @@ def train(
     with own_folder(folder) if leads() else nullcontext():
         _check_folder(folder, config, resume)
         if processes > 1:
-            launch(_train, (config, data, folder, device, say), processes)
+            launch(_train, (config, data, folder, device, threads, say), processes)
         else:
-            _train(config, data, folder, device, say)
+            _train(config, data, folder, device, threads, say)
         if leads():
-            finish(folder, config, data, device, licence)
+            with using_threads(threads):
+                finish(folder, config, data, device, licence)
     _, about = checkpoints.read_tensors(folder / checkpoints.STATE)
     return Trained(folder, about["epoch"], about["best_epoch"], about["best"], config.training.stop_on)
 
@@ -147,8 +154,8 @@ def _check_folder(folder: Path, config: Config, resume: bool) -> None:
         raise UsageError(f"{folder / CONFIG} is another configuration; resume with the one it began with")
 
 
-def _train(config: Config, data: TrainingData, folder: Path, device: str | None, say: bool) -> None:
-    with joined(device) as team, torch.random.fork_rng():
+def _train(config: Config, data: TrainingData, folder: Path, device: str | None, threads: int, say: bool) -> None:
+    with using_threads(threads), joined(device) as team, torch.random.fork_rng():
         _Loop(config, data, folder, team, say).run()
 
 
@@ -167,7 +174,9 @@ class _Loop:
         architecture = checkpoints.read_architecture(folder) if (folder / checkpoints.STATE).is_file() else None
         self.model = build(config, architecture).to(team.device)
         learned = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        self.optimiser = torch.optim.Adam(learned, lr=config.training.learning_rate)
+        self.optimiser = torch.optim.AdamW(
+            learned, lr=config.training.learning_rate, weight_decay=config.training.weight_decay
+        )
         self.scaler = torch.amp.GradScaler(team.device.type, enabled=config.training.precision == "fp16")
         self.at = Position(data=_digest(data))
         self.history = History(folder, enabled=team.leads)
@@ -281,6 +290,10 @@ class _Loop:
         for number, part in enumerate(parts, 1):
             wait = self.team.size > 1 and number < len(parts)
             with self.parallel.no_sync() if wait else nullcontext():
+                if self.config.training.channels:
+                    part = replace(
+                        part, waves=through_channels(part.waves, part.samples, self.config.training.channels)
+                    )
                 batch = part.to(self.team.device)
                 with self._precision():
                     outputs = self.parallel(batch.waves, batch.samples)
@@ -299,6 +312,10 @@ class _Loop:
         self.scaler.step(self.optimiser)
         self.scaler.update()
         return total
+
+    def _augmented(self, batch: Batch) -> Batch:
+        strength = self.config.training.channels
+        return replace(batch, waves=through_channels(batch.waves, batch.samples, strength)) if strength else batch
 
     def _precision(self) -> Any:
         precision = self.config.training.precision

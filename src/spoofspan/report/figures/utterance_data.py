@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ from spoofspan.evaluation.plan import point_rules
 from spoofspan.mass.points import PointPart, check_resolution, point_mass_with
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_runs import ScoreRuns
+from spoofspan.measures.events.called_ranges import called_ranges
+from spoofspan.measures.events.proposals_from_scores import ProposalOptions, runs_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 Outcome = Literal["true_positive", "false_negative", "false_positive", "true_negative", "unanswered", "ignored"]
 Bool = npt.NDArray[np.bool_]
+Side = TypeVar("Side", References, Scores)
 WAVEFORM_COLUMNS = 800
 
 
@@ -171,6 +174,49 @@ def timeline_data(
         scores.higher,
         None if samples is None else _waveform(samples, sample_rate),
     )
+
+
+def called_timeline_data(
+    scores: Scores,
+    utterance: str,
+    threshold: float,
+    *,
+    samples: npt.ArrayLike | None = None,
+    sample_rate: float | None = None,
+    smoothing: int | None = None,
+    min_duration: float = 0.0,
+    merge_gap: float = 0.0,
+) -> TimelineData:
+    """One utterance of which nobody knows where it is spoofed, and what a threshold calls spoof.
+
+    Parameters
+    ----------
+    scores, threshold, smoothing, min_duration, merge_gap
+        As of :func:`spoofspan.called_ranges`.
+    utterance, samples, sample_rate
+        As of :func:`timeline_data`.
+
+    Returns
+    -------
+    TimelineData
+        For :func:`.utterance_figures.draw_timeline`; it has neither a reference nor outcomes.
+
+    Examples
+    --------
+    >>> scores = Scores.from_frames({"u1": [0.9, 0.8, 0.1, 0.2, 0.7]}, hop=0.02, higher="bonafide")
+    >>> [(one.start, one.end) for one in called_timeline_data(scores, "u1", 0.5).decision if one.label == "spoof"]
+    [(0.04, 0.08)]
+
+    """
+    how = ProposalOptions(smoothing, min_duration, merge_gap)
+    only = _only(scores, utterance, "scores")
+    called = called_ranges(only, threshold, **vars(how))
+    starts, ends, values = _score_ranges(runs_of(only, how))
+    decision = [Stretch(start, end, label) for start, end, label, *_ in called[utterance]]
+    sound = None if samples is None else _waveform(samples, sample_rate)
+    duration = max([*(ends / 1e9), *(one.end for one in decision)], default=0.0)
+    columns = starts / 1e9, ends / 1e9, values
+    return TimelineData(utterance, duration, (), *columns, tuple(decision), (), float(threshold), only.higher, sound)
 
 
 def points_data(
@@ -320,12 +366,13 @@ def resampling_data(
 
 def _one(references: References, scores: Scores, utterance: str) -> tuple[References, Scores]:
     """Both sides of one utterance."""
-    places = []
-    for side, name in ((references, "references"), (scores, "scores")):
-        if utterance not in side.utterances:
-            raise UsageError(f"no utterance {utterance!r} in the {name}: {_near(utterance, side.utterances)}")
-        places.append(np.array([side.utterances.index(utterance)], np.int64))
-    return references.take(places[0]), scores.take(places[1])
+    return _only(references, utterance, "references"), _only(scores, utterance, "scores")
+
+
+def _only(side: Side, utterance: str, name: str) -> Side:
+    if utterance not in side.utterances:
+        raise UsageError(f"no utterance {utterance!r} in the {name}: {_near(utterance, side.utterances)}")
+    return side.take(np.array([side.utterances.index(utterance)], np.int64))
 
 
 def _near(utterance: str, known: Sequence[str]) -> str:

@@ -89,6 +89,13 @@ def _rows(axes: Axes, rows: Rows, duration: float) -> None:
         axes.spines[side].set_visible(False)
 
 
+def _known_rows(data: TimelineData) -> Rows:
+    """Without a reference there are no errors."""
+    if not data.reference:
+        return {"decision": (data.decision, CLASSES)}
+    return {"errors": (data.errors, ERRORS), **_two_rows(data.reference, data.decision)}
+
+
 def _two_rows(reference: Iterable[Stretch], decision: Iterable[Stretch]) -> Rows:
     return {"decision": (decision, CLASSES), "reference": (reference, CLASSES)}
 
@@ -106,7 +113,7 @@ def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
 
     """
     with_wave = data.waveform is not None
-    heights = [*([1.0] if with_wave else []), 1.6, 1.2]
+    heights = [*([1.0] if with_wave else []), 1.6, 1.2 if data.reference else 0.5]
     figure = new_figure(width, (18 if is_wide(width) else 22) + 16 * sum(heights))
     panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
     if data.waveform is not None:
@@ -125,7 +132,7 @@ def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
             scores.axvspan(one.start, one.end, color=SPOOF_FACE, alpha=0.25, linewidth=0)
     better = "bona fide" if data.higher == "bonafide" else "spoof"
     scores.set_ylabel(f"score\n(higher: {better})")
-    _rows(bars, {"errors": (data.errors, ERRORS), **_two_rows(data.reference, data.decision)}, data.duration)
+    _rows(bars, _known_rows(data), data.duration)
     bars.set_xlabel(f"time (s) in {data.utterance}")
     used = [one.label for one in (*data.reference, *data.decision)]
     _legend(figure, width, (CLASSES, used), (ERRORS, [one.label for one in data.errors]))

@@ -77,7 +77,7 @@ def timelines(
                     "scores": {},
                 },
             )
-            here["scores"][name] = _scores(runs, row)
+            here["scores"][name] = scores_of_row(runs, row)
     return [
         {
             "id": printable(choice.utterance),
@@ -97,7 +97,8 @@ def timelines(
     ]
 
 
-def _scores(runs: ScoreRuns, row: int) -> dict[str, Any]:
+def scores_of_row(runs: ScoreRuns, row: int) -> dict[str, Any]:
+    """The scores of an utterance, by its place, as a page takes them."""
     rows = slice(int(runs.offsets[row]), int(runs.offsets[row + 1]))
     values = runs.values[rows]
     if isinstance(runs, FrameRuns):

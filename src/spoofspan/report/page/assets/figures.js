@@ -1,7 +1,7 @@
 "use strict";
 // The DET curve of every system, and the rates of one over its threshold, as SVG: sharp on paper, coloured by the style.
 spoofspan.figures = (function () {
-  const { byId, digits, percent } = spoofspan;
+  const { byId, digits, percent, round } = spoofspan;
   const { systems, current, thresholdOf, moveTo, choose, nearestIndex } = spoofspan.state;
   const TICKS = [0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99];
   const DASHES = ["", "7 4", "2 3", "9 3 2 3", "4 2 1 2 1 2", "12 4"];
@@ -193,15 +193,6 @@ spoofspan.figures = (function () {
   byId("rates-plot").addEventListener("pointermove", (event) => { if (dragged.held && event.buttons) drag(event); });
   byId("rates-plot").addEventListener("pointerup", () => { dragged.held = false; });
 
-  // Round numbers between two others.
-  function round(low, high, most) {
-    const raw = (high - low) / most, size = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].map((one) => one * size).find((one) => one >= raw);
-    const found = [];
-    for (let count = Math.ceil(low / step - 1e-9); count * step <= high + step * 1e-9; count++) found.push(Number((count * step).toPrecision(12)));
-    return found;
-  }
-
   const draw = () => { drawDet(); drawRates(); };
-  return { draw, look, round };
+  return { draw, look };
 })();

@@ -109,6 +109,15 @@ window.spoofspan = (function () {
     say(name + " saved");
   }
 
+  // Round numbers between two others.
+  function round(low, high, most) {
+    const raw = (high - low) / most, size = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].map((one) => one * size).find((one) => one >= raw);
+    const found = [];
+    for (let count = Math.ceil(low / step - 1e-9); count * step <= high + step * 1e-9; count++) found.push(Number((count * step).toPrecision(12)));
+    return found;
+  }
+
   // ------------------------------------------------------------------ theme and paper
 
   const redraws = [];
@@ -135,7 +144,7 @@ window.spoofspan = (function () {
   document.querySelectorAll(".needs-script").forEach((part) => part.classList.add("has-script"));
 
   return {
-    data, root, byId, css, element, bytesOf, unpack, percent, seconds, digits, exact, say, copyText, copyOn, download,
+    data, root, byId, css, element, bytesOf, unpack, percent, seconds, digits, round, exact, say, copyText, copyOn, download,
     onRedraw: (again) => redraws.push(again),
   };
 })();

@@ -1,11 +1,11 @@
 "use strict";
 // Utterances as timelines: reference, sound, and for each system its scores with the threshold, its decisions, its errors.
 spoofspan.timelines = (function () {
-  const { data, css, element, unpack, bytesOf, seconds, digits, copyOn, link } = spoofspan;
+  const { data, css, element, unpack, bytesOf, seconds, digits, round, copyOn, link } = spoofspan;
   const { systems, current, thresholdOf, calledSpoof } = spoofspan.state;
-  const { round } = spoofspan.figures;
   const FONT = "11px Inter, system-ui, sans-serif";
   const LANE = 11, GAP = 5, SCORES = 66, WAVE = 34, AXIS = 20;
+  const labelled = data.labelled !== false; // without references there are neither labels nor errors
 
   const all = data.timelines.map((one) => {
     const scores = {};
@@ -65,8 +65,17 @@ spoofspan.timelines = (function () {
     return { falsePositive, falseNegative };
   }
 
+  function calledOf(timeline, system = current()) {
+    return pieces(timeline, system).reduce((sum, { from, to, called }) => sum + (called ? to - from : 0), 0);
+  }
+
   // What the picture shows, in words.
   function describe(timeline) {
+    if (!labelled) {
+      timeline.summary.textContent = `${seconds(timeline.duration)}; ${seconds(calledOf(timeline))} called spoof at this threshold`;
+      timeline.canvas.setAttribute("aria-label", `Timeline of ${timeline.id}, ${timeline.summary.textContent}.`);
+      return;
+    }
     const { falsePositive, falseNegative } = errorsOf(timeline);
     const text = `${seconds(timeline.duration)}; at this threshold ${seconds(falsePositive)} false positive, ${seconds(falseNegative)} false negative`;
     timeline.summary.textContent = text;
@@ -112,15 +121,16 @@ spoofspan.timelines = (function () {
 
   function layout(timeline) {
     const reference = timeline.kinds.length ? 15 : 3;
-    let top = reference + LANE + GAP + (timeline.waveform ? WAVE + GAP : 0);
+    const wave = labelled ? reference + LANE + GAP : reference;
+    let top = wave + (timeline.waveform ? WAVE + GAP : 0);
     const lanes = shownSystems().map((system) => {
       const scores = top + (beside.size ? 14 : 2);
-      const decision = scores + SCORES + GAP, error = decision + LANE + 3;
+      const decision = scores + SCORES + GAP, error = decision + (labelled ? LANE + 3 : 0);
       const lane = { system, name: top + 11, scores, decision, error };
       top = error + LANE + 2 * GAP;
       return lane;
     });
-    return { reference, wave: reference + LANE + GAP, lanes, height: top + AXIS };
+    return { reference, wave, lanes, height: top + AXIS };
   }
 
   function draw(timeline) {
@@ -148,8 +158,8 @@ spoofspan.timelines = (function () {
       pen.fillStyle = fill;
       pen.fillRect(start, top, Math.max(end - start, 1 / scale), LANE);
     };
-    word(words[0], reference + 9);
-    timeline.ends.forEach((end, i) => bar(timeline.starts[i], end, reference, look.labels[timeline.labels[i]] || look.none));
+    if (labelled) word(words[0], reference + 9);
+    if (labelled) timeline.ends.forEach((end, i) => bar(timeline.starts[i], end, reference, look.labels[timeline.labels[i]] || look.none));
     pen.textAlign = "left";
     pen.fillStyle = css("--quiet");
     for (const [from, to, kind] of timeline.kinds) {
@@ -169,7 +179,7 @@ spoofspan.timelines = (function () {
         pen.font = FONT;
       }
       word(words[2], decision + 9);
-      word(words[3], error + 9);
+      if (labelled) word(words[3], error + 9);
       pen.fillStyle = css("--line");
       pen.fillRect(left, error + LANE - 1, span, 1);
       for (const { from, to, label, called } of pieces(timeline, system)) {
@@ -377,5 +387,5 @@ spoofspan.timelines = (function () {
     canvas.addEventListener("dblclick", () => view(timeline, 0, timeline.duration));
   }
 
-  return { all, beside, errorsOf, item, draw, view, drawVisible };
+  return { all, beside, errorsOf, calledOf, item, draw, view, drawVisible };
 })();
