@@ -21,6 +21,7 @@ from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
 from spoofspan.challenge.leaderboard_page import leaderboard_page
 from spoofspan.challenge.submission_check import check_submission
+from spoofspan.challenge.team_results import TeamResult
 from spoofspan.evaluation.breakdown import by_kind
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # twelve speakers are few
@@ -51,7 +52,7 @@ def members(archive):
 # ---------------------------------------------------------------- numbers
 
 
-def test_the_leaderboard_says_what_compare_and_eval_say(board):
+def test_the_leaderboard_says_what_compare_and_eval_say(scored, board):
     found = board
     references = labels()
     systems = {team: scores(references, noise, seed) for seed, (team, noise) in enumerate(NOISE.items())}
@@ -65,6 +66,9 @@ def test_the_leaderboard_says_what_compare_and_eval_say(board):
         assert [one.to_dict() for one in got.differences] == [one.to_dict() for one in expected.differences]
         assert got.warnings == expected.warnings
         assert found.comparable[measure] == expected.signatures["alpha"].comparable
+        kept = TeamResult.read(scored[0] / "results" / "evaluation", "alpha").measured
+        signed = {one["measure"]: one["signature"] for one in kept}
+        assert signed[measure] == expected.signatures["alpha"].to_dict()
     how = ss.Resampling(clusters=SPEAKERS, clusters_are="speaker")
     for team, system in systems.items():
         for group in by_kind(references, system, resampling=how).groups:
