@@ -8,7 +8,7 @@ so, and still has its share of the error.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -22,10 +22,11 @@ from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureE
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import SPOOF, References
-from spoofspan.data.rules import Regions, RuleArguments
+from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.regions_left import regions_without
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds
 DISTANCES = (0.02, 0.04, 0.08, 0.16)  # seconds
-FOREVER = 1e8  # seconds; no utterance is as long
 Signer = Callable[[], Signature]
 
 
@@ -332,7 +332,7 @@ class _Whole:
         return self.plan.signer(part, utterances)()
 
     def _sign_without(self, ranges: npt.NDArray[np.bool_]) -> Signature:
-        regions = _regions_without(self.inputs.references, ranges, self.plan.rules.regions)
+        regions = regions_without(self.inputs.references, ranges, self.plan.rules.regions)
         plan = replace(self.plan, rules=replace(self.plan.rules, regions=regions))
         return plan.signer(self.inputs, self.mass.utterances)()
 
@@ -371,26 +371,3 @@ def _by_ranges(
     about = "errors: missed spoof only, since a false alarm lies in no spoofed range"
     tested = whole.differences() if differences else ()
     return Breakdown(by, measure, whole.point.threshold, tuple(groups), about, tested)
-
-
-def _regions_without(references: References, left_out: Any, given: Regions | None) -> Regions:
-    """All time, or that of given regions, without some of the ranges."""
-    regions: dict[str, list[tuple[float, float]]] = {}
-    for i, utterance in enumerate(references.utterances):
-        rows = range(int(references.offsets[i]), int(references.offsets[i + 1]))
-        holes = [(references.starts[row] / 1e9, references.ends[row] / 1e9) for row in rows if left_out[row]]
-        kept = [(0.0, FOREVER)] if given is None else sorted(given.get(utterance, ()))
-        regions[utterance] = list(_minus(kept, holes))
-    return regions
-
-
-def _minus(
-    ranges: Sequence[tuple[float, float]], holes: Sequence[tuple[float, float]]
-) -> Iterator[tuple[float, float]]:
-    for start, end in ranges:
-        for hole_start, hole_end in sorted(holes):
-            if hole_start > start and start < end:
-                yield start, min(hole_start, end)
-            start = max(start, hole_end)
-        if start < end:
-            yield start, end
