@@ -38,6 +38,18 @@ VALUES_PER_GROUP = 1 << 20  # of a Parquet file, as the package writes it
 TOLERANCE = 1e-3  # of an EER from files with five decimals and whole milliseconds
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "spoofspan")
 BASELINE = (sys.executable, str(HERE / "baseline_reader.py"))
+PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
+# What has to be parsed in any case: the ids and one column of scores, by one thread.
+ARROW = """
+import sys
+from pyarrow import binary, csv, float64
+csv.read_csv(
+    sys.argv[1],
+    csv.ReadOptions(use_threads=False, column_names=list("0123")),
+    csv.ParseOptions(delimiter=" ", quote_char=False),
+    csv.ConvertOptions(column_types={"0": binary(), "3": float64()}, include_columns=["0", "3"]),
+)
+"""
 # The peak of a child counts that of the process it was split from, so that must be a small one.
 LAUNCHER = """
 import json, os, sys, time
@@ -244,6 +256,7 @@ def text(setting: Setting) -> Iterator[Figure]:
     best = race(
         min(3, setting.repetitions),
         baseline=[*BASELINE, str(pair.scores)],
+        arrow=[sys.executable, "-c", ARROW, str(pair.scores)],
         range=pair.eval("-m", "range-eer"),
         default=pair.eval(),
     )
@@ -255,32 +268,41 @@ def text(setting: Setting) -> Iterator[Figure]:
             "Python loop over the lines",
             1 / 6,
         )
+        yield Figure(
+            f"eval from text, {measures}: CPU time",
+            best[name].cpu / best["arrow"].cpu,
+            "Arrow's parse of ids and scores",
+            note=f"{best[name].peak * PEAK_UNIT / 1e6:.0f} MB at peak",
+        )
 
 
 def parquet(setting: Setting) -> Iterator[Figure]:
-    """Wall time of `eval` from Parquet, less start-up, against the EER from memory."""
+    """CPU time of `eval` from Parquet, less start-up, against `np.sum` of the inputs."""
     pairs = {
         "a list per utterance": write_parquet(setting.folder("lists"), [setting.corpus]),
         "a row per frame": write_parquet(setting.folder("rows"), [setting.corpus], long=True),
     }
-    from_memory = run.race(setting.repetitions, eer=(run.range_eer, setting.corpus))["eer"]
+    read = run.race(setting.repetitions, read=(run.read_once, setting.corpus))["read"]
     commands = {name: pair.eval("-m", "range-eer") for name, pair in pairs.items()}
     best = race(setting.repetitions, help=[COMMAND, "--help"], **commands)
-    for name, bound in zip(pairs, (20, None), strict=True):
+    for name, bound in zip(pairs, (250, None), strict=True):
         setting.check(best[name], setting.eer)
         yield Figure(
             f"eval from Parquet, {name}: time without start-up",
-            (best[name].wall - best["help"].wall) / from_memory,
-            "range EER from memory",
+            (best[name].cpu - best["help"].cpu) / read,
+            "np.sum of the inputs",
             bound,
         )
 
 
 def start(setting: Setting) -> Iterator[Figure]:
-    """Wall time of `spoofspan --help`."""
+    """CPU time of `spoofspan --help` and `spoofspan explain`."""
     numpy = [sys.executable, "-c", "import numpy"]
-    best = race(2 * setting.repetitions, help=[COMMAND, "--help"], numpy=numpy)
-    yield Figure("spoofspan --help: time", best["help"].wall / best["numpy"].wall, 'python -c "import numpy"', 2.5)
+    explain = [COMMAND, "explain", "range-eer"]
+    best = race(2 * setting.repetitions, help=[COMMAND, "--help"], explain=explain, numpy=numpy)
+    for name, bound in (("--help", 1.8), ("explain", None)):
+        ratio = best[name.lstrip("-")].cpu / best["numpy"].cpu
+        yield Figure(f"spoofspan {name}: time", ratio, 'python -c "import numpy"', bound)
 
 
 def memory(setting: Setting) -> Iterator[Figure]:
@@ -309,8 +331,7 @@ def _growth(
                 pair.remove()
     except (RuntimeError, OSError) as error:
         return Figure(title, None, against, 1.2, note=f"failed: {error}")
-    unit = 1 if sys.platform == "darwin" else 1024
-    sizes = " to ".join(f"{peak * unit / 1e6:.0f}" for peak in peaks)
+    sizes = " to ".join(f"{peak * PEAK_UNIT / 1e6:.0f}" for peak in peaks)
     return Figure(title, peaks[1] / peaks[0], against, 1.2, note=f"{sizes} MB, {TIMES * len(corpus.values):,} frames")
 
 

@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 from foreign_attacks import ATTACKS, make_spoofs
-from spoofspan.corpus.channel import OPEN, Channel
 
 import spoofspan as ss
 from spoofspan.cm.batches import Corpus, TrainingData
@@ -40,6 +39,7 @@ from spoofspan.cm.scorers import JOINT_DETECTOR, load_scorer
 from spoofspan.cm.scoring import score_sounds
 from spoofspan.cm.training import train
 from spoofspan.corpus.building import build
+from spoofspan.corpus.channel import OPEN, Channel
 from spoofspan.corpus.settings import SETS, Settings
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores

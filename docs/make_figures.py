@@ -33,6 +33,7 @@ def main() -> None:
     at = fine.eer.threshold
     pictures = {
         "det": figures.draw_det([data.det_data(one) for one in curves]),
+        "roc": figures.draw_roc([data.det_data(one) for one in curves]),
         "threshold": figures.draw_threshold([data.threshold_data(fine)]),
         "scores": figures.draw_scores([data.score_data(fine)]),
         "resolution": figures.draw_resolution(data.resolution_data(table)),

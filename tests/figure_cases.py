@@ -20,7 +20,7 @@ VERSION = FOLDER / "matplotlib.txt"
 DPI = 50
 UTTERANCE = "CON_E_0000059"
 NAMES = ("det", "threshold", "scores", "resolution", "boundary", "timeline", "measurement", "resampling", "heatmap")
-NAMES += ("reliability", "pav", "tippett")
+NAMES += ("reliability", "pav", "tippett", "roc", "fine_measurement", "fine_resampling")
 
 
 @cache
@@ -44,6 +44,7 @@ def prepared():
     one = timeline_data(references, systems[0.02], UTTERANCE, fine.eer.threshold, samples=wave, sample_rate=16_000)
     return {
         "det": (figures.draw_det, [data.det_data(fine), data.det_data(coarse)]),
+        "roc": (figures.draw_roc, [data.det_data(fine), data.det_data(coarse)]),
         "threshold": (figures.draw_threshold, [data.threshold_data(fine), data.threshold_data(coarse)]),
         "scores": (figures.draw_scores, [data.score_data(fine), data.score_data(coarse)]),
         "resolution": (figures.draw_resolution, data.resolution_data(table)),
@@ -56,6 +57,15 @@ def prepared():
         "resampling": (
             timeline_figures.draw_resampling,
             resampling_data(references, systems[0.16], UTTERANCE, [0.08, 0.32], 0.1),
+        ),
+        # at 10 ms a point is narrower than a frame around it
+        "fine_measurement": (
+            timeline_figures.draw_measurement,
+            measurement_data(references, systems[0.02], UTTERANCE, 0.01, fine.eer.threshold),
+        ),
+        "fine_resampling": (
+            timeline_figures.draw_resampling,
+            resampling_data(references, systems[0.02], UTTERANCE, [0.01, 0.04, 0.16], fine.eer.threshold),
         ),
         "heatmap": (draw_heatmap, {"dev": table, "eval": table}),
         "reliability": (

@@ -269,6 +269,11 @@ FOREIGN = {
     ),
     "npz": lambda s: Sample("npz", {"scores.npz": _saved(lambda to: np.savez(to, **s))}, NOT_STATED),
     "npy-dict": lambda s: Sample("npy-dict", {"scores.npy": _saved(lambda to: np.save(to, s))}, NOT_STATED),
+    "json-frames": lambda s: Sample(
+        "json-frames",
+        {"scores.json": json.dumps({utt: v.tolist() for utt, v in s.items()}).encode()},
+        NOT_STATED,
+    ),
     "parquet": lambda s: Sample(
         "parquet", {"scores.parquet": _saved(lambda to: pq.write_table(_table(s), to))}, NOT_STATED
     ),

@@ -169,7 +169,13 @@ def test_compare_prints_both_tables(folder, corpus, spelling):
     files = ["R", "A", where / "unit0.64.score"]
     result = run("compare", where, *files, "--format", spelling)
     assert result.exit_code == 0, result.output
-    numbers = (*(f"{value:.2f}" for value in values), f"{values[0] - values[1]:.2f}")
+    difference = values[0] - values[1]
+    numbers = [f"{number:.2f}" for number in (*values, difference)]
+    if spelling == "latex":
+        numbers[2] = f"$-${-difference:.2f}"
+    if spelling == "csv":  # all digits
+        numbers = [f"{number:.9f}" for number in (*values, difference)]
+        numbers = [number[: number.index(".") + 8] for number in numbers]
     for word in ("unit0.02", "unit0.64", "better", *numbers):
         assert word in result.stdout
     assert ("signature range-eer" in result.stdout) == (spelling != "csv")

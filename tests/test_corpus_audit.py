@@ -146,10 +146,19 @@ def test_a_speaker_who_is_always_spoofed_is_found():
 
 
 def shuffled(utterances, seed):
-    """The same runs, their labels dealt anew."""
-    attacks = [run.attack for one in utterances for run in one.runs]
-    dealt = iter([attacks[i] for i in np.random.default_rng(seed).permutation(len(attacks))])
-    return [replace(one, runs=tuple(replace(run, attack=next(dealt)) for run in one.runs)) for one in utterances]
+    """The same runs with labels that mean nothing: which utterance is bona fide, which of two runs is spoof, by what.
+
+    Dealing labels to single runs would not do: the more runs an utterance has, the sooner one of them is spoof.
+    """
+    rng = np.random.default_rng(seed)
+    dealt = []
+    for one in utterances:
+        bona_fide, first, attack = rng.random() < 0.3, rng.integers(2), f"A0{1 + rng.integers(2)}"
+        labels = [None if bona_fide or (place + first) % 2 else attack for place in range(len(one.runs))]
+        dealt.append(
+            replace(one, runs=tuple(replace(run, attack=label) for run, label in zip(one.runs, labels, strict=True)))
+        )
+    return dealt
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ import spoofspan as ss
 from spoofspan.cli import app
 from spoofspan.corpus import building
 from spoofspan.corpus.building import build
+from spoofspan.corpus.channel import OPEN
 from spoofspan.corpus.checking import check_corpus
 from spoofspan.corpus.frames import RATE
 from spoofspan.corpus.layout import RESOLUTIONS, SetFiles, read_provenance
@@ -28,7 +29,10 @@ from spoofspan.corpus.survey import active_level
 from spoofspan.formats.sound import FULL_SCALE, read_sound, wav_bytes
 
 SETTINGS = Settings(
-    utterances={"train": 8, "dev": 4, "eval": 10}, speakers={"train": 2, "dev": 1, "eval": 2}, official_labels=True
+    utterances={"train": 8, "dev": 4, "eval": 10},
+    speakers={"train": 2, "dev": 1, "eval": 2},
+    official_labels=True,
+    channel=OPEN,  # so that samples are those of the recordings
 )
 
 
@@ -312,6 +316,7 @@ def test_a_finished_corpus_is_not_built_again(corpus):
 def test_a_build_that_was_killed_goes_on_and_ends_with_the_same_bytes(corpus, tmp_path):
     out = tmp_path / "killed"
     arguments = ["--utterances", "train=8,dev=4,eval=10", "--speakers", "train=2,dev=1,eval=2", "--official-labels"]
+    arguments += ["--channel", "none"]
     command = [sys.executable, "-c", "from spoofspan.cli import main; main()", "corpus", "build", str(out), *arguments]
     process = subprocess.Popen([*command, "--jobs", "2"], stdout=subprocess.PIPE)
     try:
@@ -456,7 +461,7 @@ def test_the_command_says_what_it_built(corpus, tmp_path):
     arguments = ["--source", corpus / "sources/list.csv", "--utterances", "dev=4,eval=6", "--jobs", "1"]
     result = run("build", tmp_path / "c", *arguments)
     assert result.exit_code == 0, (result.output, result.exception)
-    assert "A04*" in result.stdout
+    assert "* held out: A08 in eval only" in result.stdout
     assert "corpus check" in result.stdout
     as_json = json.loads(run("build", tmp_path / "c", *arguments, "--format", "json").stdout)
     assert as_json == json.loads((tmp_path / "c/corpus.json").read_text())

@@ -320,7 +320,7 @@ def test_the_sound_is_where_its_labels_say(tmp_path):
     found = []
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(wav_bytes(recording_named(name, 1)))
+        (tmp_path / name).write_bytes(wav_bytes(recording_named(name, 1, 1)))
         attack = None if name.startswith("bonafide") else name.partition("/")[0]
         found.append(Recording(name, tmp_path / name, one.speaker, attack, None))
     survey = {look.name: look for look in look_at(found, -26.0)}

@@ -4,6 +4,7 @@ import json
 import shutil
 import statistics
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,12 @@ import make_demo as make  # noqa: E402
 
 from spoofspan.base import locks  # noqa: E402
 from spoofspan.base.locks import own_folder  # noqa: E402
+from spoofspan.cm.batches import Corpus  # noqa: E402
 from spoofspan.cm.config import SMALL  # noqa: E402
 from spoofspan.corpus.building import build  # noqa: E402
 from spoofspan.corpus.settings import Settings  # noqa: E402
 from spoofspan.experiment import Experiment, run  # noqa: E402
+from spoofspan.experiment.held_out import without_attack  # noqa: E402
 from spoofspan.experiment.results import by_attack, unseen_attacks  # noqa: E402
 
 TINY = SMALL.changed(
@@ -220,3 +223,35 @@ def test_the_command(corpus, tmp_path):
     wrong = CliRunner().invoke(app, ["experiment", str(tmp_path / "new"), "--seeds", "one"])
     assert isinstance(wrong.exception, ss.UsageError)
     assert "whole numbers" in str(wrong.exception)
+
+
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+def test_each_attack_is_held_out_in_turn(tmp_path):
+    folder = tmp_path / "corpus"
+    settings = Settings(seed=3, utterances={"train": 16, "dev": 12, "eval": 14}, speakers=SPEAKERS, held_out=())
+    build(folder, settings=settings)
+    asked = Experiment(TINY, ("baseline", "joint-detector"), seeds=(1,), data=str(folder), hold_out="each")
+    asked = replace(asked, config=asked.config.changed({"training": {"epochs": 1}}))
+    done = run(asked, tmp_path / "out")
+    dataset = ss.read_dataset(f"partialspoof:{folder}:eval").references
+    attacks = sorted(dataset.kind_names)
+    assert len(attacks) >= 3
+    assert [(row.system, row.attack) for row in done.rows] == [
+        (system, attack) for system in ("joint-detector", "baseline") for attack in attacks
+    ]
+    train = Corpus.from_dataset(f"partialspoof:{folder}:train")
+    left = without_attack(train, attacks[0])
+    assert 0 < len(left) < len(train)
+    assert attacks[0] not in {left.references.kind_names[code] for code in left.references.kinds.tolist() if code >= 0}
+    for attack in attacks:
+        path = tmp_path / "out/scores/eval" / f"without-{attack}/baseline/seed-1/scores_20ms.parquet"
+        rows = by_attack(dataset, [attack])["unseen attacks"]
+        utterances = [dataset.utterances[row] for row in rows]
+        mass = ss.overlay(dataset, ss.read_scores(path)).select(utterances)
+        assert done.unseen("baseline")[attack] == float(ss.equal_error_rate(mass).value)
+    text = (tmp_path / "out/tables/held-out.txt").read_text()
+    assert "mean" in text
+    assert "worst" in text
+    assert json.loads(done.render("json"))["held_out"][0]["system"] == "joint-detector"
+    with pytest.raises(ss.UsageError, match="each"):
+        Experiment(hold_out="A01")

@@ -5,6 +5,7 @@ import re
 import struct
 import sys
 import wave
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -127,6 +128,41 @@ def test_points_and_ranges_are_both_drawn():
     np.testing.assert_allclose(boxes(above, 2), np.stack((one.points.starts, one.points.ends), axis=1), atol=1e-12)
     np.testing.assert_allclose(boxes(below, 2), [(stretch.start, stretch.end) for stretch in one.ranges.reference])
     assert f"FP {one.points.count('false_positive')} of" in above.get_title(loc="left")
+
+
+@pytest.mark.parametrize("width", ["column", "page"])
+def test_points_too_narrow_for_a_frame_are_drawn_as_what_they_add_up_to(width):
+    one = cases.prepared()["fine_measurement"][1]
+    above, below = cases.drawn("fine_measurement", width).axes
+    drawn = boxes(above, 2)
+    assert len(drawn) < 10 < len(one.points.labels)
+    assert (drawn[0][0], drawn[-1][1]) == (one.points.starts[0], one.points.ends[-1])
+    changes = 1 + sum(a != b for a, b in pairwise(one.points.labels))
+    assert len(drawn) == changes
+    assert len(boxes(below, 2)) == len(one.ranges.reference)
+
+
+@pytest.mark.parametrize("draw", ["draw_threshold", "draw_scores"])
+@pytest.mark.parametrize("count", [2, 12, 40])
+def test_panels_of_many_systems_fit_on_a_page(draw, count):
+    function, content = cases.prepared()[draw.removeprefix("draw_")]
+    figure = function([content[i % 2] for i in range(count)], width="page")
+    assert sum(axes.get_visible() for axes in figure.axes) == count
+    assert figure.get_size_inches()[1] * 25.4 <= 240
+
+
+def test_a_legend_of_forty_systems_leaves_room_for_the_curve():
+    function, content = cases.prepared()["det"]
+    figure = function([content[i % 2] for i in range(40)], width="page")
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    box = axes.get_window_extent()
+    assert box.width == pytest.approx(box.height, rel=0.01)
+    assert box.width > 0.4 * figure.bbox.width
+
+
+def test_a_notebook_shows_a_figure():
+    assert cases.drawn("roc", "column")._repr_png_().startswith(b"\x89PNG")
 
 
 def test_every_level_of_a_resampling_figure_says_its_errors():

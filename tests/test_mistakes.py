@@ -181,18 +181,6 @@ SHELL = {
         ["a table has the columns utterance, start, end, score", "name,from,to,p", "rename them"],
         f"eval ref.rttm good.csv {D} --higher bonafide",
     ),
-    "21 a JSON object of lists": (
-        f"eval ref.rttm s.json {D} --hop 0.02 --higher bonafide",
-        3,
-        ["JSON has one object a line", '"scores": [0.9, -0.4]'],
-        f"eval ref.rttm good.jsonl {D}",
-    ),
-    "21 a pickle of lists": (
-        f"eval ref.rttm s.pkl {D} --hop 0.02 --higher bonafide",
-        3,
-        ["one array per utterance", "numpy.asarray(the list)"],
-        f"eval ref.rttm good.pkl {D} --hop 0.02 --higher bonafide",
-    ),
     "22 durations in milliseconds": (
         "eval ref.rttm unit0.02.score --durations milliseconds",
         3,
@@ -244,6 +232,8 @@ SHELL = {
 }
 # what was silent, or read though nothing was wrong
 FINE = {
+    "21 a JSON object of lists": f"eval ref.rttm s.json {D} --hop 0.02 --higher bonafide",
+    "21 a pickle of lists": f"eval ref.rttm s.pkl {D} --hop 0.02 --higher bonafide",
     "13 no durations": "eval ref.rttm unit0.02.score -m range-eer",
     "17 the name tells the hop": f"eval ref.rttm x/unit0.02.score {D} --higher bonafide",
     "19 regions of everybody": f"{GOOD} --regions all.uem",
@@ -405,8 +395,10 @@ def test_a_model_is_missing(folder):  # 23
 def test_an_attack_is_called_as_its_folder():  # 34
     from spoofspan.corpus.splice_plan import check_held_out
 
-    with pytest.raises(ss.UsageError, match="held_out='world': the corpus calls it A02"):
-        check_held_out(["world"], ["A01", "A02"], {"A01": "hifigan", "A02": "world"})
+    called = {"A01": "hifigan", "A02": "world"}
+    assert check_held_out(["world"], list(called), called) == ("A02",)
+    with pytest.raises(ss.UsageError, match="held_out='wold': there is no such attack, did you mean 'world'"):
+        check_held_out(["wold"], list(called), called)
 
 
 # ---------------------------------------------------------------- the diagnosis alone

@@ -1441,7 +1441,7 @@ def test_dicts_of_scores_are_read(protocol):
     ("value", "why"),
     [
         ({"u1": np.array([np.nan])}, "score 0 is NaN"),
-        ({"u1": [0.5]}, "type list, not an array"),
+        ({"u1": [[0.1], [0.2]]}, "type list, not an array"),
         ({"u1": np.array(["0.5"])}, "must be numbers"),
         ({"u1": np.zeros((1, 1))}, "one-dimensional"),
         ({"u1": {"a": 1}}, "type dict, not an array"),

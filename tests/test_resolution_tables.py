@@ -672,7 +672,7 @@ def test_tables_have_intervals_if_asked_for():
         assert text in table.render(spelling).replace("\\", "")
     rows = table.render("csv").splitlines()
     assert rows[0].endswith("range-eer from,range-eer to,point-eer@160ms from,point-eer@160ms to")
-    assert f",{100 * found.low:.6f},{100 * found.high:.6f}," in rows[1]
+    assert f",{100 * found.low!r},{100 * found.high!r}," in rows[1]
     seeds = {"a": {"1": corpus.systems[0.16], "2": corpus.systems[0.16]}}
     several = ss.resolution_table(corpus.references, seeds, [], resampling=ss.Resampling())
     assert "compare --seeds" in several.render("text")

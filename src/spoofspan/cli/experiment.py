@@ -27,6 +27,7 @@ def experiment(
         "multi, single, baseline, shuffled, joint-detector: those wanted, with commas.",
     ),
     seeds: str = o.flag("1", "Of every training: 1,10,100 as in the paper."),
+    hold_out: str | None = o.flag(None, "each: train without every attack in turn.", of=["each"]),
     change: list[str] | None = o.flag(
         None, "Change one value of the preset: training.epochs=20; may be repeated.", "--change"
     ),
@@ -53,6 +54,8 @@ def experiment(
 
       spoofspan experiment small --systems multi,single --seeds 1,10,100
 
+      spoofspan experiment each --hold-out each --systems multi,baseline
+
       spoofspan experiment paper --preset paper-multi --data PartialSpoof
     """
     require("torch", "safetensors", "soundfile", "soxr")
@@ -65,11 +68,13 @@ def experiment(
         None if data is None else str(data),
         reference_source,
         per_set("--utterances-per-set", utterances),
+        hold_out=hold_out,
     )
     results = run(asked, out, device=device, processes=processes, jobs=jobs, report=report, say=not quiet)
     o.deliver(results.render(output.value), None, False)
     places = results.places
-    typer.echo(f"\ntables in {places.tables}" + (f", page: {places.page}" if report else ""), err=True)
+    with_page = report and hold_out is None
+    typer.echo(f"\ntables in {places.tables}" + (f", page: {places.page}" if with_page else ""), err=True)
 
 
 def _words(typed: str) -> tuple[str, ...]:

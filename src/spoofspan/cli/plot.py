@@ -18,12 +18,14 @@ from spoofspan.cli.table import resolutions_in
 if TYPE_CHECKING:
     from spoofspan.data.references import References
     from spoofspan.data.scores import Scores
+    from spoofspan.formats.datasets.systems import SystemFile
 
 
 class Kind(str, Enum):
     """The figures."""
 
     det = "det"
+    roc = "roc"
     threshold = "threshold"
     scores = "scores"
     resolution = "resolution"
@@ -37,7 +39,8 @@ class Kind(str, Enum):
 
 
 OF_ONE_UTTERANCE = (Kind.timeline, Kind.measurement, Kind.resampling)
-OVER_THRESHOLDS = (Kind.det, Kind.threshold, Kind.scores)
+OVER_THRESHOLDS = (Kind.det, Kind.roc, Kind.threshold, Kind.scores)
+MANY = 4  # systems, from which on a figure takes the width of a page
 OF_CALIBRATION = (Kind.reliability, Kind.pav, Kind.tippett)
 
 
@@ -72,6 +75,8 @@ def plot(
     """Draw a figure of one system or several.
 
     det: FNR over FPR on normal-deviate axes, with the EER and (--confidence) its interval.
+
+    roc: the spoof that is found over FPR, with the EER.
 
     threshold: FPR and FNR over the threshold.
 
@@ -163,7 +168,9 @@ def plot(
         bootstrapped: dict[str, Any] | None = None if confidence is None else {"confidence": confidence}
         if bootstrapped is not None and replicates is not None:
             bootstrapped |= {"method": "percentile", "replicates": replicates}
-        names = [one.system or (Path(one.path).name if len(files) > 1 else "") for one in files]
+        names = _names(files)
+        if width is None and len(files) > MANY:
+            size = {"width": in_mm("page")}
         data = [  # a whole curve of 12 million scores is not kept
             _of_system(
                 kind,
@@ -177,6 +184,14 @@ def plot(
             for name, one in zip(names, files, strict=True)
         ]
     save(getattr(figures, f"draw_{kind.value}")(data, **size), out, force)
+
+
+def _names(files: list[SystemFile]) -> list[str]:
+    """The names of systems, without the endings of their files; one that stands alone needs none."""
+    if len(files) == 1:
+        return [files[0].system]
+    stems = [one.system or Path(one.path).stem for one in files]
+    return [name if stems.count(name) == 1 else str(one.path) for name, one in zip(stems, files, strict=True)]
 
 
 def _of_system(
@@ -200,7 +215,12 @@ def _of_system(
     if bootstrapped is not None:
         references, scores, _ = system
         curve = replace(curve, interval=interval(references, scores, curve.eer.measure, **bootstrapped, **how))
-    return {Kind.det: data.det_data, Kind.threshold: data.threshold_data, Kind.scores: data.score_data}[kind](curve)
+    return {
+        Kind.det: data.det_data,
+        Kind.roc: data.det_data,
+        Kind.threshold: data.threshold_data,
+        Kind.scores: data.score_data,
+    }[kind](curve)
 
 
 def _of_utterance(

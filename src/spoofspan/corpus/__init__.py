@@ -14,7 +14,8 @@
     layout.py           the files of a corpus
     checking.py         whether a corpus is what its files say
     audit/              whether it gives itself away
-    builtin.py          the built-in recordings: voices.py, phones.py, vocoders.py, frames.py
+    builtin.py          the built-in recordings: voices.py, phones.py, frames.py
+    vocoder_families.py  the vocoders: vocoders.py, resynthesis.py, pieces.py
 
 May import every room but ``cm``, ``experiment``, ``demo``, ``integrations`` and ``cli``.
 """

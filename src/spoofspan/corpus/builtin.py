@@ -1,6 +1,7 @@
 """The built-in source: made-up voices as bona fide speech, vocoders as spoofs, written as any other source folder.
 
 A spoofed recording is a sentence of the voice through a vocoder; the sentence itself is not among the bona fide ones.
+Both classes go through one channel unless another is asked for.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ import numpy as np
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.pool import do_all, in_batches
+from spoofspan.corpus.channel import Channel
 from spoofspan.corpus.frames import Float64
-from spoofspan.corpus.settings import BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
+from spoofspan.corpus.settings import BUILDER_VERSION, BUILT_IN_SPEAKERS, BUILT_IN_UTTERANCES, SETS, Settings
 from spoofspan.corpus.source_folder import BONA_FIDE
 from spoofspan.corpus.splice_plan import check_held_out
 from spoofspan.corpus.survey import find_speech, gain_to
-from spoofspan.corpus.vocoders import ATTACKS, UNSEEN, VOCODERS
-from spoofspan.corpus.voices import draw_voice, speak
+from spoofspan.corpus.vocoder_families import ATTACKS, UNSEEN, VOCODERS
+from spoofspan.corpus.voices import draw_varied_voice, draw_voice, speak
 from spoofspan.formats.sound import FULL_SCALE, wav_bytes, whole_samples
 from spoofspan.formats.writing import write_atomically
 
 LIST = "list.csv"
+BUILT_IN_CHANNEL = Channel(150.0, 6850.0)
 SPARE = 1.25  # recordings per utterance that they are needed for
 FEWEST = 4  # recordings of a class and speaker
 BATCH = 8
@@ -41,6 +44,7 @@ class Sentence:
     attack: str | None
     subset: str
     seed: int
+    builder: int = BUILDER_VERSION
 
     @property
     def name(self) -> str:
@@ -64,7 +68,8 @@ def built_in_settings(settings: Settings) -> Settings:
         for name, count in utterances.items()
     }
     held_out = check_held_out((UNSEEN,) if settings.held_out is None else settings.held_out, list(ATTACKS), ATTACKS)
-    return replace(settings, utterances=utterances, speakers=speakers, held_out=held_out)
+    channel = settings.channel or BUILT_IN_CHANNEL
+    return replace(settings, utterances=utterances, speakers=speakers, held_out=held_out, channel=channel)
 
 
 def sentences_of(settings: Settings) -> list[Sentence]:
@@ -110,7 +115,8 @@ def _write(task: tuple[Path, Sequence[Sentence]]) -> None:
 
 def say(one: Sentence) -> Float64:
     """Make a recording, levelled."""
-    voice = draw_voice(np.random.default_rng([one.seed, 1, one.speaker]))
+    draw = draw_voice if one.builder == 1 else draw_varied_voice
+    voice = draw(np.random.default_rng([one.seed, 1, one.speaker]))
     rng = np.random.default_rng([one.seed, 2, one.speaker, one.number])
     sound = speak(voice, rng)
     if one.attack is not None:
@@ -118,11 +124,11 @@ def say(one: Sentence) -> Float64:
     return sound * gain_to(-26.0, sound, find_speech(sound))
 
 
-def recording_named(name: str, seed: int) -> Float64:
-    """A recording of the built-in source by its path there, with the samples of its file."""
+def recording_named(name: str, seed: int, builder: int = BUILDER_VERSION) -> Float64:
+    """A recording of the built-in source by its path there, with the samples of its file; of builder 1 too."""
     attack, speaker, file = name.split("/")
     number = int(Path(file).stem.rpartition("_")[2])
-    one = Sentence(int(speaker[1:]), number, None if attack == BONA_FIDE else attack, "eval", seed)
+    one = Sentence(int(speaker[1:]), number, None if attack == BONA_FIDE else attack, "eval", seed, builder)
     return whole_samples(say(one)) / FULL_SCALE
 
 

@@ -22,7 +22,7 @@ from spoofspan.corpus.settings import Settings
 from spoofspan.corpus.source_folder import Recording
 from spoofspan.corpus.splice_plan import stream
 from spoofspan.corpus.survey import find_speech, gain_to
-from spoofspan.corpus.vocoders import VOCODERS
+from spoofspan.corpus.vocoder_families import VOCODERS
 from spoofspan.formats.sound import wav_bytes
 from spoofspan.formats.writing import write_atomically
 

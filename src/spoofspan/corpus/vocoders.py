@@ -1,13 +1,4 @@
-"""Vocoders: the built-in spoofs. Each analyses speech, throws something away, and makes it anew.
-
-=======  ==================  =======================================================================================
-attack   vocoder             what is lost
-=======  ==================  =======================================================================================
-``A01``  Griffin-Lim         phases, and what 40 mel bands do not tell
-``A02``  linear prediction   everything but an all-pole envelope, the pitch and whether a frame is voiced
-``A03``  harmonics + noise   jitter and shimmer; below 2 kHz voiced frames have harmonics only, above noise only
-``A04``  phase vocoder       how the phases of neighbouring partials belong together; by default unseen in training
-=======  ==================  =======================================================================================
+"""Four vocoders: each analyses speech, throws something away, and makes it anew. ``vocoder_families.py`` lists all.
 
 The two parametric ones take part of their noise from a short table that repeats, as small codecs do. None of them
 changes levels or the long-term spectrum much: the traces are in the fine structure.
@@ -276,13 +267,3 @@ def _stretched(sound: Float64, factor: float) -> Float64:
     advance = expected + turned - 2 * np.pi * np.round(turned / (2 * np.pi))
     phases = np.cumsum(np.concatenate((np.angle(spectra[:1]), advance[:-1])), axis=0)
     return resynthesise(magnitudes * np.exp(1j * phases), samples)
-
-
-VOCODERS: dict[str, Vocoder] = {
-    "griffin-lim": griffin_lim,
-    "linear-prediction": linear_prediction,
-    "harmonics-noise": harmonics_and_noise,
-    "phase-vocoder": phase_vocoder,
-}
-ATTACKS = {f"A{number:02d}": name for number, name in enumerate(VOCODERS, 1)}  # as built-in corpora call them
-UNSEEN = "A04"  # kept for evaluation unless told otherwise

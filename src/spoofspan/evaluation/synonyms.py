@@ -73,6 +73,12 @@ _MEANINGS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         (),
     ),
     ("llr", "A log-likelihood ratio: --scores-are llr.", ("range-cllr", "range-act-dcf")),
+    (
+        "calibration, calibrate, fusion, fuse",
+        "Turning scores, of one system or of several, into log-likelihood ratios. 'spoofspan calibrate' and 'spoofspan "
+        "fuse' learn the map on a development set and apply it to any scores. In full: docs/calibration.md.",
+        ("range-cllr", "range-calibration-loss"),
+    ),
 )
 _BISECTION = (
     "bisection, algorithm 1, algorithm-1, rangeeer",

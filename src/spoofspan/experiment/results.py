@@ -121,15 +121,16 @@ def write_results(experiment: Experiment, places: Places, planned: list[System],
         rows = json_text([row.to_dict() for row in results.rows])
         for suffix, spelling in SPELLINGS.items():
             for name, sets in results.tables.items():
-                _write(places.tables / f"{name}.{suffix}", render(sets, spelling))
+                write_table(places.tables / f"{name}.{suffix}", render(sets, spelling))
             systems = rows if spelling == "json" else results.systems_table().render(spelling)
-            _write(places.tables / f"systems.{suffix}", systems)
+            write_table(places.tables / f"systems.{suffix}", systems)
         if report:
             measuring.write_page()
     return results
 
 
-def _write(path: Path, text: str) -> None:
+def write_table(path: Path, text: str) -> None:
+    """Write a table or a page."""
     write_atomically(path, [text.encode()], force=True)
 
 
@@ -218,7 +219,7 @@ class _Measuring:
             waveforms={} if sounds is None else waveforms(sounds, references.utterances),
             arguments=self.rules,
         )
-        _write(self.places.page, render_page(page_content(references, shown, settings)))
+        write_table(self.places.page, render_page(page_content(references, shown, settings)))
 
 
 def _speakers(dataset: Dataset) -> dict[str, str] | None:

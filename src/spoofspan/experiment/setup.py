@@ -41,6 +41,7 @@ class System:
     name: str
     seed: int | None
     config: Config | None
+    without: str | None = None  # an attack that it is not trained on
 
     @property
     def folder(self) -> str:
@@ -49,12 +50,14 @@ class System:
         >>> System("multi", 10, None).folder, System("joint-detector", None, None).folder
         ('multi/seed-10', 'joint-detector')
         """
-        return self.name if self.seed is None else f"{self.name}/seed-{self.seed}"
+        own = self.name if self.seed is None else f"{self.name}/seed-{self.seed}"
+        return own if self.without is None else f"without-{self.without}/{own}"
 
     @property
     def title(self) -> str:
         """What a person calls it."""
-        return self.name if self.seed is None else f"{self.name}, seed {self.seed}"
+        own = self.name if self.seed is None else f"{self.name}, seed {self.seed}"
+        return own if self.without is None else f"{own}, without {self.without}"
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,14 @@ class Experiment:
     reference_source: str | None = None  # which labels of the folder
     utterances: Mapping[str, int] | None = None  # of the built-in corpus, by set
     corpus_seed: int = 1
+    hold_out: str | None = None  # "each": every attack in turn
 
     def __post_init__(self) -> None:
         for name in self.systems:
             if name not in SYSTEMS:
                 raise UsageError(f"no system is called {name!r}: {nearest_name(name, SYSTEMS)}")
+        if self.hold_out not in (None, "each"):
+            raise UsageError(f"hold_out={self.hold_out!r}: 'each' holds out every attack in turn")
         for what, items in (("systems", self.systems), ("seeds", self.seeds)):
             if not items or len(set(items)) != len(items):
                 raise UsageError(f"{what}: name at least one, and none twice")

@@ -19,6 +19,13 @@ from spoofspan.cm.scorers import JOINT_DETECTOR
 from spoofspan.cm.scoring import score, sounds_of_dataset
 from spoofspan.corpus.building import build
 from spoofspan.corpus.settings import Settings
+from spoofspan.experiment.held_out import (
+    HeldOutResults,
+    attacks_in_turn,
+    planned_in_turn,
+    without_attack,
+    write_held_out,
+)
 from spoofspan.experiment.results import Results, write_results
 from spoofspan.experiment.setup import MEASURED_SETS, Experiment, Places, System
 from spoofspan.formats.writing import write_atomically
@@ -33,9 +40,10 @@ def run(
     jobs: int | None = None,
     report: bool = True,
     say: bool = False,
-) -> Results:
+) -> Results | HeldOutResults:
     """Run an experiment into a folder, or go on with one.
 
+    Where each attack is held out in turn (``hold_out="each"``), the results are those on attacks seen and unseen.
     ``processes`` train together, ``jobs`` build the corpus (None: one per core); ``say`` tells on stderr what is done.
     """
     require("torch", "safetensors", "soundfile", "soxr")
@@ -45,17 +53,20 @@ def run(
         return _run(steps, device, processes, jobs, report)
 
 
-def _run(steps: _Steps, device: str | None, processes: int, jobs: int | None, report: bool) -> Results:
+def _run(steps: _Steps, device: str | None, processes: int, jobs: int | None, report: bool) -> Results | HeldOutResults:
     from spoofspan.cm.batches import Corpus, TrainingData
     from spoofspan.cm.model_sources import CONFIG
     from spoofspan.cm.training import train
 
     experiment = steps.experiment
-    planned = list(experiment.planned())
+    in_turn = experiment.hold_out is not None
     with steps.step("corpus"):
         if experiment.data is None:
-            settings = Settings(seed=experiment.corpus_seed, utterances=experiment.utterances)
+            held_out = () if in_turn else None  # in turn: every attack is in every set, and left out in training
+            settings = Settings(seed=experiment.corpus_seed, utterances=experiment.utterances, held_out=held_out)
             build(steps.places.data, settings=settings, jobs=jobs)
+    attacks = attacks_in_turn(experiment, steps.places) if in_turn else ()
+    planned = planned_in_turn(experiment, attacks) if in_turn else list(experiment.planned())
     for number, system in enumerate(planned, 1):
         place = f" ({number} of {len(planned)})"
         if system.config is not None:
@@ -64,12 +75,17 @@ def _run(steps: _Steps, device: str | None, processes: int, jobs: int | None, re
                     Corpus.from_dataset(steps.places.dataset(subset), source=experiment.reference_source)
                     for subset in ("train", "dev")
                 )
+                if system.without is not None:
+                    train_set, dev_set = (without_attack(one, system.without) for one in (train_set, dev_set))
                 where = steps.places.model(system)
                 how: Any = {"resume": (where / CONFIG).is_file(), "device": device, "processes": processes}
                 train(system.config, TrainingData(train_set, dev_set), where, say=steps.say, **how)
-        for subset in MEASURED_SETS:
+        for subset in MEASURED_SETS[-1:] if in_turn else MEASURED_SETS:
             with steps.step(f"scoring {subset} with {system.title}", place):
                 _score(steps.places, system, subset, device)
+    if in_turn:
+        with steps.step("tables"):
+            return write_held_out(experiment, steps.places, planned, attacks)
     with steps.step("tables and report" if report else "tables"):
         return write_results(experiment, steps.places, planned, report=report)
 

@@ -8,7 +8,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import kaldi, partialspoof_scores, segment_labels
 from spoofspan.formats.arrays import npz as arrays
-from spoofspan.formats.datasets import audiovisual, json_ranges, proposals
+from spoofspan.formats.datasets import audiovisual, json_ranges, json_scores, proposals
 from spoofspan.formats.format import Registry
 from spoofspan.formats.tables.containers import ARROW
 from spoofspan.formats.tables.csv_files import CSV, TSV
@@ -51,6 +51,7 @@ SCORE_FORMATS: Registry[Scores] = Registry(
         *kaldi.FORMATS,
         arrays.SCORES_NPZ,
         arrays.SCORES_DICT,
+        json_scores.FORMAT,
         *(container.scores for container in CONTAINERS),
         *hypotheses.FORMATS,
         json_ranges.HYPOTHESIS,

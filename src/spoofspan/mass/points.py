@@ -281,12 +281,11 @@ def point_scores(
     ):
         dtype = pooled_type(pooling, block.values.dtype)
         return block.values[_frames_of_points(frames, offsets)].astype(dtype, copy=False), None
-    utterance = utterance_of_rows(offsets)
-    k = np.arange(utterance.size) - offsets[utterance]
     one_of_them = pooling in ("min", "max")
     if frames is not None and one_of_them and (frames.hops == frames.hops[0]).all():
-        return extreme(block.values, *_rows_from_table(frames, grid, offsets, utterance, k), pooling), None
-    starts, ends = grid.edges(first + utterance, k)
+        return extreme(block.values, *_rows_from_table(frames, grid, offsets), pooling), None
+    utterance = utterance_of_rows(offsets)
+    starts, ends = grid.edges(first + utterance, np.arange(utterance.size) - offsets[utterance])
     low_row, high_row, scored = _rows_under(block, utterance, starts, ends)
     found = pooled(pooling, block, higher, utterance, (starts, ends), (low_row, high_row))
     return found, None if scored.all() else scored
@@ -300,16 +299,21 @@ def _frames_of_points(block: FrameRuns, offsets: Int64) -> Int64:
     return rows
 
 
-def _rows_from_table(block: FrameRuns, grid: Grid, offsets: Int64, utterance: Int64, k: Int64) -> tuple[Int64, Int64]:
+def _rows_from_table(block: FrameRuns, grid: Grid, offsets: Int64) -> tuple[Int64, Int64]:
     """First and last row under each point by a table over k, where frames of one hop lie alike in all utterances.
 
-    Measured: four times faster than to divide for every point.
+    Measured: four times faster than to divide for every point; to repeat what belongs to an utterance takes half as
+    long as to look it up for every point.
     """
-    table = np.arange(int(np.diff(offsets).max()))
+    counts = offsets[1:] - offsets[:-1]
+    table = np.arange(int(counts.max()))
     low = grid_edges(table, grid.resolution) // block.hops[0]
     high = (grid_edges(table + 1, grid.resolution) - 1) // block.hops[0]
-    base, final = block.offsets[utterance], (block.offsets[:-1] + block.used - 1)[utterance]
-    return np.minimum(base + low[k], final), np.minimum(base + high[k], final)
+    k = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+    base, final = np.repeat(block.offsets[:-1], counts), np.repeat(block.offsets[:-1] + block.used - 1, counts)
+    first: Int64 = np.minimum(base + low[k], final)
+    # points that divide the frames lie under one row each
+    return first, first if np.array_equal(low, high) else np.minimum(base + high[k], final)
 
 
 def _rows_under(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64) -> tuple[Int64, Int64, Flags]:

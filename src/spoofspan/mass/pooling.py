@@ -47,7 +47,7 @@ def extreme(values: Values, first: Int64, last: Int64, pooling: str) -> Values:
     if not values.size:
         return np.zeros(first.size, values.dtype)
     better = np.maximum if pooling == "max" else np.minimum
-    steps = int((last - first).max(initial=0))
+    steps = 0 if last is first else int((last - first).max(initial=0))
     if steps > FEW_STEPS:
         return better.reduceat(*_stretches(values, first, last))[::2]
     found = values[first]

@@ -159,7 +159,7 @@ def _split(low: Any, top: Any, block: MassBlock) -> _Split:
         for end in {low, top}:
             equal = scores == end
             tied[end] = block.sums(equal)
-            held &= ~equal
+            held ^= equal  # it holds both ends
     return _Split(scores.size, sums_of(block), block.sums(less), tied, block.columns_of(held))
 
 

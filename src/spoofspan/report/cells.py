@@ -5,12 +5,61 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spoofspan.measures.measure import in_percent, number_text
+from spoofspan.report.names import measure_name
+from spoofspan.report.table import MINUS, Shown
 from spoofspan.uncertainty import Interval
 
 # What stands where an interval or a p-value is refused.
 NONE = "none"
 # What stands behind a short signature.
 IN_FULL = "(in full: --signature)"
+
+
+def number_cell(measure: str, value: float, unit: str = "") -> Shown:
+    """A value as it is read; CSV has all its digits, in the same unit."""
+    return Shown(f"{number_text(measure, value)}{unit}", exact=all_digits(measure, value))
+
+
+def all_digits(measure: str, value: float) -> str:
+    """A value with all its digits, in per cent where the measure is read so."""
+    return repr(float(100 * value if in_percent(measure) else value))
+
+
+def amount_cell(value: float, digits: int = 2) -> Shown:
+    """Seconds, or another amount; CSV has all digits."""
+    return Shown(f"{value:.{digits}f}", exact=repr(float(value)))
+
+
+def share_cell(value: float, digits: int = 2, unit: str = "") -> Shown:
+    """A share in per cent; empty where there is none."""
+    if value != value:
+        return Shown("")
+    return Shown(f"{100 * value:.{digits}f}{unit}", exact=repr(float(100 * value)))
+
+
+def measure_cell(measure: str) -> Shown:
+    """A measure in a row: its spelling, in a paper its name."""
+    return Shown(measure, paper=measure_name(measure))
+
+
+def four_digits(value: float) -> str:
+    """A threshold as it is read: four digits that count, and a real minus sign.
+
+    >>> four_digits(0.3872576951980591), four_digits(-12345.678), four_digits(float("inf"))
+    ('0.3873', '\u22121.235e+04', '\u221e')
+    """
+    return f"{value:.4g}".replace("-", MINUS).replace("inf", "\u221e")
+
+
+DECISION = Shown("decision", paper="spoof iff score")
+
+
+def decision_cell(decision: str) -> Shown:
+    """The inequality of a decision; a paper has four digits of its threshold."""
+    rule, sign, threshold = decision.removeprefix("spoof iff score ").partition(" ")
+    if not decision.startswith("spoof iff score ") or not sign:
+        return Shown(decision)
+    return Shown(decision, paper=f"{rule} {four_digits(float(threshold))}")
 
 
 def interval_header(interval: Interval) -> tuple[str, str]:
@@ -24,25 +73,26 @@ def interval_cells(measure: str, interval: Interval | None) -> tuple[str, str]:
         return "", ""
     if interval.refused:
         return NONE, NONE
-    return number_text(measure, interval.low), number_text(measure, interval.high)
+    return number_cell(measure, interval.low), number_cell(measure, interval.high)
 
 
 def heading(measure: str) -> str:
     """The head of a column of values."""
-    return f"{measure} %" if in_percent(measure) else measure
+    unit = " %" if in_percent(measure) else ""
+    return Shown(measure + unit, paper=measure_name(measure) + unit)
 
 
 def signed(measure: str, value: float) -> str:
     """A difference as it is read, with its sign."""
     text = number_text(measure, value)
-    return text if text.startswith("-") else f"+{text}"
+    return Shown(text if text.startswith("-") else f"+{text}", exact=all_digits(measure, value))
 
 
 def p_text(value: float) -> str:
     """A p-value as it is read."""
     if value != value:
         return NONE
-    return f"{value:.4f}" if value >= 0.001 else f"{value:.2g}"
+    return Shown(f"{value:.4f}" if value >= 0.001 else f"{value:.2g}", exact=repr(float(value)))
 
 
 def warning_lines(texts: Sequence[str]) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from spoofspan.evaluation.crossed import CrossedBreakdown
-from spoofspan.measures.measure import in_percent, number_text
+from spoofspan.measures.measure import in_percent
+from spoofspan.report.cells import number_cell
 from spoofspan.report.table import Table
 
 
@@ -13,7 +14,7 @@ def crossed_table(crossed: CrossedBreakdown) -> Table:
     """One row per value of the first column; one column per value of the second, or the amounts of both classes."""
 
     def text(value: float) -> str:
-        return "" if math.isnan(value) else number_text(crossed.measure, value)
+        return "" if math.isnan(value) else number_cell(crossed.measure, value)
 
     notes = ["", f"{crossed.measure}{' in %' * in_percent(crossed.measure)}"]
     notes += [crossed.about] if crossed.about else []

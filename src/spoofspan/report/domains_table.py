@@ -6,29 +6,30 @@ import math
 from collections.abc import Mapping
 
 from spoofspan.evaluation.domains import DomainTable
-from spoofspan.report.table import Table
+from spoofspan.report.cells import amount_cell, share_cell
+from spoofspan.report.table import Shown, Table
 from spoofspan.uncertainty.agreement import Agreement
 
 
 def domains_table(system: str, table: DomainTable) -> Table:
     """One row per corpus, then their mean and all of them pooled."""
     header = (system, "utterances", "EER %", "threshold", "FPR %", "FNR %", "HTER %", "degradation")
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             one.name,
             str(one.utterances),
-            f"{100 * one.eer:.2f}",
-            f"{one.threshold:.6g}",
-            f"{100 * one.carried.false_positive_rate:.2f}",
-            f"{100 * one.carried.false_negative_rate:.2f}",
-            f"{100 * one.hter:.2f}",
-            f"{100 * one.degradation:+.2f}",
+            share_cell(one.eer),
+            _threshold(one.threshold),
+            share_cell(one.carried.false_positive_rate),
+            share_cell(one.carried.false_negative_rate),
+            share_cell(one.hter),
+            Shown(f"{100 * one.degradation:+.2f}", exact=repr(100 * one.degradation)),
         )
         for one in table.domains
     ]
     total = str(sum(one.utterances for one in table.domains))
-    rows.append(("mean", "", f"{100 * table.mean_eer:.2f}", "", "", "", f"{100 * table.mean_hter:.2f}", ""))
-    rows.append(("pooled", total, f"{100 * table.pooled_eer:.2f}", f"{table.pooled_threshold:.6g}", "", "", "", ""))
+    rows.append(("mean", "", share_cell(table.mean_eer), "", "", "", share_cell(table.mean_hter), ""))
+    rows.append(("pooled", total, share_cell(table.pooled_eer), _threshold(table.pooled_threshold), "", "", "", ""))
     source = "all corpora pooled" if table.threshold_of == "pooled" else table.threshold_of
     notes = (
         "",
@@ -36,6 +37,10 @@ def domains_table(system: str, table: DomainTable) -> Table:
         "degradation: HTER less the corpus's own EER, in points",
     )
     return Table(header, tuple(rows), notes)
+
+
+def _threshold(value: float) -> Shown:
+    return Shown(f"{value:.6g}", exact=repr(float(value)), paper=f"{value:.4g}")
 
 
 def agreement_table(agreements: Mapping[tuple[str, str], Agreement]) -> Table:
@@ -56,8 +61,8 @@ def agreement_table(agreements: Mapping[tuple[str, str], Agreement]) -> Table:
             str(one.only_first_wrong),
             str(one.only_second_wrong),
             str(one.both_wrong),
-            f"{one.p_value:.2g}",
-            "" if math.isnan(one.correlation) else f"{one.correlation:.2f}",
+            Shown(f"{one.p_value:.2g}", exact=repr(float(one.p_value))),
+            "" if math.isnan(one.correlation) else amount_cell(one.correlation),
         )
         for (first, second), one in agreements.items()
     ]

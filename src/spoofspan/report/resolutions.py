@@ -20,7 +20,7 @@ from spoofspan.evaluation.resolution_table import Cell, ResolutionRow, Resolutio
 from spoofspan.evaluation.signature import short_hash
 from spoofspan.report.cells import IN_FULL
 from spoofspan.report.results import finite
-from spoofspan.report.table import Table, json_text, latex_text, printable
+from spoofspan.report.table import FIT, NEEDS, Table, json_text, latex_text, printable
 from spoofspan.uncertainty import Interval
 
 SET_NAMES = {"train": "Training set", "dev": "Development set", "eval": "Evaluation set"}
@@ -33,7 +33,7 @@ TEXT_WIDTH = 80  # of the lines below a table
 class Look:
     """How a table is written."""
 
-    decimals: int = 2
+    decimals: int | None = 2  # None: all digits
     floor: bool = True
     intervals: bool = True  # in brackets behind each number
     width: int | None = None  # characters of a terminal; sets that do not fit side by side go below each other
@@ -90,9 +90,9 @@ def tables_dict(tables: Mapping[str, ResolutionTable]) -> dict[str, Any]:
 # ---------------------------------------------------------------- cells
 
 
-def percent(value: float, decimals: int) -> str:
-    """A rate in per cent, without the sign."""
-    return f"{100 * value:.{decimals}f}"
+def percent(value: float, decimals: int | None) -> str:
+    """A rate in per cent, without the sign; all digits where no number of decimals is given."""
+    return repr(float(100 * value)) if decimals is None else f"{100 * value:.{decimals}f}"
 
 
 def set_title(name: str) -> str:
@@ -214,7 +214,7 @@ def _flat(tables: Mapping[str, ResolutionTable], look: Look, spelling: str) -> T
     """One header line; the name of the set stands in every column."""
     exact = spelling == "csv"
     if exact:
-        look = replace(look, decimals=max(look.decimals, 6), intervals=False)
+        look = replace(look, decimals=None, intervals=False)
     columns = [f"{name} {column}".strip() for name, table in tables.items() for column in _columns(table, look)]
     head, *heads = row_heads(next(iter(tables.values())))
     rows = []
@@ -331,8 +331,6 @@ def _comparable(cell: Cell) -> str:
 
 # ---------------------------------------------------------------- LaTeX
 
-NEEDS = r"% needs \usepackage{booktabs,graphicx}"
-FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"  # shrinks, never grows
 TITLE = r"Range-based and point-based EER (\%)"
 ITALICS = "Italics: the row's own resolution."
 
@@ -344,12 +342,13 @@ def _latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
     group = (2 if look.floor else 1) + len(first.resolutions)
     said = captions(tables, look, ITALICS)
     kind = "table" if len(tables) == 1 else "table*"  # over one column of paper, or over both
-    caption = " ".join([TITLE + latex_text(said[0].removeprefix("EER in %")), *map(latex_text, said[1:])])
+    title, _, mark = said[0].removeprefix("EER in %").partition(". ")
+    below = " ".join(latex_text(text) for text in (mark, *said[1:]) if text)
     lines = [
         *(f"% {printable(line)}" for line in details(tables)),
         NEEDS,
         rf"\begin{{{kind}}}[t]",
-        rf"\caption{{{caption}}}",
+        rf"\caption{{{TITLE}{latex_text(title.rstrip('.'))}.}}",
         r"\label{tab:resolutions}",
         r"\renewcommand\arraystretch{1.1}",
         r"\centering",
@@ -362,6 +361,7 @@ def _latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
         *_body(tables, look),
         r"\bottomrule",
         r"\end{tabular}}",
+        *([rf"\par\smallskip\raggedright {below}"] if below else []),
         rf"\end{{{kind}}}",
     ]
     return "\n".join(lines) + "\n"

@@ -17,14 +17,27 @@ from spoofspan.evaluation.corpus import Evaluation
 from spoofspan.evaluation.crossed import CrossedBreakdown
 from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
 from spoofspan.evaluation.reference_diff import NAMES, ReferenceDifference
+from spoofspan.measures.measure import in_percent
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
-from spoofspan.report.cells import IN_FULL, interval_cells, interval_header, warning_lines
+from spoofspan.report.cells import (
+    DECISION,
+    IN_FULL,
+    amount_cell,
+    decision_cell,
+    interval_cells,
+    interval_header,
+    measure_cell,
+    number_cell,
+    share_cell,
+    warning_lines,
+)
 from spoofspan.report.crossed_table import crossed_table
-from spoofspan.report.table import Table, json_text
+from spoofspan.report.table import Shown, Table, json_text
 from spoofspan.report.trace import trace_table
 from spoofspan.report.verdicts import breakdown_tables
 
+VALUE = Shown("value", exact="value (shares in %)")  # the cells of CSV are plain numbers
 ROWS_PER_PIECE = 1 << 16  # of a Parquet file
 
 
@@ -75,11 +88,11 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True, short: boo
     intervals = [m.interval for m in measurements if m.interval is not None]
     rows: list[tuple[str, ...]] = [
         (
-            m.measure,
-            f"{100 * m.value:.2f}" if only_eers else m.value_text,
+            measure_cell(m.measure),
+            number_cell(m.measure, m.value, "" if only_eers or not in_percent(m.measure) else " %"),
             *(interval_cells(m.measure, m.interval) if intervals else ()),
-            *(f"{100 * one:.2f}" if m.has_threshold else "" for one in _rates(m)),
-            m.decision,
+            *(share_cell(one) if m.has_threshold else "" for one in _rates(m)),
+            decision_cell(m.decision),
         )
         for m in measurements
     ]
@@ -94,15 +107,16 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True, short: boo
     elif signatures:
         notes += [f"signature {m.signature}" for m in measurements]
     between = interval_header(intervals[0]) if intervals else ()
-    value = "EER %" if only_eers else "value"
-    header: tuple[str, ...] = ("measure", value, *between, "FPR %", "FNR %", "gap", "decision")
+    value = "EER %" if only_eers else VALUE
+    # a paper has no room for what is nearly the same three times
+    header: tuple[str, ...] = ("measure", value, *between, *map(_screen_only, ("FPR %", "FNR %", "gap")), DECISION)
     events = [m for m in measurements if isinstance(m, EventMeasurement)]
     if len(events) == len(measurements):  # they have no rates of time
-        header = ("measure", "value", *between, "events", "proposals", "decision")
+        header = ("measure", VALUE, *between, "events", "proposals", "decision")
         rows = [
             (
-                m.measure,
-                m.value_text,
+                measure_cell(m.measure),
+                number_cell(m.measure, m.value, " %" if in_percent(m.measure) else ""),
                 *(interval_cells(m.measure, m.interval) if intervals else ()),
                 str(m.events),
                 str(m.proposals),
@@ -111,6 +125,10 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True, short: boo
             for m in events
         ]
     return Table(header, tuple(rows), tuple(notes))
+
+
+def _screen_only(head: str) -> Shown:
+    return Shown(head, paper="")
 
 
 def _rates(m: Measurement) -> tuple[float, float, float]:
@@ -173,8 +191,8 @@ def difference_table(difference: ReferenceDifference, most: int) -> Table:
     rows = tuple(
         (
             f"A: {name}",
-            *(f"{ns / 1e9:.3f}" for ns in difference.time[i]),
-            "" if not sum(difference.time[i]) else f"{100 * difference.share(i, i):.2f} %",
+            *(amount_cell(ns / 1e9, 3) for ns in difference.time[i]),
+            "" if not sum(difference.time[i]) else share_cell(difference.share(i, i), unit=" %"),
         )
         for i, name in enumerate(NAMES)
     )

@@ -18,14 +18,51 @@ from typing import Any
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.numbers import is_number
 
+MINUS = "\u2212"
+# LaTeX that a Unicode character means, whatever the encoding of the paper
+_TYPESET = {MINUS: "$-$", "\u2013": "--", "\u2020": "$\\dagger$", "\u221e": "$\\infty$"}
+# shrinks a table to the width of its column of paper, and never lets it grow
+FIT = r"\noindent\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+NEEDS = r"% needs \usepackage{booktabs,graphicx}"
 _NAMED = {"\\": "textbackslash", "^": "textasciicircum", "~": "textasciitilde", "<": "textless", ">": "textgreater"}
-_LATEX = str.maketrans({c: f"\\{c}" for c in "{}$&#%_"} | {c: f"\\{name}{{}}" for c, name in _NAMED.items()})
+_LATEX = str.maketrans({c: f"\\{c}" for c in "{}$&#%_"} | {c: f"\\{name}{{}}" for c, name in _NAMED.items()} | _TYPESET)
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|"})
+
+
+class Shown(str):
+    """A cell or the head of a column as it is read; CSV and LaTeX may have something else.
+
+    Parameters
+    ----------
+    text
+        What a terminal, Markdown and HTML show.
+    exact
+        What CSV has: the number with all its digits.
+    paper
+        What LaTeX has: a readable name, four digits. A column whose head has none ("") is left out of LaTeX.
+
+    Examples
+    --------
+    >>> cell = Shown("5.21", exact="5.2055619")
+    >>> cell, cell.exact, cell.paper
+    ('5.21', '5.2055619', '5.21')
+
+    """
+
+    exact: str
+    paper: str
+
+    def __new__(cls, text: str, *, exact: str | None = None, paper: str | None = None) -> Shown:
+        """Make one; what is not said is the text."""
+        made = super().__new__(cls, text)
+        made.exact = text if exact is None else exact
+        made.paper = text if paper is None else paper
+        return made
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns, rows of cells, and lines below them; numbers stand to the right."""
+    """Columns, rows of cells, and lines below them; numbers stand to the right. Any text may be :class:`Shown`."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -118,19 +155,31 @@ def _markdown(table: Table) -> str:
 
 
 def _latex(table: Table) -> str:
+    """The columns for a paper, shrunk where they are wider than one of its columns."""
     numeric = _numeric_columns(table)
-    rows = [" & ".join(map(latex_text, row)) + r" \\" for row in (table.columns, *table.rows)]
+    paper = [[getattr(cell, "paper", cell) for cell in row] for row in (table.columns, *table.rows)]
+    kept = [i for i, head in enumerate(paper[0]) if head or not table.columns[i]]
+    rows = [
+        " & ".join(_typeset(row[i], number and numeric[i]) for i in kept) + r" \\" for number, row in enumerate(paper)
+    ]
     notes = [f"% {printable(note)}" for note in table.notes if note]
-    begin = r"\begin{tabular}{" + "".join("r" if right else "l" for right in numeric) + "}"
-    lines = [begin, r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}"]
+    begin = r"\setlength{\tabcolsep}{4pt}\begin{tabular}{" + "".join("r" if numeric[i] else "l" for i in kept) + "}"
+    lines = [NEEDS, FIT, begin, r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}}"]
     return "\n".join([*notes, *lines]) + "\n"
+
+
+def _typeset(text: str, is_number: object) -> str:
+    """A cell in LaTeX; the sign of a number is a minus, not a hyphen."""
+    if is_number and text[:1] in ("-", "+"):
+        return f"${text[0]}${latex_text(text[1:])}"
+    return latex_text(text)
 
 
 def _csv(table: Table) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([harmless_cell(cell) for cell in row] for row in table.rows)
+    for row in (table.columns, *table.rows):
+        writer.writerow([harmless_cell(getattr(cell, "exact", cell)) for cell in row])
     return buffer.getvalue()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from spoofspan.evaluation.breakdown import Breakdown
@@ -12,14 +11,18 @@ from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.report.cells import (
     IN_FULL,
     NONE,
+    amount_cell,
     heading,
     interval_cells,
     interval_header,
+    number_cell,
     p_text,
+    share_cell,
     signed,
     warning_lines,
 )
-from spoofspan.report.table import Table
+from spoofspan.report.names import measure_name
+from spoofspan.report.table import MINUS, Shown, Table
 from spoofspan.uncertainty import Comparison, SeedVariation
 from spoofspan.uncertainty.ranks import Rank
 from spoofspan.uncertainty.sample_size import SampleSize
@@ -37,15 +40,18 @@ def breakdown_table(breakdown: Breakdown) -> Table:
     """One row per group."""
     measured = [group.measurement for group in breakdown.groups if group.measurement is not None]
     intervals = [m.interval for m in measured if m.interval is not None]
+    unit = " %" if in_percent(breakdown.measure) else ""
     rows = tuple(
         (
             group.name,
             str(group.utterances),
-            f"{group.bona_fide_seconds:.2f}",
-            f"{group.spoof_seconds:.2f}",
-            f"{group.error_seconds:.2f}",
-            "" if math.isnan(group.share_of_error) else f"{100 * group.share_of_error:.1f} %",
-            group.reason if group.measurement is None else group.measurement.value_text,
+            amount_cell(group.bona_fide_seconds),
+            amount_cell(group.spoof_seconds),
+            amount_cell(group.error_seconds),
+            share_cell(group.share_of_error, 1, " %"),
+            group.reason
+            if group.measurement is None
+            else number_cell(breakdown.measure, group.measurement.value, unit),
             *(
                 interval_cells(breakdown.measure, None if group.measurement is None else group.measurement.interval)
                 if intervals
@@ -55,7 +61,16 @@ def breakdown_table(breakdown: Breakdown) -> Table:
         for group in breakdown.groups
     )
     between = interval_header(intervals[0]) if intervals else ()
-    header = ("utterances", "bona fide s", "spoof s", "error s", "of all error", breakdown.measure, *between)
+    value = Shown(breakdown.measure, exact=breakdown.measure + unit, paper=measure_name(breakdown.measure))
+    amounts = (Shown("bona fide s", paper=""), Shown("spoof s", paper=""))
+    header = (
+        Shown("utterances", paper=""),
+        *amounts,
+        "error s",
+        Shown("of all error", exact="of all error %"),
+        value,
+        *between,
+    )
     notes = ["", f"errors at the threshold {breakdown.threshold!r} of the whole corpus"]
     notes += [breakdown.about] if breakdown.about else []
     notes += [
@@ -78,7 +93,7 @@ def group_differences_table(breakdown: Breakdown) -> Table:
     measure, differences = breakdown.measure, breakdown.differences
     rows = tuple(
         (
-            f"{one.first} - {one.second}",
+            _pair(one.first, one.second),
             signed(measure, one.value),
             *(NONE if one.interval.refused else signed(measure, end) for end in (one.interval.low, one.interval.high)),
             p_text(one.p_value),
@@ -99,7 +114,7 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True, short:
     rows = tuple(
         (
             name,
-            number_text(measure, one.estimate),
+            number_cell(measure, one.estimate),
             *interval_cells(measure, one),
             *(_rank_cells(ranks[name]) if ranks else ()),
         )
@@ -122,6 +137,10 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True, short:
     return systems, _differences_table(comparison)
 
 
+def _pair(first: str, second: str) -> Shown:
+    return Shown(f"{first} - {second}", paper=f"{first} {MINUS} {second}")
+
+
 def _rank_cells(rank: Rank) -> tuple[str, ...]:
     return str(rank.place), str(rank.low), str(rank.high), rank.groups
 
@@ -130,7 +149,7 @@ def _differences_table(comparison: Comparison) -> Table:
     measure, adjusted = comparison.measure, comparison.compared > 1
     rows = tuple(
         (
-            f"{one.first} - {one.second}",
+            _pair(one.first, one.second),
             signed(measure, one.value),
             *(NONE if one.interval.refused else signed(measure, end) for end in (one.interval.low, one.interval.high)),
             p_text(one.p_value),
@@ -150,9 +169,10 @@ def _differences_table(comparison: Comparison) -> Table:
 def seeds_table(variation: SeedVariation, *, signatures: bool = True, short: bool = False) -> Table:
     """The value of each seed, their mean and standard deviation, and the intervals of the mean."""
     measure = variation.measure
-    mean = number_text(measure, variation.mean)
-    rows = [(name, number_text(measure, value), "", "") for name, value in variation.values.items()]
-    rows.append(("SD over seeds", number_text(measure, variation.standard_deviation), "", ""))
+    mean = number_cell(measure, variation.mean)
+    rows: list[tuple[str, ...]]
+    rows = [(name, number_cell(measure, value), "", "") for name, value in variation.values.items()]
+    rows.append(("SD over seeds", number_cell(measure, variation.standard_deviation), "", ""))
     rows.append(("mean, these seeds", mean, *interval_cells(measure, variation.test_set)))
     if variation.joint is not None:
         rows.append(("mean, other seeds too", mean, *interval_cells(measure, variation.joint)))
@@ -191,11 +211,11 @@ def size_table(size: SampleSize) -> Table:
     rows = [
         [
             "paired" if one.paired else "unpaired (each)",
-            f"{one.correlation:.2f}" if one.paired else "",
+            amount_cell(one.correlation) if one.paired else "",
             f"{one.clusters:,}",
             f"{one.utterances:,}",
-            f"{100 * one.power_now:.0f} %",
-            f"{number_text(measure, one.detectable)}{points}",
+            share_cell(one.power_now, 0, " %"),
+            number_cell(measure, one.detectable, points),
         ]
         for one in size.needed
     ]

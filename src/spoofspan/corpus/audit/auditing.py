@@ -6,15 +6,16 @@ alone (with a model of its own), with an interval over speakers. A probe of a co
 at 50 %.
 
 An alarm is an EER below 50 % that chance does not explain: the one-sided p-value of a t test against 50 %, with the
-standard error of the jackknife over speakers, is corrected by Holm over all probes and attacks of the audit. So a
-corpus whose labels mean nothing raises any alarm at all with a probability of about ``false_alarms`` at most.
+standard error of the jackknife over speakers (and no less than labels dealt at random would have), is corrected by
+Holm over all probes and attacks of the audit. So a corpus whose labels mean nothing raises any alarm at all with a
+probability of about ``false_alarms`` at most.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from math import isnan, nan
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, Usage
 from spoofspan.base.pool import check_jobs
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Float64, Int64
+from spoofspan.corpus.audit.findings import Audit, Finding
 from spoofspan.corpus.audit.logistic import deal_folds, unseen_scores
 from spoofspan.corpus.audit.material import ALL, Utterance, material_of
 from spoofspan.corpus.audit.probes import (
@@ -47,7 +49,6 @@ from spoofspan.corpus.audit.statistics import HOP, Measured, measure_all
 from spoofspan.data.references import BONA_FIDE, NONSPEECH, SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.formats.sound import RATE
-from spoofspan.report.table import Table
 from spoofspan.uncertainty.intervals import Interval, interval
 from spoofspan.uncertainty.max_t import holm
 from spoofspan.uncertainty.student import two_sided_p
@@ -56,130 +57,6 @@ LIMIT = 1000  # utterances of a set
 FALSE_ALARMS = 0.05  # of corpora whose labels mean nothing
 FOLDS = 5
 FEWEST_SPEAKERS = 5  # for intervals over speakers
-TELLING = 0.35  # an EER below it is named, alarm or not
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What one probe found in one part of a corpus.
-
-    ``part`` is ``"all"``, an attack or a set; ``words`` is what a listener would call the largest difference. Of a set
-    there is no p-value: alarms are raised for all spoofs and for attacks.
-    """
-
-    probe: str
-    title: str
-    unit: str
-    part: str
-    eer: float
-    low: float
-    high: float
-    p_value: float  # one-sided, corrected for the number of probes and parts; NaN for a set
-    is_alarm: bool
-    words: str
-
-    @property
-    def is_telling(self) -> bool:
-        """Whether so little tells so much that it should be known, by chance or not."""
-        return self.eer < TELLING
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
-        plain = asdict(self)
-        return {name: None if isinstance(one, float) and isnan(one) else one for name, one in plain.items()}
-
-
-@dataclass(frozen=True)
-class Audit:
-    """What the probes found in a corpus.
-
-    Parameters
-    ----------
-    findings
-        Of every probe: for all spoofs, for each attack, and for each set.
-    utterances, available
-        How many were looked at, and how many there are.
-    speakers
-        How many; 0 where they are not known.
-    clusters
-        What intervals are over: ``"speaker"`` or ``"utterance"``.
-    false_alarms
-        How probable any alarm is at most in a corpus whose labels mean nothing.
-    """
-
-    findings: tuple[Finding, ...]
-    utterances: int
-    available: int
-    speakers: int
-    clusters: str
-    false_alarms: float
-
-    @property
-    def alarms(self) -> tuple[Finding, ...]:
-        """What gives the corpus away, the most telling first."""
-        return tuple(sorted((one for one in self.findings if one.is_alarm), key=lambda one: one.eer))
-
-    @property
-    def passed(self) -> bool:
-        """Whether there is no alarm."""
-        return not self.alarms
-
-    def of(self, probe: str, part: str = ALL) -> Finding | None:
-        """What a probe found in a part; None where it had nothing to compare."""
-        return next((one for one in self.findings if (one.probe, one.part) == (probe, part)), None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
-        plain = {name: getattr(self, name) for name in ("utterances", "available", "speakers", "clusters")}
-        findings = [one.to_dict() for one in self.findings]
-        return {"passed": self.passed, **plain, "false_alarms": self.false_alarms, "findings": findings}
-
-    def table(self) -> Table:
-        """A row for each probe, and what raised an alarm below."""
-        rows = []
-        for whole in (one for one in self.findings if one.part == ALL):
-            attacks = [one for one in self._tested() if one.probe == whole.probe and one.part != ALL]
-            lowest = min(attacks, key=lambda one: one.eer, default=None)
-            alarms = sum(one.is_alarm for one in (whole, *attacks))
-            rows.append(
-                (
-                    whole.title,
-                    f"{100 * whole.eer:.1f}",
-                    _bounds(whole),
-                    "-" if lowest is None else f"{100 * lowest.eer:.1f} ({lowest.part})",
-                    "-" if not alarms else f"{alarms} of {1 + len(attacks)}",
-                )
-            )
-        return Table(("probe", "EER %", "95 % interval", "lowest attack", "alarms"), tuple(rows), self._notes())
-
-    def _tested(self) -> list[Finding]:
-        return [one for one in self.findings if not isnan(one.p_value)]
-
-    def _notes(self) -> tuple[str, ...]:
-        some = "" if self.utterances == self.available else f" of {self.available:,}, drawn at random"
-        who = f"{self.speakers} speakers" if self.speakers else "speakers not known"
-        about = (
-            "",
-            f"{self.utterances:,} utterances{some}, {who}; intervals over each {self.clusters}. 50 % tells nothing.",
-            f"At most {100 * self.false_alarms:g} % of corpora whose labels mean nothing would raise an alarm.",
-            "",
-        )
-        if self.passed:
-            quiet = [one for one in self._tested() if one.is_telling]
-            rest = [f"under {100 * TELLING:g} %, but not beyond chance: {_line(one)}" for one in quiet]
-            return (*about, "no alarm", *rest)
-        lines = [f"alarm: {_line(one)}" for one in self.alarms]
-        return (*about, *lines)
-
-
-def _bounds(one: Finding) -> str:
-    return "-" if isnan(one.low) else f"{100 * one.low:.1f} to {100 * one.high:.1f}"
-
-
-def _line(one: Finding) -> str:
-    part = "" if one.part == ALL else f" ({one.part})"
-    words = f": spoof {one.words}" if one.words else ""
-    return f"{one.title}{part}, {100 * one.eer:.1f} %{words}"
 
 
 def audit(
@@ -349,7 +226,7 @@ class _Look:
         except UndefinedMeasureError:
             return None
         eer = found.estimate
-        p_value = one_sided_p(found)
+        p_value = one_sided_p(found, self._least_error(judged))
         probe = self.probe
         words = self._words(judged)
         return Finding(probe.name, probe.title, probe.unit, part, eer, found.low, found.high, p_value, False, words)
@@ -364,16 +241,31 @@ class _Look:
         if self.probe.unit == FRAME:
             times = {"hop": HOP / RATE}
         scores = Scores.from_columns(names, offsets, self.scores[own], higher="spoof", **times)
+        spoof = self.is_spoof
         if self.probe.unit == FRAME:  # the ranges themselves, not the frames that lie in them
-            rows = auditing.rows(RUN)
+            rows, judged, spoof = self._runs_of(kept)
             own, offsets = _of_utterances(rows, kept)
-            judged = np.array([attack is None or self.part in (ALL, attack) for attack in rows.attack], np.bool_)
-        spoof = np.array([attack is not None for attack in rows.attack], np.bool_)
         labels = np.where(judged, np.where(spoof, SPOOF, BONA_FIDE), NONSPEECH)[own].astype(np.int8)
         references = References.from_columns(names, durations, offsets, rows.start[own], rows.end[own], labels=labels)
         clusters = None if auditing.clusters is None else {name: auditing.clusters[name] for name in names}
         rules: dict[str, Any] = {"nonspeech": "ignore", "gaps": "ignore", "eer_rule": "interpolated"}
         return interval(references, scores, clusters=clusters, clusters_are=auditing.clusters_are, **rules)
+
+    def _least_error(self, judged: npt.NDArray[np.bool_]) -> float:
+        """Jackknife errors can be too small by chance, where few runs are compared; not smaller than this."""
+        pieces = judged
+        rows, spoof = self.rows, self.is_spoof
+        if self.probe.unit == FRAME:
+            rows, pieces, spoof = self._runs_of(np.unique(self.rows.utterance[judged]))
+        lasting = seconds(rows)
+        return least_standard_error(lasting[pieces & ~spoof], lasting[pieces & spoof])
+
+    def _runs_of(self, kept: Int64) -> tuple[Rows, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The runs that frames lie in, which of them are judged, and which are spoof."""
+        rows = self.auditing.rows(RUN)
+        meant = np.array([attack is None or self.part in (ALL, attack) for attack in rows.attack], np.bool_)
+        spoof = np.array([attack is not None for attack in rows.attack], np.bool_)
+        return rows, meant & np.isin(rows.utterance, kept), spoof
 
     def _words(self, judged: npt.NDArray[np.bool_]) -> str:
         """The statistic in which the classes differ most, and by how much."""
@@ -405,7 +297,7 @@ def _of_utterances(rows: Rows, kept: Int64) -> tuple[npt.NDArray[np.bool_], Int6
     return own, offsets_of(np.bincount(rows.utterance[own], minlength=int(kept.max()) + 1)[kept])
 
 
-def one_sided_p(found: Interval) -> float:
+def one_sided_p(found: Interval, least_error: float = 0.0) -> float:
     """The chance of an EER as low as this if the true one were 50 %; 1 where the interval says nothing.
 
     The class that fewer clusters have decides how much is known. Where no cluster left out changes anything, as if one
@@ -414,6 +306,20 @@ def one_sided_p(found: Interval) -> float:
     fewest = min(found.with_bona_fide or 0, found.with_spoof or 0)
     if found.refused or isnan(found.high) or found.degrees_of_freedom is None or fewest < 2:
         return 1.0
-    statistic = (found.estimate - 0.5) / (found.standard_error or 0.5 / fewest)
+    error = max(found.standard_error or 0.5 / fewest, least_error)
+    statistic = (found.estimate - 0.5) / error
     half = two_sided_p(statistic, min(found.degrees_of_freedom, fewest - 1)) / 2
     return half if statistic < 0 else 1 - half
+
+
+def least_standard_error(bona_fide: Float64, spoof: Float64) -> float:
+    """The standard error of an EER at 50 %, if labels were dealt at random to pieces that last so long.
+
+    Of two normal distributions at a distance d the EER is Phi(-d / 2), and d has the variance 1 / n + 1 / m at 0, with
+    as many pieces as count: the square of the sum of their lengths by the sum of their squares.
+
+    >>> round(least_standard_error(np.ones(100), np.ones(100)), 4)
+    0.0282
+    """
+    counts = (float(one.sum() ** 2 / (one**2).sum()) for one in (bona_fide, spoof))
+    return float(np.sqrt(sum(1 / count for count in counts)) / (2 * np.sqrt(2 * np.pi)))

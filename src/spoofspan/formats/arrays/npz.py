@@ -85,8 +85,9 @@ def read_scores(
         raise UsageError("arrays of scores do not say it all; give hop= and higher=")
     problems, seen, frames = Problems(), Seen(), dict[str, Array]()
     for source in sources:
-        for utterance, array in arrays_of(source).items():
+        for utterance, given in arrays_of(source).items():
             place = f"{source.name}: utterance {utterance!r}"
+            array = _as_array(given)
             if (why := _not_scores(array)) is not None:
                 problems.add(f"{place}: {why}")
             elif seen.is_new(utterance, source, problems):
@@ -94,10 +95,17 @@ def read_scores(
                 bad = np.flatnonzero(np.isnan(array))
                 problems.extend((f"{place}: score {row} is NaN" for row in bad), bad.size)
     lists = any("type list," in one for one in problems.found)
-    problems.raise_if_any("write one array per utterance: numpy.asarray(the list)" if lists else "correct the file")
+    problems.raise_if_any("write one list or array of numbers per utterance" if lists else "correct the file")
     if not frames:
         raise DataError("there are no scores in the file")
     return Scores.from_frames(frames, options.hop, higher=options.higher)
+
+
+def _as_array(given: Any) -> Any:
+    """A list of plain numbers as an array; anything else as it is."""
+    if isinstance(given, list) and given and all(type(one) in (int, float) for one in given):
+        return np.array(given, np.float64)
+    return given
 
 
 def _not_scores(array: Any) -> str | None:

@@ -26,7 +26,7 @@ __getattr__, __dir__ = lazy_names(
         "calibration_data": "pav_data reliability_data tippett_data",
         "calibration_figures": "draw_pav draw_reliability draw_tippett",
         "utterance_data": "measurement_data points_data resampling_data timeline_data",
-        "system_figures": "draw_boundary draw_det draw_resolution draw_scores draw_threshold",
+        "system_figures": "draw_boundary draw_det draw_resolution draw_roc draw_scores draw_threshold",
         "utterance_figures": "draw_measurement draw_resampling draw_timeline",
         "heatmap": "draw_heatmap heatmap_data",
         "style": "save",

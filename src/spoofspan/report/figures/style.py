@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "pdf")
 WIDTHS = {"column": 80.0, "page": 170.0}  # mm, of a two-column paper
 MM_PER_INCH = 25.4
+NOTEBOOK_DPI = 150
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000"
 SYSTEM_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, BLACK)
@@ -100,12 +101,27 @@ def styled(draw: Draw) -> Draw:
     return drawn  # type: ignore[return-value]
 
 
+@cache
+def _figure_class() -> type[Figure]:
+    from matplotlib.figure import Figure as Plain
+
+    class Figure(Plain):  # type: ignore[misc]  # no matplotlib, no types
+        """A figure that a notebook shows, though it was made without pyplot."""
+
+        def _repr_png_(self) -> bytes:
+            with style():
+                buffer = io.BytesIO()
+                self.savefig(buffer, format="png", dpi=NOTEBOOK_DPI)
+            return buffer.getvalue()
+
+    return Figure
+
+
 def new_figure(width: str | float, height: float) -> Figure:
     """An empty figure: ``width`` is column, page or a number of mm, ``height`` mm."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(in_mm(width) / MM_PER_INCH, height / MM_PER_INCH))
+    figure = _figure_class()(figsize=(in_mm(width) / MM_PER_INCH, height / MM_PER_INCH))
     FigureCanvasAgg(figure)
     return figure
 

@@ -6,6 +6,7 @@ Each takes the data of :mod:`.figure_data`, of one system or several, and return
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,17 @@ import numpy as np
 from spoofspan.base.errors import UsageError
 from spoofspan.report.figures.figure_data import BoundaryData, DetData, ResolutionData, ScoreData, ThresholdData
 from spoofspan.report.figures.line_simplification import deviates, rates_of
-from spoofspan.report.figures.style import BLACK, BLUE, VERMILION, is_wide, light_grid, new_figure, styled, system_looks
+from spoofspan.report.figures.style import (
+    BLACK,
+    BLUE,
+    VERMILION,
+    in_mm,
+    is_wide,
+    light_grid,
+    new_figure,
+    styled,
+    system_looks,
+)
 from spoofspan.report.resolutions import spaced
 
 if TYPE_CHECKING:
@@ -22,6 +33,8 @@ if TYPE_CHECKING:
 
 DET_TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
 MOST_OF_A_DET = 0.001  # rates under this are rarely worth paper
+FEW = 6  # systems whose legend stands above a figure
+NARROWEST, TALLEST = 32.0, 225.0  # mm: of a panel, and of a figure on a page
 
 
 def _some(systems: Sequence[object]) -> None:
@@ -29,11 +42,42 @@ def _some(systems: Sequence[object]) -> None:
         raise UsageError("a figure needs at least one system")
 
 
-def _panels(systems: Sequence[object], width: str | float, height: float) -> tuple[Figure, Any]:
-    """A figure with a panel for each system, one below the other."""
+@dataclass(frozen=True)
+class _Grid:
+    """Panels side by side and one below the other: those in use, and those at the left and at the bottom."""
+
+    figure: Figure
+    used: list[Any]
+    left: list[Any]
+    lowest: list[Any]
+
+
+def _panels(systems: Sequence[object], width: str | float, height: float) -> _Grid:
+    """A panel for each system, as few across as fit on a page."""
     _some(systems)
-    figure = new_figure(width, height * len(systems))
-    return figure, figure.subplots(len(systems), 1, squeeze=False)[:, 0]
+    count = len(systems)
+    most = max(int(in_mm(width) // NARROWEST), 1)
+    across = next((n for n in range(1, most) if _rows(count, n) * _height(n, height) <= TALLEST), most)
+    down = _rows(count, across)
+    figure = new_figure(width, 8 + _height(across, height) * down)
+    panels = figure.subplots(down, across, squeeze=False)
+    for axes in panels.ravel()[count:]:
+        axes.set_visible(False)
+    if across > 1:
+        for axes in panels.ravel():
+            axes.tick_params(labelsize=5.5)
+            axes.locator_params(axis="x", nbins=4)
+    lowest = [panels.ravel()[max(n for n in range(count) if n % across == column)] for column in range(across)]
+    return _Grid(figure, list(panels.ravel()[:count]), list(panels[:, 0]), lowest)
+
+
+def _rows(count: int, across: int) -> int:
+    return -(-count // across)
+
+
+def _height(across: int, alone: float) -> float:
+    """Of a panel, in mm: the narrower the lower."""
+    return alone if across == 1 else max(alone * 0.8 - 5 * (across - 2), 26)
 
 
 @styled
@@ -54,11 +98,11 @@ def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Fi
 
     """
     _some(systems)
-    figure = new_figure(width, 80 if not is_wide(width) else 110)
+    figure = new_figure(width, _square(systems, width))
     axes = figure.subplots()
     for data, look in zip(systems, system_looks(), strict=False):
         axes.plot(data.false_positive_rates, data.false_negative_rates, label=_det_name(data), **look)
-        axes.plot([data.eer], [data.eer], "o", color=look["color"], markeredgecolor="white", zorder=4)
+        axes.plot([data.eer], [data.eer], "o", color=look["color"], zorder=4, **_dot(systems))
         if data.low is not None and data.high is not None:
             axes.plot([data.low, data.high], [data.low, data.high], color=look["color"], linewidth=4, alpha=0.35)
     low, high = _det_limits(systems)
@@ -68,8 +112,61 @@ def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Fi
     axes.plot([low, high], [low, high], color="#999999", linewidth=0.5, zorder=0)
     axes.set_aspect("equal")
     light_grid(axes)
-    figure.legend(loc="outside upper center", ncols=2 if len(systems) > 2 and is_wide(width) else 1)
+    _name_systems(figure, systems, width)
     return figure
+
+
+@styled
+def draw_roc(systems: Sequence[DetData], *, width: str | float = "column") -> Figure:
+    """ROC curves: how much spoof is found over how much bona fide is called spoof; the dot is the EER.
+
+    Parameters
+    ----------
+    systems : sequence of DetData
+        What :func:`.figure_data.det_data` returned for each system.
+    width : str or float
+        As of :func:`.system_figures.draw_det`.
+
+    """
+    _some(systems)
+    figure = new_figure(width, _square(systems, width))
+    axes = figure.subplots()
+    for data, look in zip(systems, system_looks(), strict=False):
+        found = 100 * (1 - data.false_negative_rates)
+        axes.plot(100 * data.false_positive_rates, found, label=_det_name(data), **look)
+        axes.plot([100 * data.eer], [100 - 100 * data.eer], "o", color=look["color"], zorder=4, **_dot(systems))
+    axes.plot([0, 100], [100, 0], color="#999999", linewidth=0.5, zorder=0)  # where both errors are equal
+    axes.plot([0, 100], [0, 100], color="#999999", linewidth=0.5, linestyle=":", zorder=0)  # by chance
+    axes.set(xlabel="FPR (%): bona fide called spoof", ylabel="recall (%): spoof called spoof")
+    axes.set(xlim=(0, 100), ylim=(0, 100), aspect="equal")
+    light_grid(axes)
+    _name_systems(figure, systems, width)
+    return figure
+
+
+def _dot(systems: Sequence[object]) -> dict[str, Any]:
+    """The mark of an EER; many of them are small, so that they leave something of the curves."""
+    return {"markeredgecolor": "white"} if len(systems) <= FEW else {"markersize": 2, "markeredgewidth": 0}
+
+
+def _square(systems: Sequence[object], width: str | float) -> float:
+    """The height of a square figure with its legend, in mm."""
+    if len(systems) <= FEW:
+        return 110 if is_wide(width) else 80
+    return 100 if is_wide(width) else 70 + 2.6 * _rows(len(systems), 2)
+
+
+def _name_systems(figure: Figure, systems: Sequence[object], width: str | float) -> None:
+    """A legend above the figure; of many systems beside it, or on a narrow figure below it."""
+    count = len(systems)
+    if count <= FEW:
+        figure.legend(loc="outside upper center", ncols=2 if count > 2 and is_wide(width) else 1)
+        return
+    small: dict[str, Any] = {"fontsize": 5.5 if count <= 30 else 4.8, "labelspacing": 0.3, "columnspacing": 1.0}
+    if is_wide(width):
+        figure.legend(loc="outside right upper", ncols=_rows(count, 36), handlelength=3, **small)
+    else:
+        figure.legend(loc="outside lower center", ncols=2, handlelength=2.4, **small)
 
 
 def _det_name(data: DetData) -> str:
@@ -111,8 +208,8 @@ def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "co
         As of :func:`.system_figures.draw_det`.
 
     """
-    figure, panels = _panels(systems, width, 55)
-    for axes, data in zip(panels, systems, strict=True):
+    grid = _panels(systems, width, 55)
+    for axes, data in zip(grid.used, systems, strict=True):
         low, high = data.span
         room = 0.04 * (high - low)
         for line, colour, dashes, name in (
@@ -124,14 +221,23 @@ def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "co
                 axes.plot([line.x[end], edge], [100 * line.y[end]] * 2, color=colour, linestyle=dashes)
         if np.isfinite(data.threshold):
             axes.axvline(data.threshold, color="#999999", linewidth=0.6, zorder=0)
-            eer = f"EER {100 * data.eer:.2f} %"
-            axes.plot([data.threshold], [100 * data.eer], "o", color=BLACK, label=eer, zorder=4)
-        axes.set(xlim=(low - room, high + room), ylim=(-2, 102), ylabel="error rate (%)")
-        axes.set_title(data.name, loc="left")
+            axes.plot([data.threshold], [100 * data.eer], "o", color=BLACK, label="EER", zorder=4)
+        axes.set(xlim=(low - room, high + room), ylim=(-2, 102))
+        _panel_title(axes, data.name, data.eer)
         light_grid(axes)
-        axes.legend(loc="best")
-    panels[-1].set_xlabel("threshold")
-    return figure
+    for axes in grid.left:
+        axes.set_ylabel("error rate (%)")
+    for axes in grid.lowest:
+        axes.set_xlabel("threshold")
+    handles, labels = grid.used[0].get_legend_handles_labels()
+    grid.figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    return grid.figure
+
+
+def _panel_title(axes: Axes, name: str, eer: float) -> None:
+    """The name of a system and its EER."""
+    value = f"EER {100 * eer:.2f} %"
+    axes.set_title(f"{name}: {value}" if name else value, loc="left")
 
 
 @styled
@@ -146,8 +252,8 @@ def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") 
         As of :func:`.system_figures.draw_det`.
 
     """
-    figure, panels = _panels(systems, width, 52)
-    for axes, data in zip(panels, systems, strict=True):
+    grid = _panels(systems, width, 52)
+    for axes, data in zip(grid.used, systems, strict=True):
         for shares, colour, line, name in (
             (data.bona_fide, BLUE, "-", "bona fide"),
             (data.spoof, VERMILION, "--", "spoof"),
@@ -156,13 +262,17 @@ def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") 
             axes.stairs(100 * shares, data.edges, color=colour, linewidth=1.2, linestyle=line, label=name)
         if np.isfinite(data.threshold):
             axes.axvline(data.threshold, color=BLACK, linewidth=0.8, linestyle=":", label="EER threshold")
-        higher = "bona fide" if data.higher == "bonafide" else "spoof"
-        axes.set(xlabel=f"score (higher for {higher})", ylabel=f"% of the class's {data.unit}")
         axes.set(xlim=(data.edges[0], data.edges[-1]), ylim=(0, None))
         axes.set_title(data.name, loc="left")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3, handlelength=1.8, columnspacing=1.2)
-    return figure
+    higher = {"bona fide" if data.higher == "bonafide" else "spoof" for data in systems}
+    meant = f" (higher for {higher.pop()})" if len(higher) == 1 else ""
+    for axes in grid.lowest:
+        axes.set_xlabel(f"score{meant}" if len(grid.lowest) < 3 else "score")
+    for axes in grid.left:
+        axes.set_ylabel(f"% of the class's {systems[0].unit}" if len(grid.left) < 3 else "% of class")
+    handles, labels = grid.used[0].get_legend_handles_labels()
+    grid.figure.legend(handles, labels, loc="outside upper center", ncols=3, handlelength=1.8, columnspacing=1.2)
+    return grid.figure
 
 
 @styled

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.report.figures.style import BLACK, ORANGE, in_mm, is_wide, new_figure, styled
+from spoofspan.report.figures.style import BLACK, in_mm, is_wide, new_figure, styled
 from spoofspan.report.figures.utterance_data import MeasurementData, PointsData, ResamplingData, Stretch, TimelineData
+from spoofspan.report.palette import LIGHT
 from spoofspan.report.resolutions import spaced
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ CLASSES = {
     "none": (NOTHING_FACE, "", "no decision"),
 }
 ERRORS = {
-    "false_positive": (ORANGE, "....", "false positive"),
-    "false_negative": ("#8C2D04", "xxxx", "false negative"),
+    "false_positive": (LIGHT["false-positive"], "....", "false positive"),
+    "false_negative": (LIGHT["false-negative"], "xxxx", "false negative"),
 }
 OUTCOMES = {
     "true_positive": (RIGHT_FACE, "", "right"),
@@ -40,22 +41,48 @@ OUTCOMES = {
 }
 Looks = dict[str, tuple[str, str, str]]
 LEVEL = 2.5  # from one level of a resampling figure to the next; a row is one
+FRAME_NEEDS = 1.0  # mm of a box, for a frame around it
 NUMBERS_NEED = 3.6  # mm of a point, for its score to be written into it
 BEHIND = {"boxstyle": "square,pad=0.08", "facecolor": "white", "alpha": 0.75, "linewidth": 0}
 NUMBER: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 5.5, "linespacing": 0.9, "bbox": BEHIND}
 
 
-def _bars(axes: Axes, stretches: Iterable[Stretch], row: float, looks: Looks, height: float = 0.8) -> None:
-    """Draw stretches of time as boxes around a row."""
-    for one in stretches:
+def _bars(
+    axes: Axes, stretches: Iterable[Stretch], row: float, looks: Looks, height: float = 0.8, *, mm: float = np.inf
+) -> None:
+    """Draw stretches of time as boxes around a row, ``mm`` to the second; neighbours too narrow for a frame merge."""
+    pieces = list(stretches)
+    # the last point of an utterance may be short
+    framed = not pieces or float(np.median([one.end - one.start for one in pieces])) * mm >= FRAME_NEEDS
+    for one in pieces if framed else merged(pieces):
         if one.label in looks:
             x, y = [(one.start, one.end - one.start)], (row - height / 2, height)
-            axes.broken_barh(x, y, **_look(looks[one.label]))
+            look = _look(looks[one.label])
+            # a frame around a sliver would be all of it
+            slim = (one.end - one.start) * mm < FRAME_NEEDS
+            axes.broken_barh(x, y, **(look | {"linewidth": 0.0, "hatch": ""} if slim else look))
+
+
+def merged(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """Neighbours with the same label as one stretch.
+
+    >>> merged([Stretch(0, 1, "spoof"), Stretch(1, 2, "spoof"), Stretch(2, 3, "bonafide")])
+    [Stretch(start=0, end=2, label='spoof'), Stretch(start=2, end=3, label='bonafide')]
+    """
+    found: list[Stretch] = []
+    for one in stretches:
+        if found and found[-1].label == one.label and found[-1].end == one.start:
+            found[-1] = Stretch(found[-1].start, one.end, one.label)
+        else:
+            found.append(one)
+    return found
 
 
 def _look(look: tuple[str, str, str]) -> dict[str, Any]:
-    face, hatch, _ = look
-    return {"facecolor": face, "hatch": hatch, "edgecolor": "#333333", "linewidth": 0.4}
+    face, hatch, name = look
+    # the hatching of what is dark is light
+    edge = "#FFFFFF" if name.startswith("false") else "#333333"
+    return {"facecolor": face, "hatch": hatch, "edgecolor": edge, "linewidth": 0.4}
 
 
 def _legend(figure: Figure, width: str | float, *shown: tuple[Looks, Iterable[str]]) -> None:
@@ -78,15 +105,23 @@ def _note(axes: Axes, text: str, height: float, shift: tuple[float, float], **ho
 Rows = dict[str, tuple[Iterable[Stretch], Looks]]
 
 
-def _rows(axes: Axes, rows: Rows, duration: float) -> None:
-    """Draw rows of boxes with their names, from the bottom up."""
+def _rows(axes: Axes, rows: Rows, duration: float, mm: float) -> None:
+    """Draw rows of boxes with their names, from the bottom up, ``mm`` to the second."""
     for row, (stretches, looks) in enumerate(rows.values()):
-        _bars(axes, stretches, row, looks)
+        _bars(axes, stretches, row, looks, mm=mm)
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set(xlim=(0, duration), ylim=(-0.6, len(rows) - 0.4))
     axes.tick_params(axis="y", length=0)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
+
+
+NAMES_NEED = 22.0  # mm left of a panel
+
+
+def _scale(width: str | float, duration: float, across: int = 1) -> float:
+    """How many mm a second has in a panel."""
+    return (in_mm(width) / across - NAMES_NEED) / duration
 
 
 def _known_rows(data: TimelineData) -> Rows:
@@ -132,7 +167,7 @@ def draw_timeline(data: TimelineData, *, width: str | float = "page") -> Figure:
             scores.axvspan(one.start, one.end, color=SPOOF_FACE, alpha=0.25, linewidth=0)
     better = "bona fide" if data.higher == "bonafide" else "spoof"
     scores.set_ylabel(f"score\n(higher: {better})")
-    _rows(bars, _known_rows(data), data.duration)
+    _rows(bars, _known_rows(data), data.duration, _scale(width, data.duration))
     bars.set_xlabel(f"time (s) in {data.utterance}")
     used = [one.label for one in (*data.reference, *data.decision)]
     _legend(figure, width, (CLASSES, used), (ERRORS, [one.label for one in data.errors]))
@@ -157,12 +192,13 @@ def draw_measurement(data: MeasurementData, *, width: str | float = "column") ->
     figure = new_figure(width, 70)
     above, below = figure.subplots(2, 1, sharex=True)
     points, ranges = data.points, data.ranges
+    mm = _scale(width, ranges.duration)
     counted = [_of_points(points, one) for one in (points.labels, _decisions(points), points.outcomes)]
     for axes, (reference, decision, outcomes), title in (
         (above, counted, f"(a) points of {spaced(points.resolution)}: {_counted(points)}"),
         (below, (ranges.reference, ranges.decision, ranges.outcomes), f"(b) ranges: {_lasted(ranges)}"),
     ):
-        _rows(axes, {"result": (outcomes, OUTCOMES), **_two_rows(reference, decision)}, ranges.duration)
+        _rows(axes, {"result": (outcomes, OUTCOMES), **_two_rows(reference, decision)}, ranges.duration, mm)
         axes.set_title(title, loc="left")
     above.tick_params(axis="x", length=0)
     below.set_xlabel(f"time (s) in {ranges.utterance}")
@@ -208,7 +244,8 @@ def _lasted(ranges: TimelineData) -> str:
 def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Figure:
     """The paper's Fig. 2: labels and scores at finer (left) and at coarser (right) resolutions.
 
-    ``+`` is called spoof, ``-`` bona fide; wrong decisions are dark and hatched.
+    ``+`` is called spoof, ``-`` bona fide; wrong decisions are dark and hatched. Where points are too narrow for signs,
+    scores are a line, and the dashes the threshold.
 
     Parameters
     ----------
@@ -227,13 +264,17 @@ def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Fig
     figure = new_figure(width, 12 + down * (10 + 19 * most))
     panels = figure.subplots(down, across, squeeze=False).ravel()
     duration = float(data.native.ends[-1])
+    mm = _scale(width, duration, across)
     for axes, side in zip(panels, sides, strict=True):
         names = []
         for level, points in enumerate(side):
             base = LEVEL * (most - 1 - level)
-            _bars(axes, _of_points(points, points.labels), base + 0.95, CLASSES, 0.8)
-            _bars(axes, _of_points(points, points.outcomes), base + 0.15, OUTCOMES, 0.8)
-            _write(axes, points, base + 0.15, in_mm(width) / across - 22)
+            _bars(axes, _of_points(points, points.labels), base + 0.95, CLASSES, 0.8, mm=mm)
+            _bars(axes, _of_points(points, points.outcomes), base + 0.15, OUTCOMES, 0.8, mm=mm)
+            if mm * points.resolution >= NUMBERS_NEED / 2:
+                _write(axes, points, base + 0.15, mm)
+            else:
+                _trace(axes, points, base + 0.15, 0.8)
             names += [(base + 0.95, f"{spaced(points.resolution)}: label"), (base + 0.15, "score")]
             _note(axes, _counted(points), base + 1.35, (0, 1.5), va="bottom")
         axes.set_yticks([place for place, _ in names], [name for _, name in names])
@@ -249,12 +290,30 @@ def draw_resampling(data: ResamplingData, *, width: str | float = "page") -> Fig
     return figure
 
 
-def _write(axes: Axes, points: PointsData, row: float, width_mm: float) -> None:
+def _write(axes: Axes, points: PointsData, row: float, mm: float) -> None:
     """Write decision and score into each point, where there is room."""
-    duration = float(points.ends[-1])
     for start, end, score, called in zip(points.starts, points.ends, points.scores, _decisions(points), strict=True):
-        room = width_mm * (end - start) / duration
+        room = mm * (end - start)
         sign = {"spoof": "+", "bonafide": "−", "none": ""}[called]
         text = f"{sign}\n{score:.2g}".replace("-", "−") if room >= 2 * NUMBERS_NEED and np.isfinite(score) else sign
         if room >= NUMBERS_NEED / 2:
             axes.text((start + end) / 2, row, text, **NUMBER)
+
+
+def _trace(axes: Axes, points: PointsData, row: float, height: float) -> None:
+    """Points too narrow for their numbers: the scores as a line in their row, with the threshold."""
+    known = points.scores[np.isfinite(points.scores)]
+    if not known.size:
+        return
+    ends = [known.min(), known.max(), *([points.threshold] if np.isfinite(points.threshold) else [])]
+    low, room = min(ends), (max(ends) - min(ends)) or 1.0
+
+    def place(scores: Any) -> Any:
+        return row + height * (0.9 * (np.clip(scores, low, low + room) - low) / room - 0.45)
+
+    edges, scores = np.append(points.starts, points.ends[-1:]), np.append(points.scores, points.scores[-1:])
+    axes.step(edges, place(scores), where="post", color=BLACK, linewidth=0.7)
+    if np.isfinite(points.threshold):
+        axes.plot(
+            [points.starts[0], points.ends[-1]], [place(points.threshold)] * 2, "--", color="#555555", linewidth=0.6
+        )

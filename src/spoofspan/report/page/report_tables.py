@@ -7,12 +7,13 @@ from typing import Any
 
 from spoofspan.base.numbers import is_number
 from spoofspan.measures.measure import in_percent, number_text
+from spoofspan.report.cells import four_digits
 from spoofspan.report.names import measure_name
 from spoofspan.report.page.page_table import Plain, cell, column, page_table
+from spoofspan.report.table import MINUS
 
 MOST_COLUMNS = 16  # groups of a breakdown that stand side by side
 TITLES = {"kind": "attack", "length": "length of the spoofed range", "boundary": "distance from the nearest boundary"}
-MINUS = "\u2212"
 
 
 def report_tables(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,15 +54,6 @@ def _card(m: Mapping[str, Any], highest: float) -> Plain:
     words, space, threshold = m["decision"].rpartition(" ")
     parts = [words, four_digits(float(threshold)), threshold] if space and is_number(threshold) else None
     return {**m, "name": measure_name(m["measure"]), "drawn": drawn, "decision_parts": parts}
-
-
-def four_digits(value: float) -> str:
-    """A threshold as it is read: four digits that count, and a real minus sign.
-
-    >>> four_digits(0.3872576951980591), four_digits(-12345.678), four_digits(float("inf"))
-    ('0.3873', '\u22121.235e+04', '\u221e')
-    """
-    return f"{value:.4g}".replace("-", MINUS).replace("inf", "\u221e")
 
 
 def _cautions(measurements: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:

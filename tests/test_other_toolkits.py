@@ -1,0 +1,79 @@
+"""XPS-Forensic, CFPRF and DeepFense, run on generated files: their values are ours under the rules that docs name."""
+
+import json
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spoofspan as ss
+
+FOLDER = Path(__file__).parent / "golden" / "other_toolkits"
+CASE = json.loads((FOLDER / "case.json").read_text())
+EXPECTED = json.loads((FOLDER / "expected.json").read_text())
+HOP = 0.02
+
+
+def ranges(labels):
+    found, start = [], 0
+    for label, frames in groupby(labels):
+        end = start + len(list(frames))
+        found.append((start * HOP, end * HOP, "spoof" if label == "1" else "bonafide"))
+        start = end
+    return found
+
+
+@pytest.fixture(scope="module")
+def references():
+    utterances = CASE["utterances"]
+    durations = {name: len(one["labels"]) * HOP for name, one in utterances.items()}
+    return ss.References.from_ranges({name: ranges(one["labels"]) for name, one in utterances.items()}, durations)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    frames = {name: one["scores"] for name, one in CASE["utterances"].items()}
+    return ss.Scores.from_frames(frames, hop=HOP, higher="spoof")
+
+
+@pytest.mark.parametrize("resolution", ["20", "40", "80", "160", "320"])
+def test_segment_eers_of_xps_forensic(references, scores, resolution):
+    name = f"point-eer@{resolution}ms"
+    found = ss.evaluate(references, scores, [name], convention="xps-forensic")[name]
+    # it looks for the crossing by brentq, whose tolerance is 2e-12
+    assert found.value == pytest.approx(EXPECTED["xps-forensic"]["compute_segment_eer"][resolution], abs=3e-12)
+
+
+def test_shares_of_time_of_xps_forensic(references, scores):
+    names = ["range-f1", "range-fnr", "range-precision", "range-iou"]
+    found = ss.evaluate(references, scores, names, threshold=0.2)
+    tool = EXPECTED["xps-forensic"]
+    assert found["range-f1"].value == pytest.approx(tool["compute_segment_f1"], abs=1e-15)
+    assert found["range-fnr"].value == pytest.approx(tool["compute_tFNR"], abs=1e-15)
+    assert 1 - found["range-precision"].value == pytest.approx(tool["compute_tFDR"], abs=1e-15)
+    assert found["range-iou"].value == pytest.approx(tool["compute_tIoU"], abs=1e-15)
+
+
+def test_proposals_of_cfprf(references):
+    listed = {
+        name: [(start * HOP, end * HOP, confidence) for confidence, start, end in one["proposals"]]
+        for name, one in CASE["utterances"].items()
+    }
+    tool = EXPECTED["cfprf"]
+    wanted = {f"event-ap-avdeepfake1m@iou={iou}": value for iou, value in tool["AP"].items()}
+    wanted |= {f"event-ar-avdeepfake1m@n={n}": value for n, value in tool["AR"].items()}
+    wanted["event-ap-avdeepfake1m@iou=0.5:0.05:0.95"] = tool["mAP"]
+    found = ss.evaluate(references, ss.Proposals.from_ranges(listed), list(wanted))
+    assert {name: found[name].value for name in wanted} == pytest.approx(wanted, abs=2e-7)  # it computes in 32 bits
+
+
+def test_utterances_of_deepfense():
+    trials = CASE["trials"]
+    truth = {f"t{i}": "bonafide" if label else "spoof" for i, (label, _) in enumerate(trials)}
+    scores = ss.UtteranceScores(tuple(truth), np.array([score for _, score in trials]), "bonafide")
+    names = {"utterance-eer": "EER", "utterance-min-dcf": "minDCF", "utterance-cllr": "CLLR"}
+    names |= {"utterance-act-dcf": "actDCF"}
+    found = ss.evaluate_utterances(truth, scores, list(names), scores_are="llr")
+    for name, theirs in names.items():
+        assert found[name].value == pytest.approx(EXPECTED["deepfense"][theirs], abs=1e-15)
