@@ -94,6 +94,8 @@ SLOW = (
     "tests/test_figures.py::test_text_stays_text_and_equal_figures_are_equal_files",
     "tests/test_challenge.py::test_the_scoring_program_refuses_with_every_problem",
     "tests/test_challenge.py::test_a_phase_counts_some_utterances",
+    "tests/test_challenge.py::test_a_team_without_errors_is_compared_as_compare_does",
+    "tests/test_challenge.py::test_results_of_other_labels_are_not_ranked",
     "tests/test_challenge_hostile.py::test_bombs[parquet]",
     "tests/test_challenge_hostile.py::test_hostile_teams_among_others",
     "tests/test_group_intervals.py::test_by_on_the_command_line_has_intervals_and_differences",

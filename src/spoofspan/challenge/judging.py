@@ -12,7 +12,7 @@ from spoofspan.base.locks import own_folder
 from spoofspan.base.progress import track
 from spoofspan.challenge.definition import HIDDEN, RESULTS, PublicPart
 from spoofspan.challenge.hidden_part import HiddenPart
-from spoofspan.challenge.submission import Submission, opened, submissions_in, team_of
+from spoofspan.challenge.submission import ABOUT, Submission, opened, submissions_in, team_of
 from spoofspan.challenge.submission_check import check_opened
 from spoofspan.challenge.team_results import Judge, TeamResult
 from spoofspan.report.results import finite
@@ -47,7 +47,8 @@ def score_submissions(
     challenge
         The folder that ``spoofspan challenge build`` made.
     submissions
-        A folder with a file, a folder or a zip archive for each team, by its name; or one archive or file.
+        A folder with a file, a folder or a zip archive for each team, by its name; or one submission: a file, an
+        archive, or a folder with ``submission.json``.
     phase
         Its name; the last one without.
     teams
@@ -60,7 +61,8 @@ def score_submissions(
 
     """
     judge = judge_of(challenge, phase)
-    found = submissions_in(submissions) if submissions.is_dir() else {submissions.name: submissions}
+    several = submissions.is_dir() and not (submissions / ABOUT).is_file()
+    found = submissions_in(submissions) if several else {submissions.name: submissions}
     if teams:
         found = _chosen(found, teams)
     with own_folder(results_folder(challenge, judge.phase)):

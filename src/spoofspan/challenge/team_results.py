@@ -26,11 +26,13 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import SpoofspanWarning
+from spoofspan.base.hashing import utterances_hash
 from spoofspan.challenge.definition import Definition, PublicPart, read_json
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.submission import Submission
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.breakdown import BREAKDOWNS, Breakdown, by_column
+from spoofspan.evaluation.signature import scores_hash, sign_hashes
 from spoofspan.formats.writing import write_atomically
 from spoofspan.measures.measure import Measure
 from spoofspan.report.results import finite
@@ -90,27 +92,32 @@ class Judge:
         measured, left_out = [], []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # cautions stand with the intervals
+            said = scores_hash(scores)
             for measure in self.definition.parsed:
-                plain, without = self._measured(scores, measure, submission.threshold)
+                plain, without = self._measured(scores, measure, submission.threshold, said)
                 measured.append(plain)
                 left_out.append(without)
             groups = {by: self._groups(scores, by, submission.threshold) for by in self.hidden.by}
         return TeamResult(submission.team, key, tuple(measured), tuple(left_out), groups)
 
-    def _measured(self, scores: Scores, measure: Measure, threshold: float | None) -> tuple[Plain, LeftOut]:
+    def _measured(self, scores: Scores, measure: Measure, threshold: float | None, said: str) -> tuple[Plain, LeftOut]:
         options = replace(self.definition.options, rules=self.hidden.arguments(self.definition))
         at = threshold if measure.at_threshold else None
         system = measured_system(self.hidden.references, scores, measure, options, at)
         spread = spread_of({"": system}, self.how)
         (left_out,) = spread.left_out
-        signature = system.signer() if system.signer is not None else None
+        used = system.mass.utterances
+        hashes = self.hidden.fingerprint["references"], f"{len(used)}:{utterances_hash(used)}", said
+        references, plan = self.hidden.references, system.plan
+        rules = plan.spelled_rules(references.snap, references.modality)
+        signature = sign_hashes(str(plan.measure), plan.read_off, rules, hashes, plan.rules.regions)
         return {
             "measure": str(measure),
             "value": system.value,
             "interval": spread.one(0).to_dict(),
             "worst": spread.worst_value(left_out),
             "cautions": list(left_out.cautions),
-            "signature": None if signature is None else signature.to_dict(),
+            "signature": signature.to_dict(),
         }, left_out
 
     def _groups(self, scores: Scores, by: str, threshold: float | None) -> list[Plain]:
@@ -119,6 +126,7 @@ class Judge:
         arguments: dict[str, Any] = {
             "measure": measure,
             "resampling": self.how,
+            "differences": False,
             "convention": options.convention,
             "eer_rule": options.eer_rule,
             "scores_are": options.scores_are,

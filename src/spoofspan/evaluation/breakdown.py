@@ -8,7 +8,7 @@ so, and still has its share of the error.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -22,10 +22,11 @@ from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureE
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import SPOOF, References
-from spoofspan.data.rules import Regions, RuleArguments
+from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.regions_left import regions_without
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds
 DISTANCES = (0.02, 0.04, 0.08, 0.16)  # seconds
-FOREVER = 1e8  # seconds; no utterance is as long
 Signer = Callable[[], Signature]
 
 
@@ -121,6 +121,7 @@ def by_column(
     name: str = "column",
     measure: str = "range-eer",
     resampling: Resampling | None = None,
+    differences: bool = True,
     **arguments: Unpack[RuleArguments],
 ) -> Breakdown:
     """Break down by a value that every utterance has (speaker, codec, language): utterance -> value."""
@@ -133,7 +134,9 @@ def by_column(
         rows.setdefault(column[utt], []).append(row)
     groups = [whole.group_of(value, np.array(rows[value], np.int64)) for value in sorted(rows)]
     about = "; ".join(strangers(f"a {name}", column, whole.utterances))
-    return Breakdown(name, measure, whole.point.threshold, tuple(groups), about, whole.differences())
+    return Breakdown(
+        name, measure, whole.point.threshold, tuple(groups), about, whole.differences() if differences else ()
+    )
 
 
 def by_kind(
@@ -142,6 +145,7 @@ def by_kind(
     *,
     measure: str = "range-eer",
     resampling: Resampling | None = None,
+    differences: bool = True,
     **arguments: Unpack[RuleArguments],
 ) -> Breakdown:
     """Break down by the kind of the spoofed ranges: each attack against all bona fide time."""
@@ -153,7 +157,7 @@ def by_kind(
         *(["(no kind)"] if bool(((codes < 0) & (references.labels == SPOOF)).any()) else []),
     ]
     chosen = [(name, codes == (i if i < len(references.kind_names) else -1)) for i, name in enumerate(names)]
-    return _by_ranges("kind", references, scores, chosen, measure, {**arguments, "resampling": resampling})
+    return _by_ranges("kind", references, scores, chosen, measure, {**arguments, "resampling": resampling}, differences)
 
 
 def by_length(
@@ -163,6 +167,7 @@ def by_length(
     edges: Sequence[float] = LENGTHS,
     measure: str = "range-eer",
     resampling: Resampling | None = None,
+    differences: bool = True,
     **arguments: Unpack[RuleArguments],
 ) -> Breakdown:
     """Break down by the length of the spoofed ranges (``edges`` in seconds), each against all bona fide time."""
@@ -172,7 +177,9 @@ def by_length(
     for low, high in pairwise(bounds):
         name = f"under {high / 1e9:g} s" if not low else f"{low / 1e9:g} s and more" if high == bounds[-1] else ""
         chosen.append((name or f"{low / 1e9:g} to {high / 1e9:g} s", (lengths >= low) & (lengths < high)))
-    return _by_ranges("length", references, scores, chosen, measure, {**arguments, "resampling": resampling})
+    return _by_ranges(
+        "length", references, scores, chosen, measure, {**arguments, "resampling": resampling}, differences
+    )
 
 
 def by_boundary(
@@ -182,11 +189,13 @@ def by_boundary(
     distances: Sequence[float] = DISTANCES,
     measure: str = "range-eer",
     resampling: Resampling | None = None,
+    differences: bool = True,
     **arguments: Unpack[RuleArguments],
 ) -> Breakdown:
     """Break down by the distance from the nearest true boundary: how much of the error lies within each.
 
-    The value of a group is measured on the time *outside* its distance, as with a collar.
+    The value of a group is measured on the time *outside* its distance, as with a collar. A distance holds the smaller
+    ones, so there are no ``differences``, wanted or not.
     """
     whole = _Whole(references, scores, measure, arguments)
     rest = whole.measured
@@ -286,7 +295,7 @@ class _Whole:
         from spoofspan.uncertainty.intervals import interval_of_system
         from spoofspan.uncertainty.measured_system import MeasuredSystem
 
-        self.parts[name] = MeasuredSystem(self.plan, mass, found.value)
+        self.parts[name] = MeasuredSystem(self.plan, mass, found.value, found_at=found.point)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SpoofspanWarning)  # small groups are cautioned in their intervals
@@ -323,7 +332,7 @@ class _Whole:
         return self.plan.signer(part, utterances)()
 
     def _sign_without(self, ranges: npt.NDArray[np.bool_]) -> Signature:
-        regions = _regions_without(self.inputs.references, ranges, self.plan.rules.regions)
+        regions = regions_without(self.inputs.references, ranges, self.plan.rules.regions)
         plan = replace(self.plan, rules=replace(self.plan.rules, regions=regions))
         return plan.signer(self.inputs, self.mass.utterances)()
 
@@ -343,6 +352,7 @@ def _by_ranges(
     chosen: Sequence[tuple[str, npt.NDArray[np.bool_]]],
     measure: str,
     arguments: Mapping[str, Any],
+    differences: bool,
 ) -> Breakdown:
     """Measure some spoofed ranges at a time, the other spoofed ranges left out of account."""
     whole = _Whole(references, scores, measure, arguments)
@@ -359,27 +369,5 @@ def _by_ranges(
         times = whole.bona_fide, int(references.range_durations[is_spoof & kept].sum())
         groups.append(_group(name, utterances, times, (missed, missed_of_all), found))
     about = "errors: missed spoof only, since a false alarm lies in no spoofed range"
-    return Breakdown(by, measure, whole.point.threshold, tuple(groups), about, whole.differences())
-
-
-def _regions_without(references: References, left_out: Any, given: Regions | None) -> Regions:
-    """All time, or that of given regions, without some of the ranges."""
-    regions: dict[str, list[tuple[float, float]]] = {}
-    for i, utterance in enumerate(references.utterances):
-        rows = range(int(references.offsets[i]), int(references.offsets[i + 1]))
-        holes = [(references.starts[row] / 1e9, references.ends[row] / 1e9) for row in rows if left_out[row]]
-        kept = [(0.0, FOREVER)] if given is None else sorted(given.get(utterance, ()))
-        regions[utterance] = list(_minus(kept, holes))
-    return regions
-
-
-def _minus(
-    ranges: Sequence[tuple[float, float]], holes: Sequence[tuple[float, float]]
-) -> Iterator[tuple[float, float]]:
-    for start, end in ranges:
-        for hole_start, hole_end in sorted(holes):
-            if hole_start > start and start < end:
-                yield start, min(hole_start, end)
-            start = max(start, hole_end)
-        if start < end:
-            yield start, end
+    tested = whole.differences() if differences else ()
+    return Breakdown(by, measure, whole.point.threshold, tuple(groups), about, tested)
