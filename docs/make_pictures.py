@@ -15,8 +15,8 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 VIEWS: dict[str, dict[str, Any]] = {
-    "desktop": {"viewport": {"width": 1400, "height": 1610}},
-    "dark": {"viewport": {"width": 1400, "height": 1610}, "color_scheme": "dark"},
+    "desktop": {"viewport": {"width": 1400, "height": 1560}},
+    "dark": {"viewport": {"width": 1400, "height": 1560}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 1500}, "is_mobile": True, "has_touch": True},
 }
 SYSTEMS = ["20 ms branch=unit0.02.score", "160 ms branch=unit0.16.score", "640 ms branch=unit0.64.score"]
@@ -38,7 +38,9 @@ def main() -> None:
         for name, view in VIEWS.items():
             _opened(browser, demo / "numbers.html", view).screenshot(path=str(folder / f"report-{name}.png"))
             _timelines(browser, demo / "sound.html", view).screenshot(path=str(folder / f"report-{name}-timelines.png"))
-        _opened(browser, demo / "numbers.html", {}).pdf(path=str(folder / "report-print.pdf"), format="A4")
+        _opened(browser, demo / "numbers.html", {}).pdf(
+            path=str(folder / "report-print.pdf"), format="A4", prefer_css_page_size=True
+        )
         browser.close()
 
 

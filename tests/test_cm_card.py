@@ -116,6 +116,10 @@ def test_the_limit_of_a_domain_is_the_quantile_that_counts_the_new_one():
     distances = sorted(domain.distance(one) for one in held_out)
     assert domain.limit == distances[37]  # the 38th of 39: ceil(40 * 0.95)
     assert TrainingDomain.learn(training, held_out[:18]).limit == float("inf")
+    # a speaker who is far off from the others, and has recordings enough, moves it
+    away = held_out + np.where(np.arange(39)[:, None] < 6, 3.0, 0.0)
+    who = ["far"] * 6 + ["near"] * 33
+    assert TrainingDomain.learn(training, away, who).limit == max(domain.distance(one) for one in away[:6])
     far = domain.judge(training.mean(0) + 50)
     assert not far.known
     assert "dB louder" in far.reason

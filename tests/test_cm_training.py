@@ -305,6 +305,15 @@ def test_the_learning_rate_is_halved_and_training_stops_without_a_new_best(data,
     assert checkpoints.load(done.folder).about["epoch"] == 1
 
 
+def test_a_best_epoch_while_the_rate_is_high_does_not_count(data, tmp_path, monkeypatch):
+    values = iter([0.1, 0.4, 0.5, 0.3, 0.35, 0.45])
+    real = training.validate
+    monkeypatch.setattr(training, "validate", lambda *a: replace(real(*a), stop_on=next(values)))
+    recipe = {"epochs": 6, "schedule": "one-cycle", "patience": 1}
+    done = train(TINY.changed({"training": recipe}), data, tmp_path / "out")
+    assert (done.epochs, done.best_epoch, done.best) == (5, 3, 0.3)
+
+
 def test_validation_is_in_evaluation_mode_and_measures_with_spoofspan(data, whole):
     """Its numbers are those of the checkpoint's scores, laid over the references by hand; dropout plays no part."""
     from spoofspan.cm.scorers import load_scorer

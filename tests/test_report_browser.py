@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import shutil
-import time
 from pathlib import Path
 
 import numpy as np
@@ -74,8 +73,15 @@ class Opened:
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
+        self.session = self.context.new_cdp_session(self.page)
+        self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
         self.page.goto(path.as_uri() + fragment)
         self.page.wait_for_selector("html[data-ready=yes]")
+
+    def cpu_seconds(self):
+        """What the page has needed of the processor, however busy the machine is."""
+        metrics = self.session.send("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
 
     def text(self, selector):
         return self.page.locator(selector).inner_text()
@@ -437,10 +443,8 @@ def full_size(tmp_path_factory):
 
 def test_a_page_of_full_size_is_small_and_opens_at_once(browser, full_size):
     assert full_size.stat().st_size < 5_000_000
-    start = time.perf_counter()
     opened = Opened(browser, full_size)
-    needed = time.perf_counter() - start
-    assert needed < 2
+    assert opened.cpu_seconds() < 2
     assert opened.said == []
     while opened.page.locator("#more").is_visible():
         opened.page.click("#more")

@@ -47,12 +47,15 @@ class Corpus:
         The recording of each utterance, in the order of the references.
     samples : tuple of int
         How many samples each recording has at 16 kHz.
+    speakers : tuple of str
+        Who speaks in each recording; empty if nobody said.
 
     """
 
     references: References
     sounds: tuple[Sound, ...]
     samples: tuple[int, ...]  # at 16 kHz
+    speakers: tuple[str, ...] = ()  # of each utterance; empty if nobody said
 
     @classmethod
     def of(cls, references: References, sounds: dict[str, Sound]) -> Corpus:
@@ -105,7 +108,13 @@ class Corpus:
         sounds = sound_folder(dataset.folder, dataset.subset)
         if sounds is None:
             raise UsageError(f"{spec}: there is no folder {dataset.subset}/con_wav with the sound of the set")
-        return cls.of(dataset.references, sounds_in(sounds, channel, truncated))
+        found = cls.of(dataset.references, sounds_in(sounds, channel, truncated))
+        who = (
+            {}
+            if dataset.protocol is None
+            else dict(zip(dataset.protocol.utterance, dataset.protocol.speaker, strict=True))
+        )
+        return replace(found, speakers=tuple(who.get(one, "") for one in found.references.utterances) if who else ())
 
     @classmethod
     def from_files(

@@ -66,7 +66,7 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
         threshold = None if locating is None else _eer_threshold(references, ratios[locating], rules)
         figures = {name: _figures(references, one, rules) for name, one in ratios.items()}
         about = _about(config, data, figures, problems, licence)
-    domain = TrainingDomain.learn(heard, held_out) if held_out.size and heard.size else None
+    domain = TrainingDomain.learn(heard, held_out, data.dev.speakers) if held_out.size and heard.size else None
     write_card(folder, Card(checksum, about, calibrations, threshold, domain))
 
 

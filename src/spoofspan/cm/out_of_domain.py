@@ -9,17 +9,19 @@ notes what its recordings sound like. Of each recording::
 The *distance* of a recording is that of Mahalanobis to the mean of the training recordings, divided by the number of
 numbers; their covariance is shrunk towards its diagonal. Recordings of the development set, which is held out, say what
 distance is usual: at most one in twenty of them lies beyond the *limit* (the quantile of conformal prediction, which
-counts the recording in question as one of them). Beyond it, a recording is out of domain.
+counts the recording in question as one of them), and where speakers are known, at most one in twenty of any speaker:
+the next speaker may be as unlike the training's as the most unlike of these. Beyond it, a recording is out of domain.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from spoofspan.base.errors import DataError
 from spoofspan.base.times import Float64, Int64
@@ -31,7 +33,8 @@ SHARES = (0.1, 0.5, 0.9)
 WIDE_BANDS = 17
 EDGES = np.linspace(0, BANDS, WIDE_BANDS, endpoint=False).astype(int)
 FALSE_ALARMS = 0.05
-SHRINKAGE = 0.3  # measured: 0.1 to 0.6 find the same recordings (benchmarks/domains.py)
+FEWEST = 5  # recordings of a speaker that count
+SHRINKAGE = 0.3  # measured: 0.1 to 0.6 find the same recordings
 LEAST_SPREAD = 1e-3  # of the mean variance, so that a number which never changed does not decide alone
 
 
@@ -78,8 +81,11 @@ class TrainingDomain:
     held_out: int
 
     @classmethod
-    def learn(cls, training: Float64, held_out: Float64) -> TrainingDomain:
-        """Learn from the numbers (:func:`recording_numbers`) of training and held-out recordings, a row each."""
+    def learn(cls, training: Float64, held_out: Float64, speakers: Sequence[str] = ()) -> TrainingDomain:
+        """Learn from the numbers (:func:`recording_numbers`) of training and held-out recordings, a row each.
+
+        ``speakers`` are those of the held-out recordings, if they are known.
+        """
         mean: Float64 = training.mean(0)
         off: Float64 = training - mean
         covariance = (off.T @ off / max(len(training) - 1, 1)).astype(np.float64)
@@ -88,10 +94,8 @@ class TrainingDomain:
         shrunk = (1 - SHRINKAGE) * covariance + np.diag(SHRINKAGE * variances + least)
         precision: Float64 = np.linalg.inv(shrunk)
         found = cls(mean, precision, np.sqrt(variances + least), math.inf, len(training), len(held_out))
-        distances = np.sort([found.distance(one) for one in held_out])
-        rank = math.ceil((len(distances) + 1) * (1 - FALSE_ALARMS))
-        limit = float(distances[rank - 1]) if rank <= len(distances) else math.inf
-        return cls(mean, found.precision, found.spread, limit, len(training), len(held_out))
+        limit = _limit(np.array([found.distance(one) for one in held_out]), np.array(speakers))
+        return replace(found, limit=limit)
 
     def distance(self, numbers: Float64) -> float:
         """How far a recording is from the mean."""
@@ -141,6 +145,16 @@ class TrainingDomain:
         if not all(np.isfinite(one).all() for one in (mean, precision, spread)):
             raise DataError(f"{source}: the statistics of the training's sound are no finite numbers; train again")
         return found
+
+
+def _limit(distances: Float64, speakers: npt.NDArray[np.str_]) -> float:
+    """What at most one in twenty exceed: of all, and of each speaker."""
+    rank = math.ceil((distances.size + 1) * (1 - FALSE_ALARMS))
+    if rank > distances.size:
+        return math.inf
+    own = [distances[speakers == one] for one in np.unique(speakers)]
+    quantiles = [np.quantile(some, 1 - FALSE_ALARMS, method="higher") for some in own if some.size >= FEWEST]
+    return float(max([np.sort(distances)[rank - 1], *quantiles]))
 
 
 def recording_numbers(counts: Int64, scores: Float32) -> Float64:

@@ -231,10 +231,14 @@ class _Loop:
 
     def run(self) -> None:
         recipe = self.config.training
-        while self.at.epoch < recipe.epochs and self.at.epoch - self.at.best_epoch <= recipe.patience:
+        # what is best while the rate of one-cycle is high is luck
+        settled = recipe.epochs // 2 if recipe.schedule == "one-cycle" else -1
+        while self.at.epoch < recipe.epochs and self.at.epoch - max(self.at.best_epoch, settled) <= recipe.patience:
             began = time.monotonic()
             steps = self._epoch()
             found = validate(self.model, self.dev, self.config, self.team)
+            if self.at.epoch == settled:
+                self.at.best = float("inf")
             is_best = found.stop_on < self.at.best
             if is_best:
                 self.at.best, self.at.best_epoch = found.stop_on, self.at.epoch

@@ -117,12 +117,10 @@ class Audit:
             f"At most {100 * self.false_alarms:g} % of corpora whose labels mean nothing would raise an alarm.",
             "",
         )
-        if self.passed:
-            quiet = [one for one in self._tested() if one.is_telling]
-            rest = [f"under {100 * TELLING:g} %, but not beyond chance: {_line(one)}" for one in quiet]
-            return (*about, "no alarm", *rest)
-        lines = [f"alarm: {_line(one)}" for one in self.alarms]
-        return (*about, *lines)
+        lines = [f"alarm: {_line(one)}" for one in self.alarms] or ["no alarm"]
+        quiet = [one for one in self._tested() if one.is_telling and not one.is_alarm]
+        rest = [f"under {100 * TELLING:g} %, but not beyond chance: {_line(one)}" for one in quiet]
+        return (*about, *lines, *rest)
 
 
 def _bounds(one: Finding) -> str:

@@ -1,0 +1,212 @@
+"""Measure `spoofspan locate`: speed and memory on two hours, what a model flags as unknown, what its scores mean.
+
+    python benchmarks/locate.py --only long
+    python benchmarks/locate.py --only domains calibration --model MODEL --corpus CORPUS --other NAME=FOLDER
+
+`long` writes a page of noise with a model that has not learned anything: neither changes what it costs. It counts CPU
+time of one thread. `domains` and `calibration` need a model that `spoofspan cm train` has finished, and the corpus
+(with the folders of PartialSpoof) whose train and dev sets it was trained on: its evaluation set says how often
+recordings of the training's domain are flagged. Music, noise and the telephone band are made here; other domains are
+folders.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from countermeasure import LONG, RATE, checkpoint, write_noise
+from run import Figure, _python, options, run
+
+MADE = 200  # recordings of music, and as many of noise
+SPREAD = 1.15  # Cllr over minCllr
+
+
+@dataclass(frozen=True)
+class LocateSetting:
+    """What the figures need."""
+
+    scale: float
+    model: str | None
+    corpus: str | None
+    others: dict[str, Path]
+
+
+# ---------------------------------------------------------------- two hours
+
+
+def long(setting: LocateSetting) -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        model = checkpoint(folder / "model")
+        seconds = LONG * setting.scale
+        write_noise(folder / "long.wav", seconds, 1)
+        words = ["locate", str(folder / "long.wav"), "--model", str(model), "--threshold", "0", "-q"]
+        words += ["--out", str(folder / "page.html"), "--out", str(folder / "found.rttm"), "--format", "json"]
+        code = (
+            "import json, sys, time; from spoofspan.cli import app\n"
+            f"app({words!r}, standalone_mode=False)\n"
+            "peak = next(int(l.split()[1]) for l in open('/proc/self/status') if l.startswith('VmHWM:')) * 1024\n"
+            "print(json.dumps({'peak': peak, 'cpu': time.process_time()}))"
+        )
+        one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        done = json.loads(_python(code, {**os.environ, **one_thread}).strip().splitlines()[-1])
+        page = (folder / "page.html").stat().st_size
+    note = f"{seconds / 3600:g} h in {done['cpu']:.0f} s of CPU time, one thread, with a page of {page / 1e6:.1f} MB"
+    yield Figure("locate, small-cpu", seconds / done["cpu"], "times real time", at_least=100, note=note)
+    yield Figure("peak of memory", done["peak"] / 1e6, "MB", at_most=600, note=f"{seconds / 3600:g} h")
+
+
+# ---------------------------------------------------------------- domains
+
+
+def music(random: np.random.Generator, seconds: float) -> np.ndarray:
+    """Notes with harmonics that die away."""
+    time = np.arange(round(seconds * RATE)) / RATE
+    sound = np.zeros(time.size)
+    for _ in range(max(3, round(3 * seconds))):
+        begins, pitch = random.uniform(0, seconds), 110 * 2 ** (random.integers(0, 36) / 12)
+        level = (time >= begins) * np.exp(-np.clip(time - begins, 0, None) * random.uniform(1, 6))
+        tilt = random.uniform(1, 2)
+        sound += sum(level * np.sin(2 * np.pi * pitch * k * time) / k**tilt for k in range(1, 8) if pitch * k < 7500)
+    return 0.3 * sound / np.abs(sound).max()
+
+
+def noise(random: np.random.Generator, seconds: float) -> np.ndarray:
+    """White, pink or anything between."""
+    samples = round(seconds * RATE)
+    spectrum = np.fft.rfft(random.normal(size=samples))
+    spectrum *= (np.fft.rfftfreq(samples, 1 / RATE) + 50) ** -random.uniform(0, 1)
+    sound = np.fft.irfft(spectrum, samples)
+    return 0.3 * sound / np.abs(sound).max()
+
+
+def telephone(sound: np.ndarray) -> np.ndarray:
+    """300 to 3,400 Hz at 8 kHz, in eight bits of the mu-law, and back to 16 kHz."""
+    import soxr
+
+    narrow = soxr.resample(sound, RATE, 8000)
+    spectrum = np.fft.rfft(narrow)
+    frequency = np.fft.rfftfreq(narrow.size, 1 / 8000)
+    spectrum[(frequency < 300) | (frequency > 3400)] *= 1e-3
+    narrow = np.clip(np.fft.irfft(spectrum, narrow.size), -1, 1)
+    coded = np.rint(127 * np.sign(narrow) * np.log1p(255 * np.abs(narrow)) / np.log(256)) / 127
+    return soxr.resample(np.sign(coded) * (256 ** np.abs(coded) - 1) / 255, 8000, RATE)
+
+
+def flagged(model: str, sounds: dict) -> tuple[int, int]:
+    """How many recordings are called unknown, of how many."""
+    from spoofspan.cm.locate import locate
+
+    verdicts = locate(sounds, model).judged
+    return sum(not one.domain.known for one in verdicts), len(verdicts)
+
+
+def by_attack(setting: LocateSetting, sounds: dict) -> dict[str, dict]:
+    """The evaluation set in two parts: what has an attack that training did not hear, and everything else."""
+    import spoofspan as ss
+    from spoofspan.cm.scoring import load_model
+
+    heard = set(load_model(setting.model)[1].about["data"]["training"]["attacks"])
+    references = ss.read_dataset(f"partialspoof:{setting.corpus}:eval").references
+    names = [*references.kind_names, None]
+    parts: dict[str, dict] = {"attacks heard in training": {}, "other attacks": {}}
+    for row, utterance in enumerate(references.utterances):
+        kinds = references.kinds[slice(*references.offsets[row : row + 2])]
+        known = {names[kind] for kind in kinds} - {None} <= heard
+        parts["attacks heard in training" if known else "other attacks"][utterance] = sounds[utterance]
+    return {name: part for name, part in parts.items() if part}
+
+
+def domains(setting: LocateSetting) -> Iterator[Figure]:
+    from spoofspan.cm.scoring import find_recordings, sounds_of_dataset
+    from spoofspan.formats.sound import Sound, wav_bytes
+
+    def made(make: Callable[[int], np.ndarray], count: int) -> dict[str, Sound]:
+        return {f"u{i}": Sound(wav_bytes(make(i)), f"u{i}") for i in range(count)}
+
+    random = np.random.default_rng(1)
+    own = sounds_of_dataset(f"partialspoof:{setting.corpus}:eval")
+    waves = [one.read() for one in list(own.values())[:MADE]]
+    for name, sounds in by_attack(setting, own).items():
+        alarms, count = flagged(setting.model, sounds)
+        yield Figure(f"its own domain, {name}", 100 * alarms / count, "% flagged", note=f"{alarms} of {count}")
+    kinds = {
+        "music": made(lambda _: music(random, random.uniform(2, 7)), MADE),
+        "noise": made(lambda _: noise(random, random.uniform(2, 7)), MADE),
+        "its own domain by telephone": made(lambda i: telephone(waves[i].astype(np.float64)), len(waves)),
+    }
+    kinds |= {name: find_recordings(folder) for name, folder in setting.others.items()}
+    for name, sounds in kinds.items():
+        found, count = flagged(setting.model, sounds)
+        yield Figure(name, 100 * found / count, "% flagged", at_least=95, note=f"{found} of {count}")
+
+
+# ---------------------------------------------------------------- calibration
+
+
+def calibration(setting: LocateSetting) -> Iterator[Figure]:
+    """Maps learned without a speaker, applied to that speaker; and the card's own maps on the evaluation set."""
+    import spoofspan as ss
+    from spoofspan.cm.card import FUSED
+    from spoofspan.cm.frame_times import SEGMENT_BRANCHES
+    from spoofspan.cm.scoring import load_model, score_sounds, sounds_of_dataset
+    from spoofspan.evaluation.calibration import LearningSet
+
+    scorer, card = load_model(setting.model)
+    scores, sets = {}, {}
+    for name in ("dev", "eval"):
+        spec = f"partialspoof:{setting.corpus}:{name}"
+        sets[name] = ss.read_dataset(spec)
+        scores[name] = score_sounds(scorer, sounds_of_dataset(spec))[0]
+
+    def measured(name, ratios) -> tuple[float, float, float]:
+        found = ss.evaluate(
+            sets[name].references, ratios, ["range-cllr", "range-min-cllr", "range-eer"], scores_are="llr"
+        ).measurements
+        return tuple(found[one].value for one in ("range-cllr", "range-min-cllr", "range-eer"))
+
+    protocol = sets["dev"].protocol
+    speakers = dict(zip(protocol.utterance, protocol.speaker, strict=True))
+    branches = [name for name in SEGMENT_BRANCHES if name in scores["dev"]]
+    held_out = {}
+    for name in (*branches, FUSED):
+        systems = {one: scores["dev"][one] for one in (branches if name == FUSED else [name])}
+        learning = LearningSet.of(sets["dev"].references, systems, "default", {})
+        held_out[name] = measured("dev", learning.held_out(speakers, "affine", 0.5, card.calibrations[name].ridge))
+        on_eval = measured("eval", card.ratios(scores["eval"])[name])
+        cllr, least, eer = held_out[name]
+        note = f"Cllr {cllr:.4f}, min {least:.4f}, EER {100 * eer:.2f} %; evaluation: Cllr {on_eval[0]:.4f}, "
+        note += f"min {on_eval[1]:.4f}, EER {100 * on_eval[2]:.2f} %"
+        bound = SPREAD if name != FUSED else None
+        yield Figure(f"{name}, held-out speakers", cllr / least, "min Cllr", at_most=bound, note=note)
+    best = min(held_out[name][0] for name in branches)
+    yield Figure("fusion, held-out speakers", held_out[FUSED][0] / best, "Cllr of the best branch", at_most=1.0)
+
+
+FIGURES = {"long": long, "domains": domains, "calibration": calibration}
+
+
+def main() -> int:
+    parser = options(__doc__.splitlines()[0], FIGURES)
+    parser.add_argument("--model", help="a finished model, for domains and calibration")
+    parser.add_argument("--corpus", help="the corpus that it was trained on")
+    parser.add_argument("--other", nargs="*", default=[], metavar="NAME=FOLDER", help="recordings of other domains")
+    arguments = parser.parse_args()
+    if arguments.model is None:
+        arguments.only = ["long"]
+    others = dict(one.split("=", 1) for one in arguments.other)
+    setting = LocateSetting(
+        arguments.scale, arguments.model, arguments.corpus, {name: Path(where) for name, where in others.items()}
+    )
+    return run(arguments, FIGURES, setting, ("<!-- locate: begin -->", "<!-- locate: end -->"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
