@@ -395,8 +395,10 @@ def test_a_model_is_missing(folder):  # 23
 def test_an_attack_is_called_as_its_folder():  # 34
     from spoofspan.corpus.splice_plan import check_held_out
 
-    with pytest.raises(ss.UsageError, match="held_out='world': the corpus calls it A02"):
-        check_held_out(["world"], ["A01", "A02"], {"A01": "hifigan", "A02": "world"})
+    called = {"A01": "hifigan", "A02": "world"}
+    assert check_held_out(["world"], list(called), called) == ("A02",)
+    with pytest.raises(ss.UsageError, match="held_out='wold': there is no such attack, did you mean 'world'"):
+        check_held_out(["wold"], list(called), called)
 
 
 # ---------------------------------------------------------------- the diagnosis alone

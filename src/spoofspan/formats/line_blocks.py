@@ -39,16 +39,17 @@ def line_blocks(source: Source, size: int) -> Iterator[Any]:
                     filled = len(carried) + cast(io.BufferedReader, stream).readinto(memory[len(carried) :])
                     if filled == len(carried):
                         break
-                    end = _last_line_end(memory[:filled])
+                    end = _last_line_end(memory[len(carried) : filled])  # what was carried has none
+                    end += len(carried) if end else 0
                     if filled > MOST_BYTES_PER_LINE:
                         first = re.search(b"\n", memory[:filled])
                         if (filled if first is None else first.start()) > MOST_BYTES_PER_LINE:
                             raise source.line_too_long(_line_at(source, done), MOST_BYTES_PER_LINE)
                     carried = bytes(memory[end:filled])
-                if end:
-                    block = _whole(buffer.slice(0, end), inside=done > 0)
+                block = _whole(buffer.slice(0, end), inside=done > 0) if end else None
+                del buffer  # or else two would be in memory at once
+                if block is not None:
                     done += end
-                    del buffer  # or else two would stay in memory for as long as the block is in use
                     yield block
     except (OSError, EOFError, zlib.error) as error:
         raise source.broken(error) from None
