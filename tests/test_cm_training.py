@@ -277,7 +277,18 @@ def test_threads_are_those_asked_for_and_as_before_afterwards(data, tmp_path, mo
         train(one, data, tmp_path / "none", threads=0)
 
 
+BF16 = """
+import torch
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    torch.nn.Linear(64, 64)(torch.randn(8, 64)).sum().backward()
+"""
+
+
 def test_half_precision_trains(data, tmp_path):
+    if subprocess.run(
+        [sys.executable, "-c", BF16], capture_output=True
+    ).returncode:  # ended by the processor, not by us
+        pytest.skip("torch cannot compute in bf16 here: a virtual machine may not have what its processor announces")
     done = train(TINY.changed({"training": {"precision": "bf16", "epochs": 1}}), data, tmp_path / "out")
     tensors = weights(done.folder)
     assert all(torch.isfinite(tensor).all() for tensor in tensors.values())
