@@ -243,7 +243,7 @@ def test_the_page_on_rules_shows_what_eval_prints(monkeypatch):
 # ---------------------------------------------------------------- what a person types
 
 GROUPS = {
-    "corpus": ["build", "check"],
+    "corpus": ["build", "check", "audit"],
     "cm": ["train", "score", "info", "convert"],
     "challenge": ["build", "check", "score", "leaderboard"],
 }

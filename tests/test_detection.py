@@ -50,6 +50,8 @@ def brute(name, tp, fp, fn, tn, p, n):
     precision, recall, specificity = over(tp, tp + fp), over(tp, p), over(tn, n)
     fpr, fnr = over(fp, n), over(fn, p)
     both = p and n
+    product = (tp + fp) * p * n * (tn + fn)
+    root = Fraction(math.isqrt(product << 256), 1 << 128)  # to as many places as are promised
     return {
         "precision": precision,
         "recall": recall,
@@ -57,6 +59,7 @@ def brute(name, tp, fp, fn, tn, p, n):
         "iou": over(tp, fp + p) if p else None,
         "accuracy": over(tp + tn, p + n),
         "balanced-accuracy": (recall + specificity) / 2 if both else None,
+        "mcc": (tp * tn - fp * fn) / root if product else None,
         "fpr": fpr,
         "fnr": fnr,
         "hter": (fpr + fnr) / 2 if both else None,

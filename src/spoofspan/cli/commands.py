@@ -69,7 +69,7 @@ GROUPS: dict[str, tuple[LazyCommand, ...]] = {
         LazyCommand("benchmarks", "List benchmarks and what they are ranked by.", "benchmarks", "benchmarks"),
     ),
     "Corpora and countermeasures": (
-        LazyCommand("corpus", "Build and check partially spoofed corpora.", "corpus", "app"),
+        LazyCommand("corpus", "Build, check and audit partially spoofed corpora.", "corpus", "app"),
         LazyCommand("cm", "Train the countermeasure, and score recordings.", "cm", "app"),
         LazyCommand("experiment", "Run the paper's experiment from end to end.", "experiment", "experiment"),
     ),

@@ -59,13 +59,14 @@ def line_blocks(source: Source, size: int) -> Iterator[Any]:
 
 def _last_line_end(memory: memoryview) -> int:
     """Where the last line that has an end ends; 0 if there is none."""
-    tail = 1 << 10
-    while True:
-        begin = max(len(memory) - tail, 0)
-        end = bytes(memory[begin:]).rfind(b"\n")
-        if end >= 0 or not begin:
-            return begin + end + 1
-        tail *= 8
+    end, step = len(memory), 1 << 10
+    while end:  # from the back, a copy of one step at a time
+        begin = max(end - step, 0)
+        found = bytes(memory[begin:end]).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end, step = begin, 1 << 20
+    return 0
 
 
 def native_buffer(pieces: Sequence[Any]) -> Any:
