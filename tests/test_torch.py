@@ -193,6 +193,41 @@ def test_half_precision_scores_count_as_they_are(corpus):
     assert metric.compute()["range_eer"].item() == ss.range_eer(references, rounded).value
 
 
+@pytest.mark.parametrize("spoof_label", [0, 1])
+@pytest.mark.parametrize("metric_class", [RangeEER, lambda **how: PointEER(0.04, **how)])
+def test_labels_of_frames_are_the_ranges_they_stand_for(spoof_label, metric_class):
+    rng = np.random.default_rng(spoof_label)
+    lengths = [5, 1, 9, 30]
+    labels, scores = np.full((4, 32), -100), rng.standard_normal((4, 32)).astype(np.float32)
+    ranges = {}
+    for i, count in enumerate(lengths):
+        labels[i, :count] = rng.integers(0, 2, count)
+        names = np.where(labels[i, :count] == spoof_label, "spoof", "bonafide")
+        ranges[str(i)] = [(k * 0.02, (k + 1) * 0.02, name) for k, name in enumerate(names)]
+    frames = {str(i): scores[i, :count] for i, count in enumerate(lengths)}
+    references = ss.References.from_ranges(ranges)
+    system = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
+    measure = ss.range_eer if metric_class is RangeEER else lambda *both: ss.point_eer(*both, 0.04)
+    expected = measured(lambda: measure(references, system)).value
+    for given in ((torch.from_numpy(labels),), (lengths, torch.from_numpy(labels))):
+        metric = metric_class(hop=0.02, higher="bonafide", exact=True, bracket=False, spoof_label=spoof_label)
+        metric.update(torch.from_numpy(scores), *given)
+        assert metric.compute().item() == expected
+
+
+def test_labels_of_frames_that_leave_something_open_are_refused():
+    scores, labels = torch.zeros(1, 3), torch.tensor([[0, 1, 2]])
+    with pytest.raises(ss.UsageError, match="which of them means spoof: spoof_label=1"):
+        RangeEER(0.02, higher="bonafide").update(scores, labels)
+    knowing = RangeEER(0.02, higher="bonafide", spoof_label=1)
+    with pytest.raises(ss.UsageError, match="must be 0, 1, or negative for none, not 2"):
+        knowing.update(scores, labels)
+    with pytest.raises(ss.UsageError, match=r"as the scores are, not \(2, 3\)"):
+        knowing.update(scores, [3], torch.zeros(2, 3))
+    with pytest.raises(ss.UsageError, match=r"give update\(scores, lengths, .* or update\(scores, labels\)"):
+        knowing.update(scores, [3])
+
+
 def test_ranges_may_be_lists(corpus):
     references, scores = corpus
     metric = RangeEER(0.02, higher="bonafide", exact=True)

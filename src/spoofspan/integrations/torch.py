@@ -7,6 +7,8 @@
         metric.update(scores, lengths, references)
     metric.compute()                                  # {"range_eer": ..., "range_eer_low": ..., "range_eer_high": ...}
 
+Labels of frames serve too: ``RangeEER(hop=0.02, higher="bonafide", spoof_label=1).update(scores, labels)``.
+
 Which frames count, for how long and for which class, is settled on the host from the references; the scores stay on
 their device, which counts them into 2 x 65,536 integers. States add, so the sums of all processes (DDP, Accelerate,
 Lightning) give the same bits as one process. From these sums follow proven bounds of the EER and their middle; with
@@ -20,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -74,6 +77,7 @@ class _EER(Metric):  # type: ignore[misc]
         bracket: bool = True,
         dtype: Literal["float16", "float32", "float64"] = "float32",
         undefined: Undefined = "raise",
+        spoof_label: Literal[0, 1] | None = None,
         eer_rule: Literal["nearest", "interpolated"] = "nearest",
         convention: str = "default",
         **rules: Unpack[RuleArguments],
@@ -84,7 +88,9 @@ class _EER(Metric):  # type: ignore[misc]
         if self._plan.kind == "point" and pooling != "min":
             raise UsageError(f"pooling={pooling!r}: this metric pools by the minimum; use ss.point_eer for another")
         self.hop, self.higher, self.exact, self.bracket, self.undefined = hop, higher, exact, bracket, undefined
-        self.dtype_name = dtype
+        self.dtype_name, self.spoof_label = dtype, spoof_label
+        if spoof_label not in (0, 1, None):
+            raise UsageError(f"spoof_label={spoof_label!r}: valid: 0, 1")
         if undefined not in ("raise", "nan"):
             raise UsageError(f"undefined={undefined!r}: valid: 'raise', 'nan'")
         self._empty_state()._check_rule(self._plan.eer_rule)
@@ -93,7 +99,7 @@ class _EER(Metric):  # type: ignore[misc]
         self.add_state("undecided", torch.zeros(2, dtype=torch.int64), dist_reduce_fx="sum")
         self.add_state("not_numbers", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
         # a MetricCollection updates only one of several metrics whose states have the same names and look alike so far
-        settings = repr((str(self._plan.measure), self._plan.rules, hop, higher, dtype))
+        settings = repr((str(self._plan.measure), self._plan.rules, hop, higher, dtype, spoof_label))
         self.add_state(f"settings_{sha256(settings.encode()).hexdigest()[:16]}", torch.zeros(()), dist_reduce_fx="sum")
         if exact:
             for name in ("kept_scores", "kept_bona_fide", "kept_spoof"):
@@ -109,24 +115,29 @@ class _EER(Metric):  # type: ignore[misc]
         self,
         scores: torch.Tensor,
         lengths: torch.Tensor | Sequence[int],
-        references: References | Sequence[Sequence[Range]] | None = None,
+        references: References | Sequence[Sequence[Range]] | torch.Tensor | None = None,
     ) -> None:
         """Count a batch: scores (B, T), the number of frames of each utterance, and their references in that order.
 
-        ``references`` are a :class:`spoofspan.References`, or for each utterance a list of ``(start, end, label)`` in
-        seconds. ``lengths`` had better be on the host already: fetching them from a device waits for it.
+        ``references`` are a :class:`spoofspan.References`, for each utterance a list of ``(start, end, label)`` in
+        seconds, or labels of frames (B, T). Labels may stand in the place of ``lengths``: an utterance then ends with
+        its last label that is not negative. What is negative before that has no label, see the rule ``gaps``.
+        ``lengths`` had better be on the host already: fetching them from a device waits for it.
         """
         if scores.ndim != 2:
             raise UsageError(f"scores must be (batch, frames), not {tuple(scores.shape)}")
         if references is None:
-            raise UsageError(
-                "give update(scores, lengths, references): the number of frames of each utterance, and its ranges in "
-                "seconds. Labels of frames (B, T) become ranges by [(k * hop, (k + 1) * hop, name) for k, name in "
-                "enumerate(names)], with the names 'bonafide' and 'spoof'"
-            )
+            if not isinstance(lengths, torch.Tensor) or lengths.ndim != 2:
+                raise UsageError(
+                    "give update(scores, lengths, references): the number of frames of each utterance, and its ranges "
+                    "in seconds; or update(scores, labels) with labels of frames (batch, frames)"
+                )
+            references, lengths = lengths, last_labels(lengths)
         frames = [int(one) for one in (lengths.tolist() if isinstance(lengths, torch.Tensor) else lengths)]
         if len(frames) != scores.shape[0] or (frames and not 0 <= min(frames) <= max(frames) <= scores.shape[1]):
             raise UsageError(f"lengths must be one number of frames, up to {scores.shape[1]}, for each utterance")
+        if isinstance(references, torch.Tensor):
+            references = label_ranges(references, frames, self.hop, self.spoof_label)
         if not frames:
             return
         values = self._in_our_type(scores.detach())
@@ -320,6 +331,39 @@ def batch_references(references: References | Sequence[Sequence[Range]], size: i
     return references
 
 
+def last_labels(labels: torch.Tensor) -> torch.Tensor:
+    """How many frames each utterance has: up to its last label that is not negative.
+
+    >>> last_labels(torch.tensor([[0, 1, -100], [0, -100, 1]])).tolist()
+    [2, 3]
+    """
+    return ((labels >= 0) * torch.arange(1, labels.shape[1] + 1, device=labels.device)).amax(1)
+
+
+def label_ranges(
+    labels: torch.Tensor, frames: Sequence[int], hop: float, spoof_label: Literal[0, 1] | None
+) -> list[list[Range]]:
+    """Ranges of labels of frames (B, T), for each utterance of so many frames.
+
+    >>> label_ranges(torch.tensor([[0, 0, 1, 1]]), [3], 0.02, spoof_label=1)
+    [[(0.0, 0.04, 'bonafide'), (0.04, 0.06, 'spoof')]]
+    """
+    if spoof_label is None:
+        raise UsageError("labels of frames need a metric that knows which of them means spoof: spoof_label=1 (or 0)")
+    if labels.ndim != 2 or len(labels) != len(frames) or labels.shape[1] < max(frames, default=0):
+        raise UsageError(f"labels must be (batch, frames), as the scores are, not {tuple(labels.shape)}")
+    ranges: list[list[Range]] = []
+    for row, count in zip(labels.cpu().numpy(), frames, strict=True):
+        known = row[:count]
+        if unknown := set(np.unique(known[known >= 0]).tolist()) - {0, 1}:
+            raise UsageError(f"labels of frames must be 0, 1, or negative for none, not {sorted(unknown)[0]!r}")
+        edges = [0, *(np.flatnonzero(np.diff(known)) + 1).tolist(), count] if count else []
+        runs = [(first, last, known[first]) for first, last in pairwise(edges) if known[first] >= 0]
+        name = {spoof_label: "spoof", 1 - spoof_label: "bonafide"}
+        ranges.append([(first * hop, last * hop, name[int(label)]) for first, last, label in runs])
+    return ranges
+
+
 # ---------------------------------------------------------------- the metrics
 
 
@@ -340,6 +384,8 @@ class RangeEER(_EER):
         The type that scores are counted in; one that would round them is refused.
     undefined : {"raise", "nan"}
         What :meth:`compute` does where only one class was seen.
+    spoof_label : {0, 1}, optional
+        What labels of frames call spoof, where :meth:`update` is given such.
     eer_rule : {"nearest", "interpolated"}
         How the EER is read off.
     convention : str
@@ -352,6 +398,10 @@ class RangeEER(_EER):
     >>> metric = RangeEER(hop=0.02, higher="bonafide", exact=True)
     >>> scores = torch.tensor([[0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3, 0.0, 0.0]])
     >>> metric.update(scores, [8], [[(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof")]])
+    >>> metric.compute()["range_eer"].item()
+    0.25
+    >>> metric = RangeEER(hop=0.02, higher="bonafide", exact=True, spoof_label=1)
+    >>> metric.update(scores, torch.tensor([[0, 0, 0, 0, 1, 1, 1, 1, -100, -100]]))
     >>> metric.compute()["range_eer"].item()
     0.25
 
@@ -367,7 +417,7 @@ class PointEER(_EER):
     ----------
     resolution : float
         Length of a point in seconds.
-    hop, higher, exact, bracket, dtype, undefined, eer_rule, convention, **rules
+    hop, higher, exact, bracket, dtype, undefined, spoof_label, eer_rule, convention, **rules
         As of :class:`RangeEER`; rules are those of :func:`spoofspan.point_eer`.
 
     Examples
@@ -390,12 +440,14 @@ class PointEER(_EER):
         bracket: bool = True,
         dtype: Literal["float16", "float32", "float64"] = "float32",
         undefined: Undefined = "raise",
+        spoof_label: Literal[0, 1] | None = None,
         eer_rule: Literal["nearest", "interpolated"] = "nearest",
         convention: str = "default",
         **rules: Unpack[RuleArguments],
     ) -> None:
         self._measure = Measure("point-eer", resolution)
         how: dict[str, Any] = {"exact": exact, "bracket": bracket, "dtype": dtype, "undefined": undefined}
+        how["spoof_label"] = spoof_label
         super().__init__(hop, higher=higher, eer_rule=eer_rule, convention=convention, **how, **rules)
 
 
