@@ -43,6 +43,14 @@ def test_a_training_ends_with_a_card(trained):
     assert again.to_dict() == card.to_dict()
 
 
+def test_a_model_whose_windows_have_no_calibration_locates_nothing(trained):
+    """The utterance branch alone says nothing of time."""
+    card = cards.read_card(trained[0])
+    alone = {"utterance": card.calibrations["utterance"]}
+    assert cards.Card(card.weights, {}, alone).locating is None
+    assert cards.Card(card.weights, {}, {**alone, "20ms": card.calibrations["20ms"]}).locating == "20ms"
+
+
 @pytest.mark.filterwarnings("ignore:range-eer")  # of so few scores
 def test_log_likelihood_ratios_keep_the_eer_of_each_branch(trained, scored):
     """A strictly increasing map moves no score past another."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from spoofspan.base.errors import DataError, SpoofspanWarning
+from spoofspan.cm.frame_times import SEGMENT_BRANCHES
 from spoofspan.cm.model_sources import CARD, MODEL, file_checksum
 from spoofspan.cm.out_of_domain import TrainingDomain
 from spoofspan.data.calibration import Calibration
@@ -60,8 +61,8 @@ class Card:
 
     @property
     def locating(self) -> str | None:
-        """Whose log-likelihood ratios say where: the fusion's, or those of the only branch of windows."""
-        return next((name for name in (FUSED, *self.calibrations) if name in self.calibrations), None)
+        """Whose log-likelihood ratios say where: the fusion's, or those of the only branch of windows; or None."""
+        return next((name for name in (FUSED, *SEGMENT_BRANCHES) if name in self.calibrations), None)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
