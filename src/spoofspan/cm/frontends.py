@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,9 +64,9 @@ class Standardised(nn.Module):
         self.register_buffer("mean", torch.zeros(count))
         self.register_buffer("deviation", torch.ones(count))
 
+    @abstractmethod
     def numbers(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
         """(utterances, steps, numbers), and how many steps are real."""
-        raise NotImplementedError
 
     def standardised(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
         """The numbers as they are learned from; padding is zero."""
