@@ -44,8 +44,15 @@ def imports_missing_package(test: Path) -> bool:
 collect_ignore = [file for file, packages in NEEDS.items() if not all(map(installed, packages))]
 collect_ignore += [str(test) for test in (ROOT / "tests").glob("test_*.py") if imports_missing_package(test)]
 if not all(map(installed, ("torch", "transformers", "safetensors"))):
-    modules = (ROOT / "src" / "spoofspan" / "cm").glob("*.py")
-    collect_ignore += [str(one) for one in modules if "torch" in one.read_text(encoding="utf-8")]
+    modules = {one: one.read_text(encoding="utf-8") for one in (ROOT / "src" / "spoofspan" / "cm").glob("*.py")}
+    needing = {one for one, text in modules.items() if "torch" in text}
+    while more := {  # and what imports one of these
+        one
+        for one, text in modules.items()
+        if one not in needing and any(f"spoofspan.cm.{other.stem} import" in text for other in needing)
+    }:
+        needing |= more
+    collect_ignore += map(str, needing)
 
 
 # `pytest -m quick`: the core and all that it is compared with. A test that is slow is not quick.
