@@ -153,7 +153,7 @@ def histogram(setting: Setting) -> Iterator[Figure]:
 def order(setting: Setting) -> Iterator[Figure]:
     other = setting.mixed.reordered()
     best = race(setting.repetitions, read=(read_once, other), eer=(range_eer, other))
-    yield Figure("range EER, frames in another order", best["eer"] / best["read"], "np.sum of the inputs", 30)
+    yield Figure("range EER, frames in another order", best["eer"] / best["read"], "np.sum of the inputs", 25)
 
 
 def ranges(setting: Setting) -> Iterator[Figure]:
