@@ -19,6 +19,7 @@ import io
 import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -103,8 +104,15 @@ def main() -> None:
                 why = f"{error.filename}: cannot be read or written ({why}); check the path and its rights"
             elif error.errno and why in (os.strerror(error.errno), IS_CLOSED):  # errors of Arrow say which file it was
                 why = f"the result cannot be written to stdout ({why})"
+                _drop_what_stdout_holds()
             print(f"error: {why}", file=sys.stderr)
             sys.exit(SpoofspanError.exit_code)
+
+
+def _drop_what_stdout_holds() -> None:
+    """Send what is still in the buffer nowhere: Python would try once more at its end, and exit with 120."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def in_words_of_the_shell(message: object) -> str:
