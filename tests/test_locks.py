@@ -187,7 +187,15 @@ def test_without_locks_in_the_file_system_files_are_written_as_ever(tmp_path, mo
     def flock(*_):  # what Lustre says that was mounted without it
         raise OSError(errno.ENOSYS, "Function not implemented")
 
-    monkeypatch.setattr(fcntl, "flock", flock)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(locks.tempfile, "tempdir", str(temporary))
+    with locks.temporary_folder() as theirs:
+        (theirs / "shard").touch()
+        monkeypatch.setattr(fcntl, "flock", flock)
+        with locks.temporary_folder():
+            assert (theirs / "shard").exists()  # nobody can tell whether it is in use
+    assert names(temporary) == []
     target = tmp_path / "out.csv"
 
     def chunks():
@@ -199,7 +207,7 @@ def test_without_locks_in_the_file_system_files_are_written_as_ever(tmp_path, mo
     assert target.read_bytes() == b"second"
     with locks.own_folder(tmp_path), locks.temporary_folder() as folder:
         (folder / "x").touch()
-    assert names(tmp_path) == ["out.csv"]
+    assert names(tmp_path) == ["out.csv", "temporary"]
 
 
 # ---------------------------------------------------------------- temporary folders

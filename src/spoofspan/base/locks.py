@@ -209,6 +209,7 @@ def _remove_folders(parent: Path) -> None:
             # an empty one may be about to be locked
             left = names == {LOCK, WORK} or (names <= {LOCK} and time.time() - about.st_mtime > NEW)
             if mine and left and stat.S_ISDIR(about.st_mode):
-                with own_file(folder / LOCK, repr(str(folder)), patience=0):
-                    shutil.rmtree(folder / WORK, ignore_errors=True)
+                with own_file(folder / LOCK, repr(str(folder)), patience=0) as own:
+                    if own.path.name == LOCK:  # else there are no locks here, and it may be in use
+                        shutil.rmtree(folder / WORK, ignore_errors=True)
                 folder.rmdir()
