@@ -95,6 +95,9 @@ class Interval:
         Of t, with ``"jackknife-t"``.
     with_bona_fide, with_spoof
         How many clusters have any of that class; None for one that the measure does not look at.
+    spread
+        What it was read off, by the jackknife and for one system: with those of its other trainings, it gives the
+        interval of their mean.
 
     Examples
     --------
@@ -118,6 +121,10 @@ class Interval:
     degrees_of_freedom: float | None = None
     with_bona_fide: int | None = None
     with_spoof: int | None = None
+    spread: Spread | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "spread": None}  # which has functions that cannot be pickled
 
     def __str__(self) -> str:
         ends = "none" if self.refused else f"{self.low:.5g} to {self.high:.5g}"
@@ -188,6 +195,15 @@ class Spread:
         """That of systems whose values without each cluster are known."""
         estimates, none = np.asarray(values, np.float64), np.zeros((len(left_out), 0))
         return cls(str(measure), scale_of(measure), how, counts_of(left_out), estimates, tuple(left_out), none)
+
+    @classmethod
+    def joined(cls, spreads: Sequence[Spread]) -> Spread:
+        """Of several systems, given that of each alone on the same clusters, by the jackknife."""
+        left_out = [one for spread in spreads for one in spread.left_out]
+        estimates = np.concatenate([one.estimates for one in spreads])
+        none = np.zeros((len(left_out), 0))
+        counts = counts_of(left_out)
+        return replace(spreads[0], estimates=estimates, left_out=tuple(left_out), counts=counts, values=none)
 
     @cached_property
     def jackknife(self) -> Jackknife:
@@ -442,7 +458,8 @@ def bootstrap(
 
 def interval_of_system(system: Measured, how: Resampling) -> Interval:
     """The interval of a system that was measured."""
-    return spread_of({"": system}, how).one(0)
+    spread = spread_of({"": system}, how)
+    return replace(spread.one(0), spread=None if how.draws else spread)
 
 
 def bootstrap_of(
