@@ -203,7 +203,11 @@ def test_a_header_that_states_more_than_there_is(stated, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("form", "subtype"),
-    [*((form, None) for form in "FLAC AIFF AU RF64 W64 NIST CAF".split()), ("WAV", "PCM_24"), ("W64", "ULAW")],
+    [
+        *((form, None) for form in ("FLAC", "AIFF", "AU", "RF64", "W64", "NIST", "CAF")),
+        ("WAV", "PCM_24"),
+        ("W64", "ULAW"),
+    ],
 )
 def test_other_files_state_how_much_they_have(form, subtype, tmp_path):
     soundfile = pytest.importorskip("soundfile", reason="soundfile is not installed: pip install 'spoofspan[cm]'")
