@@ -36,10 +36,12 @@ from spoofspan.mass.diagnosis import pairing_remedy
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass, UtteranceBlock
 from spoofspan.mass.utterances import UtterancePart
+from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_with
+from spoofspan.scale.sharded_events import ShardedEvents, Signed, refuse_whole
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -170,7 +172,11 @@ class ShardedCorpus(Corpus):
         """Plan the measures and look at every shard once; return the function that takes one of the measures."""
         if options.resampling is not None and options.resampling.draws:
             raise UsageError("in shards, intervals are by the method 'jackknife-t'; leave --interval out, or --stream")
-        prepared = {one: _Prepared(options.plan(one, self.hop)) for one in measures}
+        events = [one for one in measures if one.basis == EVENT]
+        refuse_whole(events, options)
+        # events lie where ranges do, and without a threshold proposals are made where the range EER is
+        planned = [one for one in measures if one.basis != EVENT] + [Measure("range-eer")] * bool(events)
+        prepared = {one: _Prepared(options.plan(one, self.hop)) for one in planned}
         look = partial(_look, [one.plan for one in prepared.values()])
         references_hash, scores_hash = ReferencesHash(), ScoresHash()
         unpaired = Problems()
@@ -186,7 +192,22 @@ class ShardedCorpus(Corpus):
         # no two unsigned numbers are comparable
         unsigned = f"unsigned-{uuid4().hex[:8]}"
         hashes = (references_hash.digest(), scores_hash.digest()) if options.signed else (unsigned, unsigned)
-        return lambda measure: prepared[measure].measured(self, hashes, unpaired, options.resampling)
+
+        def measured(measure: Measure) -> Measurement:
+            return prepared[measure].measured(self, hashes, unpaired, options.resampling)
+
+        def crossing() -> tuple[OperatingPoint, str]:
+            found = measured(Measure("range-eer"))
+            return found.point, found.eer_rule
+
+        def signed() -> Signed:
+            ranges = prepared[Measure("range-eer")]
+            ranges.settle(unpaired)
+            count, digest = ranges.utterances.count, ranges.utterances.digest()
+            return Signed(count, digest, tuple(ranges.touched.values()), *hashes)
+
+        of_events = ShardedEvents(self, events, options, crossing, signed)
+        return lambda measure: of_events.measured(measure) if measure.basis == EVENT else measured(measure)
 
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
@@ -242,6 +263,9 @@ def evaluate_shards(
     scores_are: ScoresAre | None = None,
     asv_scores: VerificationScores | None = None,
     resampling: Resampling | None = None,
+    smoothing: int | None = None,
+    min_duration: float = 0.0,
+    merge_gap: float = 0.0,
     on_undefined: OnUndefined | None = None,
     signed: bool = True,
     **rules: Unpack[RuleArguments],
@@ -254,7 +278,7 @@ def evaluate_shards(
         What :func:`spoofspan.sharded` yields.
     measures
         Names of measures; without them, the EER of ranges, of points at the hop and of utterances.
-    convention, eer_rule, threshold, scores_are, asv_scores, on_undefined, **rules
+    convention, eer_rule, threshold, scores_are, asv_scores, smoothing, min_duration, merge_gap, on_undefined, **rules
         As in :func:`spoofspan.evaluate`.
     resampling
         How intervals are made, by the method ``"jackknife-t"``; they take a few more passes, in this process.
@@ -278,7 +302,17 @@ def evaluate_shards(
     0.0
     """
     options = EvaluationOptions(
-        convention, eer_rule, threshold, scores_are, asv_scores, resampling, signed=signed, rules=rules
+        convention,
+        eer_rule,
+        threshold,
+        scores_are,
+        asv_scores,
+        resampling,
+        smoothing,
+        min_duration,
+        merge_gap,
+        signed,
+        rules,
     )
     wanted = corpus.default_measures(convention) if measures is None else measures
     return corpus.evaluate(wanted, options, on_undefined)
@@ -331,6 +365,7 @@ class _Prepared:
     mass: ScoreMass | None = None  # of the first shard, without its parts
     dtypes: set[np.dtype[Any]] = field(default_factory=set)  # rules may change those of the scores
     nothing: str = ""
+    settled: bool = False
 
     def __post_init__(self) -> None:
         self.regions = set(self.plan.rules.regions or ())  # of utterances that no shard has had so far
@@ -351,18 +386,23 @@ class _Prepared:
                 entry = replace(entry, ns=entry.ns + known.ns, utterances=entry.utterances + known.utterances)
             self.touched[entry.rule] = entry
 
-    def measured(
-        self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: Problems, resampling: Resampling | None = None
-    ) -> Measurement:
-        if unpaired.total:
+    def settle(self, unpaired: Problems) -> ScoreMass:
+        """Refuse what no shard can tell, or note it; the mass of the first shard, without its parts."""
+        if unpaired.total and not self.settled:
             if not self.plan.rules.partial:
                 unpaired.raise_if_any(pairing_remedy((), ()))
             self._touch([Touched("partial", "True", 0, unpaired.total)])
+        self.settled = True
         if self.mass is None:
             raise NothingToMeasureError(
                 self.nothing or "references and scores have no utterance in common; check the ids", ()
             )
-        mass = replace(self.mass, parts=(ShardedPart(corpus, self.plan, np.result_type(*self.dtypes)),))
+        return self.mass
+
+    def measured(
+        self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: Problems, resampling: Resampling | None = None
+    ) -> Measurement:
+        mass = replace(self.settle(unpaired), parts=(ShardedPart(corpus, self.plan, np.result_type(*self.dtypes)),))
         signer = partial(
             sign_hashes,
             str(self.plan.measure),
