@@ -115,7 +115,7 @@ def beside(tables: Mapping[str, ResolutionTable], look: Look) -> Table:
     for name, table in tables.items():
         for row in table.rows:
             hop = _hop(row)
-            numbers = (percent(cell.value, look.decimals) for _, cell in row.cells)
+            numbers = (percent(cell.value, look.decimals) for _, cell in row.eers)
             rows.append((spaced(row.hop), name, f"yours: {row.name}", *numbers))
             for one in found:
                 if hop in one.values and name in ("", one.set):

@@ -16,9 +16,11 @@ from typing import Any
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import milliseconds
 from spoofspan.base.version import __version__
-from spoofspan.evaluation.resolution_table import Cell, ResolutionRow, ResolutionTable
+from spoofspan.evaluation.resolution_table import RANGE, Cell, ResolutionRow, ResolutionTable
 from spoofspan.evaluation.signature import short_hash
+from spoofspan.measures.measure import Measure
 from spoofspan.report.cells import IN_FULL
+from spoofspan.report.names import measure_name
 from spoofspan.report.results import finite
 from spoofspan.report.table import FIT, NEEDS, Table, json_text, latex_text, printable
 from spoofspan.uncertainty import Interval
@@ -122,6 +124,8 @@ def row_heads(table: ResolutionTable) -> list[tuple[str, ...]]:
     """What stands before the numbers: the head, then one entry a row."""
     if by_hop(table):
         return [("hop",), *((spaced(row.hop),) for row in table.rows)]
+    if all(row.ranges is None for row in table.rows):  # proposals have no hop
+        return [("system",), *((row.name,) for row in table.rows)]
     return [("system", "hop"), *((row.name, spaced(row.hop)) for row in table.rows)]
 
 
@@ -129,7 +133,10 @@ def _numbers(row: ResolutionRow, look: Look) -> list[tuple[str, bool]]:
     """The numbers of a row, each with whether it is of the row's own resolution."""
     floor = "" if row.floor is None else percent(row.floor.value, look.decimals)
     points = [(_number(cell, look), row.is_native(one)) for one, cell in row.point_eers.items()]
-    return [*([(floor, False)] if look.floor else []), (_number(row.range_eer, look), False), *points]
+    more = [(_number(cell, look), False) for cell in row.measures.values()]
+    if row.ranges is None:
+        return more
+    return [*([(floor, False)] if look.floor else []), (_number(row.ranges, look), False), *points, *more]
 
 
 def _number(cell: Cell, look: Look) -> str:
@@ -204,7 +211,19 @@ def _padded(rows: list[list[str]], number: int) -> list[str]:
 
 
 def _columns(table: ResolutionTable, look: Look) -> list[str]:
-    return [*(["floor"] if look.floor else []), "range", *map(spaced, table.resolutions)]
+    row = table.rows[0]
+    eers = [] if row.ranges is None else [*(["floor"] if look.floor else []), "range", *map(spaced, table.resolutions)]
+    return [*eers, *map(_short, row.measures)]
+
+
+def _short(measure: str) -> str:
+    """A measure without its parameters, where these are the usual ones.
+
+    >>> _short("event-psds@dtc=0.7,gtc=0.7,max_efpr=100"), _short("event-ar@n=5")
+    ('event-psds', 'event-ar@n=5')
+    """
+    short = measure.partition("@")[0]
+    return short if str(Measure.parse(short)) == measure else measure
 
 
 # ---------------------------------------------------------------- Markdown, CSV, HTML
@@ -268,7 +287,10 @@ def captions(
 ) -> list[str]:
     """What a reader of the numbers must know."""
     first = next(iter(tables.values()))
-    lines = ["EER in %." if all(row.seeds == ("",) for row in first.rows) else f"EER in %, {_seeds(tables)}."]
+    what = "EER in %"
+    if first.rows[0].measures:
+        what = "All in %" if first.rows[0].ranges is None else "EER and the other measures in %"
+    lines = [f"{what}." if all(row.seeds == ("",) for row in first.rows) else f"{what}, {_seeds(tables)}."]
     if any(row.is_native(one) for row in first.rows for one in first.resolutions):
         lines[0] += f" {mark}"
     easier = "; ".join(_coarser(first))
@@ -278,12 +300,24 @@ def captions(
         lines.append(FLOOR)
     if first.label_sources != "one":
         lines.append(NII_SOURCES)
+    lines += _of_measures(tables)
     if _asked_in_vain(tables):
         lines.append("Means over seeds have no intervals here; `spoofspan compare --seeds` has them.")
     if found := _intervals(tables):
         lines.append(f"In brackets: {100 * found[0].level:g} % intervals, {found[0].how}.")
         lines += [f"Warning: {text}." for text in dict.fromkeys(text for one in found for text in one.warnings)]
     return lines
+
+
+def _of_measures(tables: Mapping[str, ResolutionTable]) -> Iterator[str]:
+    """Where the other measures are taken, and what else must be known of them."""
+    rows = [row for table in tables.values() for row in table.rows]
+    for column in rows[0].measures:
+        found = [m for row in rows for m in row.measures[column].measurements.values()]
+        at_eer = "threshold:eer" in found[0].eer_rule
+        taken = ["at the threshold of each system's own EER: an optimistic number"] if at_eer else []
+        for note in dict.fromkeys((*taken, *(note for m in found for note in m.notes))):
+            yield f"{_short(column)}: {note}."
 
 
 def _seeds(tables: Mapping[str, ResolutionTable]) -> str:
@@ -309,8 +343,10 @@ def details(tables: Mapping[str, ResolutionTable], *, short: bool = False) -> It
     """Rules, what they touched, and the comparable part of the range EER's signature."""
     for name, table in tables.items():
         of_set = f"{set_title(name)}: " if name else ""
-        first = table.rows[0].range_eer.measurements[table.rows[0].seeds[0]]
-        yield f"{of_set}{first.utterances:,} utterances, convention {first.convention}, EER rule {first.eer_rule}."
+        row = table.rows[0]
+        first = next(row.cells)[1].measurements[row.seeds[0]]
+        eer_rule = "proposals as given" if row.ranges is None else f"EER rule {first.eer_rule}"
+        yield f"{of_set}{first.utterances:,} utterances, convention {first.convention}, {eer_rule}."
         everything = [m for row in table.rows for _, cell in row.cells for m in cell.measurements.values()]
         for rule in dict.fromkeys(rule for m in everything for rule in m.touched):
             entries = [m.touched[rule] for m in everything if rule in m.touched]
@@ -320,9 +356,12 @@ def details(tables: Mapping[str, ResolutionTable], *, short: bool = False) -> It
             span = f"{most:.3f} s" if least == most else f"{least:.3f} to {most:.3f} s"
             yield f"{of_set}{rule}={values}: {span} in {'up to ' if least != most else ''}{utterances:,} utterances."
     for name, table in tables.items():
-        comparable = _comparable(table.rows[0].range_eer)
-        signature = f"{short_hash(comparable)} {IN_FULL}" if short else comparable
-        yield f"signature of the range EER{f' ({name})' if name else ''} {signature}"
+        for column, cell in table.rows[0].cells:
+            if column == RANGE or column in table.rows[0].measures:
+                comparable = _comparable(cell)
+                signature = f"{short_hash(comparable)} {IN_FULL}" if short else comparable
+                title = "the range EER" if column == RANGE else column
+                yield f"signature of {title}{f' ({name})' if name else ''} {signature}"
 
 
 def _comparable(cell: Cell) -> str:
@@ -332,29 +371,34 @@ def _comparable(cell: Cell) -> str:
 # ---------------------------------------------------------------- LaTeX
 
 TITLE = r"Range-based and point-based EER (\%)"
+OF_EVENTS = r"Event measures (\%)"
 ITALICS = "Italics: the row's own resolution."
 
 
 def _latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
     """Write tables of several sets, by the name of the set."""
     first = next(iter(tables.values()))
-    heads = 1 if by_hop(first) else 2
-    group = (2 if look.floor else 1) + len(first.resolutions)
+    heads = len(row_heads(first)[0])
+    group = len(_columns(first, look))
     said = captions(tables, look, ITALICS)
     kind = "table" if len(tables) == 1 else "table*"  # over one column of paper, or over both
-    title, _, mark = said[0].removeprefix("EER in %").partition(". ")
+    what, _, mark = said[0].partition(". ")
+    title = TITLE if first.rows[0].ranges is not None else OF_EVENTS
+    if first.rows[0].ranges is not None and first.rows[0].measures:
+        title = f"{title}, and other measures"
+    title += latex_text(what.partition("in %")[2].rstrip("."))
     below = " ".join(latex_text(text) for text in (mark, *said[1:]) if text)
     lines = [
         *(f"% {printable(line)}" for line in details(tables)),
         NEEDS,
         rf"\begin{{{kind}}}[t]",
-        rf"\caption{{{TITLE}{latex_text(title.rstrip('.'))}.}}",
+        rf"\caption{{{title}.}}",
         r"\label{tab:resolutions}",
         r"\renewcommand\arraystretch{1.1}",
         r"\centering",
         r"\scriptsize",
         FIT,
-        rf"\begin{{tabular}}{{{'r' if heads == 1 else 'lr'}{'c' * (group * len(tables))}}}",
+        rf"\begin{{tabular}}{{{'r' if by_hop(first) else 'lr'[:heads]}{'c' * (group * len(tables))}}}",
         r"\toprule",
         *_head(tables, look, heads, group),
         r"\midrule",
@@ -377,16 +421,21 @@ def _head(tables: Mapping[str, ResolutionTable], look: Look, heads: int, group: 
         titles = [rf"\multicolumn{{{group}}}{{c}}{{{latex_text(set_title(name))}}}" for name in tables]
         lines.append(f"{empty} & {' & '.join(titles)} \\\\")
         lines.append(" ".join(rf"\cmidrule(lr){{{start}-{start + group - 1}}}" for start in starts))
+    more = [latex_text(measure_name(one)) for one in first.rows[0].measures]
+    names = ["Training"] if heads == 1 else ["System", "Training"]
+    if first.rows[0].ranges is None:
+        lines.append(" & ".join(["System", *more * len(tables)]) + r" \\")
+        return lines
     before = ["Reso. of"] if heads == 1 else ["", "Reso. of"]
     floor = [""] if look.floor else []
     points_title = rf"\multicolumn{{{points}}}{{c}}{{Point-based EER}}"
-    ranges = [*floor, "Range-", *([points_title] if points else [])]
+    ranges = [*floor, "Range-", *([points_title] if points else []), *[""] * len(more)]
     lines.append(" & ".join([*before, *ranges * len(tables)]) + r" \\")
     if points:
-        lines.append(" ".join(rf"\cmidrule(lr){{{start + group - points}-{start + group - 1}}}" for start in starts))
-    names = ["Training"] if heads == 1 else ["System", "Training"]
+        spans = [(start + len(floor) + 1, start + len(floor) + points) for start in starts]
+        lines.append(" ".join(rf"\cmidrule(lr){{{span[0]}-{span[1]}}}" for span in spans))
     numbers = [_ms(one) for one in first.resolutions]
-    columns = [*(["Floor"] if look.floor else []), "based EER", *numbers]
+    columns = [*(["Floor"] if look.floor else []), "based EER", *numbers, *more]
     lines.append(" & ".join([*names, *columns * len(tables)]) + r" \\")
     return lines
 
@@ -396,7 +445,8 @@ def _body(tables: Mapping[str, ResolutionTable], look: Look) -> list[str]:
     blocks = [[_numbers(row, look) for row in table.rows] for table in tables.values()]
     lines = []
     for number, system in enumerate(first.rows):
-        heads = [_ms(system.hop)] if by_hop(first) else [latex_text(system.name), _ms(system.hop)]
+        named = [latex_text(system.name)] * (not by_hop(first))
+        heads = [*named, *([] if system.ranges is None else [_ms(system.hop)])]
         cells = [_typeset(block, number, column) for block in blocks for column in range(len(block[0]))]
         lines.append(" & ".join([*heads, *cells]) + r" \\")
     return lines
