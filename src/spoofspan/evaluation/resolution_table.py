@@ -11,11 +11,9 @@ cells of one column then differ in their references, and the table says so.
 
 from __future__ import annotations
 
-import statistics
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -31,6 +29,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.resolution_rows import RANGE, SAME, Cell, ResolutionRow, point_measure
 from spoofspan.mass.points import check_resolution
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure, in_percent, parse_measures
@@ -40,126 +39,12 @@ if TYPE_CHECKING:
 
     from spoofspan.data.rules import RuleArguments
     from spoofspan.uncertainty.clusters import Resampling
-    from spoofspan.uncertainty.intervals import Interval
 
 PAPER_RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
-SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
 
 LabelSources = Literal["one", "nii-2023"]
 LABEL_SOURCES = get_args(LabelSources)
-RANGE = "range-eer"
 Said = Scores | Proposals  # what a system said
-
-
-def _point(resolution: float) -> str:
-    return str(Measure("point-eer", resolution))
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One number: the mean over seeds of one measure."""
-
-    measurements: Mapping[str, Measurement]  # by seed; a single one may have an empty name
-
-    @property
-    def value(self) -> float:
-        """The mean over seeds, rounded once."""
-        exact = [m.exact_value for m in self.measurements.values()]
-        if all(isinstance(one, Fraction) for one in exact):
-            return float(sum(one for one in exact if one is not None) / Fraction(len(exact)))
-        return statistics.fmean(m.value for m in self.measurements.values())
-
-    @property
-    def standard_deviation(self) -> float | None:
-        """Over seeds (n - 1); None with one."""
-        values = [m.value for m in self.measurements.values()]
-        return statistics.stdev(values) if len(values) > 1 else None
-
-    @property
-    def interval(self) -> Interval | None:
-        """The interval of the only measurement; None without one, or with several seeds."""
-        return next(iter(self.measurements.values())).interval if len(self.measurements) == 1 else None
-
-    @property
-    def measurement(self) -> Measurement:
-        """The only measurement, where there is one seed."""
-        if len(self.measurements) != 1:
-            raise UsageError(f"this cell is a mean over {len(self.measurements)} seeds; look at .measurements")
-        return next(iter(self.measurements.values()))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, ready for JSON."""
-        return {
-            "measure": next(iter(self.measurements.values())).measure,
-            "value": self.value,
-            "standard_deviation": self.standard_deviation,
-            "seeds": [{"name": name, "measurement": m.to_dict()} for name, m in self.measurements.items()],
-        }
-
-
-@dataclass(frozen=True)
-class ResolutionRow:
-    """One system: its hop, its range EER, its point EERs by resolution, the floor of its hop, and other measures."""
-
-    name: str
-    hop: float | None  # None for scores that are ranges, and for proposals
-    ranges: Cell | None  # the range EER; None for proposals, which have no EER
-    point_eers: Mapping[float, Cell]
-    floor: Measurement | None
-    measures: Mapping[str, Cell] = field(default_factory=dict)
-
-    @property
-    def range_eer(self) -> Cell:
-        """The range EER, which proposals have not."""
-        if self.ranges is None:
-            raise UsageError(f"{self.name}: these are proposals, which have no EER; look at .measures")
-        return self.ranges
-
-    @property
-    def seeds(self) -> tuple[str, ...]:
-        """Over which the cells are means."""
-        return tuple(next(self.cells)[1].measurements)
-
-    def is_native(self, resolution: float) -> bool:
-        """Whether a resolution is the hop."""
-        return self.hop is not None and resolution <= self.hop * SAME and self.hop <= resolution * SAME
-
-    def is_coarser(self, resolution: float) -> bool:
-        """Whether a resolution is coarser than the hop: an easier task."""
-        return self.hop is not None and resolution > self.hop * SAME
-
-    @property
-    def eers(self) -> Iterator[tuple[str, Cell]]:
-        """The EERs, with the column they stand in."""
-        if self.ranges is not None:
-            yield RANGE, self.ranges
-        for resolution, cell in self.point_eers.items():
-            yield _point(resolution), cell
-
-    @property
-    def cells(self) -> Iterator[tuple[str, Cell]]:
-        """All cells, with the column they stand in."""
-        yield from self.eers
-        yield from self.measures.items()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, ready for JSON."""
-        return {
-            "name": self.name,
-            "hop": self.hop,
-            "floor": None if self.floor is None else self.floor.to_dict(),
-            "range_eer": None if self.ranges is None else self.ranges.to_dict(),
-            "point_eers": [
-                {
-                    "resolution": resolution,
-                    "native": self.is_native(resolution),
-                    "coarser_than_hop": self.is_coarser(resolution),
-                    **cell.to_dict(),
-                }
-                for resolution, cell in self.point_eers.items()
-            ],
-            "measures": [cell.to_dict() for cell in self.measures.values()],
-        }
 
 
 @dataclass(frozen=True)
@@ -378,7 +263,7 @@ class _Rows:
             if hop is not None and hop not in floors and RANGE in measured[seed]:
                 floors[hop] = self._floor(hop, scored)
             found = {column: Cell({seed: one[column] for seed, one in measured.items()}) for column in measured[seed]}
-            points = {one: found[_point(one)] for one in self.resolutions if _point(one) in found}
+            points = {one: found[point_measure(one)] for one in self.resolutions if point_measure(one) in found}
             floor = floors[hop] if hop is not None and RANGE in found else None
             more = {column: found[column] for column in self.more}
             yield ResolutionRow(name, hop, found.get(RANGE), points, floor, more)
@@ -401,7 +286,7 @@ class _Rows:
                     "measures=['event-ap@iou=0.5'] (--measure event-ap@iou=0.5)"
                 )
             return self._evaluate(self.references, scores, self.more, place)
-        from_ranges = [RANGE, *map(_point, self.resolutions), *self.more]
+        from_ranges = [RANGE, *map(point_measure, self.resolutions), *self.more]
         if self.segment_labels is None:
             return self._evaluate(self.references, scores, from_ranges, place)
         if hop is None:
@@ -410,7 +295,7 @@ class _Rows:
         if milliseconds(hop) not in arrays:
             known = ", ".join(arrays) or "none"
             raise UsageError(f"{place}: there are no segment labels at {milliseconds(hop)} (only at: {known})")
-        from_arrays = [_point(one) for one in self.resolutions if one * SAME >= hop]
+        from_arrays = [point_measure(one) for one in self.resolutions if one * SAME >= hop]
         from_ranges = [one for one in from_ranges if one not in from_arrays]
         found = self._evaluate(self.references, scores, from_ranges, place)
         if from_arrays:

@@ -16,7 +16,8 @@ from typing import Any
 from spoofspan.base.times import milliseconds
 from spoofspan.data.rules import rules_for
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.resolution_table import ResolutionRow, ResolutionTable
+from spoofspan.evaluation.resolution_rows import ResolutionRow
+from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.report.resolutions import Look, percent, render, spaced, tables_dict
 from spoofspan.report.table import Table, json_text
 

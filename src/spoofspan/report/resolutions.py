@@ -16,13 +16,13 @@ from typing import Any
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import milliseconds
 from spoofspan.base.version import __version__
-from spoofspan.evaluation.resolution_table import RANGE, Cell, ResolutionRow, ResolutionTable
+from spoofspan.evaluation.resolution_rows import RANGE, Cell, ResolutionRow
+from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.evaluation.signature import short_hash
 from spoofspan.measures.measure import Measure
 from spoofspan.report.cells import IN_FULL
-from spoofspan.report.names import measure_name
 from spoofspan.report.results import finite
-from spoofspan.report.table import FIT, NEEDS, Table, json_text, latex_text, printable
+from spoofspan.report.table import Table, json_text, printable
 from spoofspan.uncertainty import Interval
 
 SET_NAMES = {"train": "Training set", "dev": "Development set", "eval": "Evaluation set"}
@@ -51,7 +51,9 @@ def render(tables: Mapping[str, ResolutionTable], spelling: str, look: Look | No
     if spelling == "text":
         return _text(tables, chosen)
     if spelling == "latex":
-        return _latex(tables, chosen)
+        from spoofspan.report.resolutions_latex import latex
+
+        return latex(tables, chosen)
     return _flat(tables, chosen, spelling).render(spelling)
 
 
@@ -129,7 +131,7 @@ def row_heads(table: ResolutionTable) -> list[tuple[str, ...]]:
     return [("system", "hop"), *((row.name, spaced(row.hop)) for row in table.rows)]
 
 
-def _numbers(row: ResolutionRow, look: Look) -> list[tuple[str, bool]]:
+def numbers_of(row: ResolutionRow, look: Look) -> list[tuple[str, bool]]:
     """The numbers of a row, each with whether it is of the row's own resolution."""
     floor = "" if row.floor is None else percent(row.floor.value, look.decimals)
     points = [(_number(cell, look), row.is_native(one)) for one, cell in row.point_eers.items()]
@@ -151,7 +153,7 @@ def _number(cell: Cell, look: Look) -> str:
 
 
 def _marked(row: ResolutionRow, look: Look) -> list[str]:
-    return [number + (NATIVE if native else " ") for number, native in _numbers(row, look)]
+    return [number + (NATIVE if native else " ") for number, native in numbers_of(row, look)]
 
 
 # ---------------------------------------------------------------- text
@@ -191,7 +193,7 @@ def _beside(tables: Mapping[str, ResolutionTable], look: Look) -> list[str]:
 
 def _block(table: ResolutionTable, look: Look, *, heads: bool) -> list[str]:
     before = row_heads(table) if heads else [()] * (1 + len(table.rows))
-    numbers = [[f"{one} " for one in _columns(table, look)], *(_marked(row, look) for row in table.rows)]
+    numbers = [[f"{one} " for one in columns_of(table, look)], *(_marked(row, look) for row in table.rows)]
     texts = [[printable(cell) for cell in head] for head in before]
     lines = [
         "  ".join(_padded(texts, i)) + ("  " if heads else "") + " ".join(_padded(numbers, i))
@@ -210,7 +212,8 @@ def _padded(rows: list[list[str]], number: int) -> list[str]:
     ]
 
 
-def _columns(table: ResolutionTable, look: Look) -> list[str]:
+def columns_of(table: ResolutionTable, look: Look) -> list[str]:
+    """The heads of the columns of numbers."""
     row = table.rows[0]
     eers = [] if row.ranges is None else [*(["floor"] if look.floor else []), "range", *map(spaced, table.resolutions)]
     return [*eers, *map(_short, row.measures)]
@@ -234,7 +237,7 @@ def _flat(tables: Mapping[str, ResolutionTable], look: Look, spelling: str) -> T
     exact = spelling == "csv"
     if exact:
         look = replace(look, decimals=None, intervals=False)
-    columns = [f"{name} {column}".strip() for name, table in tables.items() for column in _columns(table, look)]
+    columns = [f"{name} {column}".strip() for name, table in tables.items() for column in columns_of(table, look)]
     head, *heads = row_heads(next(iter(tables.values())))
     rows = []
     for number, before in enumerate(heads):
@@ -366,100 +369,3 @@ def details(tables: Mapping[str, ResolutionTable], *, short: bool = False) -> It
 
 def _comparable(cell: Cell) -> str:
     return next(iter(cell.measurements.values())).signature.comparable
-
-
-# ---------------------------------------------------------------- LaTeX
-
-TITLE = r"Range-based and point-based EER (\%)"
-OF_EVENTS = r"Event measures (\%)"
-ITALICS = "Italics: the row's own resolution."
-
-
-def _latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
-    """Write tables of several sets, by the name of the set."""
-    first = next(iter(tables.values()))
-    heads = len(row_heads(first)[0])
-    group = len(_columns(first, look))
-    said = captions(tables, look, ITALICS)
-    kind = "table" if len(tables) == 1 else "table*"  # over one column of paper, or over both
-    what, _, mark = said[0].partition(". ")
-    title = TITLE if first.rows[0].ranges is not None else OF_EVENTS
-    if first.rows[0].ranges is not None and first.rows[0].measures:
-        title = f"{title}, and other measures"
-    title += latex_text(what.partition("in %")[2].rstrip("."))
-    below = " ".join(latex_text(text) for text in (mark, *said[1:]) if text)
-    lines = [
-        *(f"% {printable(line)}" for line in details(tables)),
-        NEEDS,
-        rf"\begin{{{kind}}}[t]",
-        rf"\caption{{{title}.}}",
-        r"\label{tab:resolutions}",
-        r"\renewcommand\arraystretch{1.1}",
-        r"\centering",
-        r"\scriptsize",
-        FIT,
-        rf"\begin{{tabular}}{{{'r' if by_hop(first) else 'lr'[:heads]}{'c' * (group * len(tables))}}}",
-        r"\toprule",
-        *_head(tables, look, heads, group),
-        r"\midrule",
-        *_body(tables, look),
-        r"\bottomrule",
-        r"\end{tabular}}",
-        *([rf"\par\smallskip\raggedright {below}"] if below else []),
-        rf"\end{{{kind}}}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _head(tables: Mapping[str, ResolutionTable], look: Look, heads: int, group: int) -> list[str]:
-    first = next(iter(tables.values()))
-    points = len(first.resolutions)
-    starts = [1 + heads + number * group for number in range(len(tables))]
-    empty = " & ".join([""] * heads)
-    lines = []
-    if any(tables):
-        titles = [rf"\multicolumn{{{group}}}{{c}}{{{latex_text(set_title(name))}}}" for name in tables]
-        lines.append(f"{empty} & {' & '.join(titles)} \\\\")
-        lines.append(" ".join(rf"\cmidrule(lr){{{start}-{start + group - 1}}}" for start in starts))
-    more = [latex_text(measure_name(one)) for one in first.rows[0].measures]
-    names = ["Training"] if heads == 1 else ["System", "Training"]
-    if first.rows[0].ranges is None:
-        lines.append(" & ".join(["System", *more * len(tables)]) + r" \\")
-        return lines
-    before = ["Reso. of"] if heads == 1 else ["", "Reso. of"]
-    floor = [""] if look.floor else []
-    points_title = rf"\multicolumn{{{points}}}{{c}}{{Point-based EER}}"
-    ranges = [*floor, "Range-", *([points_title] if points else []), *[""] * len(more)]
-    lines.append(" & ".join([*before, *ranges * len(tables)]) + r" \\")
-    if points:
-        spans = [(start + len(floor) + 1, start + len(floor) + points) for start in starts]
-        lines.append(" ".join(rf"\cmidrule(lr){{{span[0]}-{span[1]}}}" for span in spans))
-    numbers = [_ms(one) for one in first.resolutions]
-    columns = [*(["Floor"] if look.floor else []), "based EER", *numbers, *more]
-    lines.append(" & ".join([*names, *columns * len(tables)]) + r" \\")
-    return lines
-
-
-def _body(tables: Mapping[str, ResolutionTable], look: Look) -> list[str]:
-    first = next(iter(tables.values()))
-    blocks = [[_numbers(row, look) for row in table.rows] for table in tables.values()]
-    lines = []
-    for number, system in enumerate(first.rows):
-        named = [latex_text(system.name)] * (not by_hop(first))
-        heads = [*named, *([] if system.ranges is None else [_ms(system.hop)])]
-        cells = [_typeset(block, number, column) for block in blocks for column in range(len(block[0]))]
-        lines.append(" & ".join([*heads, *cells]) + r" \\")
-    return lines
-
-
-def _typeset(rows: list[list[tuple[str, bool]]], row: int, column: int) -> str:
-    """One number, as wide as the widest of its column, as in the paper."""
-    number, native = rows[row][column]
-    digits = [len(one[column][0].partition(".")[0]) for one in rows]
-    missing = max(digits) - digits[row] if number else 0
-    before = r"\phantom{" + "0" * missing + "}" if missing else ""
-    return before + (rf"\textit{{{number}}}" if native else number)
-
-
-def _ms(seconds: float | None) -> str:
-    return spaced(seconds).removesuffix(" ms")

@@ -32,7 +32,8 @@ from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from spoofspan.data.rules import Touched
-    from spoofspan.scale.shards import Shard, ShardedCorpus
+    from spoofspan.scale.shard_facts import Shard
+    from spoofspan.scale.shards import ShardedCorpus
 
 Tallies = Mapping[Measure, EventTally]
 Crossing = tuple[OperatingPoint, str]  # where the range EER is, and by which rule

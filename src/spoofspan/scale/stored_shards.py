@@ -17,7 +17,8 @@ from spoofspan.base.pool import Pool
 from spoofspan.base.progress import progress
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.scale.shards import CorpusFacts, Shard, ShardedCorpus
+from spoofspan.scale.shard_facts import CorpusFacts, Shard
+from spoofspan.scale.shards import ShardedCorpus
 
 Found = TypeVar("Found")
 T = TypeVar("T", References, Scores)
