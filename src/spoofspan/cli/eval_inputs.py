@@ -141,15 +141,11 @@ class ProposalOptions(RangeOptions):
         """Whether to read shard by shard, as it was typed or as the files need it; proposals cannot be."""
         if _file_of_proposals(inputs) is not None:
             if stream:
-                raise UsageError("--stream goes with scores, and these are proposals; leave it out")
+                raise UsageError(
+                    "--stream goes with scores, and these are proposals, which are read whole; leave it out"
+                )
             return False
-        wanted = inputs.too_large() if stream is None else stream
-        if wanted and self.arguments():
-            raise UsageError(
-                f"--{next(iter(self.arguments())).replace('_', '-')} is for event measures, which need the corpus in "
-                "memory; use --no-stream"
-            )
-        return wanted
+        return inputs.too_large() if stream is None else stream
 
     def read(self, inputs: Inputs) -> tuple[References, Scores | Proposals]:
         """Read both sides."""
