@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spoofspan.base.columns import positions
-from spoofspan.base.errors import NothingToMeasureError
+from spoofspan.base.errors import NothingToMeasureError, Problems
 from spoofspan.base.times import Int64
 from spoofspan.data.rules import Regions
 from spoofspan.evaluation.breakdown import (
@@ -34,7 +34,8 @@ from spoofspan.evaluation.whole_corpus import MeasurePart, Whole, measure_of_ran
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
-from spoofspan.scale.shards import PreparedPlan, Shard, ShardedCorpus, refuse_draws
+from spoofspan.scale.shard_facts import Shard
+from spoofspan.scale.shards import PreparedPlan, ShardedCorpus, refuse_draws
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.corpus import ReadColumn
@@ -78,7 +79,7 @@ class WholeInShards(Whole):
     def measurers(self, selections: Sequence[Selection]) -> Sequence[MeasurePart]:
         """What measures each of some parts of the corpus, after one look at all shards."""
         look = self.corpus.look([replace(self.plan, selection=one) for one in selections], signed=False)
-        return [partial(self._part, one) for one in look.plans]
+        return [partial(self._part, one, look.unpaired) for one in look.plans]
 
     def range_totals(self, selections: Sequence[SpoofedRanges]) -> Int64:
         """A row for each selection: its utterances, its time, and how much of it is missed."""
@@ -89,10 +90,10 @@ class WholeInShards(Whole):
         options = replace(self.options, rules={**self.options.rules, "collar": distance})
         return WholeInShards(self.corpus, str(self.plan.measure), options, self.point)
 
-    def _part(self, prepared: PreparedPlan) -> tuple[Measurement, ScoreMass]:
-        if prepared.mass is None:
-            raise NothingToMeasureError(prepared.nothing, ())
-        mass = replace(prepared.mass, parts=(prepared.part_of(self.corpus),))
+    def _part(self, prepared: PreparedPlan, unpaired: Problems) -> tuple[Measurement, ScoreMass]:
+        # an utterance on one side only is in no group of utterances
+        of_utterances = isinstance(prepared.plan.selection, OfUtterances)
+        mass = prepared.mass_in(self.corpus, Problems() if of_utterances else unpaired)
         return self._measured(prepared, mass), mass
 
     def _measured(self, prepared: PreparedPlan, mass: ScoreMass) -> Measurement:
