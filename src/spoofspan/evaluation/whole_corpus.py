@@ -207,5 +207,8 @@ def measure_of_ranges(measure: str) -> Measure:
     """The measure of that name; groups are in seconds, so others than of ranges are refused."""
     parsed = Measure.parse(measure)
     if parsed.basis != "range":
-        raise UsageError(f"breakdowns are in seconds, so the measure is one of ranges, not {measure}")
+        raise UsageError(
+            f"{measure}: a breakdown by kind, length or boundary is in seconds, so its measure is one of ranges; "
+            "take range-eer first, or group whole utterances by a column of metadata (--by attack --metadata FILE)"
+        )
     return parsed
