@@ -12,6 +12,9 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
+import numpy.typing as npt
+
 from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import MOST_BYTES_PER_LINE, Source
@@ -84,18 +87,18 @@ def plain_table(data: bytes, widths: Sequence[int], types: Mapping[int, Any]) ->
     The quick way into files of hundreds of thousands of lines. It only ever says yes to plain ASCII in which nothing is
     unusual; whatever it declines is read line by line, where every problem gets its place.
     """
-    if not data.isascii() or len(data.translate(None, UNUSUAL)) != len(data):
+    if not data.isascii() or any(bytes([byte]) in data for byte in UNUSUAL):
         return None
-    for several, one in ((b"\r\n", b"\n"), (b"\t", b" "), (b"   ", b" "), (b"  ", b" "), (b" \n", b"\n")):
-        if several in data:  # looking costs less than replacing nothing
-            data = data.replace(several, one)
-    width = data.partition(b"\n")[0].count(b" ") + 1
+    for byte, replaced in ((b"\r", (b"\r\n", b"\n")), (b"\t", (b"\t", b" "))):
+        if byte in data:  # looking for one byte costs next to nothing
+            data = data.replace(*replaced)
+    width = len(data.split(b"\n", 1)[0].split())
     if width not in widths or b"\r" in data:  # of which Arrow would make an end of line
         return None
     named = {str(i): kind for i, kind in types.items()}
     try:
         return pa.csv.read_csv(
-            pa.BufferReader(native_buffer([data])),
+            pa.BufferReader(native_buffer([_single_spaces(data)])),
             pa.csv.ReadOptions(use_threads=False, column_names=[str(i) for i in range(width)]),
             pa.csv.ParseOptions(delimiter=" ", quote_char=False),
             pa.csv.ConvertOptions(column_types=named, include_columns=list(named), null_values=[]),
@@ -104,6 +107,15 @@ def plain_table(data: bytes, widths: Sequence[int], types: Mapping[int, Any]) ->
         raise
     except pa.ArrowException:
         return None
+
+
+def _single_spaces(data: bytes) -> npt.NDArray[np.uint8]:
+    """A text without the spaces that another or the end of a line follows; bytes.replace takes three times as long."""
+    text = np.frombuffer(data, np.uint8)
+    kept = text != ord(" ")
+    in_word = kept & (text != ord("\n"))
+    kept[:-1] |= in_word[1:]
+    return text[kept]
 
 
 def refuse_empty(source: Source) -> None:
