@@ -112,7 +112,7 @@ def plain_table(data: bytes, widths: Sequence[int], types: Mapping[int, Any]) ->
 def _single_spaces(data: bytes) -> npt.NDArray[np.uint8]:
     """A text without the spaces that another or the end of a line follows; bytes.replace takes three times as long."""
     text = np.frombuffer(data, np.uint8)
-    kept = text != ord(" ")
+    kept: npt.NDArray[np.bool_] = text != ord(" ")
     in_word = kept & (text != ord("\n"))
     kept[:-1] |= in_word[1:]
     return text[kept]
