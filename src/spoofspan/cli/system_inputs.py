@@ -74,11 +74,7 @@ class Systems:
         files = self._files(fewest)
 
         def read(where: str) -> Scores | Proposals:
-            from spoofspan.formats.reading import read_proposals
-
-            if self.typed.has_proposals(where):
-                return read_proposals(where, fps=fps, format=self.typed.scores_format)
-            return self.typed.read_scores(where)
+            return self._proposals(where, fps) or self.typed.read_scores(where)
 
         return self.read()[0], {name: _trainings(where, read) for name, where in files.items()}
 
@@ -153,12 +149,24 @@ class Systems:
         inputs = self.typed if self.typed.hop is not None else replace(self.typed, hop=file.resolution)
         return inputs.read_scores(file.path)
 
-    def rows(self, files: list[SystemFile]) -> Mapping[Any, Mapping[str, Scores]]:
+    def _said(self, file: SystemFile, fps: float | None) -> Scores | Proposals:
+        """Read a file of scores, or of proposals."""
+        return self._proposals(file.path, fps) or self.scores(file)
+
+    def _proposals(self, where: str, fps: float | None) -> Proposals | None:
+        """Read a file if it is one of proposals."""
+        if not self.typed.has_proposals(where):
+            return None
+        from spoofspan.formats.reading import read_proposals
+
+        return read_proposals(where, fps=fps, format=self.typed.scores_format)
+
+    def rows(self, files: list[SystemFile], fps: float | None = None) -> Mapping[Any, Mapping[str, Scores | Proposals]]:
         """The systems, by resolution or name and by seed, each read when it is looked up."""
         from spoofspan.formats.datasets.systems import LazyMapping, rows_of
 
         rows: Mapping[Any, Mapping[str, SystemFile]] = rows_of(files)
-        return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: self.scores(rows[key][seed])))
+        return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: self._said(rows[key][seed], fps)))
 
 
 def _trainings(where: str, read: Callable[[str], Scores | Proposals]) -> Trainings:
