@@ -163,12 +163,12 @@ def test_scores_of_whole_utterances_have_domains_too(tmp_path, capsys):
         rows = "".join(f"{utt}\t{value}\n" for utt, value in zip(said[0].utterances, said[0].values, strict=True))
         (tmp_path / f"{name}_scores.tsv").write_text("filename\tcm-score\n" + rows)
     typed = ["domains", str(tmp_path / "{set}_key.tsv"), str(tmp_path / "{set}_scores.tsv"), "--set", "a", "--set", "b"]
-    code, printed = run([*typed, "-m", "utterance-eer", "--format", "json"], capsys)
+    code, out, _ = run([*typed, "-m", "utterance-eer", "--format", "json"], capsys)
     assert code == 0
-    assert json.loads(printed.out)["systems"][0]["pooled_eer"] == table.pooled_eer
-    code, printed = run(typed, capsys)
+    assert json.loads(out)["systems"][0]["pooled_eer"] == table.pooled_eer
+    code, _, said = run(typed, capsys)
     assert code == 2
-    assert "take utterance-eer" in printed.err
+    assert "take utterance-eer" in said
 
 
 def test_labels_alone_do_not_say_when(demo):

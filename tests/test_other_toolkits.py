@@ -1,4 +1,4 @@
-"""XPS-Forensic, CFPRF, DeepFense and BAM, run on generated files: their values are ours under the rules that docs name."""
+"""XPS-Forensic, CFPRF, DeepFense and BAM, run on generated files: their values are ours under the stated rules."""
 
 import json
 from itertools import groupby
