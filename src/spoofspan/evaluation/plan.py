@@ -24,7 +24,7 @@ from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
 from spoofspan.mass.boundary_points import boundary_references, rules_of_boundaries
 from spoofspan.mass.points import WHOLE_UTTERANCE, check_resolution, point_mass_with
-from spoofspan.mass.ranges import Overlay
+from spoofspan.mass.ranges import Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import at_constraint, macro_at, value_at
 from spoofspan.measures.costs import VerificationErrors, verification_errors
@@ -93,19 +93,24 @@ class Plan:
         # the threshold itself belongs to the system: numbers at their own thresholds may be compared
         return f"threshold:eer({self.eer_rule})" if self.threshold is None else "threshold:given"
 
-    def mass(self, references: References, scores: Scores) -> tuple[ScoreMass, tuple[Touched, ...]]:
+    def mass(
+        self,
+        references: References,
+        scores: Scores,
+        lay: Lay = Overlay.of,
+    ) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """Lay references and scores over each other, and say what the rules touched."""
         if self.kind == "range":
-            return self.laid(references, scores).mass()
+            return self.laid(references, scores, lay).mass()
         resolution = WHOLE_UTTERANCE if self.measure.resolution is None else self.measure.resolution
         if self.measure.kind.boundaries:
             boundaries = boundary_references(references, resolution, self.rules)
             return point_mass_with(boundaries, scores, resolution, rules_of_boundaries(self.rules))
-        return point_mass_with(references, scores, resolution, self.rules)
+        return point_mass_with(references, scores, resolution, self.rules, lay)
 
-    def laid(self, references: References, scores: Scores) -> Overlay:
+    def laid(self, references: References, scores: Scores, lay: Lay = Overlay.of) -> Overlay:
         """What is measured, of ranges: references and scores laid over each other, or a part of them."""
-        laid = Overlay.of(references, scores, self.rules)
+        laid = lay(references, scores, self.rules)
         return laid if self.selection is None else self.selection.of(references, laid)
 
     def value(self, mass: ScoreMass) -> Value:
