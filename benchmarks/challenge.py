@@ -1,6 +1,6 @@
 """Measure what a challenge costs: all teams scored and ranked, against one `eval` with intervals and attacks.
 
-    python benchmarks/challenge.py [--scale S] [--teams N] [--only NAME ...] [--repetitions N] [--json FILE] [--readme]
+    python benchmarks/challenge.py [--scale S] [--teams N] [--only NAME ...] [--keep DIR] [--json FILE] [--readme]
 
 The commands run as processes of their own, as in files.py, from Parquet files whose spoof ranges have 13 kinds. The
 teams have the same scores through more and more noise. A quick look: `--scale 0.02 --teams 10`.
@@ -163,11 +163,14 @@ FIGURES: dict[str, Callable[[Setting], Iterator[Figure]]] = {
 def main() -> int:
     parser = run.options(__doc__.splitlines()[0], FIGURES)
     parser.add_argument("--teams", type=int, default=40, help="how many submit")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="write the files and the page there and keep them")
     arguments = parser.parse_args()
     if not hasattr(os, "wait4"):
         sys.exit("CPU time of a child is measured with os.wait4, which this system does not have")
     with tempfile.TemporaryDirectory() as temporary:
-        setting = Setting(arguments.scale, arguments.repetitions, Path(temporary), arguments.teams)
+        root = arguments.keep or Path(temporary)
+        root.mkdir(parents=True, exist_ok=True)
+        setting = Setting(arguments.scale, arguments.repetitions, root, arguments.teams)
         return run.run(arguments, FIGURES, setting, RESULTS)
 
 

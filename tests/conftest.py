@@ -33,3 +33,18 @@ def trained(tmp_path_factory):
 
     torch.set_num_threads(1)
     return make_model(tmp_path_factory.mktemp("trained"))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, which plays sound without being asked by a hand."""
+    from browsers import CHROMIUM
+
+    playwright = pytest.importorskip("playwright.sync_api", reason="to test pages in a browser: pip install playwright")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is found; on Debian: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        flags = ["--no-sandbox", "--autoplay-policy=no-user-gesture-required"]
+        launched = started.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield launched
+        launched.close()

@@ -209,7 +209,12 @@ def test_a_header_that_states_more_than_there_is(stated, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("form", "subtype"), [("FLAC", None), ("AIFF", None), ("AU", None), ("WAV", "PCM_24"), ("RF64", None)]
+    ("form", "subtype"),
+    [
+        *((form, None) for form in ("FLAC", "AIFF", "AU", "RF64", "W64", "NIST", "CAF")),
+        ("WAV", "PCM_24"),
+        ("W64", "ULAW"),
+    ],
 )
 def test_other_files_state_how_much_they_have(form, subtype, tmp_path):
     soundfile = pytest.importorskip("soundfile", reason="soundfile is not installed: pip install 'spoofspan[cm]'")
@@ -221,12 +226,34 @@ def test_other_files_state_how_much_they_have(form, subtype, tmp_path):
     whole = Sound(path, path.name).read()
     assert whole.size == 48_000
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    if form == "CAF":  # libsndfile does not open it at all
+        with pytest.raises(ss.DataError, match=r"states 96,000 bytes of samples, and [56]\d,\d+ are there"):
+            Sound(path, path.name).read()
+        return
     with pytest.raises(ss.DataError, match=rf"{path.name}: .*--truncated use"):
         Sound(path, path.name).read()
     with pytest.warns(ss.SpoofspanWarning, match=rf"{path.name}: .* are there; these are used"):
         found = Sound(path, path.name, truncated="use").read()
     assert 24_000 < found.size < 33_000
     np.testing.assert_array_equal(found, whole[: found.size])
+
+
+@pytest.mark.parametrize("subtype", ["VORBIS", "OPUS"])
+def test_an_ogg_file_has_a_mark_of_its_end(subtype, tmp_path):
+    soundfile = pytest.importorskip("soundfile", reason="soundfile is not installed: pip install 'spoofspan[cm]'")
+    from spoofspan.formats.sound import Sound
+
+    path = tmp_path / "u.ogg"
+    soundfile.write(path, np.random.default_rng(1).normal(0, 0.1, 96_000), 16_000, format="OGG", subtype=subtype)
+    whole, data = Sound(path, "u.ogg").read(), path.read_bytes()
+    assert whole.size == 96_000
+    # within the last page, within its head, before it, in the middle of the file
+    for kept in (len(data) - 1, (last := data.rfind(b"OggS")) + 9, last + 4, last, len(data) * 2 // 3):
+        path.write_bytes(data[:kept])
+        with pytest.raises(ss.DataError, match=r"u\.ogg: the file is truncated: it has no mark of its end, and .*use"):
+            Sound(path, "u.ogg").read()
+        with pytest.warns(ss.SpoofspanWarning, match="samples are there; these are used"):
+            assert 30_000 < Sound(path, "u.ogg", truncated="use").read().size < 96_000
 
 
 def test_a_pipe_need_not_know_how_long_it_is():

@@ -77,6 +77,10 @@ def test_a_fusion_is_learned_and_applied(said, corpus, folder):
     np.testing.assert_array_equal(ss.read_scores(folder / "fused.parquet").values, fused.values)
     again = said(*words, "--apply", "fusion.json").out
     assert f"{ss.range_eer(corpus.references, fused).value:.2%}"[:4] in again
+    told = said(*words, "--method", "pav", "--folds", "0", "--out", "pavs.json")
+    assert "pav-fusion calibration -> pavs.json" in told.err
+    assert "* pav(s640)" in told.out
+    assert ss.read_calibration(folder / "pavs.json") == ss.fuse(corpus.references, systems, method="pav")
 
 
 def test_scores_of_whole_utterances(said, corpus, folder):

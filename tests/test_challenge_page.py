@@ -1,8 +1,10 @@
 """The page of a leaderboard in a browser: it opens without an error, sorts, marks a team, keeps it in the address."""
 
-import shutil
+import csv
+from pathlib import Path
 
 import pytest
+from browsers import OUTSIDE, SCREENS, Opened, assert_accessible, needs_axe
 from challenge_cases import build, labels, scores
 
 import spoofspan as ss
@@ -10,13 +12,7 @@ from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
 from spoofspan.challenge.leaderboard_page import leaderboard_page
 
-playwright = pytest.importorskip("playwright.sync_api")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason="no Chromium is found"),
-    pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")]
 TEAMS = 12
 
 
@@ -33,29 +29,19 @@ def board(tmp_path_factory):
     return leaderboard(challenge), page
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
 @pytest.fixture
 def opened(browser, board):
-    said = []
+    made = []
 
     def open_(address="", **view):
-        page = browser.new_context(**view).new_page()
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
-        page.on("request", lambda request: None if request.url.startswith("file:") else said.append(request.url))
-        page.goto(board[1].as_uri() + address)
-        page.wait_for_selector("html[data-ready=yes]")
-        return page
+        made.append(Opened(browser, board[1], address, **view))
+        return made[-1].page
 
     yield open_
-    assert said == []
+    for one in made:
+        assert one.said == []
+        assert all(url.startswith("file:") for url in one.requests)
+        one.context.close()
 
 
 def column(page, name, number):
@@ -91,14 +77,40 @@ def test_a_team_that_is_chosen_marks_those_it_is_not_told_apart_from(opened, boa
     assert page.locator("tr.chosen").count() == 0
 
 
+@pytest.mark.parametrize("name", ["constructor", "nobody", ""])
+def test_a_link_to_a_team_that_is_not_there_marks_none(opened, name):
+    page = opened(f"#team={name}")
+    assert page.locator("tr.chosen, tr.alike").count() == 0
+
+
+def test_the_table_is_filtered_saved_and_printed(opened, board, tmp_path):
+    page = opened()
+    holder = page.locator('.table[data-name="leaderboard"]')
+    holder.locator(".filter").fill("team 03")
+    assert holder.locator("tbody tr:visible").count() == 1
+    with page.expect_download() as saved:
+        holder.get_by_text("CSV").click()
+    names, row = list(csv.reader(Path(saved.value.path()).read_text(encoding="utf-8").splitlines()))
+    assert row[names.index("team")] == "team 03"
+    value = next(one.value for one in board[0].ranks if one.system == "team 03")
+    assert row[2] == f"{100 * value:.2f}"  # rounded, as it is shown
+    holder.locator(".filter").fill("")
+    page.click("#theme")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.pdf(path=tmp_path / "board.pdf", format="A4")
+    assert (tmp_path / "board.pdf").stat().st_size > 20_000
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
 def test_nothing_is_cut_off_on_a_phone_or_on_paper(opened):
     page = opened(viewport={"width": 390, "height": 800}, is_mobile=True, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    outside = """[...document.querySelectorAll("main *, nav *")].filter((one) => {
-        const box = one.getBoundingClientRect();
-        const elsewhere = one.closest(".places, .unseen, thead, details");
-        return box.width > 1 && !elsewhere && (box.left < -1 || box.right > innerWidth + 1);
-    }).map((one) => one.outerHTML.slice(0, 80))"""
-    assert page.evaluate(outside) == []
+    assert page.evaluate(OUTSIDE) == []
     page.emulate_media(media="print")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@needs_axe
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_an_accessibility_scan_finds_nothing(browser, board, width, scheme):
+    assert_accessible(browser, board[1], width, scheme)

@@ -18,6 +18,7 @@ from spoofspan.cm.config import Config  # noqa: E402
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES  # noqa: E402
 from spoofspan.cm.out_of_domain import DomainVerdict, TrainingDomain  # noqa: E402
 from spoofspan.cm.scoring import score  # noqa: E402
+from spoofspan.evaluation.calibration import LearningSet  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,12 @@ def test_the_figures_of_the_card_are_what_eval_measures(trained, scored):
     assert card.about["figures"]["fused"]["range-eer"] == measured["range-eer"].value
     assert card.about["figures"]["fused"]["range-cllr"] == measured["range-cllr"].value
     assert card.threshold.value == measured["range-eer"].threshold
+    names = data.dev.references.utterances
+    branches = {one: ss.read_scores(scored / f"scores_{one}.parquet") for one in SEGMENT_BRANCHES}
+    learning = LearningSet.of(data.dev.references, branches, "default", {})
+    ratios = learning.held_out(dict(zip(names, names, strict=True)), "pav", 0.5, card.calibrations["fused"].ridge)
+    held_out = ss.evaluate(data.dev.references, ratios, ["range-cllr"], scores_are="llr")["range-cllr"].value
+    assert card.about["figures"]["fused"]["held-out-cllr"] == pytest.approx(held_out)
 
 
 def test_a_card_that_is_there_is_kept_and_one_of_other_weights_is_replaced(trained, tmp_path):
@@ -110,7 +117,15 @@ def test_what_is_no_card_is_refused(trained, tmp_path):
 def test_cm_info_prints_the_card(trained, capsys):
     code, said = run(["cm", "info", trained[0]], capsys)
     assert code == 0
-    for words in ("eer_threshold", "95 % interval", "32 utterances", "figures/fused/range-eer", "licence", "limits"):
+    for words in (
+        "eer_threshold",
+        "95 % interval",
+        "32 utterances",
+        "kHz in training",
+        "figures/fused/range-eer",
+        "licence",
+        "limits",
+    ):
         assert words in said.out
     facts = json.loads(run(["cm", "info", trained[0], "--format", "json"], capsys)[1].out)
     assert facts["figures"]["fused"]["range-cllr"] > 0

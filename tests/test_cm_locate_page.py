@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
 soundfile = pytest.importorskip("soundfile", reason="soundfile is not installed: pip install 'spoofspan[cm]'")
 
+from browsers import CURSOR, SCREENS, Opened, assert_accessible, needs_axe  # noqa: E402
 from cm_corpora import recording, write_wav  # noqa: E402
 
 from spoofspan.cm import location_page  # noqa: E402
@@ -89,33 +90,14 @@ def test_ids_are_text_wherever_they_stand(trained, sounds, tmp_path):
 # ---------------------------------------------------------------- in a browser
 
 
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = next((one for one in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if one), None)
-    with playwright.sync_playwright() as started:
-        try:
-            flags = ["--no-sandbox", "--autoplay-policy=no-user-gesture-required"]
-            found = started.chromium.launch(executable_path=chromium, args=flags)
-        except playwright.Error as error:
-            pytest.skip(f"no browser: {str(error).splitlines()[0]}")
-        yield found
-        found.close()
-
-
 def opened(browser, page, width, scheme="light"):
-    tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    tab.problems = []
-    tab.on("console", lambda one: tab.problems.append(one.text) if one.type in ("error", "warning") else None)
-    tab.on("pageerror", lambda one: tab.problems.append(str(one)))
-    tab.goto(page.as_uri())
-    tab.wait_for_selector("html[data-ready=yes]")
-    return tab
+    return Opened(browser, page, viewport={"width": width, "height": 900}, color_scheme=scheme)
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1400, "light"), (1400, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
 def test_the_page_fits_and_draws(browser, page, width, scheme):
-    tab = opened(browser, page, width, scheme)
+    found = opened(browser, page, width, scheme)
+    tab = found.page
     assert tab.evaluate("document.documentElement.scrollWidth") == width
     shades = """(canvas) => {
         const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -125,27 +107,39 @@ def test_the_page_fits_and_draws(browser, page, width, scheme):
     }"""
     for canvas in tab.locator(".picture canvas").all():
         assert canvas.evaluate(shades) > 40
-    assert tab.problems == []
-    tab.close()
+    assert found.said == []
+    found.context.close()
 
 
 def test_a_range_is_shown_and_played(browser, page):
-    tab = opened(browser, page, 1400)
-    tab.wait_for_function("[...document.querySelectorAll('audio')].every((one) => one.readyState >= 1)")
-    lengths = tab.evaluate("[...document.querySelectorAll('audio')].map((one) => one.duration)")
-    assert lengths == pytest.approx([3.0, 8.0, 2.0], abs=0.01)
-    pick = tab.locator(".recording", has_text="one").locator(".pick").first
-    start = float(pick.inner_text())
-    pick.click()
-    tab.wait_for_function(f"[...document.querySelectorAll('audio')].some((one) => one.currentTime >= {start})")
-    assert tab.problems == []
-    tab.close()
+    with opened(browser, page, 1400) as found:
+        tab = found.page
+        found.until("[...document.querySelectorAll('audio')].every((one) => one.readyState >= 1)")
+        lengths = tab.evaluate("[...document.querySelectorAll('audio')].map((one) => one.duration)")
+        assert lengths == pytest.approx([3.0, 8.0, 2.0], abs=0.01)
+        recording = tab.locator(".recording", has_text="one")
+        pick, audio, canvas = recording.locator(".pick").first, recording.locator("audio"), recording.locator("canvas")
+        start, end = (float(recording.locator("tbody tr").first.locator("th,td").nth(i).inner_text()) for i in (0, 1))
+        pick.click()
+        found.until(f"[...document.querySelectorAll('audio')].some((one) => one.currentTime > {start + 0.05})")
+        # the line follows what is heard; then the end of the range stops it
+        assert start <= canvas.evaluate(CURSOR) <= end + 0.2
+        found.until("[...document.querySelectorAll('audio')].every((one) => one.paused)")
+        stopped = audio.evaluate("one => one.currentTime")
+        assert end <= stopped < end + 0.5
+        assert canvas.evaluate(CURSOR) == pytest.approx(stopped, abs=0.05)
+        assert found.said == []
 
 
 def test_the_page_prints_on_white(browser, page, tmp_path):
-    tab = opened(browser, page, 1400, "dark")
-    tab.pdf(path=tmp_path / "page.pdf", format="A4")
-    assert (tmp_path / "page.pdf").stat().st_size > 20_000
-    assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
-    assert tab.problems == []
-    tab.close()
+    with opened(browser, page, 1400, "dark") as found:
+        found.page.pdf(path=tmp_path / "page.pdf", format="A4")
+        assert (tmp_path / "page.pdf").stat().st_size > 20_000
+        assert found.page.evaluate("document.documentElement.dataset.theme") == "dark"
+        assert found.said == []
+
+
+@needs_axe
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_an_accessibility_scan_finds_nothing(browser, page, width, scheme):
+    assert_accessible(browser, page, width, scheme)

@@ -151,15 +151,42 @@ def test_planted_ratios_are_found_again():
     assert found.offset - 2 * found.weights[0] == pytest.approx(0.0, abs=0.03)
 
 
-def test_a_fusion_does_not_lose_to_its_best_system_on_held_out_speakers(corpus):
+@pytest.mark.parametrize("method", ["affine", "pav"])
+def test_a_fusion_does_not_lose_to_its_best_system_on_held_out_speakers(corpus, method):
     speakers = dict(zip(corpus.protocol.utterance, corpus.protocol.speaker, strict=True))
     named = {f"{hop}": scores for hop, scores in corpus.systems.items()}
 
     def held_out(systems):
-        made = LearningSet.of(corpus.references, systems, "default", {}).held_out(speakers, "affine", 0.5, 0.0)
+        made = LearningSet.of(corpus.references, systems, "default", {}).held_out(speakers, method, 0.5, 0.0)
         return ss.evaluate(corpus.references, made, ["range-cllr"], scores_are="llr")["range-cllr"].value
 
     assert held_out(named) <= min(held_out({name: scores}) for name, scores in named.items())
+
+
+def test_pav_maps_cost_at_most_1_15_of_the_least_on_held_out_speakers(corpus):
+    """Of cosines, for which a line costs 1.2 times the least."""
+    speakers = dict(zip(corpus.protocol.utterance, corpus.protocol.speaker, strict=True))
+    for name, scores in corpus.systems.items():
+        made = LearningSet.of(corpus.references, {str(name): scores}, "default", {}).held_out(speakers, "pav", 0.5, 0.0)
+        cost = ss.evaluate(corpus.references, made, ["range-cllr"], scores_are="llr")["range-cllr"].value
+        assert cost <= 1.15 * ss.evaluate(corpus.references, scores, ["range-min-cllr"])["range-min-cllr"].value
+
+
+def test_a_fusion_of_pav_maps_weighs_what_each_map_says():
+    references, systems = drawn(2)
+    names = {"a": systems[0], "b": systems[1]}
+    learned = ss.fuse(references, names, method="pav")
+    each = [ss.calibrate(references, one, method="pav", name=name) for name, one in names.items()]
+    assert learned.map.maps == tuple(one.map for one in each)
+    ratios = [one.apply(scores) for one, scores in zip(each, systems, strict=True)]
+    assert learned.map.sum == ss.fuse(references, dict(zip("ab", ratios, strict=True))).map
+    weights, offset = by_scikit_learn([one.values for one in ratios], *durations_by_frame(references, ratios[0]), 0.5)
+    assert learned.map.sum.weights == pytest.approx(weights, rel=1e-5)
+    expected = offset + weights @ np.stack([one.values for one in ratios])
+    np.testing.assert_allclose(learned.apply(*systems).values, expected, rtol=1e-4, atol=1e-5)
+    assert ss.Calibration.from_dict(json.loads(json.dumps(learned.to_dict()))) == learned
+    mirrored = replace(systems[1], values=-systems[1].values, higher="spoof")
+    assert "* pav(-b)" in str(ss.fuse(references, {"a": systems[0], "b": mirrored}, method="pav"))
 
 
 def test_systems_of_other_hops_are_laid_on_the_finest():
@@ -234,6 +261,8 @@ def test_what_cannot_be_learned_is_said():
     references, (one, other) = drawn(2)
     with pytest.raises(ss.DataError, match="check what high scores mean"):
         ss.calibrate(references, replace(one, higher="spoof"))
+    with pytest.raises(ss.DataError, match=r"b: high scores do not lie over bona fide .* check what high scores mean"):
+        ss.fuse(references, {"a": one, "b": replace(other, higher="spoof")}, method="pav")
     with pytest.raises(ss.UndefinedMeasureError, match="follow from those of the others"):
         ss.fuse(references, {"a": one, "b": other, "c": replace(one, values=2 * one.values + other.values)})
     with pytest.raises(ss.UndefinedMeasureError, match="all scores are equal"):

@@ -1,35 +1,20 @@
 """The page in a real browser: it opens from disk, asks for nothing, and shows the library's own numbers."""
 
 import csv
-import json
-import os
-import shutil
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from browsers import CURSOR, CUT, SCREENS, Opened, assert_accessible, needs_axe
 
 import spoofspan as ss
 import spoofspan.demo
+from spoofspan.formats.sound import wav_bytes
 from spoofspan.report.page import PageSettings, page_content, render_page
+from spoofspan.report.page.audio import addresses, waveforms
 from spoofspan.report.page.scores_page import ScoresPageSettings, scores_page
 
-playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright, to test the page in a browser")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-AXE = next(
-    (
-        path
-        for path in map(Path, (os.environ.get("AXE_CORE", ""), "node_modules/axe-core/axe.min.js"))
-        if path.is_file()
-    ),
-    None,
-)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is found; on Debian: apt-get install chromium")
-# how many tables that are seen are wider than what holds them
-CUT = (
-    "[...document.querySelectorAll('.scroll')].filter(one => one.offsetParent && one.scrollWidth > one.clientWidth + 1)"
-    ".length"
-)
 HOSTILE = {
     "<img src=x onerror=\"document.title='broken'\">": "markup",
     "</script><script>document.title='broken'</script>": "the end of a script",
@@ -37,14 +22,6 @@ HOSTILE = {
     "x" * 500: "500 characters",
     "{{ 7 * 7 }}": "a template",
 }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
@@ -61,30 +38,6 @@ def page_file(corpus, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(render_page(content), encoding="utf-8")
     return path
-
-
-class Opened:
-    """A page, with everything that it complained about or asked for."""
-
-    def __init__(self, browser, path, fragment="", **context):
-        self.context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **context})
-        self.page = self.context.new_page()
-        self.said, self.requests = [], []
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.session = self.context.new_cdp_session(self.page)
-        self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
-        self.page.goto(path.as_uri() + fragment)
-        self.page.wait_for_selector("html[data-ready=yes]")
-
-    def cpu_seconds(self):
-        """What the page has needed of the processor, however busy the machine is."""
-        metrics = self.session.send("Performance.getMetrics")["metrics"]
-        return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
-
-    def text(self, selector):
-        return self.page.locator(selector).inner_text()
 
 
 @pytest.fixture
@@ -391,19 +344,88 @@ def test_hostile_names_are_inert_and_legible(browser, tmp_path):
     opened.context.close()
 
 
-@pytest.mark.skipif(AXE is None, reason="axe-core is not found; npm install axe-core, or set AXE_CORE to axe.min.js")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_an_accessibility_scan_finds_nothing_serious(browser, page_file, scheme):
-    opened = Opened(browser, page_file, color_scheme=scheme, bypass_csp=True)
-    for summary in opened.page.locator("summary:visible").all():
-        summary.click()
-    opened.page.add_script_tag(path=str(AXE))
-    found = opened.page.evaluate("axe.run().then(result => result.violations)")
-    serious = [one for one in found if one["impact"] in ("serious", "critical")]
-    assert not serious, json.dumps(
-        [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in serious], indent=1
-    )
-    opened.context.close()
+@needs_axe
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_an_accessibility_scan_finds_nothing(browser, page_file, width, scheme):
+    assert_accessible(browser, page_file, width, scheme)
+
+
+# ---------------------------------------------------------------- sound
+
+
+@pytest.fixture(scope="module")
+def heard_file(corpus, tmp_path_factory):
+    """A page with the sound of some utterances, linked or put into it."""
+    folder = tmp_path_factory.mktemp("heard")
+    (folder / "wav").mkdir()
+    some = np.arange(0, len(corpus.references), 24)
+    shown = [corpus.references.utterances[place] for place in some]
+    durations = dict(zip(corpus.references.utterances, corpus.references.durations, strict=True))
+    for utt in shown:
+        times = np.arange(int(durations[utt] / 1e9 * 16_000)) / 16_000
+        (folder / "wav" / f"{utt}.wav").write_bytes(wav_bytes(0.3 * np.sin(2 * np.pi * 440 * times)))
+    references = corpus.references.take(some)
+    systems = {name: corpus.systems[hop].take(some) for name, hop in (("fine", 0.02), ("coarse", 0.16))}
+    for name, embed in (("linked.html", False), ("inside.html", True)):
+        sound = addresses(folder / "wav", shown, folder / name, embed=embed)
+        settings = PageSettings(
+            resampling=ss.Resampling(replicates=20), audio=sound, waveforms=waveforms(folder / "wav", shown)
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ss.SpoofspanWarning)  # few utterances
+            content = page_content(references, systems, settings)
+        (folder / name).write_text(render_page(content), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["linked.html", "inside.html"])
+def test_a_click_is_heard_from_there_and_the_line_follows(browser, heard_file, name):
+    with Opened(browser, heard_file / name) as found:
+        page = found.page
+        item = page.locator("#timelines li").first
+        canvas, audio = item.locator("canvas"), item.locator("audio")
+        canvas.scroll_into_view_if_needed()
+        page.wait_for_timeout(100)
+        assert canvas.evaluate(CURSOR) == pytest.approx(0, abs=0.05)
+        box = canvas.bounding_box()
+        left, duration = canvas.evaluate("({ timeline }) => [timeline.left, timeline.duration]")
+        page.mouse.click(box["x"] + left + 0.5 * (box["width"] - left), box["y"] + 30)
+        middle = audio.evaluate("one => one.currentTime")
+        assert middle == pytest.approx(duration / 2, abs=0.02 * duration)
+        assert canvas.evaluate(CURSOR) == pytest.approx(middle, abs=0.02 * duration)
+        assert audio.evaluate("one => one.paused")
+        canvas.focus()
+        page.keyboard.press("Space")
+        found.until(f"document.querySelector('#timelines audio').currentTime > {middle + 0.2}")
+        page.keyboard.press("Space")
+        assert audio.evaluate("one => one.paused")
+        page.wait_for_timeout(100)
+        stopped = audio.evaluate("one => one.currentTime")
+        assert canvas.evaluate(CURSOR) == pytest.approx(stopped, abs=0.02 * duration)
+        # in a part that is looked at, the same place
+        page.keyboard.press("+")
+        assert canvas.evaluate(CURSOR) == pytest.approx(stopped, abs=0.02 * duration)
+        assert found.said == []
+
+
+def test_systems_one_above_the_other_move_together(browser, heard_file):
+    """Both have one canvas: its time axis, its zoom and the line of the sound are those of both."""
+    with Opened(browser, heard_file / "inside.html", "#beside=coarse") as found:
+        page = found.page
+        canvas = page.locator("#timelines canvas").first
+        canvas.scroll_into_view_if_needed()
+        page.wait_for_timeout(100)
+        before = canvas.evaluate("one => one.toDataURL()")
+        canvas.focus()
+        page.keyboard.press("+")
+        page.keyboard.press("ArrowRight")
+        assert canvas.evaluate("one => one.toDataURL()") != before
+        start, end = canvas.evaluate("({ timeline }) => [timeline.from, timeline.to]")
+        shown = page.evaluate("new URLSearchParams(location.hash.slice(1)).get('t')")
+        assert shown == f"{round(start, 3):g}-{round(end, 3):g}"
+        canvas.dblclick()
+        assert canvas.evaluate("({ timeline }) => timeline.to - timeline.from == timeline.duration")
+        assert found.said == []
 
 
 # ---------------------------------------------------------------- full size

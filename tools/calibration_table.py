@@ -19,8 +19,9 @@ def main():
             found = calibration_effect(name, corpus.references, held_out).cllr
             cells.append(f"{found:.3f} ({found / least:.2f} x)")
         print(f"| {name} | {least:.3f} | {' | '.join(cells)} |")
-    held_out = LearningSet.of(corpus.references, named, "default", {}).held_out(speakers, "affine", 0.5, 0.0)
-    print(calibration_effect("all branches fused, held out", corpus.references, held_out))
+    for method in ("affine", "pav"):
+        held_out = LearningSet.of(corpus.references, named, "default", {}).held_out(speakers, method, 0.5, 0.0)
+        print(calibration_effect(f"all branches fused, {method}, held out", corpus.references, held_out))
 
 
 if __name__ == "__main__":

@@ -35,13 +35,13 @@ class LearningOptions:
         show_default="speaker, if known",
     )
     metadata: str | None = o.typed_flag("Table with a column utterance, or a protocol. Has speakers.")
+    method: str | None = o.typed_flag("affine or pav.", of=["affine", "pav"], show_default="affine")
     scores_to: str | None = o.typed_flag("Format of the scores in --out, if its name does not tell.", "--to")
 
-    def refuse_learning(self, *more: tuple[str, Any]) -> None:
+    def refuse_learning(self) -> None:
         """Refuse what means nothing to a calibration that is learned already."""
-        names = ("prior", "ridge", "folds", "cluster", "metadata")
-        for name, value in (*((name, getattr(self, name)) for name in names), *more):
-            if value is not None:
+        for name in ("method", "prior", "ridge", "folds", "cluster", "metadata"):
+            if getattr(self, name) is not None:
                 raise UsageError(f"--{name} is for learning, and --apply applies what was learned; leave it out")
 
 
@@ -55,7 +55,6 @@ def calibrate(
     *,
     inputs: Inputs,
     utterance_scores: str | None = o.flag(None, UTTERANCE_SCORES),
-    method: str | None = o.flag(None, "affine or pav.", of=["affine", "pav"], show_default="affine"),
     learning: LearningOptions,
     convention: o.Convention = "default",
     output: o.OutputFormat = o.Output.text,
@@ -84,7 +83,7 @@ def calibrate(
         inputs = replace(inputs, scores=inputs.references, references=None)  # the only word typed is the scores
     where = utterance_scores or inputs.scores
     files = {Path(where or "scores").stem: where}
-    _run(inputs, files, utterance_scores is not None, method, learning, convention, rules, output, out, force)
+    _run(inputs, files, utterance_scores is not None, learning, convention, rules, output, out, force)
 
 
 @takes_each_system
@@ -104,8 +103,9 @@ def fuse(
 ) -> None:
     """Turn the scores of several systems into one log-likelihood ratio.
 
-    Learn the weight of each system on a development set, by logistic regression weighed by duration, then apply them
-    to other scores of the same systems, in the same order. Hops may differ: fused scores have the finest.
+    Learn the weight of each system on a development set, by logistic regression weighed by duration (with --method pav,
+    of systems that were calibrated first), then apply them to other scores of the same systems, in the same order.
+    Hops may differ: fused scores have the finest.
 
     For example:
 
@@ -125,14 +125,13 @@ def fuse(
     files = named_files(words)
     if len(files) < 2:
         raise UsageError(f"a fusion needs the scores of at least two systems, not of {len(files)}")
-    _run(inputs, dict(files), bool(utterance_scores), None, learning, convention, rules, output, out, force)
+    _run(inputs, dict(files), bool(utterance_scores), learning, convention, rules, output, out, force)
 
 
 def _run(
     inputs: Inputs,
     files: dict[str, str | None],
     of_utterances: bool,
-    method: str | None,
     learning: LearningOptions,
     convention: str,
     rules: dict[str, Any],
@@ -155,7 +154,7 @@ def _run(
     learned: Calibration
     measured = inputs.references is not None or inputs.dataset is not None
     if learning.apply is not None:
-        learning.refuse_learning(("method", method))
+        learning.refuse_learning()
         if out is None and not measured:
             raise UsageError("give --out, the file of calibrated scores, or REFERENCES to measure them")
         learned = read_calibration(learning.apply)
@@ -186,11 +185,10 @@ def _run(
         notes: list[str] = []
     else:
         told: dict[str, Any] = {
-            name: value for name in ("prior", "ridge") if (value := getattr(learning, name)) is not None
+            name: value for name in ("method", "prior", "ridge") if (value := getattr(learning, name)) is not None
         }
         if len(scores) == 1:
             ((name, one),) = scores.items()
-            told |= {} if method is None else {"method": method}
             learned = library.calibrate(truth, one, name=name, **told, **how)
         else:
             learned = library.fuse(truth, scores, **told, **how)

@@ -119,6 +119,11 @@ def card_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
         spoofed = 100 * data["spoofed_seconds"] / max(data["seconds"], 1e-9)
         size = f"{data['utterances']:,} utterances, {data['seconds'] / 60:.1f} min"
         lines.append((name, f"{size}, {spoofed:.1f} % spoofed, attacks {attacks}"))
+    if "band_hz" in about:
+        low, high = (edge / 1000 for edge in about["band_hz"])
+        channels = about.get("random_channels")
+        varied = f", and sent through random channels of strength {channels:g}" if channels else ""
+        lines.append(("sound", f"heard from {low:.1f} to {high:.1f} kHz in training{varied}"))
     return [*lines, ("licence", str(about.get("licence", ""))), ("made by", str(about.get("made_by", "")))]
 
 

@@ -1,9 +1,9 @@
 """The end of a training: what the scores of the best epoch mean, measured on the development set, becomes its card.
 
-The development set is scored as anybody's recordings are. Each branch gets the strictly increasing line of least cost
-(logistic regression, weighted by duration; the utterance branch counts utterances), and all branches of windows
-together get a fusion. The utterance branch is left out of it: in a long recording with one spoofed second, its one
-score would lift or sink every second.
+The development set is scored as anybody's recordings are. Each branch gets the increasing map of least Cllr (PAV,
+weighted by duration; the utterance branch counts utterances), and all branches of windows together get a fusion of what
+these maps say. The utterance branch is left out of it: in a long recording with one spoofed second, its one score would
+lift or sink every second. The card also states what such maps are worth for speakers that they were not learned on.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from spoofspan.cm.model_sources import MODEL, file_checksum
 from spoofspan.cm.out_of_domain import TrainingDomain, recording_numbers
 from spoofspan.cm.scorers import Scorer, load_scorer
 from spoofspan.cm.scoring import finest_branch, score_sounds
+from spoofspan.cm.sound_notes import heard_band
 from spoofspan.data.calibration import Calibration
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.calibration import calibrate, fuse
+from spoofspan.evaluation.calibration import LearningSet, calibrate, fuse
 from spoofspan.evaluation.evaluate import evaluate, overlay
 from spoofspan.evaluation.utterances import evaluate_utterances
 from spoofspan.uncertainty.eer_replicates import EerReplicates
@@ -53,9 +54,9 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
         if read_card(folder, checksum) is not None:
             return
     scorer = load_scorer(folder, device)
-    scores, held_out = _listen(scorer, data.dev, range(len(data.dev)))
+    scores, held_out, _ = _listen(scorer, data.dev, range(len(data.dev)))
     chosen = np.random.default_rng(config.training.seed).permutation(len(data.train))[:LISTENED_TO]
-    _, heard = _listen(scorer, data.train, sorted(chosen.tolist()))
+    _, heard, band = _listen(scorer, data.train, sorted(chosen.tolist()))
     with progress("calibrating"), warnings.catch_warnings():
         warnings.simplefilter("ignore", SpoofspanWarning)  # of gaps and ties, which the figures do not hide
         references, rules = data.dev.references, asdict(config.labels)
@@ -65,24 +66,31 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
         locating = card.locating
         threshold = None if locating is None else _eer_threshold(references, ratios[locating], rules)
         figures = {name: _figures(references, one, rules) for name, one in ratios.items()}
-        about = _about(config, data, figures, problems, licence)
+        for name, one in calibrations.items():
+            systems = {branch: scores[branch] for branch in (one.systems if name == FUSED else (name,))}
+            figures[name] |= _held_out(data.dev, systems, one, rules)
+        about = _about(config, data, figures, problems, licence) | {"band_hz": band}
     domain = TrainingDomain.learn(heard, held_out, data.dev.speakers) if held_out.size and heard.size else None
     write_card(folder, Card(checksum, about, calibrations, threshold, domain))
 
 
-def _listen(scorer: Scorer, corpus: Corpus, rows: Sequence[int]) -> tuple[dict[str, Scores | UtteranceScores], Float64]:
-    """Score recordings, and describe their sound: the scores by branch, and a row of numbers for each recording."""
+def _listen(
+    scorer: Scorer, corpus: Corpus, rows: Sequence[int]
+) -> tuple[dict[str, Scores | UtteranceScores], Float64, tuple[float, float]]:
+    """Score recordings, and describe their sound: scores by branch, numbers of each recording, the band of them all."""
     ids = [corpus.references.utterances[i] for i in rows]
     heard = [Heard() for _ in ids]
     pairs = zip(rows, heard, strict=True)
     scores, _ = score_sounds(
         scorer, dict(zip(ids, (ListenedSound.of(corpus.sounds[i], one) for i, one in pairs), strict=True))
     )
+    band = heard_band(np.sum([one.counts for one in heard], axis=0))
     windows = finest_branch(scores)
     if windows is None:  # the utterance branch alone says nothing of time
-        return scores, np.zeros((0, 0))
+        return scores, np.zeros((0, 0)), band
     own = [windows.values[slice(*windows.offsets[i : i + 2])] for i in range(len(ids))]
-    return scores, np.stack([recording_numbers(one.counts, values) for one, values in zip(heard, own, strict=True)])
+    numbers = [recording_numbers(one.counts, values) for one, values in zip(heard, own, strict=True)]
+    return scores, np.stack(numbers), band
 
 
 def _calibrations(
@@ -93,12 +101,12 @@ def _calibrations(
     problems = []
     for name, one in scores.items():
         try:
-            found[name] = _with_ridge(partial(calibrate, references, one, name=name, **rules))
+            found[name] = calibrate(references, one, method="pav", name=name, **rules)
         except (UndefinedMeasureError, DataError) as error:
             problems.append(f"the {name} branch could not be calibrated: {error}")
     windows: dict[str, Any] = {name: scores[name] for name in SEGMENT_BRANCHES if name in found}
     if len(windows) > 1:
-        found = {FUSED: _with_ridge(partial(fuse, references, windows, **rules))} | found
+        found = {FUSED: _with_ridge(partial(fuse, references, windows, method="pav", **rules))} | found
     return found, problems
 
 
@@ -139,6 +147,22 @@ def _figures(references: References, ratios: Any, rules: Mapping[str, Any]) -> d
     return {name: float(one.value) for name, one in found.measurements.items() if np.isfinite(one.value)}
 
 
+def _held_out(
+    corpus: Corpus, systems: Mapping[str, Any], calibration: Calibration, rules: Mapping[str, Any]
+) -> dict[str, float]:
+    """The Cllr of speakers (utterances, where they are not known) that a map was not learned on."""
+    names = corpus.references.utterances
+    clusters = dict(zip(names, corpus.speakers if len(set(corpus.speakers)) > 1 else names, strict=True))
+    timed = calibration.unit == "time"
+    try:
+        learning = LearningSet.of(corpus.references, systems, "default", rules if timed else {})
+        ratios = learning.held_out(clusters, "pav", calibration.prior, calibration.ridge)
+    except (UndefinedMeasureError, DataError):  # without these speakers there is too little to learn on
+        return {}
+    found = _figures(corpus.references, ratios, rules).get(f"{'range' if timed else 'utterance'}-cllr")
+    return {} if found is None else {"held-out-cllr": found}
+
+
 def _about(
     config: Config, data: TrainingData, figures: Mapping[str, Any], problems: list[str], licence: str
 ) -> dict[str, Any]:
@@ -148,11 +172,13 @@ def _about(
     named = ", ".join(attacks) if isinstance(attacks, list) else attacks
     limits = [
         f"attacks heard in training: {named}; what another attack leaves behind may be missed",
-        "figures are of the development set, on which scores were calibrated and the epoch was chosen: expect worse",
+        "figures are of the development set, on which the epoch was chosen and scores were calibrated (but for "
+        "held-out-cllr, of speakers without whom the maps were learned): expect worse",
         *problems,
     ]
     return {
         "configuration": config.name,
+        "random_channels": config.training.channels,
         "made_by": f"spoofspan {__version__}",
         "data": sets,
         "figures": figures,

@@ -65,7 +65,7 @@ def location_page(location: Location, target: Path) -> str:
         "recordings": [_recording(one, places, notes) for one in location.recordings],
     }
     data = {"threshold": location.threshold, "bands": BANDS, "recordings": pictures}
-    scripts, styles = (*SHARED_SCRIPTS, "locate.js"), (*SHARED_STYLES, "locate.css")
+    scripts, styles = (*SHARED_SCRIPTS, "strips.js", "locate.js"), (*SHARED_STYLES, "locate.css")
     return render("locate.html", content, data, scripts=scripts, styles=styles, package="spoofspan.cm")
 
 

@@ -34,7 +34,7 @@ def sound_notes(heard: Heard, rate: int) -> tuple[str, ...]:
             f"{100 * heard.clipped / heard.samples:.1f} % of its samples are clipped (cut off at full scale), which "
             "may look like a trace of synthesis, or hide one"
         )
-    top = _highest_frequency(heard.counts)
+    _, top = heard_band(heard.counts)
     if rate < RATE:
         notes.append(f"the file has {rate:,} samples a second: nothing above {rate / 2000:g} kHz, as on the telephone")
     elif top < FULL_BAND * RATE / 2:
@@ -42,11 +42,11 @@ def sound_notes(heard: Heard, rate: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _highest_frequency(counts: Int64) -> float:
-    """The upper edge, in Hz, of the highest band that is ever heard."""
+def heard_band(counts: Int64) -> tuple[float, float]:
+    """The lower edge of the lowest, and the upper edge of the highest band that is ever heard, in Hz."""
     if not counts.any():
-        return RATE / 2
+        return 0.0, RATE / 2
     loud = band_percentiles(counts, (0.98,))[:, 0]
     floor = max(float(loud.max()) - DROP, LOWEST + STEP)
-    heard = [band for band in range(BANDS) if loud[band] > floor]
-    return RATE / 2 * (max(heard, default=BANDS - 1) + 1) / BANDS
+    heard = [band for band in range(BANDS) if loud[band] > floor] or [0, BANDS - 1]
+    return RATE / 2 * heard[0] / BANDS, RATE / 2 * (heard[-1] + 1) / BANDS

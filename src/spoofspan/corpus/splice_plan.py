@@ -176,7 +176,8 @@ def _plan_set(
     if wanted is not None and len(plans) < wanted:
         raise DataError(
             f"the recordings give {len(plans)} utterances of the set {subset!r}, not {wanted} "
-            f"({len(as_they_are)} bona fide recordings, {made} with substitutions); ask for fewer (--utterances)"
+            f"({len(as_they_are)} bona fide recordings, {made} with substitutions); ask for "
+            "fewer (--utterances-per-set)"
         )
     return plans
 

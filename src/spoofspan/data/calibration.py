@@ -2,9 +2,10 @@
 
 With scores s in bona fide polarity, the natural log-likelihood ratio L of bona fide to spoof is::
 
-    affine    L = offset + weight * s                  weight > 0
-    fusion    L = offset + sum of weight_k * s_k       of several systems; a weight may be negative
-    pav       L = the line through (s, L) at the knots, flat beyond them
+    affine      L = offset + weight * s                       weight > 0
+    fusion      L = offset + sum of weight_k * s_k            of several systems; a weight may be negative
+    pav         L = the line through (s, L) at the knots, flat beyond them
+    pav-fusion  L = offset + sum of weight_k * pav_k(s_k)     the fusion of systems that have their own PAV maps
 
 Flat parts of a PAV map are tilted by less than a millionth, so that it rises strictly too: an affine or a PAV map
 leaves the order of the scores, and so every EER, as it was.
@@ -65,6 +66,34 @@ class PavMap:
         ratios: Float64 = np.interp(column, self.scores, self.knots) + TILT * rise
         return ratios
 
+    @property
+    def pairs(self) -> list[list[float]]:
+        """The knots as plain data."""
+        return [list(pair) for pair in zip(self.scores, self.knots, strict=True)]
+
+    @classmethod
+    def from_pairs(cls, pairs: Any) -> PavMap:
+        """Read what :attr:`pairs` gave."""
+        scores, knots = zip(*pairs, strict=True)
+        if not np.isfinite([scores, knots]).all() or (np.diff(scores) < 0).any() or (np.diff(knots) < 0).any():
+            raise ValueError("knots must be finite and must not fall")
+        return cls(tuple(map(float, scores)), tuple(map(float, knots)))
+
+
+@dataclass(frozen=True)
+class PavFusionMap:
+    """The PAV map of each system, and the weights of the ratios that they give."""
+
+    maps: tuple[PavMap, ...]
+    sum: AffineMap
+
+    def ratios(self, columns: Sequence[Float64]) -> Float64:
+        """As of :class:`AffineMap`."""
+        return self.sum.ratios([one.ratios([column]) for one, column in zip(self.maps, columns, strict=True)])
+
+
+LearnedMap = AffineMap | PavMap | PavFusionMap
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -94,7 +123,7 @@ class Calibration:
 
     """
 
-    map: AffineMap | PavMap
+    map: LearnedMap
     systems: tuple[str, ...]
     higher: tuple[Higher, ...]
     unit: Unit
@@ -104,10 +133,10 @@ class Calibration:
 
     @property
     def method(self) -> str:
-        """``"affine"``, ``"fusion"`` or ``"pav"``."""
-        if isinstance(self.map, PavMap):
-            return "pav"
-        return "affine" if len(self.systems) == 1 else "fusion"
+        """``"affine"`` or ``"pav"``; of several systems ``"fusion"`` or ``"pav-fusion"``."""
+        if isinstance(self.map, AffineMap):
+            return "affine" if len(self.systems) == 1 else "fusion"
+        return "pav" if isinstance(self.map, PavMap) else "pav-fusion"
 
     @property
     def result_higher(self) -> Higher:
@@ -189,9 +218,11 @@ class Calibration:
         if isinstance(self.map, PavMap):
             low, top = self.map.knots[0], self.map.knots[-1]
             return f"L rises from {low:.4g} to {top:.4g} in {len(self.map.knots) // 2} steps of {self.systems[0]}"
-        text = f"L = {self.map.offset:.4g}"
-        for weight, name, high in zip(self.map.weights, self.systems, self.higher, strict=True):
-            side = name if high == "bonafide" else f"(-{name})"
+        line, each = (self.map, "{}") if isinstance(self.map, AffineMap) else (self.map.sum, "pav({})")
+        text = f"L = {line.offset:.4g}"
+        for weight, name, high in zip(line.weights, self.systems, self.higher, strict=True):
+            side = each.format(name) if high == "bonafide" else each.format(f"-{name}")
+            side = f"({side})" if side.startswith("-") else side
             text += f" {'-' if weight < 0 else '+'} {abs(weight):.4g} * {side}"
         return text
 
@@ -202,11 +233,15 @@ class Calibration:
         systems: list[dict[str, Any]] = [
             {"name": name, "higher": high} for name, high in zip(self.systems, self.higher, strict=True)
         ]
-        if isinstance(self.map, AffineMap):
-            systems = [{**one, "weight": w} for one, w in zip(systems, self.map.weights, strict=True)]
-            learned: dict[str, Any] = {"offset": self.map.offset}
+        learned: dict[str, Any]
+        if isinstance(self.map, PavMap):
+            learned = {"knots": self.map.pairs}
         else:
-            learned = {"knots": [list(pair) for pair in zip(self.map.scores, self.map.knots, strict=True)]}
+            line = self.map if isinstance(self.map, AffineMap) else self.map.sum
+            systems = [{**one, "weight": w} for one, w in zip(systems, line.weights, strict=True)]
+            if isinstance(self.map, PavFusionMap):
+                systems = [{**one, "knots": own.pairs} for one, own in zip(systems, self.map.maps, strict=True)]
+            learned = {"offset": line.offset}
         about = {"prior": self.prior, "ridge": self.ridge, "learned_on": dict(self.learned_on)}
         head = {"spoofspan_calibration": FILE_VERSION, "method": self.method, "unit": self.unit}
         return {**head, "systems": systems, **learned, **about}
@@ -234,18 +269,17 @@ class Calibration:
     @classmethod
     def _checked(cls, data: Mapping[str, Any]) -> Calibration:
         systems = data["systems"]
-        learned: AffineMap | PavMap
+        learned: LearnedMap
         if data["method"] == "pav":
-            scores, knots = zip(*data["knots"], strict=True)
-            learned = PavMap(tuple(map(float, scores)), tuple(map(float, knots)))
-            if not np.isfinite([scores, knots]).all() or (np.diff(scores) < 0).any() or (np.diff(knots) < 0).any():
-                raise ValueError("knots must be finite and must not fall")
-        elif data["method"] in ("affine", "fusion"):
+            learned = PavMap.from_pairs(data["knots"])
+        elif data["method"] in ("affine", "fusion", "pav-fusion"):
             learned = AffineMap(tuple(float(one["weight"]) for one in systems), float(data["offset"]))
             if not np.isfinite([*learned.weights, learned.offset]).all():
                 raise ValueError("weights must be finite")
             if len(systems) == 1 and learned.weights[0] <= 0:
                 raise ValueError("the weight must be positive")
+            if data["method"] == "pav-fusion":
+                learned = PavFusionMap(tuple(PavMap.from_pairs(one["knots"]) for one in systems), learned)
         else:
             raise ValueError(f"no method {data['method']!r}")
         higher = tuple(one["higher"] for one in systems)

@@ -16,7 +16,16 @@ from spoofspan.base.columns import Flags, utterance_of_rows
 from spoofspan.base.errors import UsageError, nearest_name, refuse
 from spoofspan.base.hashing import utterances_hash
 from spoofspan.base.times import Float64, Int64
-from spoofspan.data.calibration import AffineMap, Calibration, PavMap, System, Unit, utterance_columns
+from spoofspan.data.calibration import (
+    AffineMap,
+    Calibration,
+    LearnedMap,
+    PavFusionMap,
+    PavMap,
+    System,
+    Unit,
+    utterance_columns,
+)
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
@@ -93,8 +102,7 @@ def calibrate(
     [3.15, 2.56, -0.96, 0.21, -1.54, -2.13]
 
     """
-    if method not in METHODS:
-        raise UsageError(f"no method {method!r}: {nearest_name(str(method), METHODS)}")
+    _check_method(method)
     return LearningSet.of(references, {name: scores}, convention, rules).learn(method, prior, ridge)
 
 
@@ -102,6 +110,7 @@ def fuse(
     references: Truth,
     systems: Mapping[str, Scores] | Mapping[str, UtteranceScores],
     *,
+    method: Method = "affine",
     prior: float = 0.5,
     ridge: float = 0.0,
     convention: str = "default",
@@ -116,6 +125,9 @@ def fuse(
     systems
         The scores of each system by its name, of the same utterances. Hops may differ: the result has the time of the
         finest.
+    method
+        ``"affine"``: the scores are weighted and added. ``"pav"``: each system gets a PAV map first, and its ratios are
+        weighted and added.
     prior, ridge, convention, **rules
         As in :func:`calibrate`.
 
@@ -136,7 +148,8 @@ def fuse(
     """
     if len(systems) < 2:
         raise UsageError("a fusion needs the scores of at least two systems; calibrate() serves one")
-    return LearningSet.of(references, systems, convention, rules).learn("affine", prior, ridge)
+    _check_method(method)
+    return LearningSet.of(references, systems, convention, rules).learn(method, prior, ridge)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,20 +225,27 @@ class LearningSet:
         """Learn on everything."""
         learned = self._map(method, prior, ridge, np.ones(len(self.rows), bool))
         made = Calibration(learned, self.names, tuple(one.higher for one in self.systems), self.unit, prior, ridge)
-        parameters = f"prior:{prior:g},ridge:{ridge:g}" if method == "affine" else "prior:none"
+        parameters = "prior:none" if made.method == "pav" else f"prior:{prior:g},ridge:{ridge:g}"
         return replace(made, learned_on=self.signature(f"calibration-{made.method}", parameters).to_dict())
 
-    def _map(self, method: Method, prior: float, ridge: float, wanted: Flags) -> AffineMap | PavMap:
+    def _map(self, method: Method, prior: float, ridge: float, wanted: Flags) -> LearnedMap:
         """Learn on some utterances."""
         some = np.flatnonzero(wanted[self.utterance] & (self.bona_fide + self.spoof > 0))
         columns = [column[some] for column in self.columns]
         bona_fide, spoof = self.bona_fide[some], self.spoof[some]
-        if method == "affine":
-            amounts = bona_fide.astype(np.float64), spoof.astype(np.float64)
-            return least_cost_map(columns, *amounts, self.names, prior, ridge)
-        scores, sums = sum_ties(columns[0], bona_fide, spoof)
-        distinct = ScoredAmounts(scores.astype(np.float64), *(one.astype(np.float64) for one in sums))
-        return pav_map(distinct, int(np.count_nonzero(wanted)))
+        maps: list[PavMap] = []
+        if method == "pav":
+            utterances = int(np.count_nonzero(wanted))
+            for name, column in zip(self.names, columns, strict=True):
+                scores, sums = sum_ties(column, bona_fide, spoof)
+                amounts = ScoredAmounts(scores.astype(np.float64), *(one.astype(np.float64) for one in sums))
+                maps.append(pav_map(amounts, utterances, name))
+            if len(maps) == 1:
+                return maps[0]
+            columns = [own.ratios([column]) for own, column in zip(maps, columns, strict=True)]
+        both = bona_fide.astype(np.float64), spoof.astype(np.float64)
+        line = least_cost_map(columns, *both, self.names, prior, ridge)
+        return PavFusionMap(tuple(maps), line) if maps else line
 
     def held_out(
         self, clusters: Mapping[str, str], method: Method, prior: float, ridge: float, folds: int = FOLDS
@@ -243,6 +263,11 @@ class LearningSet:
             values[here] = learned.ratios([column[here] for column in self.columns])
         values = (values if made.result_higher == "bonafide" else -values) + 0.0
         return replace(self.rows, values=values, higher=made.result_higher)
+
+
+def _check_method(method: str) -> None:
+    if method not in METHODS:
+        raise UsageError(f"no method {method!r}: {nearest_name(str(method), METHODS)}")
 
 
 def labels_of(truth: Truth) -> References | Mapping[str, str]:

@@ -99,7 +99,7 @@ def calibration_effects(
     rows.append(measure("calibrated" if single else "fused", scores=learned.apply(*systems.values())))
     if not folds:
         return rows
-    method: Method = "pav" if learned.method == "pav" else "affine"
+    method: Method = "pav" if learned.method.startswith("pav") else "affine"
     each: list[tuple[str, dict[str, Any]]] = [("" if single else "fused, ", dict(systems))]
     if not single:
         each = [*((f"{name}, ", {name: one}) for name, one in systems.items()), *each]

@@ -10,7 +10,6 @@ them (``channel="mix"``), and so is one with fewer samples than its header state
 from __future__ import annotations
 
 import io
-import struct
 import warnings
 import wave
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ import numpy.typing as npt
 from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError, nearest_name
 from spoofspan.base.extras import INSTALL_CM
 from spoofspan.base.times import Float64
+from spoofspan.formats.sound_headers import ends_early, stated_bytes
 
 Samples = npt.NDArray[np.float32]
 RATE = 16_000  # samples a second of everything that is asked for at one rate
@@ -35,7 +35,6 @@ LAST_BLOCK = 1 << 10  # near a fault
 SLOWEST, FASTEST = 1_000, 10_000_000  # samples a second that a header may state
 FULL_SCALE = 32768
 TRUNCATED = {"error": "is refused", "use": "is used as far as it goes, with a warning"}
-UNKNOWN = 0xFFFFFFFF  # as a number of bytes: not known when the header was written, or in another place
 
 
 @dataclass(frozen=True)
@@ -138,12 +137,15 @@ class Sound:
                 raise
             self._warn(f"{str(error).partition(';')[0]}, and {done:,} samples are there")
         else:
-            if done < file.stated:
-                self._tell(file.stated, done)
+            if done < file.stated or file.ends_early:
+                self._tell(file, done)
 
-    def _tell(self, stated: int, found: int) -> None:
+    def _tell(self, file: _File, found: int) -> None:
         """Refuse a truncated file, or warn."""
-        text = f"{self.name}: the file is truncated: its header states {stated:,} samples, and {found:,} are there"
+        there = f"its header states {file.stated:,} samples, and {found:,} are there"
+        if file.ends_early:
+            there = f"it has no mark of its end, and {found:,} samples are there"
+        text = f"{self.name}: the file is truncated: {there}"
         if self.truncated == "error":
             raise TruncatedError(f"{text}; get it again, or take what is there with truncated='use' (--truncated use)")
         self._warn(text)
@@ -163,8 +165,8 @@ class Sound:
             if not file.frames:
                 raise DataError(f"{self.name}: there is no sound in the file; leave it out")
             _check_rate(self.name, file.rate)
-            if check and file.frames < file.stated and self.truncated == "error":
-                self._tell(file.stated, file.frames)
+            if check and (file.frames < file.stated or file.ends_early) and self.truncated == "error":
+                self._tell(file, file.frames)
             yield file
 
 
@@ -242,11 +244,14 @@ class _SoundFile:
         import soundfile
 
         self._name, self._error = name, soundfile.LibsndfileError
-        data_bytes = stated_bytes(stream)
+        data_bytes, self.ends_early = stated_bytes(stream), ends_early(stream)
         try:
             self._file = file = soundfile.SoundFile(stream)
         except (self._error, TypeError) as error:
-            raise DataError(f"{name}: cannot be read as sound ({error}); convert it, or leave it out") from None
+            why = getattr(error, "error_string", str(error)).rstrip(".")
+            if data_bytes is not None and data_bytes.found < data_bytes.stated:
+                why = f"its header states {data_bytes.stated:,} bytes of samples, and {data_bytes.found:,} are there"
+            raise DataError(f"{name}: cannot be read as sound ({why}); convert it, or leave it out") from None
         self.rate, self.channels, self.frames = file.samplerate, file.channels, file.frames
         self.stated = self.frames
         if data_bytes is not None and data_bytes.stated > data_bytes.found > 0:  # soundfile counts what is there
@@ -283,6 +288,7 @@ class _WaveFile:
     """A WAV file of 8, 16 or 32 bits, by the standard library."""
 
     position = 0
+    ends_early = False
 
     def __init__(self, stream: BinaryIO) -> None:
         self._file = wave.open(stream, "rb")  # noqa: SIM115  (closed with its stream)
@@ -306,42 +312,6 @@ class _WaveFile:
 
 
 _File = _SoundFile | _WaveFile
-
-
-@dataclass(frozen=True)
-class DataBytes:
-    """How many bytes of samples a header states, and how many there are."""
-
-    stated: int
-    found: int
-
-
-def stated_bytes(stream: BinaryIO) -> DataBytes | None:
-    """What the header of a WAV, AIFF or AU file states; None of other files, and of a stream that never knew."""
-    size = stream.seek(0, io.SEEK_END)
-    stream.seek(0)
-    head = stream.read(12)
-    found: DataBytes | None = None
-    if head[:4] == b".snd":
-        offset, length = struct.unpack(">II", head[4:12])
-        found = None if length == UNKNOWN else DataBytes(length, max(size - offset, 0))
-    elif head[:4] in (b"RIFF", b"RF64", b"FORM"):
-        order, wanted, large = (">", b"SSND", None) if head[:4] == b"FORM" else ("<", b"data", None)
-        position = 12
-        while position + 8 <= size and found is None:
-            stream.seek(position)
-            name, length = struct.unpack(order + "4sI", stream.read(8))
-            if name == b"ds64":
-                large = struct.unpack("<QQ", stream.read(16).ljust(16, b"\0"))[1]
-            if name == wanted:
-                if length == UNKNOWN and large is None and isinstance(stream, io.BytesIO):
-                    break  # who writes into a pipe cannot know
-                length = large if large is not None and length == UNKNOWN else length
-                before = 16 if name == b"SSND" else 8  # bytes of its own head
-                found = DataBytes(length + 8 - before, max(min(size - position - before, length + 8 - before), 0))
-            position += 8 + length + length % 2
-    stream.seek(0)
-    return found
 
 
 def _wave(stream: BinaryIO, name: str) -> _File:

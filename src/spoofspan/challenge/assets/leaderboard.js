@@ -15,7 +15,7 @@
     }
   }
 
-  const letters = (team) => (data.groups[team] || "").match(/[A-Za-z]|\(\d+\)/g) || [];
+  const letters = (team) => data.groups[team].match(/[A-Za-z]|\(\d+\)/g) || [];
 
   function mark(chosen) {
     const shared = new Set(chosen ? letters(chosen) : []);
@@ -35,7 +35,7 @@
     mark(chosen);
   }
 
-  const known = (state) => (state.team in data.groups ? state.team : null);
+  const known = (state) => (Object.hasOwn(data.groups, state.team) ? state.team : null);
   link.onChange((state) => mark(known(state)));
   mark(known(link.read()));
   root.dataset.ready = "yes";

@@ -21,7 +21,7 @@ from spoofspan.data.calibration import PavMap
 from spoofspan.measures.costs import ScoredAmounts, pool_adjacent_violators
 
 
-def pav_map(amounts: ScoredAmounts, utterances: int) -> PavMap:
+def pav_map(amounts: ScoredAmounts, utterances: int, name: str = "scores") -> PavMap:
     """Learn the map of distinct scores and the amounts under them.
 
     >>> amounts = ScoredAmounts(np.array([-1.0, 0.0, 1.0]), np.array([0.0, 1, 3]), np.array([3.0, 1, 0]))
@@ -30,7 +30,7 @@ def pav_map(amounts: ScoredAmounts, utterances: int) -> PavMap:
     ((-1.0, -1.0, 0.0, 0.0, 1.0, 1.0), [-1.386, -1.386, 0.0, 0.0, 1.386, 1.386])
     """
     if not np.isfinite(amounts.scores).all():
-        raise DataError("infinite scores cannot be calibrated; replace them by the largest finite ones")
+        raise DataError(f"{name}: infinite scores cannot be calibrated; replace them by the largest finite ones")
 
     def padded(column: Float64) -> Float64:
         one = math.fsum(column) / utterances
@@ -43,6 +43,11 @@ def pav_map(amounts: ScoredAmounts, utterances: int) -> PavMap:
     # a score belongs to the group that the middle of its amount falls into
     group = np.searchsorted(np.cumsum(bona_fide + spoof), np.cumsum(each) - each / 2)[1:-1]
     first = np.searchsorted(group, np.unique(group))
+    if first.size == 1:
+        raise DataError(
+            f"{name}: high scores do not lie over bona fide more than over spoof, so an increasing map does not help; "
+            "check what high scores mean (higher=)"
+        )
     last = np.append(first[1:], group.size) - 1
     scores = np.stack((amounts.scores[first], amounts.scores[last]), axis=1).ravel()
     return PavMap(tuple(scores.tolist()), tuple(np.repeat(knots[group[first]], 2).tolist()))

@@ -1,10 +1,9 @@
 "use strict";
 // Utterances as timelines: reference, sound, and for each system its scores with the threshold, its decisions, its errors.
 spoofspan.timelines = (function () {
-  const { data, css, element, unpack, bytesOf, seconds, digits, round, copyOn, link } = spoofspan;
+  const { data, css, element, unpack, bytesOf, seconds, copyOn, link, strips } = spoofspan;
   const { systems, current, thresholdOf, calledSpoof } = spoofspan.state;
-  const FONT = "11px Inter, system-ui, sans-serif";
-  const LANE = 11, GAP = 5, SCORES = 66, WAVE = 34, AXIS = 20;
+  const LANE = 11, GAP = 5, SCORES = 66, WAVE = 34;
   const labelled = data.labelled !== false; // without references there are neither labels nor errors
 
   const all = data.timelines.map((one) => {
@@ -130,27 +129,16 @@ spoofspan.timelines = (function () {
       top = error + LANE + 2 * GAP;
       return lane;
     });
-    return { reference, wave, lanes, height: top + AXIS };
+    return { reference, wave, lanes, height: top + strips.AXIS };
   }
 
   function draw(timeline) {
-    const canvas = timeline.canvas, width = canvas.clientWidth;
-    if (!width) return;
     const { reference, wave, lanes, height } = layout(timeline);
-    const scale = Math.max(window.devicePixelRatio || 1, 1.5);
-    canvas.style.height = `${height}px`;
-    canvas.width = Math.round(width * scale);
-    canvas.height = Math.round(height * scale);
-    const pen = canvas.getContext("2d");
-    pen.scale(scale, scale);
-    pen.font = FONT;
-    const narrow = width < 520, left = narrow ? 48 : 76;
-    timeline.left = left;
-    const span = width - left - 1;
-    const x = (time) => left + ((time - timeline.from) / (timeline.to - timeline.from)) * span;
+    const picture = strips.prepare(timeline, height);
+    if (!picture) return;
+    const { pen, scale, width, left, span, narrow, x, word } = picture;
     const look = looks(pen, scale);
     const words = narrow ? ["truth", "sound", "called", "errors"] : ["reference", "sound", "decision", "errors"];
-    const word = (text, y) => { pen.fillStyle = css("--quiet"); pen.textAlign = "right"; pen.fillText(text, left - 8, y); };
     const bar = (from, to, top, fill) => {
       // on whole pixels, so that neighbours leave no seam
       const start = Math.round(Math.max(x(from), left) * scale) / scale, end = Math.round(Math.min(x(to), width) * scale) / scale;
@@ -168,15 +156,16 @@ spoofspan.timelines = (function () {
     }
     if (timeline.waveform) {
       word(words[1], wave + WAVE / 2 + 4);
-      drawSound(timeline, pen, x, left, width, wave);
+      timeline.peaks = timeline.peaks || new Int8Array(bytesOf(timeline.waveform.peaks).buffer);
+      strips.drawSound(timeline, picture, { peaks: timeline.peaks, seconds: timeline.waveform.seconds }, wave, WAVE);
     }
     for (const { system, name, scores, decision, error } of lanes) {
       if (beside.size) {
         pen.textAlign = "left";
         pen.fillStyle = css("--ink");
-        pen.font = "600 " + FONT;
+        pen.font = "600 " + strips.FONT;
         pen.fillText(system.name.length > 60 ? system.name.slice(0, 59) + "\u2026" : system.name, left, name);
-        pen.font = FONT;
+        pen.font = strips.FONT;
       }
       word(words[2], decision + 9);
       if (labelled) word(words[3], error + 9);
@@ -187,121 +176,19 @@ spoofspan.timelines = (function () {
         if (label === 0 && called) bar(from, to, error, look.falsePositive);
         if (label === 1 && !called) bar(from, to, error, look.falseNegative);
       }
-      drawScores(timeline, system, pen, x, { left, width, top: scores, bottom: scores + SCORES, narrow });
+      strips.drawScores(timeline, picture, runsOf(timeline, system), thresholdOf(system), scores, scores + SCORES);
     }
-    drawTimes(timeline, pen, x, left, width, height);
-    if (timeline.player) {
-      pen.fillStyle = css("--accent");
-      const at = x(timeline.player.currentTime);
-      if (at >= left) pen.fillRect(at - 1, 0, 2, height - AXIS);
-    }
+    strips.drawTimes(timeline, picture);
     describe(timeline);
   }
 
-  // The loudest and the quietest of many samples in each column.
-  function drawSound(timeline, pen, x, left, width, top) {
-    const { seconds: length, peaks: packed } = timeline.waveform;
-    timeline.peaks = timeline.peaks || new Int8Array(bytesOf(packed).buffer);
-    const count = timeline.peaks.length / 2, middle = top + WAVE / 2;
-    pen.fillStyle = css("--strong-line");
-    for (let i = 0; i < count; i++) {
-      const from = x((i / count) * length), to = x(((i + 1) / count) * length);
-      if (to < left || from > width) continue;
-      const low = (timeline.peaks[2 * i] / 127) * (WAVE / 2), high = (timeline.peaks[2 * i + 1] / 127) * (WAVE / 2);
-      pen.fillRect(Math.max(from, left), middle - high, Math.max(to - from, 0.5), Math.max(high - low, 0.7));
-    }
-  }
+  // ------------------------------------------------------------------ in the list
 
-  function drawScores(timeline, system, pen, x, { left, width, top, bottom, narrow }) {
-    const { starts, ends, values } = runsOf(timeline, system);
-    const finite = Array.from(values).filter(Number.isFinite);
-    pen.fillStyle = css("--panel");
-    pen.fillRect(left, top, width - left, bottom - top);
-    if (!finite.length) return;
-    let low = Infinity, high = -Infinity;
-    for (const value of finite) { low = Math.min(low, value); high = Math.max(high, value); }
-    const at = thresholdOf(system);
-    if (Number.isFinite(at)) { low = Math.min(low, at); high = Math.max(high, at); }
-    if (low === high) { low -= 1; high += 1; }
-    const pad = 3;
-    const y = (value) => bottom - pad - ((Math.min(Math.max(value, low), high) - low) / (high - low)) * (bottom - top - 2 * pad);
-    pen.textAlign = "right";
-    pen.fillStyle = css("--quiet");
-    const free = (height, ...taken) => taken.every((other) => Math.abs(height - other) > 11);
-    const named = Number.isFinite(at) ? y(at) : -99;
-    const title = free(top + 5, named) ? top + 5 : bottom - 5;
-    pen.fillText(narrow ? "score" : "scores", left - 8, title + 4);
-    for (const tick of round(low, high, 3)) {
-      pen.fillStyle = css("--line");
-      pen.fillRect(left, y(tick), width - left, 1);
-      pen.fillStyle = css("--quiet");
-      if (free(y(tick), named, title)) pen.fillText(digits(tick), left - 8, y(tick) + 4);
-    }
-    pen.save();
-    pen.beginPath();
-    pen.rect(left, top, width - left, bottom - top);
-    pen.clip();
-    pen.strokeStyle = css("--ink");
-    pen.lineWidth = 1.2;
-    pen.beginPath();
-    let before = null;
-    for (let i = 0; i < values.length; i++) {
-      if (before !== starts[i]) pen.moveTo(x(starts[i]), y(values[i]));
-      else pen.lineTo(x(starts[i]), y(values[i]));
-      pen.lineTo(x(ends[i]), y(values[i]));
-      before = ends[i];
-    }
-    pen.stroke();
-    if (Number.isFinite(at)) {
-      pen.setLineDash([5, 3]);
-      pen.strokeStyle = css("--accent");
-      pen.lineWidth = 1.4;
-      pen.beginPath();
-      pen.moveTo(left, y(at));
-      pen.lineTo(width, y(at));
-      pen.stroke();
-    }
-    pen.restore();
-    if (Number.isFinite(at)) {
-      pen.fillStyle = css("--accent");
-      pen.textAlign = "right";
-      pen.fillText(narrow ? digits(Number(at.toPrecision(2))) : digits(at), left - 8, y(at) + 4);
-    }
-  }
-
-  function drawTimes(timeline, pen, x, left, width, height) {
-    const wanted = (timeline.to - timeline.from) / Math.max(Math.floor((width - left) / 80), 1);
-    const step = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 600].find((one) => one >= wanted) || 3600;
-    for (let count = Math.ceil(timeline.from / step - 1e-9); count * step <= timeline.to + 1e-9; count++) {
-      const at = x(count * step);
-      pen.fillStyle = css("--strong-line");
-      pen.fillRect(at, height - AXIS, 1, 4);
-      pen.fillStyle = css("--quiet");
-      pen.textAlign = at > width - 24 ? "right" : at < left + 10 ? "left" : "center";
-      pen.fillText(`${+(count * step).toFixed(3)} s`, at, height - 4);
-    }
-  }
-
-  // ------------------------------------------------------------------ moving
-
-  // Show a part of an utterance; the address follows, so that a link leads here.
-  function view(timeline, from, to, tell = true) {
-    const width = Math.min(Math.max(to - from, 0.02), timeline.duration);
-    timeline.from = Math.min(Math.max(from, 0), timeline.duration - width);
-    timeline.to = timeline.from + width;
-    draw(timeline);
-    if (tell) link.write(place(timeline));
-  }
-
+  // Which part of which utterance is seen, for a link.
   function place(timeline) {
     const part = timeline.to - timeline.from < timeline.duration - 1e-9;
     const number = (time) => String(+time.toFixed(3));
     return { utterance: timeline.id, t: part ? `${number(timeline.from)}-${number(timeline.to)}` : null };
-  }
-
-  function zoomBy(timeline, factor) {
-    const middle = (timeline.from + timeline.to) / 2, width = (timeline.to - timeline.from) * factor;
-    view(timeline, middle - width / 2, middle + width / 2);
   }
 
   const visible = new Set();
@@ -314,78 +201,27 @@ spoofspan.timelines = (function () {
   }, { rootMargin: "200px" });
   const drawVisible = () => { for (const timeline of visible) if (timeline.canvas.isConnected) draw(timeline); };
 
-  function play(timeline) {
-    if (!timeline.player) return;
-    if (timeline.player.paused) timeline.player.play();
-    else timeline.player.pause();
-  }
-
   function item(timeline) {
     const canvas = element("canvas", { class: "timeline", tabindex: "0", role: "img" });
     canvas.timeline = timeline;
     timeline.canvas = canvas;
+    timeline.draw = () => draw(timeline);
+    timeline.moved = () => link.write(place(timeline));
     canvas.style.height = `${layout(timeline).height}px`;
     timeline.summary = element("span", { class: "quiet" });
-    const zoom = (factor) => () => zoomBy(timeline, factor);
-    const whole = () => view(timeline, 0, timeline.duration);
     const share = element("button", { type: "button", class: "small", "aria-label": `Copy a link to ${timeline.id}`, title: "Copy a link to what is seen here" }, "link");
-    const tools = element("span", { class: "timeline-tools" },
-      element("button", { type: "button", class: "small", onclick: zoom(0.5), "aria-label": "Zoom in" }, "+"),
-      element("button", { type: "button", class: "small", onclick: zoom(2), "aria-label": "Zoom out" }, "\u2212"),
-      element("button", { type: "button", class: "small", onclick: whole, "aria-label": "Show all of it" }, "all"),
-      copyOn(share, () => link.address(place(timeline))));
+    const tools = element("span", { class: "timeline-tools" }, ...strips.buttons(timeline), copyOn(share, () => link.address(place(timeline))));
     const about = Object.entries(timeline.columns || {}).map(([name, value]) => `${name} ${value}`).join(", ");
     const head = element("div", { class: "timeline-head" },
       element("span", { class: "timeline-id", dir: "auto" }, timeline.id), timeline.summary,
       ...(about ? [element("span", { class: "quiet", dir: "auto" }, about)] : []), tools);
     const made = element("li", {}, head, canvas);
-    if (timeline.audio) {
-      timeline.player = element("audio", { controls: "", preload: "none", src: timeline.audio, "aria-label": "Sound of " + timeline.id });
-      const follow = () => { draw(timeline); if (!timeline.player.paused) requestAnimationFrame(follow); };
-      timeline.player.addEventListener("play", follow);
-      timeline.player.addEventListener("seeked", () => draw(timeline));
-      made.append(timeline.player);
-    }
-    const step = () => (timeline.to - timeline.from) / 4;
-    const keys = {
-      "+": zoom(0.5), "=": zoom(0.5), "-": zoom(2), 0: whole, " ": () => play(timeline),
-      ArrowLeft: () => view(timeline, timeline.from - step(), timeline.to - step()),
-      ArrowRight: () => view(timeline, timeline.from + step(), timeline.to + step()),
-    };
-    canvas.addEventListener("keydown", (event) => {
-      if (!keys[event.key] || event.ctrlKey || event.metaKey) return;
-      event.preventDefault();
-      keys[event.key]();
-    });
-    follow(timeline, canvas);
+    if (timeline.audio) made.append(strips.player(timeline, timeline.audio, "none"));
+    strips.follow(timeline);
     describe(timeline);
     watcher.observe(canvas);
     return made;
   }
 
-  // Drag to move, click to hear from there, double click to see all of it.
-  function follow(timeline, canvas) {
-    let held = null;
-    const inside = () => canvas.clientWidth - timeline.left;
-    canvas.addEventListener("pointerdown", (event) => {
-      held = { x: event.clientX, from: timeline.from, to: timeline.to };
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!held || !event.buttons || Math.abs(held.x - event.clientX) < 4) return;
-      const moved = ((held.x - event.clientX) / inside()) * (held.to - held.from);
-      view(timeline, held.from + moved, held.to + moved);
-    });
-    canvas.addEventListener("pointerup", (event) => {
-      if (held && Math.abs(held.x - event.clientX) < 4) {
-        link.write(place(timeline));
-        const share = (event.clientX - canvas.getBoundingClientRect().left - timeline.left) / inside();
-        if (timeline.player && share >= 0) timeline.player.currentTime = timeline.from + share * (timeline.to - timeline.from);
-      }
-      held = null;
-    });
-    canvas.addEventListener("dblclick", () => view(timeline, 0, timeline.duration));
-  }
-
-  return { all, beside, errorsOf, calledOf, item, draw, view, drawVisible };
+  return { all, beside, errorsOf, calledOf, item, draw, view: strips.view, drawVisible };
 })();
