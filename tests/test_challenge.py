@@ -16,10 +16,11 @@ from format_samples import durations as sample_durations
 
 import spoofspan as ss
 from spoofspan.base.locks import part_of
-from spoofspan.challenge.definition import Definition, Phase, PublicPart
+from spoofspan.challenge.definition import Definition, Phase
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
 from spoofspan.challenge.leaderboard_page import leaderboard_page
+from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission_check import check_submission
 from spoofspan.challenge.team_results import TeamResult
 from spoofspan.evaluation.breakdown import by_kind
@@ -326,7 +327,7 @@ def test_a_phase_counts_some_utterances(tmp_path):
     ("definition", "words"),
     [
         ({"measures": ()}, "needs a measure"),
-        ({"measures": ("event-ap@iou=0.5",)}, "event-ap"),
+        ({"measures": ("event-ap@iou=0",)}, "IoU"),
         ({"measures": ("range-cllr",)}, "scores_are"),
         ({"rules": {"partial": True}}, "different utterances"),
         ({"phases": (Phase("a"), Phase("b"))}, "must start after"),

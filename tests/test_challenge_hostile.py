@@ -16,9 +16,10 @@ from challenge_cases import build, frame_lines, labels, scores, submit
 from command_line import run
 
 import spoofspan as ss
-from spoofspan.challenge.definition import PublicPart, plain_name
+from spoofspan.challenge.definition import plain_name
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
+from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission_check import check_submission
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")

@@ -106,7 +106,7 @@ def partitioned(kind, references, scores, folder):
 
 
 KINDS = ("one file", "many files", "shuffled rows")
-MEASURES = ["range-eer", "point-eer@50ms"]
+MEASURES = ["range-eer", "point-eer@50ms", "event-f1@iou=0.5", "event-ap@iou=0.5", "event-collar-best-f1"]
 
 
 @pytest.fixture

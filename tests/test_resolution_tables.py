@@ -677,3 +677,54 @@ def test_tables_have_intervals_if_asked_for():
     several = ss.resolution_table(corpus.references, seeds, [], resampling=ss.Resampling())
     assert "compare --seeds" in several.render("text")
     assert several["a"].range_eer.interval is None
+
+
+# ---------------------------------------------------------------- further columns
+
+
+EVENTS = ["event-f1@iou=0.5", "event-collar-best-f1", "range-f1"]
+
+
+def test_further_columns_are_what_evaluate_gives(corpus):
+    how = ss.Resampling(method="jackknife-t", confidence=0.9)
+    system = corpus.systems[0.02]
+    table = ss.resolution_table(corpus.references, {0.02: system}, [0.02], EVENTS, resampling=how)
+    expected = ss.evaluate(corpus.references, system, EVENTS, resampling=how)
+    for name, measurement in expected.measurements.items():
+        cell = table[0.02].measures[name]
+        assert str(cell.measurement.to_dict()) == str(measurement.to_dict())  # NaN differs from itself
+        assert cell.interval.low == measurement.interval.low
+    assert list(table.to_rows()[0])[-3:] == list(expected.measurements)
+    assert "event-f1: at the threshold of each system's own EER" in table.render("text").replace("\n  ", " ")
+    assert "Event collar best F1" in table.render("latex")
+    assert table.render("csv").splitlines()[0].endswith("range-f1 to")
+    validate(json.loads(table.render("json")))
+
+
+def test_proposals_have_a_table_of_events_alone(corpus):
+    found = {
+        name: ss.proposals_from_scores(corpus.systems[hop], 0.0) for name, hop in (("fine", 0.02), ("coarse", 0.64))
+    }
+    table = ss.resolution_table(corpus.references, found, measures=["event-ap@iou=0.5", "event-ar@n=5"])
+    for name, proposals in found.items():
+        alone = ss.evaluate(corpus.references, proposals, ["event-ap@iou=0.5", "event-ar@n=5"])
+        assert [cell.value for _, cell in table[name].cells] == [m.value for m in alone.measurements.values()]
+    assert table.resolutions == ()
+    assert table.to_dict()["rows"][0]["range_eer"] is None
+    validate(json.loads(table.render("json")))
+    assert table.render("text").splitlines()[0].split() == ["system", "event-ap", "event-ar@n=5"]
+    assert r"\begin{tabular}{lcc}" in table.render("latex")
+    with pytest.raises(ss.UsageError, match="no EER"):
+        _ = table["fine"].range_eer
+    with pytest.raises(ss.UsageError, match="which event measures"):
+        ss.resolution_table(corpus.references, found)
+    with pytest.raises(ss.UsageError, match="a table of each"):
+        ss.resolution_table(corpus.references, {**found, "scores": corpus.systems[0.02]}, measures=["event-f1"])
+
+
+@pytest.mark.parametrize(
+    ("measure", "why"), [("utterance-cllr", "no shares"), ("range-eer", "already"), ("point-eer@20ms", "already")]
+)
+def test_columns_that_are_there_or_are_no_shares_are_refused(corpus, measure, why):
+    with pytest.raises(ss.UsageError, match=why):
+        ss.resolution_table(corpus.references, {0.02: corpus.systems[0.02]}, [0.02], [measure])

@@ -13,9 +13,12 @@ from test_streaming import run
 
 import spoofspan as ss
 from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.utterances import evaluate_utterances
 from spoofspan.formats.reading import read_utterance_scores
 from spoofspan.formats.text.protocol import read_utterance_labels
+from spoofspan.uncertainty.clusters import Clusters
+from spoofspan.uncertainty.utterance_intervals import measured_utterances
 
 GOLDEN = Path(__file__).parent / "golden" / "trials"
 TOOLS = json.loads((GOLDEN / "expected.json").read_text(encoding="utf-8"))["tools"]
@@ -136,6 +139,46 @@ def test_the_t_eer_is_that_of_every_pair_of_thresholds(case):
     assert 0 < found.threshold < 1
 
 
+@pytest.mark.parametrize("higher", ["bonafide", "spoof"])
+@pytest.mark.parametrize("case", TOOLS)
+def test_the_a_dcf_without_each_cluster_is_that_of_the_other_trials_at_its_threshold(case, higher):
+    key, scores = golden(case, "sasv-score")
+    if higher == "spoof":
+        scores = UtteranceScores(scores.utterances, -scores.values, "spoof")
+    measure = spelled("a-dcf", PRICES)
+    clusters = {trial: f"c{k % 37}" for k, trial in enumerate(key)}
+    how = ss.Resampling(clusters=clusters, clusters_are="speaker")
+    found = evaluate_utterances(key, scores, [measure], resampling=how)[measure]
+    sign = 1 if higher == "bonafide" else -1
+    prices = [Fraction(str(PRICES[name])) for name in ("p_spoof", "p_nontarget")]
+    weights = {
+        "target": Fraction(str(PRICES["cost_miss"])) * (1 - sum(prices)),
+        "nontarget": Fraction(str(PRICES["cost_false_alarm"])) * prices[1],
+        "spoof": Fraction(str(PRICES["cost_false_alarm_spoof"])) * prices[0],
+    }
+    trivial = min(weights["target"], weights["nontarget"] + weights["spoof"])
+    tau = sign * found.threshold
+
+    def cost(without=None):
+        total = Fraction(0)
+        for kind, weight in weights.items():
+            values = [sign * scores[trial] for trial in key if key[trial] == kind and clusters[trial] != without]
+            wrong = sum((value < tau) == (kind == "target") for value in values)
+            total += weight * Fraction(wrong, len(values))
+        return total / trivial
+
+    assert cost() == found.exact_value
+    names = sorted(set(clusters.values()))
+    left = [float(cost(name)) for name in names]
+    mean = sum(left) / len(left)
+    error = math.sqrt((len(left) - 1) / len(left) * sum((one - mean) ** 2 for one in left))
+    assert found.interval.standard_error == pytest.approx(error, rel=0.05)
+    system = measured_utterances(key, scores, ss.Measure.parse(measure), EvaluationOptions())
+    clustered = Clusters.of(list(system.utterances), clusters)
+    assert sorted(system.left_out(clustered).without.tolist()) == pytest.approx(sorted(left), abs=1e-12)
+    assert found.interval.low < found.value < found.interval.high
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_small_tandems_by_brute_force(seed):
     rng = random.Random(seed)
@@ -252,7 +295,7 @@ def test_the_command_line_reads_keys_and_scores_of_trials(capsys):
         (["-m", "utterance-min-tdcf"], "--asv-rates"),
         (["-m", "utterance-t-eer", "--asv-rates", "0.1,0.1,0.1"], "not its rates"),
         (["-m", "utterance-a-dcf@p_spoof=0.9,p_nontarget=0.2"], "leave something for targets"),
-        (["-m", "utterance-a-dcf", "--confidence", "0.95"], "no interval yet"),
+        (["-m", "utterance-a-dcf", "--confidence", "0.95", "--interval", "bca"], "'jackknife-t' only"),
         (["-m", "utterance-sasv-eer", "--utterance-column", "x-score"], "no column 'x-score'"),
     ],
 )

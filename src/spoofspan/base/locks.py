@@ -199,6 +199,18 @@ def temporary_folder() -> Iterator[Path]:
             folder.rmdir()
 
 
+@contextmanager
+def stored_in(folder: Path) -> Iterator[None]:
+    """Say where the disk is full, or what else the system has against a file there."""
+    try:
+        yield
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else error
+        raise UsageError(
+            f"{folder}: shards cannot be kept there ({why}); make room, or set TMPDIR to a folder on another disk"
+        ) from None
+
+
 def _remove_folders(parent: Path) -> None:
     """Remove the folders of processes that are gone, and of no other user."""
     for folder in parent.glob(f"{FOLDERS}*"):

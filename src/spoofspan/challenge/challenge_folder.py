@@ -6,32 +6,30 @@ All of it is written beside the target, which it becomes when it is whole.
 from __future__ import annotations
 
 import io
+import json
 import shutil
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
+from typing import cast
 
-import numpy as np
-
-from spoofspan.base.columns import offsets_of
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.base.locks import own_file, part_of
-from spoofspan.challenge.definition import DEFINITION, DURATIONS, HIDDEN, PUBLIC, Definition, PublicPart
+from spoofspan.challenge.definition import DEFINITION, DURATIONS, HIDDEN, PUBLIC, UTTERANCES, Definition
 from spoofspan.challenge.hidden_part import HiddenPart
+from spoofspan.challenge.instructions import SAMPLE, instructions
+from spoofspan.challenge.measured_submission import measured_submission
+from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.sample_submission import sample, sample_files
 from spoofspan.challenge.submission import ABOUT
-from spoofspan.data.rules import rules_for
-from spoofspan.data.scores import Scores
-from spoofspan.evaluation.plan import spelled_rules
-from spoofspan.formats.convert import write_scores
+from spoofspan.data.references import References
 from spoofspan.formats.text.durations import read_durations, reco2dur_lines
 from spoofspan.formats.writing import write_atomically
-from spoofspan.report.names import measure_name
 from spoofspan.report.table import json_text
 
-README, SAMPLE, BUNDLE = "README.md", "sample_submission.zip", "codabench.zip"
-SAMPLE_HOP = 0.16  # seconds, where the challenge names none: small files
+README, BUNDLE = "README.md", "codabench.zip"
 FIRST_TIME = (1980, 1, 1, 0, 0, 0)  # of files in archives, so that equal content gives equal bytes
 
 
@@ -61,7 +59,10 @@ def build_challenge(
 
     for name in hidden.phases:
         definition.phase(name)
-    public = PublicPart.of(definition, read_durations(hidden.references))
+    hidden.fit(definition)
+    timed = definition.submissions != "utterance-scores"
+    public = PublicPart.of(definition, read_durations(cast("References", hidden.truth)) if timed else hidden.utterances)
+    try_measures(public, hidden)
     with _new_folder(folder) as new:
         (new / HIDDEN).mkdir()
         (new / PUBLIC).mkdir()
@@ -94,23 +95,32 @@ def _new_folder(target: Path) -> Iterator[Path]:
             shutil.rmtree(work, ignore_errors=True)
 
 
+def try_measures(public: PublicPart, hidden: HiddenPart) -> None:
+    """Measure random submissions, so that what cannot be measured is refused now, and not when teams submit."""
+    definition, system = public.definition, sample(public)
+    for measure in definition.parsed:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SpoofspanWarning)
+            try:
+                measured_submission(hidden, definition, system, measure, 0.5, "")
+            except UndefinedMeasureError as error:
+                raise UndefinedMeasureError(f"{measure} has no value on these labels: {error}") from None
+
+
 def _write_public(public: PublicPart, folder: Path) -> None:
     write_atomically(folder / DEFINITION, [json_text(public.definition.to_dict()).encode()])
-    write_atomically(folder / DURATIONS, reco2dur_lines(public.extents))
-    write_atomically(folder / README, [readme(public).encode()])
-    write_scores(sample_scores(public), folder / "scores.parquet")
-    sample = {"scores.parquet": (folder / "scores.parquet").read_bytes(), ABOUT: b'{"higher": "bonafide"}\n'}
-    write_atomically(folder / SAMPLE, [zip_bytes(sample)])
-    (folder / "scores.parquet").unlink()
-
-
-def sample_scores(public: PublicPart) -> Scores:
-    """Random scores of every utterance, the same for the same utterances."""
-    hop = public.definition.hop or SAMPLE_HOP
-    counts = np.maximum(np.ceil(public.extents.ends / (hop * 1e9) - 1e-6).astype(np.int64), 1)
-    seed = int.from_bytes(sha256(public.utterances_hash.encode()).digest()[:8], "big")
-    values = np.random.default_rng(seed).standard_normal(int(counts.sum())).round(2).astype(np.float32)
-    return Scores.from_columns(public.utterances, offsets_of(counts), values, hop=hop, higher="bonafide")
+    if public.definition.submissions == "utterance-scores":
+        write_atomically(folder / UTTERANCES, [f"{utt}\n".encode() for utt in public.utterances])
+    else:
+        write_atomically(folder / DURATIONS, reco2dur_lines(public.extents))
+    write_atomically(folder / README, [instructions(public).encode()])
+    about: dict[str, object] = {"higher": "bonafide"} if public.definition.submissions == "scores" else {}
+    if any(map(public.definition.takes_threshold, public.definition.parsed)):
+        about["threshold"] = 0.5
+    files = sample_files(public)
+    if about:
+        files[ABOUT] = f"{json.dumps(about)}\n".encode()
+    write_atomically(folder / SAMPLE, [zip_bytes(files)])
 
 
 def zip_bytes(files: Mapping[str, bytes]) -> bytes:
@@ -122,57 +132,3 @@ def zip_bytes(files: Mapping[str, bytes]) -> bytes:
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(info, files[name])
     return buffer.getvalue()
-
-
-def readme(public: PublicPart) -> str:
-    """What teams have to know, in Markdown."""
-    definition = public.definition
-    rules, eer_rule = rules_for("range", definition.convention, definition.rules)
-    spelled = {**spelled_rules("range", rules, 0), "EER rule": definition.eer_rule or eer_rule}
-    for name in ("snap", "regions", "partial"):  # of the hidden part, or always the same
-        spelled.pop(name, None)
-    phases = [
-        f"- {one.name}" + (f", from {one.start} UTC" if one.start else "") + (f" to {one.end} UTC" if one.end else "")
-        for one in definition.phases
-    ]
-    measures = [f"- {measure_name(one)}: `{one}`" for one in definition.measures]
-    measures[0] += ", which ranks"
-    stated = [f"`{name}` is {value}" for name in ("hop", "higher") if (value := getattr(definition, name)) is not None]
-    unless = f" Where it says nothing: {', '.join(stated)}." if stated else ""
-    return f"""# {definition.title}
-
-{len(public.utterances):,} utterances, {public.seconds / 3600:.2f} hours. `{DURATIONS}` has the id and the duration (in
-seconds) of each; `{DEFINITION}` has everything below for programs.
-
-## What to submit
-
-Scores for all of the time of every utterance, in one file of any format that spoofspan reads: `<utterance> <frame>
-<score>` a line, Parquet, npz, Kaldi archives and others. Submit the file alone, or a zip archive of the file and
-`{ABOUT}`, which says what the file does not:
-
-    {{"hop": 0.02, "higher": "bonafide"}}
-
-`hop` is the spacing of the scores in seconds, `higher` says whether high scores mean `bonafide` or `spoof`.{unless}
-`{SAMPLE}` is an example with random scores. At most {public.most_bytes:,} bytes, unpacked.
-
-## Check it first
-
-    spoofspan challenge check . my-submission.zip
-
-says everything that is wrong with a submission. It needs no labels: what it says is what the organisers' check says.
-
-## What is measured
-
-{chr(10).join(measures)}
-
-with intervals and ranks at a confidence of {100 * definition.confidence:g} %, under these rules
-(`spoofspan explain rules`):
-
-{chr(10).join(f"- {name}: {value}" for name, value in spelled.items())}
-
-## Phases
-
-{chr(10).join(phases)}
-
-Submit all utterances in every phase; a phase may count some of them only.
-"""

@@ -19,10 +19,12 @@ from typing import Any
 
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.base.locks import temporary_folder
-from spoofspan.challenge.challenge_folder import BUNDLE, README, SAMPLE, zip_bytes
-from spoofspan.challenge.definition import HIDDEN, PUBLIC, Definition, PublicPart, read_json
+from spoofspan.challenge.challenge_folder import BUNDLE, README, zip_bytes
+from spoofspan.challenge.definition import HIDDEN, PUBLIC, Definition, read_json
 from spoofspan.challenge.hidden_part import HiddenPart
+from spoofspan.challenge.instructions import SAMPLE
 from spoofspan.challenge.judging import score_opened
+from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission import opened
 from spoofspan.challenge.team_results import Judge, TeamResult
 from spoofspan.formats.writing import write_atomically

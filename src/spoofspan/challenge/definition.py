@@ -1,9 +1,10 @@
-"""What a challenge measures and how, and the public part of its folder.
+"""What a challenge measures and how, and its folder.
 
 ::
 
     CHALLENGE/public/challenge.json      measures, rules, phases
-    CHALLENGE/public/reco2dur            the utterances, sorted, and their durations
+    CHALLENGE/public/reco2dur            the utterances, sorted, and their durations; utterances, without
+                                         durations, where submissions have a score of each utterance
     CHALLENGE/public/README.md           the same in words, for teams
     CHALLENGE/public/sample_submission.zip
     CHALLENGE/hidden/...                 labels: hidden_part.py
@@ -23,27 +24,29 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, Literal
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
-from spoofspan.base.hashing import utterances_hash
-from spoofspan.data.references import References
 from spoofspan.data.rules import rules_for
 from spoofspan.evaluation.plan import EvaluationOptions, ScoresAre
-from spoofspan.formats.text.durations import read_durations
+from spoofspan.measures.catalogue import EVENT
+from spoofspan.measures.events.event_scores import check_parameters
 from spoofspan.measures.measure import Measure
 
 PUBLIC, HIDDEN, RESULTS = "public", "hidden", "results"
-DEFINITION, DURATIONS = "challenge.json", "reco2dur"
+DEFINITION, DURATIONS, UTTERANCES = "challenge.json", "reco2dur", "utterances"
+# What a team submits, and which measures there are of it.
+Submitted = Literal["scores", "proposals", "utterance-scores"]
+SUBMITTED: Mapping[Submitted, str] = {
+    "scores": "of ranges, points, utterances or events",
+    "proposals": "of events, as event-ap@iou=0.5",
+    "utterance-scores": "of utterances, as utterance-eer",
+}
 VERSION = 1
 TIME = "%Y-%m-%d %H:%M:%S"
 LONGEST_NAME = 60
 # Names of devices, which are no files on Windows.
 RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))}
-# A submission may have a score for every millisecond, and so many bytes for every second: 64 for each of 200 scores.
-SCORES_PER_SECOND, BYTES_PER_SECOND, BYTES_IN_ANY_CASE = 1000, 200 * 64, 1 << 26
 
 
 def plain_name(name: str, what: str) -> str:
@@ -122,6 +125,13 @@ class Definition:
         Of intervals and verdicts.
     hop, higher
         Of submissions that do not say themselves how long a frame is, and what high scores mean.
+    submissions
+        What teams submit: ``"scores"`` in time, ``"proposals"``, or ``"utterance-scores"``, one for each utterance or
+        trial.
+    fps
+        Of proposals whose times are frames.
+    smoothing, min_duration, merge_gap
+        How proposals are made of scores, for event measures.
 
     """
 
@@ -135,8 +145,15 @@ class Definition:
     confidence: float = 0.95
     hop: float | None = None
     higher: str | None = None
+    submissions: Submitted = "scores"
+    fps: float | None = None
+    smoothing: int | None = None
+    min_duration: float = 0.0
+    merge_gap: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.submissions not in SUBMITTED:
+            raise UsageError(f"submissions={self.submissions!r}: {nearest_name(self.submissions, SUBMITTED)}")
         if not self.measures:
             raise UsageError("a challenge needs a measure, such as range-eer")
         if not 0 < self.confidence < 1:
@@ -146,13 +163,15 @@ class Definition:
         if self.rules.get("partial"):
             raise UsageError("partial=True: teams would be measured on different utterances; leave it out")
         rules_for("range", self.convention, self.rules)
-        for measure in self.measures:
-            parsed = Measure.parse(measure)
-            self.options.plan(parsed, None)  # refuses what needs more than references and scores
-            if parsed.kind.needs_asv:
-                raise UsageError(f"{measure} needs a speaker verification system, which a challenge does not take yet")
-            if parsed.kind.declared and self.scores_are is None:
-                raise UsageError(f"{measure} takes scores at their word: give scores_are='llr' or 'probability'")
+        for measure in self.parsed:
+            self._check(measure)
+        self.options.refuse_proposing_without_events(self.parsed)
+        if self.submissions != "scores" and (self.hop is not None or self.options.makes_proposals):
+            raise UsageError(f"hop, smoothing, min_duration and merge_gap are of scores, not of {self.submissions}")
+        if self.submissions == "proposals" and self.higher is not None:
+            raise UsageError("higher is of scores: a high confidence of a proposal means spoof; leave it out")
+        if self.fps is not None and self.submissions != "proposals":
+            raise UsageError("fps is of proposals, which nobody submits here; leave it out")
         names = [one.name.casefold() for one in self.phases]
         if len(set(names)) < len(names) or not names:
             raise UsageError("a challenge has at least one phase, and no two of the same name")
@@ -160,10 +179,48 @@ class Definition:
             if one.end is None or after.start is None or after.start <= one.end:  # as Codabench asks
                 raise UsageError(f"the phase {after.name!r} must start after {one.name!r} has ended; give both times")
 
+    def _check(self, measure: Measure) -> None:
+        """Refuse a measure that cannot be taken of what is submitted."""
+        kind = measure.kind
+        if kind.boundaries:
+            raise UsageError(f"{measure} needs scores of boundaries, which a challenge does not take")
+        if kind.needs_asv:
+            raise UsageError(f"{measure} needs a speaker verification system, which a challenge does not take")
+        if kind.trials and self.submissions == "scores":
+            raise UsageError(
+                f"{measure} needs a key of trials and one score of each: give submissions='utterance-scores' "
+                "(--submissions utterance-scores)"
+            )
+        of = {"proposals": measure.basis == EVENT, "utterance-scores": measure.basis == "utterance"}
+        if not of.get(self.submissions, True):
+            raise UsageError(
+                f"{measure} cannot be measured of {self.submissions}; take measures {SUBMITTED[self.submissions]}, or "
+                "let teams submit something else (--submissions)"
+            )
+        if measure.basis == EVENT:
+            check_parameters(measure)
+        else:
+            self.options.plan(measure, None, trials=True)
+        if kind.declared and self.scores_are is None:
+            raise UsageError(f"{measure} takes scores at their word: give scores_are='llr' or 'probability'")
+
+    def takes_threshold(self, measure: Measure) -> bool:
+        """Whether a measure is taken at a threshold that the team states."""
+        of_events = measure.basis == EVENT and self.submissions == "scores" and not measure.kind.all_thresholds
+        return measure.at_threshold or of_events
+
     @property
     def options(self) -> EvaluationOptions:
         """How measures are taken."""
-        return EvaluationOptions(self.convention, self.eer_rule, scores_are=self.scores_are, rules=self.rules)
+        return EvaluationOptions(
+            self.convention,
+            self.eer_rule,
+            scores_are=self.scores_are,
+            smoothing=self.smoothing,
+            min_duration=self.min_duration,
+            merge_gap=self.merge_gap,
+            rules=self.rules,
+        )
 
     @property
     def parsed(self) -> list[Measure]:
@@ -195,63 +252,21 @@ class Definition:
             raise DataError(f"{place}: not the definition of a challenge; get the public part again") from None
 
 
-@dataclass(frozen=True, eq=False)
-class PublicPart:
-    """What every team has: the definition, and the utterances with their durations."""
-
-    definition: Definition
-    extents: References  # utterances and durations; all time is called bona fide, which says nothing
-
-    @classmethod
-    def of(cls, definition: Definition, durations: Mapping[str, float]) -> PublicPart:
-        """Sort the utterances: their order in the references may tell which are spoofed."""
-        ids = sorted(durations)
-        seconds = np.array([durations[utt] for utt in ids], np.float64)
-        ends = np.rint(seconds * 1e9).astype(np.int64)
-        offsets = np.arange(len(ids) + 1)
-        starts, labels = np.zeros_like(ends), np.zeros(ends.size, bool)
-        return cls(definition, References.from_columns(ids, ends, offsets, starts, ends, labels))
-
-    @classmethod
-    def read(cls, folder: Path) -> PublicPart:
-        """Read the public part, given its folder or that of the whole challenge."""
-        found = folder / PUBLIC if (folder / PUBLIC / DEFINITION).is_file() else folder
-        path = found / DEFINITION
-        if not path.is_file():
-            raise UsageError(f"{str(folder)!r} has no {DEFINITION}: give the folder of a challenge, or its public part")
-        return cls.of(Definition.from_dict(read_json(path), str(path)), read_durations(found / DURATIONS))
-
-    @property
-    def utterances(self) -> tuple[str, ...]:
-        """The ids, sorted."""
-        return self.extents.utterances
-
-    @property
-    def seconds(self) -> float:
-        """How long all utterances last."""
-        return float(self.extents.ends.sum()) / 1e9
-
-    @property
-    def most_scores(self) -> int:
-        """How many scores a submission may have."""
-        return int(SCORES_PER_SECOND * self.seconds) + len(self.utterances)
-
-    @property
-    def most_bytes(self) -> int:
-        """How many bytes a submission may have, unpacked."""
-        return BYTES_IN_ANY_CASE + int(BYTES_PER_SECOND * self.seconds)
-
-    @property
-    def utterances_hash(self) -> str:
-        """Which utterances they are."""
-        return utterances_hash(self.utterances)
+def read_text(path: Path) -> str:
+    """Read a text file of the challenge."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except ValueError:
+        raise DataError(f"{path}: not UTF-8 text; get the file again") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error}); check the path and its rights") from None
 
 
 def read_json(path: Path) -> Any:
     """Read a JSON file of the challenge."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
+        return json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
         raise DataError(f"{path}: not JSON; get the file again") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error}); check the path and its rights") from None

@@ -2,8 +2,8 @@
 
 ::
 
-    CHALLENGE/hidden/references.parquet   who is spoofed when
-    CHALLENGE/hidden/metadata.parquet     the columns of --by and --cluster
+    CHALLENGE/hidden/references.parquet   who is spoofed when; none where labels are of whole utterances
+    CHALLENGE/hidden/metadata.parquet     these labels, and the columns of --by and --cluster
     CHALLENGE/hidden/settings.json        which columns they are, the utterances of phases, regions
 """
 
@@ -35,7 +35,7 @@ from spoofspan.report.table import json_text
 from spoofspan.uncertainty.clusters import Resampling
 
 REFERENCES, METADATA, SETTINGS = "references.parquet", "metadata.parquet", "settings.json"
-CLUSTERS = "(cluster)"  # a column that is no column of metadata
+CLUSTERS, LABELS = "(cluster)", "(label)"  # columns that are no columns of metadata
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +44,9 @@ class HiddenPart:
 
     Parameters
     ----------
-    references
-        With durations.
+    truth
+        References, with durations where submissions are in time; or the label of each utterance, ``bonafide`` or
+        ``spoof``, or of each trial, ``target``, ``nontarget`` or ``spoof``.
     by
         Columns of the leaderboard besides the measures: ``kind``, ``length`` or ``boundary`` -> None, or the name of a
         column -> utterance -> value.
@@ -58,7 +59,7 @@ class HiddenPart:
 
     """
 
-    references: References
+    truth: References | Mapping[str, str]
     by: Mapping[str, Mapping[str, str] | None] = field(default_factory=dict)
     cluster: str | None = None
     clusters: Mapping[str, str] | None = None
@@ -66,9 +67,7 @@ class HiddenPart:
     regions: Regions | None = None
 
     def __post_init__(self) -> None:
-        if self.references.durations is None:
-            raise UsageError("teams must know how long the utterances are: give durations=")
-        known = set(self.references.utterances)
+        known = set(self.utterances)
         columns = {name: column for name, column in self.by.items() if column is not None}
         if self.clusters is not None:
             columns[self.cluster or "cluster"] = self.clusters
@@ -81,7 +80,7 @@ class HiddenPart:
         for name in self.by:
             if self.by[name] is None and name not in BREAKDOWNS:
                 raise UsageError(f"by={name!r}: give the column with a value for every utterance")
-        if "kind" in self.by and self.references.kinds is None:
+        if "kind" in self.by and self.by["kind"] is None and getattr(self.truth, "kinds", None) is None:
             raise UsageError("these references have no kinds; give RTTM with attack names, or a column 'kind'")
         for name, utterances in self.phases.items():
             strange = sorted(set(utterances) - known)
@@ -89,26 +88,53 @@ class HiddenPart:
                 what = f"unknown utterances, as {strange[0]!r}" if strange else "no utterance"
                 raise DataError(f"the phase {name!r} has {what}; name some of the references")
 
+    @property
+    def utterances(self) -> Sequence[str]:
+        """The ids."""
+        return self.truth.utterances if isinstance(self.truth, References) else tuple(self.truth)
+
+    def fit(self, definition: Definition) -> None:
+        """Refuse labels that say too little for what is measured."""
+        timed = [name for name, column in self.by.items() if column is None]
+        if definition.submissions == "utterance-scores":
+            if self.regions is not None:
+                raise UsageError("regions are of time, which scores of whole utterances have not; leave them out")
+        elif not isinstance(self.truth, References):
+            raise UsageError(
+                f"labels of whole utterances do not say when something is spoofed, so {definition.submissions} cannot "
+                "be measured: give references, or let teams submit utterance-scores (--submissions)"
+            )
+        elif self.truth.durations is None:
+            raise UsageError("teams must know how long the utterances are: give durations=")
+        if timed and definition.submissions != "scores":
+            raise UsageError(
+                f"by={timed[0]!r} breaks down the time under scores; {definition.submissions} are broken down by "
+                "columns of metadata (--by NAME --metadata FILE)"
+            )
+
     def write(self, folder: Path) -> None:
         """Write the files of the hidden part, and see that the labels come back as they are."""
-        write_references(self.references, folder / REFERENCES)
-        columns: dict[str, Any] = {"utterance": self.references.utterances}
+        columns: dict[str, Any] = {"utterance": self.utterances}
         kept = {name: column for name, column in self.by.items() if column is not None}
+        if isinstance(self.truth, References):
+            write_references(self.truth, folder / REFERENCES)
+        else:
+            kept[LABELS] = self.truth
         if self.clusters is not None:
             kept[CLUSTERS] = self.clusters
-        columns |= {name: [column[utt] for utt in self.references.utterances] for name, column in kept.items()}
+        columns |= {name: [column[utt] for utt in self.utterances] for name, column in kept.items()}
         sink = pa.BufferOutputStream()
         pa.parquet.write_table(pa.table({name: list(column) for name, column in columns.items()}), sink)
         write_atomically(folder / METADATA, [sink.getvalue().to_pybytes()])
         settings = {
             "by": {name: column is not None for name, column in self.by.items()},
             "cluster": self.cluster if self.clusters is not None else None,
-            "modality": self.references.modality,
+            "modality": getattr(self.truth, "modality", None),
             "phases": {name: sorted(utterances) for name, utterances in self.phases.items()},
             "regions": self.regions,
         }
         write_atomically(folder / SETTINGS, [json_text(settings).encode()])
-        if references_hash(HiddenPart.read(folder).references) != references_hash(self.references):
+        if HiddenPart.read(folder).truth_hash != self.truth_hash:
             raise DataError("the references do not come back from Parquet as they are; convert them to Parquet first")
 
     @classmethod
@@ -121,9 +147,13 @@ class HiddenPart:
                 for name, column in settings["by"].items()
             }
             cluster = settings["cluster"]
-            references = replace(read_references(folder / REFERENCES), modality=settings["modality"])
+            truth: References | Mapping[str, str]
+            if (folder / REFERENCES).is_file():
+                truth = replace(read_references(folder / REFERENCES), modality=settings["modality"])
+            else:
+                truth = read_metadata(folder / METADATA, LABELS)
             clusters = None if cluster is None else read_metadata(folder / METADATA, CLUSTERS)
-            return cls(references, by, cluster, clusters, settings["phases"], settings["regions"])
+            return cls(truth, by, cluster, clusters, settings["phases"], settings["regions"])
         except (AttributeError, KeyError, TypeError):
             raise DataError(f"{folder / SETTINGS}: not the settings of a challenge; build it again") from None
 
@@ -131,8 +161,11 @@ class HiddenPart:
         """The part of it that counts in a phase."""
         if name not in self.phases:
             return replace(self, phases={})
-        some = np.sort(positions(self.phases[name], self.references.utterances))
-        return replace(self, references=self.references.take(some), phases={})
+        if isinstance(self.truth, References):
+            some = np.sort(positions(self.phases[name], self.truth.utterances))
+            return replace(self, truth=self.truth.take(some), phases={})
+        chosen = set(self.phases[name])
+        return replace(self, truth={utt: label for utt, label in self.truth.items() if utt in chosen}, phases={})
 
     def resampling(self, confidence: float) -> Resampling:
         """How intervals are made."""
@@ -140,11 +173,16 @@ class HiddenPart:
         return Resampling(confidence=confidence, **named)  # type: ignore[arg-type]
 
     @cached_property
+    def truth_hash(self) -> str:
+        """Who is spoofed when, or who is."""
+        return references_hash(self.truth) if isinstance(self.truth, References) else labels_hash(self.truth)
+
+    @cached_property
     def fingerprint(self) -> dict[str, Any]:
         """What results depend on, besides the definition and the submission."""
         columns = {name: column and labels_hash(column) for name, column in self.by.items()}
         return {
-            "references": references_hash(self.references),
+            "references": self.truth_hash,
             "by": columns,
             "clusters": self.clusters and labels_hash(self.clusters),
             "regions": self.regions and regions_hash(self.regions),

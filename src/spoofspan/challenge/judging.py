@@ -10,8 +10,9 @@ from typing import Any, Literal
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError, nearest_name
 from spoofspan.base.locks import own_folder
 from spoofspan.base.progress import track
-from spoofspan.challenge.definition import HIDDEN, RESULTS, PublicPart
+from spoofspan.challenge.definition import HIDDEN, RESULTS
 from spoofspan.challenge.hidden_part import HiddenPart
+from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission import ABOUT, Submission, opened, submissions_in, team_of
 from spoofspan.challenge.submission_check import check_opened
 from spoofspan.challenge.team_results import Judge, TeamResult

@@ -18,7 +18,8 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.version import __version__
 from spoofspan.challenge.judging import judge_of, results_folder
-from spoofspan.challenge.team_results import Judge, TeamResult, ranges_of
+from spoofspan.challenge.measured_submission import of_groups
+from spoofspan.challenge.team_results import Judge, TeamResult
 from spoofspan.measures.measure import Measure, number_text
 from spoofspan.report.cells import heading, interval_cells, interval_header, warning_lines
 from spoofspan.report.page.publishing import few_digits
@@ -228,7 +229,7 @@ def leaderboard(challenge: Path, *, phase: str | None = None) -> Leaderboard:
         for by in judge.hidden.by
     }
     return Leaderboard(
-        judge.definition.title, judge.phase, comparisons, groups, ranges_of(judge.definition), comparable, notes
+        judge.definition.title, judge.phase, comparisons, groups, of_groups(judge.definition), comparable, notes
     )
 
 

@@ -1,7 +1,8 @@
 """One team's files, opened as what a stranger sent: bounded in number and size, and never outside of their folder.
 
-A submission is a score file of any format, a folder of such files, or a zip archive of them. ``submission.json`` beside
-them says what the files do not: ``hop``, ``higher``, ``column``, ``format``, and the ``threshold`` of measures at one::
+A submission is a file of any format (of scores, of proposals or of utterance scores, as the challenge says), a folder
+of such files, or a zip archive of them. ``submission.json`` beside them says what the files do not: ``hop``,
+``higher``, ``column``, ``format``, and the ``threshold`` of measures at one::
 
     {"hop": 0.02, "higher": "bonafide"}
 
@@ -25,11 +26,12 @@ from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.base.locks import temporary_folder
-from spoofspan.challenge.definition import PublicPart, plain_name
-from spoofspan.data.scores import Scores
-from spoofspan.formats.format import ReadOptions
-from spoofspan.formats.reading import choose_format, read_scores
-from spoofspan.formats.registry import SCORE_FORMATS
+from spoofspan.challenge.definition import Submitted, plain_name
+from spoofspan.challenge.measured_submission import System
+from spoofspan.challenge.public_part import PublicPart
+from spoofspan.formats.format import ReadOptions, Registry
+from spoofspan.formats.reading import choose_format, read_proposals, read_scores, read_utterance_scores
+from spoofspan.formats.registry import PROPOSAL_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import PIECE_BYTES, Source
 
 ABOUT = "submission.json"
@@ -39,6 +41,17 @@ OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "column": str,
     "format": str,
     "threshold": (int, float),
+}
+# What a team may say of each kind of submission, besides its threshold.
+TAKES: Mapping[Submitted, tuple[str, ...]] = {
+    "scores": ("hop", "higher", "column", "format"),
+    "proposals": ("format",),
+    "utterance-scores": ("higher", "column", "format"),
+}
+FORMATS: Mapping[Submitted, Registry[Any]] = {
+    "scores": SCORE_FORMATS,
+    "proposals": PROPOSAL_FORMATS,
+    "utterance-scores": UTTERANCE_SCORE_FORMATS,
 }
 NOT_SCORES = {ABOUT, "label2id.json", "readme", "readme.md", "readme.txt", "license", "metadata", "metadata.yaml"}
 POINTS_ELSEWHERE = ("kaldi-scp",)  # formats that name other files
@@ -77,14 +90,18 @@ class Submission:
         """That of measures at a threshold, chosen by the team on other data."""
         return self.about.get("threshold")
 
-    def read(self, public: PublicPart, **instead: Any) -> Scores:
-        """Read the scores; what the team does not say is as the challenge says, or as said ``instead``."""
+    def read(self, public: PublicPart, **instead: Any) -> System:
+        """Read what was submitted; what the team does not say is as the challenge says, or as said ``instead``."""
         stated: dict[str, Any] = {name: value for name, value in self.about.items() if name != "threshold"}
+        takes = TAKES[public.definition.submissions]
+        for name in stated:
+            if name not in takes:
+                raise DataError(f"{ABOUT}: {name} says nothing of {public.definition.submissions}; leave it out")
         usual = {"hop": public.definition.hop, "higher": public.definition.higher, **instead}
         while True:
             try:
                 self._refuse_hostile(public, stated)
-                return read_scores(list(self.files), durations=public.extents, **stated)
+                return _read(public, list(self.files), stated)
             except UsageError as error:
                 known = {name: usual[name] for name in unsaid(error) if name not in stated and usual[name] is not None}
                 if not known:
@@ -94,7 +111,9 @@ class Submission:
     def _refuse_hostile(self, public: PublicPart, stated: Mapping[str, Any]) -> None:
         """Refuse formats that lead elsewhere, and few bytes that stand for more than the challenge can need."""
         options = ReadOptions(**{name: stated.get(name) for name in ("hop", "higher", "column")})
-        found, chosen = choose_format(SCORE_FORMATS, list(self.files), stated.get("format"), options)
+        registry: Registry[Any] = FORMATS[public.definition.submissions]
+        default = "proposals" if registry is PROPOSAL_FORMATS else None
+        found, chosen = choose_format(registry, list(self.files), stated.get("format"), options, default=default)
         if chosen.name in POINTS_ELSEWHERE:
             raise DataError(f"{found[0].name}: the format {chosen.name} names other files; submit these")
         for source in found:
@@ -102,6 +121,14 @@ class Submission:
                 _refuse_large(source, public)
         if chosen.name == "parquet":
             _refuse_many(found, public)
+
+
+def _read(public: PublicPart, files: list[Path], stated: Mapping[str, Any]) -> System:
+    if public.definition.submissions == "proposals":
+        return read_proposals(files, fps=public.definition.fps, **stated)
+    if public.definition.submissions == "utterance-scores":
+        return read_utterance_scores(files, **stated)
+    return read_scores(files, durations=public.extents, **stated)
 
 
 def unsaid(error: UsageError) -> list[str]:
@@ -186,7 +213,7 @@ def _submission(team: str, path: Path, public: PublicPart) -> Submission:
             raise _too_large(one.name, public)
     files = tuple(one for one in found if one.name.lower() not in NOT_SCORES)
     if not files:
-        raise DataError("there is no score file; submit one of any format in docs/formats.md")
+        raise DataError("there is no file to be scored; submit one of any format in docs/formats.md")
     stated = next((one for one in found if one.name == ABOUT), None) if path.is_dir() else None
     return Submission(team, files, {} if stated is None else _about(stated))
 

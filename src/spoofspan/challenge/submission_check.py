@@ -7,7 +7,7 @@ utterance is checked as when measuring, under the rules of the challenge, with a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,14 @@ import numpy as np
 from spoofspan.base.columns import positions
 from spoofspan.base.errors import DataError, Problems, SpoofspanError, UsageError, noting_problems
 from spoofspan.base.times import milliseconds
-from spoofspan.challenge.definition import PublicPart
+from spoofspan.challenge.measured_submission import System
+from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission import ABOUT, Submission, opened, unsaid
+from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.rules import rules_for
 from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.sources import sources
 from spoofspan.mass.ranges import Overlay
 
@@ -80,21 +83,32 @@ def check_submission(public: PublicPart, path: Path, team: str | None = None) ->
 def check_opened(public: PublicPart, submission: Submission) -> SubmissionCheck:
     """Check a submission that is open."""
     problems: list[str] = []
-    scores, assumed = _read(public, submission, problems)
-    if scores is None:
+    system, assumed = _read(public, submission, problems)
+    if system is None:
         return SubmissionCheck(submission.team, {}, (), tuple(problems))
-    notes = _look_at_values(scores)
-    problems += _missing_thresholds(public, submission, scores)
-    problems += _strangers(public, set(scores.utterances))
-    if "hop" not in assumed:
-        problems += _uncovered(public, scores)
-    if scores.values.size > public.most_scores:
-        problems.append(f"{scores.values.size:,} scores, and there is room for {public.most_scores:,}; submit fewer")
-    return SubmissionCheck(submission.team, _facts(public, submission, scores, assumed), notes, tuple(problems))
+    notes: tuple[str, ...] = ()
+    problems += _missing_thresholds(public, submission, system)
+    if isinstance(system, Proposals):
+        found, notes = _look_at_proposals(public, system)
+        problems += found
+    else:
+        notes = _look_at_values(system)
+        problems += _strangers(public, set(system.utterances))
+    if isinstance(system, Scores) and "hop" not in assumed:
+        problems += _uncovered(public, system)
+    count = _count(system)
+    if count > public.most_scores:
+        named = "proposals" if isinstance(system, Proposals) else "scores"
+        problems.append(f"{count:,} {named}, and there is room for {public.most_scores:,}; submit fewer")
+    return SubmissionCheck(submission.team, _facts(public, submission, system, assumed), notes, tuple(problems))
 
 
-def _read(public: PublicPart, submission: Submission, problems: list[str]) -> tuple[Scores | None, dict[str, Any]]:
-    """Read the scores, wrong ones too; and what had to be assumed of them."""
+def _count(system: System) -> int:
+    return int(system.confidences.size if isinstance(system, Proposals) else system.values.size)
+
+
+def _read(public: PublicPart, submission: Submission, problems: list[str]) -> tuple[System | None, dict[str, Any]]:
+    """Read what was submitted, wrong scores too; and what had to be assumed of them."""
     assumed: dict[str, Any] = {}
     for _ in (*ASSUMED, None):
         with noting_problems() as noted:
@@ -141,29 +155,44 @@ def _texts(submission: Submission, noted: Sequence[Problems]) -> list[str]:
     return [text for place, text in enumerate(texts) if not (place and "is NaN" in text and "is NaN" in texts[0])]
 
 
-def _look_at_values(scores: Scores) -> tuple[str, ...]:
+def _look_at_proposals(public: PublicPart, proposals: Proposals) -> tuple[list[str], tuple[str, ...]]:
+    """Problems of proposals, and what is legal but may not be meant."""
+    where = positions(proposals.utterances, public.utterances)
+    if not (where >= 0).any():
+        return ["no utterance of the challenge has a proposal; check the ids"], ()
+    unknown = [proposals.utterances[place] for place in np.flatnonzero(where < 0).tolist()]
+    problems = _listed(f"utterance {utt!r} is not in the challenge" for utt in sorted(unknown))
+    of_row = np.repeat(where, np.diff(proposals.offsets))
+    late = np.count_nonzero((of_row >= 0) & (proposals.ends > public.ends[of_row]))
+    notes = []
+    if silent := len(public.utterances) - int(np.count_nonzero((np.diff(proposals.offsets) > 0) & (where >= 0))):
+        notes.append(f"{silent:,} utterances have no proposal: what is spoofed in them counts as missed")
+    if late:
+        notes.append(f"{late:,} proposals end after their utterance; are the times in seconds?")
+    return problems, tuple(notes)
+
+
+def _look_at_values(scores: Scores | UtteranceScores) -> tuple[str, ...]:
     notes = []
     infinite = int(np.count_nonzero(np.isinf(scores.values)))
     if infinite:
         notes.append(f"{infinite:,} scores are infinite, which is legal: they lie beyond every threshold")
     distinct = np.unique(scores.values[: 1 << 20]).size
-    if distinct < 100 and not scores.decisions and scores.values.size > 1000:
+    decisions = isinstance(scores, Scores) and scores.decisions
+    if distinct < 100 and not decisions and scores.values.size > 1000:
         notes.append(f"{distinct} distinct scores: an EER from so few is coarse; are they decisions?")
     return tuple(notes)
 
 
-def _missing_thresholds(public: PublicPart, submission: Submission, scores: Scores) -> list[str]:
-    found = []
-    if scores.decisions:
-        found += [f"{one} needs scores, and these are hard decisions" for one in _free(public)]
-    elif submission.threshold is None:
-        at = [str(one) for one in public.definition.parsed if one.at_threshold]
-        found += [f'{one} is taken at a threshold: state yours in {ABOUT}, as {{"threshold": 0.5}}' for one in at]
-    return found
-
-
-def _free(public: PublicPart) -> list[str]:
-    return [str(one) for one in public.definition.parsed if not one.at_threshold]
+def _missing_thresholds(public: PublicPart, submission: Submission, system: System) -> list[str]:
+    definition = public.definition
+    if isinstance(system, Scores) and system.decisions:
+        free = [one for one in definition.parsed if one.kind.ranked or not definition.takes_threshold(one)]
+        return [f"{one} needs scores, and these are hard decisions" for one in free]
+    if submission.threshold is not None:
+        return []
+    at = [str(one) for one in definition.parsed if definition.takes_threshold(one)]
+    return [f'{one} is taken at a threshold: state yours in {ABOUT}, as {{"threshold": 0.5}}' for one in at]
 
 
 def _ids_in_lines(public: PublicPart, submission: Submission) -> set[str]:
@@ -185,11 +214,16 @@ def _strangers(public: PublicPart, given: set[str]) -> list[str]:
     if not given:
         return found
     for what, ids in (("is missing", sorted(known - given)), ("is not in the challenge", sorted(given - known))):
-        problems = Problems()
-        problems.extend((f"utterance {utt!r} {what}" for utt in ids), len(ids))
-        if ids:
-            found.append("\n".join(problems.lines))
+        found += _listed(f"utterance {utt!r} {what}" for utt in ids)
     return found
+
+
+def _listed(lines: Iterable[str]) -> list[str]:
+    """Problems of one kind as one text, the first ones of many; nothing without any."""
+    every = list(lines)
+    problems = Problems()
+    problems.extend(every, len(every))
+    return ["\n".join(problems.lines)] if every else []
 
 
 def _uncovered(public: PublicPart, scores: Scores) -> list[str]:
@@ -211,13 +245,18 @@ def _uncovered(public: PublicPart, scores: Scores) -> list[str]:
     return ["\n".join(one.lines) for one in noted]
 
 
-def _facts(public: PublicPart, submission: Submission, scores: Scores, assumed: Mapping[str, Any]) -> dict[str, str]:
-    known = len(set(public.utterances).intersection(scores.utterances))
-    hop = "ranges" if scores.hop is None else milliseconds(scores.hop)
-    return {
+def _facts(public: PublicPart, submission: Submission, system: System, assumed: Mapping[str, Any]) -> dict[str, str]:
+    known = len(set(public.utterances).intersection(system.utterances))
+    facts = {
         "files": ", ".join(one.name for one in submission.files[:5]) + (", ..." if len(submission.files) > 5 else ""),
         "utterances": f"{known:,} of {len(public.utterances):,}",
-        "scores": f"{scores.values.size:,}",
-        "hop": "not said" if "hop" in assumed else hop,
-        "high scores mean": "not said" if "higher" in assumed else "decisions" if scores.decisions else scores.higher,
     }
+    if isinstance(system, Proposals):
+        return {**facts, "proposals": f"{_count(system):,}"}
+    facts["scores"] = f"{_count(system):,}"
+    if isinstance(system, UtteranceScores):
+        return {**facts, "high scores mean": system.higher}
+    hop = "ranges" if system.hop is None else milliseconds(system.hop)
+    facts["hop"] = "not said" if "hop" in assumed else hop
+    means = "decisions" if system.decisions else system.higher
+    return {**facts, "high scores mean": "not said" if "higher" in assumed else means}

@@ -16,7 +16,7 @@ import io
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from math import isnan
@@ -25,14 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning
-from spoofspan.base.hashing import utterances_hash
-from spoofspan.challenge.definition import Definition, PublicPart, read_json
+from spoofspan.base.errors import DataError, SpoofspanWarning
+from spoofspan.challenge.definition import Definition, read_json
 from spoofspan.challenge.hidden_part import HiddenPart
+from spoofspan.challenge.measured_submission import Plain, System, measured_groups, measured_submission
+from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission import Submission
+from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.breakdown import BREAKDOWNS, Breakdown, by_column
-from spoofspan.evaluation.signature import scores_hash, sign_hashes
+from spoofspan.evaluation.signature import scores_hash
 from spoofspan.formats.writing import write_atomically
 from spoofspan.measures.measure import Measure
 from spoofspan.report.results import finite
@@ -40,9 +41,6 @@ from spoofspan.report.table import json_text
 from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.intervals import spread_of
 from spoofspan.uncertainty.left_out import LeftOut
-from spoofspan.uncertainty.measured_system import measured_system
-
-Plain = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,75 +81,43 @@ class Judge:
 
     def measure(self, submission: Submission, key: str) -> TeamResult:
         """Measure a submission; refusals are raised."""
-        scores = submission.read(self.public)
-        rows = self.hidden.references.utterances
-        if len(rows) < len(self.public.utterances):  # the phase counts some of them
-            known = set(rows)
-            chosen = [place for place, utt in enumerate(scores.utterances) if utt in known]
-            scores = scores.take(np.array(chosen, np.int64))
+        system = self._counted(submission.read(self.public))
         measured, left_out = [], []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # cautions stand with the intervals
-            said = scores_hash(scores)
+            said = scores_hash(system) if isinstance(system, Scores) else ""
             for measure in self.definition.parsed:
-                plain, without = self._measured(scores, measure, submission.threshold, said)
+                plain, without = self._measured(system, measure, submission.threshold, said)
                 measured.append(plain)
                 left_out.append(without)
-            groups = {by: self._groups(scores, by, submission.threshold) for by in self.hidden.by}
+            groups = {
+                by: measured_groups(self.hidden, self.definition, system, by, submission.threshold, self.how)
+                for by in self.hidden.by
+            }
         return TeamResult(submission.team, key, tuple(measured), tuple(left_out), groups)
 
-    def _measured(self, scores: Scores, measure: Measure, threshold: float | None, said: str) -> tuple[Plain, LeftOut]:
-        options = replace(self.definition.options, rules=self.hidden.arguments(self.definition))
-        at = threshold if measure.at_threshold else None
-        system = measured_system(self.hidden.references, scores, measure, options, at)
-        spread = spread_of({"": system}, self.how)
+    def _counted(self, system: System) -> System:
+        """What was said of the utterances that count in the phase."""
+        if isinstance(system, Proposals) and (strange := set(system.utterances).difference(self.public.utterances)):
+            raise DataError(f"utterance {min(strange)!r} is not in the challenge")  # measuring would count it as false
+        known = set(self.hidden.utterances)
+        if len(known) == len(self.public.utterances):
+            return system
+        elsewhere = set(self.public.utterances) - known
+        return system.take(np.flatnonzero([utt not in elsewhere for utt in system.utterances]))
+
+    def _measured(self, system: System, measure: Measure, threshold: float | None, said: str) -> tuple[Plain, LeftOut]:
+        found, signature = measured_submission(self.hidden, self.definition, system, measure, threshold, said)
+        spread = spread_of({"": found}, self.how)
         (left_out,) = spread.left_out
-        used = system.mass.utterances
-        hashes = self.hidden.fingerprint["references"], f"{len(used)}:{utterances_hash(used)}", said
-        references, plan = self.hidden.references, system.plan
-        rules = plan.spelled_rules(references.snap, references.modality)
-        signature = sign_hashes(str(plan.measure), plan.read_off, rules, hashes, plan.rules.regions)
         return {
             "measure": str(measure),
-            "value": system.value,
+            "value": found.value,
             "interval": spread.one(0).to_dict(),
             "worst": spread.worst_value(left_out),
             "cautions": list(left_out.cautions),
             "signature": signature.to_dict(),
         }, left_out
-
-    def _groups(self, scores: Scores, by: str, threshold: float | None) -> list[Plain]:
-        measure = ranges_of(self.definition)
-        options = self.definition.options
-        arguments: dict[str, Any] = {
-            "measure": measure,
-            "resampling": self.how,
-            "differences": False,
-            "convention": options.convention,
-            "eer_rule": options.eer_rule,
-            "scores_are": options.scores_are,
-            "threshold": threshold if Measure.parse(measure).at_threshold else None,
-            **self.hidden.arguments(self.definition),
-        }
-        column = self.hidden.by[by]
-        found: Breakdown
-        if column is None:
-            found = BREAKDOWNS[by](self.hidden.references, scores, **arguments)
-        else:
-            found = by_column(self.hidden.references, scores, column, name=by, **arguments)
-        return [_group(group.to_dict()) for group in found.groups]
-
-
-def _group(plain: Plain) -> Plain:
-    """The value of a group and its interval, and nothing of its size."""
-    interval = plain["interval"] or {}
-    ends = {end: interval.get(end, float("nan")) for end in ("low", "high")}
-    return {"name": plain["name"], "value": plain["value"], **ends}
-
-
-def ranges_of(definition: Definition) -> str:
-    """The measure by which groups are measured: the first one of ranges."""
-    return next((str(one) for one in definition.parsed if one.basis == "range"), "range-eer")
 
 
 @dataclass(frozen=True, eq=False)

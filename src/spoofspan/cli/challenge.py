@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -11,25 +12,39 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
+from spoofspan.cli.eval_inputs import ProposalOptions, read_labels, takes_proposals
 from spoofspan.cli.help import HelpCommand
 from spoofspan.cli.inputs import read_column
 
 if TYPE_CHECKING:
     from spoofspan.challenge.judging import Scored
-    from spoofspan.data.references import References
     from spoofspan.report.table import Table
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run a challenge with hidden labels.")
 
 Challenge = Annotated[Path, typer.Argument(metavar="CHALLENGE", help="Folder that challenge build made.")]
+
+
+class Submissions(str, Enum):
+    """What teams submit."""
+
+    scores = "scores"
+    proposals = "proposals"
+    utterance_scores = "utterance-scores"
+
+
 PhaseName = Annotated[str | None, o.option("Which phase; the last one without.")]
 
 
 @app.command(cls=HelpCommand)
+@takes_proposals
 @o.takes_rules
 def build(
     *,
-    references: Annotated[str, typer.Argument(metavar="REFERENCES", help="Reference file, folder or glob.")],
+    references: Annotated[
+        str,
+        typer.Argument(metavar="REFERENCES", help="Reference file, folder or glob; or labels of utterances or trials."),
+    ],
     out: Path = o.flag(..., "Folder to make.", show_default=False),
     title: str = o.flag("Spoof localization challenge", "Title of the challenge."),
     measure: list[str] | None = o.flag(
@@ -38,6 +53,9 @@ def build(
         "--measure",
         "-m",
         of=completion.measures,
+    ),
+    submissions: Submissions = o.flag(
+        Submissions.scores, "What teams submit: scores in time, proposals, or a score of each utterance or trial."
     ),
     durations: o.Durations = None,
     reference_format: o.ReferenceFormat = None,
@@ -66,6 +84,7 @@ def build(
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     scores_are: o.ScoresAre = None,
+    proposals: ProposalOptions,
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
     rules: dict[str, Any],
@@ -79,6 +98,10 @@ def build(
       spoofspan challenge build ref.rttm --durations reco2dur --by kind --out my-challenge
 
       spoofspan challenge build ref.parquet -m range-eer -m point-eer@20ms --metadata protocol.txt --by attack --out m
+
+      spoofspan challenge build ref.rttm --durations reco2dur --submissions proposals -m event-ap@iou=0.5 --out mine
+
+      spoofspan challenge build keys.tsv --submissions utterance-scores -m utterance-a-dcf --out mine
 
       spoofspan challenge build ref.parquet --phase a=2027-01-10/2027-02-28 --phase b=2027-03-01/2027-03-07 --out mine
     """
@@ -102,16 +125,20 @@ def build(
         confidence=confidence,
         hop=hop,
         higher=o.polarity(higher),
+        submissions=submissions.value,
+        fps=proposals.fps,
+        **proposals.arguments(),
         **cast(Any, phases),
     )
-    read = read_references(references, durations=durations, format=reference_format)
+    labels = read_labels(references) if reference_format is None else None
+    read = labels or read_references(references, durations=durations, format=reference_format)
     clusters = read_clusters(metadata, cluster)
     hidden = HiddenPart(
         read,
         {name: None if name in BREAKDOWNS else read_column(metadata, name) for name in by or ()},
         cluster=None if clusters is None else clusters[0],
         clusters=None if clusters is None else clusters[1],
-        phases=_phase_utterances(phase_utterances or [], read, seed),
+        phases=_phase_utterances(phase_utterances or [], read.keys(), seed),
         regions=regions,
     )
     made = build_challenge(out, definition, hidden, docker_image=docker_image)
@@ -126,7 +153,7 @@ def build(
     o.show({"challenge": str(out), "made": made}, [table], output)
 
 
-def _phase_utterances(typed: list[str], references: References, seed: int) -> Mapping[str, list[str]]:
+def _phase_utterances(typed: list[str], utterances: Iterable[str], seed: int) -> Mapping[str, list[str]]:
     """The utterances of phases: those of a file, or a share of them."""
     import numpy as np
 
@@ -143,7 +170,7 @@ def _phase_utterances(typed: list[str], references: References, seed: int) -> Ma
             continue
         if not 0 < share < 1:
             raise UsageError(f"--phase-utterances {word}: a share lies between 0 and 1")
-        ids = sorted(references.utterances)
+        ids = sorted(utterances)
         drawn = np.random.default_rng([seed, len(found)]).permutation(len(ids))[: max(round(share * len(ids)), 1)]
         found[name] = [ids[place] for place in drawn.tolist()]
     return found
@@ -167,7 +194,7 @@ def check(
 
       spoofspan challenge check public scores.parquet --format json
     """
-    from spoofspan.challenge.definition import PublicPart
+    from spoofspan.challenge.public_part import PublicPart
     from spoofspan.challenge.submission_check import check_submission
     from spoofspan.report.table import Table
 

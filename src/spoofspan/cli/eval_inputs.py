@@ -115,16 +115,20 @@ class UtteranceInputs:
 
 def read_truth(inputs: Inputs) -> References | Mapping[str, str]:
     """Read REFERENCES, which may be labels of whole utterances."""
+    if inputs.dataset is not None or inputs.references is None or inputs.reference_format is not None:
+        return inputs.read_known()[0]
+    return read_labels(inputs.references) or inputs.references_from(inputs.references)
+
+
+def read_labels(where: str) -> Mapping[str, str] | None:
+    """Read labels of whole utterances or of trials; None if a file has none, or says more."""
     from spoofspan.formats.sources import sources
     from spoofspan.formats.text.protocol import read_utterance_labels
 
-    if inputs.dataset is not None or inputs.references is None or inputs.reference_format is not None:
-        return inputs.read_known()[0]
-    found = sources(inputs.references)
+    found = sources(where)
     known = looks_like(found[0])
-    if len(found) == 1 and "utterance labels" in known and "references" not in known:
-        return read_utterance_labels(found[0])
-    return inputs.references_from(inputs.references)
+    only = len(found) == 1 and "utterance labels" in known and "references" not in known
+    return read_utterance_labels(found[0]) if only else None
 
 
 @dataclass(frozen=True)
@@ -137,15 +141,11 @@ class ProposalOptions(RangeOptions):
         """Whether to read shard by shard, as it was typed or as the files need it; proposals cannot be."""
         if _file_of_proposals(inputs) is not None:
             if stream:
-                raise UsageError("--stream goes with scores, and these are proposals; leave it out")
+                raise UsageError(
+                    "--stream goes with scores, and these are proposals, which are read whole; leave it out"
+                )
             return False
-        wanted = inputs.too_large() if stream is None else stream
-        if wanted and self.arguments():
-            raise UsageError(
-                f"--{next(iter(self.arguments())).replace('_', '-')} is for event measures, which need the corpus in "
-                "memory; use --no-stream"
-            )
-        return wanted
+        return inputs.too_large() if stream is None else stream
 
     def read(self, inputs: Inputs) -> tuple[References, Scores | Proposals]:
         """Read both sides."""

@@ -53,6 +53,7 @@ def locate(
 
       spoofspan locate call.wav --model official --threshold 0.2
     """
+    from spoofspan.cli import in_words_of_the_shell
     from spoofspan.cm.locate import PAGE, Listening
     from spoofspan.cm.locate import locate as locate_spoofs
     from spoofspan.cm.location_files import check_location_target
@@ -77,7 +78,8 @@ def locate(
     for target in out or ():
         found.write(target, force=force)
     if output is o.Output.text:
-        o.deliver(f"{found}\n", None, False)
+        lines = (in_words_of_the_shell(line) if ": no verdict: " in line else line for line in str(found).splitlines())
+        o.deliver("\n".join(lines) + "\n", None, False)
     else:
         o.show(found.to_dict(), [found.table], output)
     bad = [one for one in found.recordings if one.problem]

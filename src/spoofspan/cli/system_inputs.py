@@ -64,6 +64,11 @@ class Systems:
     def read_each(self, fewest: int) -> tuple[References, dict[str, Scores]]:
         """Read the references, and each word (a file, a folder, a pattern) as the scores of one system."""
         files = self._files(fewest)
+        for where in files.values():
+            if self.typed.has_proposals(where):
+                raise UsageError(
+                    f"{where} has proposals, and this needs scores; eval, compare and table measure proposals"
+                )
         return self.read()[0], {name: self.typed.read_scores(where) for name, where in files.items()}
 
     def read_trained(self, fewest: int, fps: float | None = None) -> tuple[References, dict[str, Trainings]]:
@@ -74,11 +79,7 @@ class Systems:
         files = self._files(fewest)
 
         def read(where: str) -> Scores | Proposals:
-            from spoofspan.formats.reading import read_proposals
-
-            if self.typed.has_proposals(where):
-                return read_proposals(where, fps=fps, format=self.typed.scores_format)
-            return self.typed.read_scores(where)
+            return self._proposals(where, fps) or self.typed.read_scores(where)
 
         return self.read()[0], {name: _trainings(where, read) for name, where in files.items()}
 
@@ -153,12 +154,24 @@ class Systems:
         inputs = self.typed if self.typed.hop is not None else replace(self.typed, hop=file.resolution)
         return inputs.read_scores(file.path)
 
-    def rows(self, files: list[SystemFile]) -> Mapping[Any, Mapping[str, Scores]]:
+    def _said(self, file: SystemFile, fps: float | None) -> Scores | Proposals:
+        """Read a file of scores, or of proposals."""
+        return self._proposals(file.path, fps) or self.scores(file)
+
+    def _proposals(self, where: str, fps: float | None) -> Proposals | None:
+        """Read a file if it is one of proposals."""
+        if not self.typed.has_proposals(where):
+            return None
+        from spoofspan.formats.reading import read_proposals
+
+        return read_proposals(where, fps=fps, format=self.typed.scores_format)
+
+    def rows(self, files: list[SystemFile], fps: float | None = None) -> Mapping[Any, Mapping[str, Scores | Proposals]]:
         """The systems, by resolution or name and by seed, each read when it is looked up."""
         from spoofspan.formats.datasets.systems import LazyMapping, rows_of
 
         rows: Mapping[Any, Mapping[str, SystemFile]] = rows_of(files)
-        return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: self.scores(rows[key][seed])))
+        return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: self._said(rows[key][seed], fps)))
 
 
 def _trainings(where: str, read: Callable[[str], Scores | Proposals]) -> Trainings:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
+from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
+from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
 from spoofspan.cli.system_inputs import Systems, takes_systems
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 
 @takes_systems
+@takes_proposals
 @takes_bootstrap
 @o.takes_rules
 def table(
@@ -27,6 +30,13 @@ def table(
     systems: Systems,
     sets: list[str] | None = o.flag(
         None, "A set to put in the place of {set} in all paths; may be repeated (dev, eval).", "--set"
+    ),
+    measure: list[str] | None = o.flag(
+        None,
+        "A further column, such as event-f1@iou=0.5 or event-psds; proposals have no others. May be repeated.",
+        "--measure",
+        "-m",
+        of=completion.measures,
     ),
     resolutions: str | None = o.flag(None, "Of the points, in ms: 10,20,40 (default: the paper's)."),
     label_sources: str = o.flag(
@@ -44,6 +54,7 @@ def table(
     ),
     heatmap: Path | None = o.flag(None, "Also draw the table, to this .png, .svg or .pdf file."),
     metadata: o.Metadata = None,
+    proposals: ProposalOptions,
     bootstrap: BootstrapOptions,
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
@@ -71,6 +82,10 @@ def table(
       spoofspan table --dataset 'partialspoof:database:{set}' results --set dev --set eval --heatmap table.pdf
 
       spoofspan table ref.rttm 'unit{resolution}.score' --durations reco2dur --published
+
+      spoofspan table ref.rttm 'unit{resolution}.score' --durations reco2dur -m event-collar-best-f1 -m event-psds
+
+      spoofspan table metadata.json ours=a.json theirs=b.json -m event-ap@iou=0.5 -m event-ar@n=20
     """
     from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS, resolution_table
     from spoofspan.formats.datasets.systems import fill_in_set
@@ -102,13 +117,15 @@ def table(
         )
         tables[name] = resolution_table(
             references,
-            of_set.rows(files),
+            of_set.rows(files, proposals.fps),
             columns,
+            measure or (),
             label_sources=label_sources,  # type: ignore[arg-type] # checked there
             segment_labels=labels,
             convention=convention,
             eer_rule=eer_rule,
             resampling=bootstrap.resampling_if_asked(metadata or of_set.typed.protocol()),
+            **proposals.arguments(),
             **rules,
         )
     check_alike(tables)

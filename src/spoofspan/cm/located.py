@@ -19,7 +19,7 @@ from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 from spoofspan.report.table import Table, printable
 
 AFTER_LAST_SCORE = 0.025  # seconds: a frame of 25 ms every 20 ms ends up to so much early
-UNKNOWN_DOMAIN = "does not sound like what the model was trained on, and the verdict below may be wrong"
+UNKNOWN_DOMAIN = "does not sound like what the model was trained on, and the verdict may be wrong"
 
 
 @dataclass(frozen=True)
@@ -212,22 +212,25 @@ class Location:
     @property
     def table(self) -> Table:
         """Every suspected range, a row each; recordings without any have a row without times."""
-        head = ("recording", "start s", "end s", "length s", "strength", "probability")
+        head = ("recording", "start s", "end s", "length s", "strength", "probability", "warning")
         rows: list[tuple[str, ...]] = []
         for one in self.recordings:
-            name = printable(one.recording)
+            name, warning = printable(one.recording), printable(one.problem or "; ".join(one.warnings))
             if one.problem:
-                rows.append((name, "no verdict", "", "", "", ""))
+                rows.append((name, "no verdict", "", "", "", "", warning))
             elif not one.ranges:
-                rows.append((name, "nothing", "", "", "", ""))
-            rows += [(name, *range_cells(range_)) for range_ in one.ranges]
+                rows.append((name, "nothing", "", "", "", "", warning))
+            rows += [(name, *range_cells(range_), warning) for range_ in one.ranges]
         return Table(head, tuple(rows))
 
     def __str__(self) -> str:
         lines = [f"model {printable(self.model.name)}; {self.decision}{self._prior_text()}", ""]
+        strange = sum(one.domain is not None and not one.domain.known for one in self.recordings)
+        if strange and len(self.recordings) > 1:
+            which = f"{strange:,} of {len(self.recordings):,} recordings"
+            lines += [f"warning: the model was not trained on sound like that of {which}; its verdict may be wrong", ""]
         for one in self.recordings:
             lines += [f"warning: {printable(one.recording)}: {printable(text)}" for text in one.warnings]
-        for one in self.recordings:
             lines += [f"{printable(one.recording)}: {printable(one.verdict)}"]
             if one.ranges:
                 table = Table(

@@ -229,7 +229,10 @@ class _Whole:
     ) -> None:
         parsed = Measure.parse(measure)
         if parsed.basis != "range":
-            raise UsageError(f"breakdowns are in seconds, so the measure is one of ranges, not {measure}")
+            raise UsageError(
+                f"{measure}: a breakdown by kind, length or boundary is in seconds, so its measure is one of ranges; "
+                "take range-eer first, or group whole utterances by a column of metadata (--by attack --metadata FILE)"
+            )
         self.inputs = Inputs(references, scores)
         options = EvaluationOptions.from_arguments(arguments)
         self.resampling = options.resampling

@@ -274,9 +274,10 @@ class CorpusInMemory(Corpus):
         from spoofspan.evaluation.events import EventEvaluation
         from spoofspan.measures.events.proposals_from_scores import ProposalOptions
 
-        def range_eer() -> Measurement:
-            alone = replace(options, resampling=None)  # for its operating point only
-            return self._measured(self._plan(Measure("range-eer"), alone), alone)
+        def range_eer() -> tuple[OperatingPoint, str]:
+            alone = replace(options, resampling=None)
+            found = self._measured(self._plan(Measure("range-eer"), alone), alone)
+            return found.point, found.eer_rule
 
         proposing = ProposalOptions(options.smoothing, options.min_duration, options.merge_gap)
         inputs = self._inputs if isinstance(self.system, Scores) else None

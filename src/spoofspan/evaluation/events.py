@@ -24,7 +24,7 @@ from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.crossed import Cell, Columns, CrossedBreakdown, crossed_cells
-from spoofspan.evaluation.measurement import ALL_THRESHOLDS, EventMeasurement, Measurement, counted
+from spoofspan.evaluation.measurement import ALL_THRESHOLDS, EventMeasurement, counted
 from spoofspan.evaluation.plan import EvaluationOptions, spelled_rules
 from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes
 from spoofspan.mass.ranges import Overlay
@@ -36,6 +36,7 @@ from spoofspan.measures.events.proposals_from_scores import (
     refuse_smoothing_ranges,
 )
 from spoofspan.measures.events.spoof_ranges import spoof_ranges
+from spoofspan.measures.events.tallies import EventTally, EventValue
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 
@@ -52,52 +53,31 @@ REFUSED: Mapping[str, Callable[[Any], bool]] = {
     "utterances": lambda value: value != "all",
     "uncovered": lambda value: value in ("spoof", "ignore"),
 }
+GIVEN = "proposals:given"
 OF_SCORES = ("uncovered", "slack", "overlong", "last_frame", "overlap", "partial", "extent")
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """Both sides, ready to be measured, and how they came about."""
+class Circumstances:
+    """Under which rules both sides meet, and where the proposals come from."""
 
-    corpus: EventCorpus
     rules: Rules
     spelled: dict[str, str]
     how: str  # as it stands in the signature
     point: OperatingPoint  # where the proposals were made; its threshold is NaN where they were given
+    utterances: int
     touched: tuple[Touched, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def given(self) -> bool:
+        """Whether proposals were given, and not made of scores."""
+        return self.how == GIVEN
 
-@dataclass(frozen=True, eq=False)
-class EventEvaluation:
-    """Event measures of one system on one corpus."""
-
-    references: References
-    system: Scores | Proposals
-    options: EvaluationOptions
-    proposing: ProposalOptions
-    # measures the range EER, for its operating point; needed only where no threshold is given
-    eer: Callable[[], Measurement]
-    inputs: Inputs | None = None  # whose hashes are shared, where the system gave scores
-
-    def measured(self, measure: Measure) -> EventMeasurement:
-        """Measure one thing."""
-        check_parameters(measure)
-        if measure.kind.ranked and isinstance(self.system, Scores):
-            self.system.refuse_decisions(str(measure))
-        prepared = self.prepared_for(measure)
-        with progress(str(measure)):
-            found = prepared.corpus.value(measure)
-        matching = prepared.corpus.matching(measure)
-        events = int(matching.events.starts.size)
-        resampling, interval = self.options.resampling, None
-        if resampling is not None:
-            from spoofspan.uncertainty.event_intervals import MeasuredEvents
-            from spoofspan.uncertainty.intervals import interval_of_system
-
-            interval = interval_of_system(MeasuredEvents(measure, prepared.corpus, found.value), resampling)
-        point, notes = replace(prepared.point, spoof=events), found.notes
-        if found.beyond is not None and isinstance(self.system, Proposals):
+    def measurement(self, measure: Measure, tally: EventTally, found: EventValue, **more: Any) -> EventMeasurement:
+        """The measurement of a value, of what was counted."""
+        point, notes = replace(self.point, spoof=tally.events), found.notes
+        if found.beyond is not None and self.given:
             notes = (*notes, f"of the proposals with a confidence above {found.beyond!r}, the best choice of all")
         elif found.beyond is not None:
             sign = 1.0 if point.higher == "spoof" else -1.0
@@ -108,18 +88,57 @@ class EventEvaluation:
             value=found.value,
             point=point,
             neighbours=(None, None),
-            eer_rule=prepared.how,
-            convention=self.options.convention,
-            rules=prepared.rules,
-            touched={entry.rule: entry for entry in prepared.touched},
-            utterances=len(prepared.corpus.references),
-            notes=(*prepared.notes, *notes),
-            signer=partial(self.sign, measure),
-            events=events,
-            proposals=int(found.parts.get("called", matching.counted)),
+            eer_rule=self.how,
+            convention="default",
+            rules=self.rules,
+            touched={entry.rule: entry for entry in self.touched},
+            utterances=self.utterances,
+            notes=(*self.notes, *notes),
+            events=tally.events,
+            proposals=int(found.parts.get("called", tally.proposals)),
             parts=found.parts,
-            interval=interval,
+            **more,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Both sides, ready to be measured, and how they came about."""
+
+    corpus: EventCorpus
+    about: Circumstances
+
+
+@dataclass(frozen=True, eq=False)
+class EventEvaluation:
+    """Event measures of one system on one corpus."""
+
+    references: References
+    system: Scores | Proposals
+    options: EvaluationOptions
+    proposing: ProposalOptions
+    # where the range EER is, and by which rule; needed only where no threshold is given
+    eer: Callable[[], tuple[OperatingPoint, str]]
+    inputs: Inputs | None = None  # whose hashes are shared, where the system gave scores
+
+    def measured(self, measure: Measure) -> EventMeasurement:
+        """Measure one thing."""
+        check_parameters(measure)
+        event_rules(self.options)  # what is refused in any case is refused before the threshold is looked for
+        if measure.kind.ranked and isinstance(self.system, Scores):
+            self.system.refuse_decisions(str(measure))
+        prepared = self.prepared_for(measure)
+        with progress(str(measure)):
+            tally = prepared.corpus.tally(measure)
+            found = tally.value(measure)
+        resampling, interval = self.options.resampling, None
+        if resampling is not None:
+            from spoofspan.uncertainty.event_intervals import MeasuredEvents
+            from spoofspan.uncertainty.intervals import interval_of_system
+
+            interval = interval_of_system(MeasuredEvents(measure, prepared.corpus, found.value), resampling)
+        signer = partial(self.sign, measure)
+        return prepared.about.measurement(measure, tally, found, signer=signer, interval=interval)
 
     def prepared_for(self, measure: Measure) -> Prepared:
         """Both sides under the rules, as a measure needs them."""
@@ -142,7 +161,7 @@ class EventEvaluation:
         for name, value in given.items():
             if value != default[name]:
                 raise UsageError(f"{name} speaks of scores, and these are proposals; leave {name}= ({_flag(name)}) out")
-        rules = self._rules()
+        rules = event_rules(self.options)
         rules.check_modality(self.references.modality)
         references = self._snapped(rules)
         known = positions(references.utterances, proposals.utterances)
@@ -157,9 +176,8 @@ class EventEvaluation:
         spelled = {"snap": f"{references.snap}ns"}
         spelled |= spelled_rules("references", rules, references.snap, references.modality)
         point = OperatingPoint(float("nan"), "spoof", 0, 0, 0, 0, unit="events")
-        return Prepared(
-            EventCorpus(references, proposals), rules, spelled, "proposals:given", point, notes=tuple(notes)
-        )
+        about = Circumstances(rules, spelled, GIVEN, point, len(references), notes=tuple(notes))
+        return Prepared(EventCorpus(references, proposals), about)
 
     def _made(self, scores: Scores) -> Prepared:
         """Proposals of scores, at a threshold."""
@@ -168,9 +186,8 @@ class EventEvaluation:
         proposals = proposals_from_runs(
             overlay.labelling.utterances, overlay.runs, point.threshold, self.proposing, everything=point.everything
         )
-        spelled = spelled_rules("range", rules, self.references.snap, self.references.modality)
-        how, touched = f"proposals:{source},{self.proposing}", overlay.undecided()[1]
-        return Prepared(EventCorpus(references, proposals), rules, spelled, how, point, touched)
+        about = self._about(rules, overlay, references, f"proposals:{source},{self.proposing}", point)
+        return Prepared(EventCorpus(references, proposals), about)
 
     @cached_property
     def _swept(self) -> Prepared:
@@ -185,13 +202,18 @@ class EventEvaluation:
         rules, overlay, references = self._laid(scores)
         corpus = ScoredCorpus(references, overlay.labelling.utterances, overlay.runs, self.proposing.smoothing)
         point = OperatingPoint(float("nan"), scores.higher, 0, 0, 0, 0, unit="events")
+        how = f"{ALL_THRESHOLDS},{self.proposing}"
+        return Prepared(corpus, self._about(rules, overlay, references, how, point))
+
+    def _about(
+        self, rules: Rules, overlay: Overlay, references: References, how: str, point: OperatingPoint
+    ) -> Circumstances:
         spelled = spelled_rules("range", rules, self.references.snap, self.references.modality)
-        how, touched = f"{ALL_THRESHOLDS},{self.proposing}", overlay.undecided()[1]
-        return Prepared(corpus, rules, spelled, how, point, touched)
+        return Circumstances(rules, spelled, how, point, len(references), overlay.undecided()[1])
 
     def _laid(self, scores: Scores) -> tuple[Rules, Overlay, References]:
         """Both sides under the rules of ranges, and the references with how long their utterances are."""
-        rules = self._rules()
+        rules = event_rules(self.options)
         if self.proposing.smoothing is not None:
             refuse_smoothing_ranges(scores)
         overlay = Overlay.of(self.references, scores, rules)
@@ -206,28 +228,12 @@ class EventEvaluation:
         """Where proposals are made, and where that comes from."""
         threshold = self.options.threshold_for(scores)
         if threshold is None:
-            measured = self.eer()
-            at = measured.point
-            source = f"threshold:eer({measured.eer_rule})"
+            at, rule = self.eer()
+            source = f"threshold:eer({rule})"
             return OperatingPoint(at.threshold, at.higher, 0, 0, 0, 0, unit="events", everything=at.everything), source
         if threshold != threshold:
             raise UsageError("a threshold must be a number, not NaN")
         return OperatingPoint(float(threshold), scores.higher, 0, 0, 0, 0, unit="events"), "threshold:given"
-
-    def _rules(self) -> Rules:
-        convention = self.options.convention
-        if convention != "default":
-            raise UsageError(
-                f"the convention {convention!r} defines no event measure; leave it out, and state the rules"
-            )
-        rules, _ = rules_for("range", "default", self.options.rules)
-        for name, refused in REFUSED.items():
-            if refused(getattr(rules, name)):
-                raise UsageError(
-                    f"{name}={getattr(rules, name)!r} does not go with event measures: events are the spoof ranges "
-                    f"that the references list; leave it out ({_flag(name)})"
-                )
-        return rules
 
     def _snapped(self, rules: Rules) -> References:
         if rules.snap is None:
@@ -238,19 +244,34 @@ class EventEvaluation:
         """The signature of a value."""
         prepared = self.prepared_for(measure)
         as_listed = measure.kind.variant != "spoofspan"
-        rules = prepared.spelled | ({"listing": listing_hash(prepared.corpus.references)} if as_listed else {})
+        rules = prepared.about.spelled | ({"listing": listing_hash(prepared.corpus.references)} if as_listed else {})
         used = prepared.corpus.references.utterances
         if self.inputs is not None:
             source, system = "scores", self.inputs.scores_hash
         else:
             source, system = "proposals", proposals_hash(prepared.corpus.proposals, as_listed=as_listed)
         hashes = self._references_hash, f"{len(used)}:{utterances_hash(used)}", system
-        signed = sign_hashes(str(measure), prepared.how, rules, hashes, None)
+        signed = sign_hashes(str(measure), prepared.about.how, rules, hashes, None)
         return Signature(signed.comparable, f"{source}:{system}")
 
     @cached_property
     def _references_hash(self) -> str:
         return references_hash(self.references) if self.inputs is None else self.inputs.references_hash
+
+
+def event_rules(options: EvaluationOptions) -> Rules:
+    """The rules of event measures; those that would make or change events are refused."""
+    convention = options.convention
+    if convention != "default":
+        raise UsageError(f"the convention {convention!r} defines no event measure; leave it out, and state the rules")
+    rules, _ = rules_for("range", "default", options.rules)
+    for name, refused in REFUSED.items():
+        if refused(getattr(rules, name)):
+            raise UsageError(
+                f"{name}={getattr(rules, name)!r} does not go with event measures: events are the spoof ranges "
+                f"that the references list; leave it out ({_flag(name)})"
+            )
+    return rules
 
 
 def crossed_events(

@@ -242,8 +242,8 @@ class EvaluationOptions:
             raise UsageError(f"scores_are={self.scores_are!r}: valid: 'llr', 'probability'")
         if measure.kind.group == "event":
             raise UsageError(
-                f"{measure} is measured by evaluate(references, proposals or scores) alone, with the corpus in memory "
-                "(eval --no-stream); not in shards, not with intervals"
+                f"{measure} is a measure of events, not of time or points: evaluate(references, proposals or scores) "
+                "takes it (eval --measure)"
             )
         if measure.kind.trials and not trials:
             raise UsageError(

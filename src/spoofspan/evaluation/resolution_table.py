@@ -11,11 +11,9 @@ cells of one column then differ in their references, and the table says so.
 
 from __future__ import annotations
 
-import statistics
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -25,121 +23,28 @@ from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, Usage
 from spoofspan.base.progress import progress
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import milliseconds
+from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import Measurement
+from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.resolution_rows import RANGE, SAME, Cell, ResolutionRow, point_measure
 from spoofspan.mass.points import check_resolution
-from spoofspan.measures.measure import Measure
+from spoofspan.measures.catalogue import EVENT
+from spoofspan.measures.measure import Measure, in_percent, parse_measures
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from spoofspan.data.rules import RuleArguments
     from spoofspan.uncertainty.clusters import Resampling
-    from spoofspan.uncertainty.intervals import Interval
 
 PAPER_RESOLUTIONS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
-SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
 
 LabelSources = Literal["one", "nii-2023"]
 LABEL_SOURCES = get_args(LabelSources)
-RANGE = "range-eer"
-
-
-def _point(resolution: float) -> str:
-    return str(Measure("point-eer", resolution))
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One number: the mean over seeds of one measure."""
-
-    measurements: Mapping[str, Measurement]  # by seed; a single one may have an empty name
-
-    @property
-    def value(self) -> float:
-        """The mean over seeds, rounded once."""
-        exact = [m.exact_value for m in self.measurements.values()]
-        if all(isinstance(one, Fraction) for one in exact):
-            return float(sum(one for one in exact if one is not None) / Fraction(len(exact)))
-        return statistics.fmean(m.value for m in self.measurements.values())
-
-    @property
-    def standard_deviation(self) -> float | None:
-        """Over seeds (n - 1); None with one."""
-        values = [m.value for m in self.measurements.values()]
-        return statistics.stdev(values) if len(values) > 1 else None
-
-    @property
-    def interval(self) -> Interval | None:
-        """The interval of the only measurement; None without one, or with several seeds."""
-        return next(iter(self.measurements.values())).interval if len(self.measurements) == 1 else None
-
-    @property
-    def measurement(self) -> Measurement:
-        """The only measurement, where there is one seed."""
-        if len(self.measurements) != 1:
-            raise UsageError(f"this cell is a mean over {len(self.measurements)} seeds; look at .measurements")
-        return next(iter(self.measurements.values()))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, ready for JSON."""
-        return {
-            "measure": next(iter(self.measurements.values())).measure,
-            "value": self.value,
-            "standard_deviation": self.standard_deviation,
-            "seeds": [{"name": name, "measurement": m.to_dict()} for name, m in self.measurements.items()],
-        }
-
-
-@dataclass(frozen=True)
-class ResolutionRow:
-    """One system: its hop, its range EER, its point EERs by resolution, and the floor of its hop."""
-
-    name: str
-    hop: float | None  # None for scores that are ranges
-    range_eer: Cell
-    point_eers: Mapping[float, Cell]
-    floor: Measurement | None
-
-    @property
-    def seeds(self) -> tuple[str, ...]:
-        """Over which the cells are means."""
-        return tuple(self.range_eer.measurements)
-
-    def is_native(self, resolution: float) -> bool:
-        """Whether a resolution is the hop."""
-        return self.hop is not None and resolution <= self.hop * SAME and self.hop <= resolution * SAME
-
-    def is_coarser(self, resolution: float) -> bool:
-        """Whether a resolution is coarser than the hop: an easier task."""
-        return self.hop is not None and resolution > self.hop * SAME
-
-    @property
-    def cells(self) -> Iterator[tuple[str, Cell]]:
-        """All cells, with the column they stand in."""
-        yield RANGE, self.range_eer
-        for resolution, cell in self.point_eers.items():
-            yield _point(resolution), cell
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, ready for JSON."""
-        return {
-            "name": self.name,
-            "hop": self.hop,
-            "floor": None if self.floor is None else self.floor.to_dict(),
-            "range_eer": self.range_eer.to_dict(),
-            "point_eers": [
-                {
-                    "resolution": resolution,
-                    "native": self.is_native(resolution),
-                    "coarser_than_hop": self.is_coarser(resolution),
-                    **cell.to_dict(),
-                }
-                for resolution, cell in self.point_eers.items()
-            ],
-        }
+Said = Scores | Proposals  # what a system said
 
 
 @dataclass(frozen=True)
@@ -149,7 +54,7 @@ class ResolutionTable(Tabular):
     Parameters
     ----------
     resolutions
-        The resolutions of the columns, in seconds.
+        The resolutions of the columns, in seconds; none where the systems are proposals.
     rows
         A row for each system; ``table[0.02]`` or ``table["name"]`` is one of them.
     label_sources
@@ -184,7 +89,7 @@ class ResolutionTable(Tabular):
         }
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """A row for each system, its columns the range EER, the point EERs and the floor; means over seeds."""
+        """A row for each system: the floor, the range EER, the point EERs, the other measures; means over seeds."""
         return [
             {"system": row.name, "hop": row.hop, "floor": None if row.floor is None else row.floor.value}
             | {column: cell.value for column, cell in row.cells}
@@ -210,14 +115,18 @@ class ResolutionTable(Tabular):
 
 def resolution_table(
     references: References,
-    systems: Mapping[float, Scores | Mapping[str, Scores]] | Mapping[str, Scores | Mapping[str, Scores]],
+    systems: Mapping[float, Said | Mapping[str, Said]] | Mapping[str, Said | Mapping[str, Said]],
     resolutions: Sequence[float] = PAPER_RESOLUTIONS,
+    measures: Sequence[str | Measure] = (),
     *,
     label_sources: LabelSources = "one",
     segment_labels: Mapping[float, References] | None = None,
     convention: str = "default",
     eer_rule: str | None = None,
     resampling: Resampling | None = None,
+    smoothing: int | None = None,
+    min_duration: float = 0.0,
+    merge_gap: float = 0.0,
     **rules: Unpack[RuleArguments],
 ) -> ResolutionTable:
     """Measure the range EER and the point EER at every resolution, of each system.
@@ -228,9 +137,13 @@ def resolution_table(
         Who is spoofed when.
     systems
         Scores by the hop (seconds) that a system was trained at, or by its name; those of several seeds of one system
-        as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy.
+        as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy. Proposals instead of
+        scores have event measures only.
     resolutions
         The lengths of points in seconds.
+    measures
+        Further columns, such as ``event-f1@iou=0.5``; of events, where the systems are proposals. What needs a
+        threshold is taken where each system's EER is.
     label_sources
         ``"nii-2023"`` takes points at the hop or coarser from ``segment_labels``, as the published scripts do.
     segment_labels
@@ -238,7 +151,9 @@ def resolution_table(
     convention, eer_rule, **rules
         As in :func:`spoofspan.range_eer`.
     resampling
-        How intervals of the EERs are made, if they are wanted; means over seeds have none.
+        How intervals are made, if they are wanted; means over seeds have none.
+    smoothing, min_duration, merge_gap
+        How proposals are made of scores, for event measures, as in :func:`spoofspan.evaluate`.
 
     Returns
     -------
@@ -269,14 +184,31 @@ def resolution_table(
     points = tuple(check_resolution(one) for one in resolutions)
     if len(set(points)) < len(points):
         raise UsageError("a resolution is listed twice; every column needs one of its own")
+    more = _further(measures)
+    proposing = {"smoothing": smoothing, "min_duration": min_duration, "merge_gap": merge_gap}
+    EvaluationOptions.from_arguments(proposing).refuse_proposing_without_events(map(Measure.parse, more))
     arguments = {"convention": convention, "eer_rule": eer_rule, **rules}
-    measured = _Rows(references, points, segment_labels, arguments, resampling)
-    table = ResolutionTable(points, tuple(measured.rows(systems)), label_sources)
+    measured = _Rows(references, points, segment_labels, arguments, resampling, more, proposing)
+    rows = tuple(measured.rows(systems))
+    # proposals have no points
+    table = ResolutionTable(points if rows[0].ranges is not None else (), rows, label_sources)
     if label_sources == "one":
         _refuse_incomparable(table)
     else:
         _refuse_other_utterances(table)
     return table
+
+
+def _further(measures: Sequence[str | Measure]) -> tuple[str, ...]:
+    """The spellings of further columns: shares, and none that has a column already."""
+    found = tuple(dict.fromkeys(str(one) for one in parse_measures(measures)))
+    for one in found:
+        if not in_percent(one) or one == RANGE or one.startswith("point-eer@"):
+            why = (
+                "its column is there already" if in_percent(one) else "its values are no shares, and cells are per cent"
+            )
+            raise UsageError(f"{one}: {why}; leave it out here, eval and compare measure it")
+    return found
 
 
 @dataclass(frozen=True)
@@ -288,19 +220,22 @@ class _Rows:
     segment_labels: Mapping[float, References] | None
     arguments: Mapping[str, Any]
     resampling: Resampling | None = None
+    more: tuple[str, ...] = ()
+    proposing: Mapping[str, Any] = field(default_factory=dict)
 
-    def rows(self, systems: Mapping[Any, Scores | Mapping[str, Scores]]) -> Iterator[ResolutionRow]:
+    def rows(self, systems: Mapping[Any, Said | Mapping[str, Said]]) -> Iterator[ResolutionRow]:
         """The rows: by hop, finest first, or by name in the order given."""
         keys = list(systems)
         by_name = [isinstance(key, str) for key in keys]
         if any(by_name) and not all(by_name):
             raise UsageError("name all systems, or give all of them by their hop in seconds")
         floors: dict[float, Measurement] = {}
+        kinds: set[type] = set()
         for key in keys if any(by_name) else sorted(keys):
             name = key if isinstance(key, str) else milliseconds(key)
             hop: float | None = None if isinstance(key, str) else check_resolution(key)
             given = systems[key]
-            seeds = {"": given} if isinstance(given, Scores) else given
+            seeds = {"": given} if isinstance(given, Scores | Proposals) else given
             if not seeds:
                 raise UsageError(f"{name}: there are no scores of any seed")
             measured: dict[str, dict[str, Measurement]] = {}
@@ -308,7 +243,13 @@ class _Rows:
             for seed in seeds:
                 scores = seeds[seed]
                 place = f"{name}, {seed}" if seed else name
-                if scores.hop is not None:
+                kinds.add(type(scores))
+                if len(kinds) > 1:
+                    raise UsageError(
+                        f"{place}: some systems are scores and some are proposals, whose numbers may not be compared; "
+                        "make a table of each"
+                    )
+                if isinstance(scores, Scores) and scores.hop is not None:
                     if hop is not None and abs(scores.hop - hop) > 1e-9:
                         raise UsageError(
                             f"{place}: the scores given for a hop of {milliseconds(hop)} have one of "
@@ -319,18 +260,13 @@ class _Rows:
                     measured[seed] = self._measure(scores, hop, place)
                 scored = scores.utterances
                 del scores  # before the next ones are read
-            if hop is not None and hop not in floors:
+            if hop is not None and hop not in floors and RANGE in measured[seed]:
                 floors[hop] = self._floor(hop, scored)
-            yield ResolutionRow(
-                name,
-                hop,
-                Cell({seed: found[RANGE] for seed, found in measured.items()}),
-                {
-                    resolution: Cell({seed: found[_point(resolution)] for seed, found in measured.items()})
-                    for resolution in self.resolutions
-                },
-                None if hop is None else floors[hop],
-            )
+            found = {column: Cell({seed: one[column] for seed, one in measured.items()}) for column in measured[seed]}
+            points = {one: found[point_measure(one)] for one in self.resolutions if point_measure(one) in found}
+            floor = floors[hop] if hop is not None and RANGE in found else None
+            more = {column: found[column] for column in self.more}
+            yield ResolutionRow(name, hop, found.get(RANGE), points, floor, more)
 
     def _floor(self, hop: float, scored: Sequence[str]) -> Measurement:
         """The floor of a hop, on the utterances that the systems were measured on."""
@@ -341,9 +277,16 @@ class _Rows:
             warnings.simplefilter("ignore", SpoofspanWarning)  # a perfect system has few distinct scores
             return signed(best_possible(references, hop, **self.arguments))
 
-    def _measure(self, scores: Scores, hop: float | None, place: str) -> dict[str, Measurement]:
+    def _measure(self, scores: Said, hop: float | None, place: str) -> dict[str, Measurement]:
         """Every measure of one system, signed, so that the scores need not be kept."""
-        from_ranges = [RANGE, *map(_point, self.resolutions)]
+        if isinstance(scores, Proposals):
+            if not self.more:
+                raise UsageError(
+                    f"{place}: these are proposals, which have no EER; say which event measures are wanted: "
+                    "measures=['event-ap@iou=0.5'] (--measure event-ap@iou=0.5)"
+                )
+            return self._evaluate(self.references, scores, self.more, place)
+        from_ranges = [RANGE, *map(point_measure, self.resolutions), *self.more]
         if self.segment_labels is None:
             return self._evaluate(self.references, scores, from_ranges, place)
         if hop is None:
@@ -352,7 +295,7 @@ class _Rows:
         if milliseconds(hop) not in arrays:
             known = ", ".join(arrays) or "none"
             raise UsageError(f"{place}: there are no segment labels at {milliseconds(hop)} (only at: {known})")
-        from_arrays = [_point(one) for one in self.resolutions if one * SAME >= hop]
+        from_arrays = [point_measure(one) for one in self.resolutions if one * SAME >= hop]
         from_ranges = [one for one in from_ranges if one not in from_arrays]
         found = self._evaluate(self.references, scores, from_ranges, place)
         if from_arrays:
@@ -360,16 +303,19 @@ class _Rows:
         return found
 
     def _evaluate(
-        self, references: References, scores: Scores, measures: Sequence[str], place: str
+        self, references: References, scores: Said, measures: Sequence[str], place: str
     ) -> dict[str, Measurement]:
         def refuse(measure: Measure, error: UndefinedMeasureError) -> None:
             leave = "" if measure.resolution is None else f" (or leave {milliseconds(measure.resolution)} out)"
             raise UndefinedMeasureError(f"{place}, {measure}: {error}{leave}") from error
 
-        scores.refuse_decisions("an EER")
+        arguments = {**self.arguments, "resampling": self.resampling}
+        if isinstance(scores, Scores):
+            scores.refuse_decisions("an EER")
+        if any(Measure.parse(one).basis == EVENT for one in measures):
+            arguments |= self.proposing
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # said below, with the place
-            arguments = {**self.arguments, "resampling": self.resampling}
             found = evaluate(references, scores, measures, on_undefined=refuse, **arguments).measurements
         for name, measurement in found.items():
             for text in measurement.warnings:

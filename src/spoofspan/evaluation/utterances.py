@@ -118,18 +118,29 @@ class UtteranceCorpus(Corpus):
         mass, touched = self.mass(plan.rules, plan.measure.kind.trials)
         used = mass.utterances
         noted = replace(plan, notes=(*plan.notes, "utterance scores as given"))
-        weighted = mass if plan.measure.kind.name != "a-dcf" else self._priced(plan, mass, resampling)
+        weighted = mass if plan.measure.kind.name != "a-dcf" else self.priced(plan, mass)
         found = noted.measured(weighted, touched, len(used), partial(self.sign, plan, used))
         if weighted is not mass:  # trials as they are counted, not as they are priced
             curve = error_curve_of(mass)
             point = curve.point(-1) if found.point.everything else curve.at(found.threshold)
-            found = replace(found, point=point)
+            return self._with_interval(replace(found, point=point), plan, used, resampling)
         return with_interval(found, plan, mass, resampling)
 
-    def _priced(self, plan: Plan, mass: ScoreMass, resampling: Resampling | None) -> ScoreMass:
-        """The trials, each as often as its kind costs."""
-        if resampling is not None:
-            raise UsageError(f"{plan.measure} has no interval yet; measure it without confidence=")
+    def _with_interval(
+        self, found: Measurement, plan: Plan, used: Sequence[str], resampling: Resampling | None
+    ) -> Measurement:
+        """An a-DCF with its interval, if it is said how to resample."""
+        if resampling is None:
+            return found
+        from spoofspan.uncertainty.intervals import interval_of_system
+        from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
+
+        kinds = cast("Mapping[str, str]", self.trials)
+        system = MeasuredTrials(plan.measure, self.scores, kinds, used, found.value, found.point)
+        return replace(found, interval=interval_of_system(system, resampling))
+
+    def priced(self, plan: Plan, mass: ScoreMass) -> ScoreMass:
+        """The trials of an a-DCF, each as often as its kind costs."""
         kinds = cast("Mapping[str, str]", self.trials)
         costs = {name: float(value) for name, value in plan.measure.parameters}
         return mass.reweight(trial_weights([kinds[trial] for trial in mass.utterances], **costs))
@@ -181,7 +192,7 @@ class UtteranceCorpus(Corpus):
         return crossed(mass, plan, columns_of(by, read_column), self._value_of)
 
     def _value_of(self, plan: Plan, mass: ScoreMass) -> float:
-        priced = mass if plan.measure.kind.name != "a-dcf" else self._priced(plan, mass, None)
+        priced = mass if plan.measure.kind.name != "a-dcf" else self.priced(plan, mass)
         return float(plan.value(priced).value)
 
 

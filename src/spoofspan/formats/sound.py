@@ -161,6 +161,9 @@ class Sound:
         except OSError as error:
             raise DataError(f"{self.name}: cannot be read ({error.strerror or error})") from None
         with stream:
+            if not stream.read(1):
+                raise DataError(f"{self.name}: the file is empty; get it again, or leave it out")
+            stream.seek(0)
             file: _File = _SoundFile(stream, self.name) if find_spec("soundfile") else _wave(stream, self.name)
             if not file.frames:
                 raise DataError(f"{self.name}: there is no sound in the file; leave it out")

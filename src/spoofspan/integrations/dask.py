@@ -36,8 +36,9 @@ from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES
 from spoofspan.formats.tables.parquet import RowGroups, read_groups, row_groups
 from spoofspan.formats.tables.table_columns import Part
 from spoofspan.measures.measure import Measure
+from spoofspan.scale.shard_facts import CorpusFacts, Shard, ShardFacts
 from spoofspan.scale.sharding import IdSample, distinct_ids, joined_parts, made_shard, split_by_id, with_rows
-from spoofspan.scale.shards import CorpusFacts, Shard, ShardedCorpus, ShardFacts, evaluate_shards
+from spoofspan.scale.shards import ShardedCorpus, evaluate_shards
 
 try:
     from dask.distributed import Client, KilledWorker, as_completed

@@ -59,13 +59,13 @@ NEAR = 1e-12
 
 def a_dcf(curve: ErrorCurve, **costs: float) -> ValueAtPoint:
     """The least normalised a-DCF of all thresholds, of a curve whose non-targets and spoofs have their weights."""
-    of_misses, of_nontargets, of_spoofs = _class_costs(**costs)
+    of_misses, of_nontargets, of_spoofs = trial_costs(**costs)
     return best_point(curve, cost_formula("a-DCF", of_misses, of_nontargets + of_spoofs))
 
 
 def trial_weights(kinds: Sequence[str], **costs: float) -> Int64:
     """How often each trial counts, so that non-targets and spoofs weigh what they cost, and all targets the same."""
-    _, of_nontargets, of_spoofs = _class_costs(**costs)
+    _, of_nontargets, of_spoofs = trial_costs(**costs)
     nontargets, spoofs = kinds.count("nontarget"), kinds.count("spoof")
     if not nontargets or not spoofs or "target" not in kinds:
         missing = next(kind for kind in ("target", "nontarget", "spoof") if kind not in kinds)
@@ -77,7 +77,7 @@ def trial_weights(kinds: Sequence[str], **costs: float) -> Int64:
     return np.array([weights[kind] for kind in kinds], np.int64)
 
 
-def _class_costs(**costs: float) -> tuple[Fraction, Fraction, Fraction]:
+def trial_costs(**costs: float) -> tuple[Fraction, Fraction, Fraction]:
     """What rejecting all targets, accepting all non-targets and accepting all spoofs costs."""
     exact = {name: as_fraction(value, name) for name, value in vars(TandemCosts(**costs)).items()}
     p_target = 1 - exact["p_spoof"] - exact["p_nontarget"]

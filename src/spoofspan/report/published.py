@@ -16,7 +16,8 @@ from typing import Any
 from spoofspan.base.times import milliseconds
 from spoofspan.data.rules import rules_for
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.resolution_table import ResolutionRow, ResolutionTable
+from spoofspan.evaluation.resolution_rows import ResolutionRow
+from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.report.resolutions import Look, percent, render, spaced, tables_dict
 from spoofspan.report.table import Table, json_text
 
@@ -115,7 +116,7 @@ def beside(tables: Mapping[str, ResolutionTable], look: Look) -> Table:
     for name, table in tables.items():
         for row in table.rows:
             hop = _hop(row)
-            numbers = (percent(cell.value, look.decimals) for _, cell in row.cells)
+            numbers = (percent(cell.value, look.decimals) for _, cell in row.eers)
             rows.append((spaced(row.hop), name, f"yours: {row.name}", *numbers))
             for one in found:
                 if hop in one.values and name in ("", one.set):

@@ -16,11 +16,13 @@ from typing import Any
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import milliseconds
 from spoofspan.base.version import __version__
-from spoofspan.evaluation.resolution_table import Cell, ResolutionRow, ResolutionTable
+from spoofspan.evaluation.resolution_rows import RANGE, Cell, ResolutionRow
+from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.evaluation.signature import short_hash
+from spoofspan.measures.measure import Measure
 from spoofspan.report.cells import IN_FULL
 from spoofspan.report.results import finite
-from spoofspan.report.table import FIT, NEEDS, Table, json_text, latex_text, printable
+from spoofspan.report.table import Table, json_text, printable
 from spoofspan.uncertainty import Interval
 
 SET_NAMES = {"train": "Training set", "dev": "Development set", "eval": "Evaluation set"}
@@ -49,7 +51,9 @@ def render(tables: Mapping[str, ResolutionTable], spelling: str, look: Look | No
     if spelling == "text":
         return _text(tables, chosen)
     if spelling == "latex":
-        return _latex(tables, chosen)
+        from spoofspan.report.resolutions_latex import latex
+
+        return latex(tables, chosen)
     return _flat(tables, chosen, spelling).render(spelling)
 
 
@@ -122,14 +126,19 @@ def row_heads(table: ResolutionTable) -> list[tuple[str, ...]]:
     """What stands before the numbers: the head, then one entry a row."""
     if by_hop(table):
         return [("hop",), *((spaced(row.hop),) for row in table.rows)]
+    if all(row.ranges is None for row in table.rows):  # proposals have no hop
+        return [("system",), *((row.name,) for row in table.rows)]
     return [("system", "hop"), *((row.name, spaced(row.hop)) for row in table.rows)]
 
 
-def _numbers(row: ResolutionRow, look: Look) -> list[tuple[str, bool]]:
+def numbers_of(row: ResolutionRow, look: Look) -> list[tuple[str, bool]]:
     """The numbers of a row, each with whether it is of the row's own resolution."""
     floor = "" if row.floor is None else percent(row.floor.value, look.decimals)
     points = [(_number(cell, look), row.is_native(one)) for one, cell in row.point_eers.items()]
-    return [*([(floor, False)] if look.floor else []), (_number(row.range_eer, look), False), *points]
+    more = [(_number(cell, look), False) for cell in row.measures.values()]
+    if row.ranges is None:
+        return more
+    return [*([(floor, False)] if look.floor else []), (_number(row.ranges, look), False), *points, *more]
 
 
 def _number(cell: Cell, look: Look) -> str:
@@ -144,7 +153,7 @@ def _number(cell: Cell, look: Look) -> str:
 
 
 def _marked(row: ResolutionRow, look: Look) -> list[str]:
-    return [number + (NATIVE if native else " ") for number, native in _numbers(row, look)]
+    return [number + (NATIVE if native else " ") for number, native in numbers_of(row, look)]
 
 
 # ---------------------------------------------------------------- text
@@ -184,7 +193,7 @@ def _beside(tables: Mapping[str, ResolutionTable], look: Look) -> list[str]:
 
 def _block(table: ResolutionTable, look: Look, *, heads: bool) -> list[str]:
     before = row_heads(table) if heads else [()] * (1 + len(table.rows))
-    numbers = [[f"{one} " for one in _columns(table, look)], *(_marked(row, look) for row in table.rows)]
+    numbers = [[f"{one} " for one in columns_of(table, look)], *(_marked(row, look) for row in table.rows)]
     texts = [[printable(cell) for cell in head] for head in before]
     lines = [
         "  ".join(_padded(texts, i)) + ("  " if heads else "") + " ".join(_padded(numbers, i))
@@ -203,8 +212,21 @@ def _padded(rows: list[list[str]], number: int) -> list[str]:
     ]
 
 
-def _columns(table: ResolutionTable, look: Look) -> list[str]:
-    return [*(["floor"] if look.floor else []), "range", *map(spaced, table.resolutions)]
+def columns_of(table: ResolutionTable, look: Look) -> list[str]:
+    """The heads of the columns of numbers."""
+    row = table.rows[0]
+    eers = [] if row.ranges is None else [*(["floor"] if look.floor else []), "range", *map(spaced, table.resolutions)]
+    return [*eers, *map(_short, row.measures)]
+
+
+def _short(measure: str) -> str:
+    """A measure without its parameters, where these are the usual ones.
+
+    >>> _short("event-psds@dtc=0.7,gtc=0.7,max_efpr=100"), _short("event-ar@n=5")
+    ('event-psds', 'event-ar@n=5')
+    """
+    short = measure.partition("@")[0]
+    return short if str(Measure.parse(short)) == measure else measure
 
 
 # ---------------------------------------------------------------- Markdown, CSV, HTML
@@ -215,7 +237,7 @@ def _flat(tables: Mapping[str, ResolutionTable], look: Look, spelling: str) -> T
     exact = spelling == "csv"
     if exact:
         look = replace(look, decimals=None, intervals=False)
-    columns = [f"{name} {column}".strip() for name, table in tables.items() for column in _columns(table, look)]
+    columns = [f"{name} {column}".strip() for name, table in tables.items() for column in columns_of(table, look)]
     head, *heads = row_heads(next(iter(tables.values())))
     rows = []
     for number, before in enumerate(heads):
@@ -268,7 +290,10 @@ def captions(
 ) -> list[str]:
     """What a reader of the numbers must know."""
     first = next(iter(tables.values()))
-    lines = ["EER in %." if all(row.seeds == ("",) for row in first.rows) else f"EER in %, {_seeds(tables)}."]
+    what = "EER in %"
+    if first.rows[0].measures:
+        what = "All in %" if first.rows[0].ranges is None else "EER and the other measures in %"
+    lines = [f"{what}." if all(row.seeds == ("",) for row in first.rows) else f"{what}, {_seeds(tables)}."]
     if any(row.is_native(one) for row in first.rows for one in first.resolutions):
         lines[0] += f" {mark}"
     easier = "; ".join(_coarser(first))
@@ -278,12 +303,24 @@ def captions(
         lines.append(FLOOR)
     if first.label_sources != "one":
         lines.append(NII_SOURCES)
+    lines += _of_measures(tables)
     if _asked_in_vain(tables):
         lines.append("Means over seeds have no intervals here; `spoofspan compare --seeds` has them.")
     if found := _intervals(tables):
         lines.append(f"In brackets: {100 * found[0].level:g} % intervals, {found[0].how}.")
         lines += [f"Warning: {text}." for text in dict.fromkeys(text for one in found for text in one.warnings)]
     return lines
+
+
+def _of_measures(tables: Mapping[str, ResolutionTable]) -> Iterator[str]:
+    """Where the other measures are taken, and what else must be known of them."""
+    rows = [row for table in tables.values() for row in table.rows]
+    for column in rows[0].measures:
+        found = [m for row in rows for m in row.measures[column].measurements.values()]
+        at_eer = "threshold:eer" in found[0].eer_rule
+        taken = ["at the threshold of each system's own EER: an optimistic number"] if at_eer else []
+        for note in dict.fromkeys((*taken, *(note for m in found for note in m.notes))):
+            yield f"{_short(column)}: {note}."
 
 
 def _seeds(tables: Mapping[str, ResolutionTable]) -> str:
@@ -309,8 +346,10 @@ def details(tables: Mapping[str, ResolutionTable], *, short: bool = False) -> It
     """Rules, what they touched, and the comparable part of the range EER's signature."""
     for name, table in tables.items():
         of_set = f"{set_title(name)}: " if name else ""
-        first = table.rows[0].range_eer.measurements[table.rows[0].seeds[0]]
-        yield f"{of_set}{first.utterances:,} utterances, convention {first.convention}, EER rule {first.eer_rule}."
+        row = table.rows[0]
+        first = next(row.cells)[1].measurements[row.seeds[0]]
+        eer_rule = "proposals as given" if row.ranges is None else f"EER rule {first.eer_rule}"
+        yield f"{of_set}{first.utterances:,} utterances, convention {first.convention}, {eer_rule}."
         everything = [m for row in table.rows for _, cell in row.cells for m in cell.measurements.values()]
         for rule in dict.fromkeys(rule for m in everything for rule in m.touched):
             entries = [m.touched[rule] for m in everything if rule in m.touched]
@@ -320,96 +359,13 @@ def details(tables: Mapping[str, ResolutionTable], *, short: bool = False) -> It
             span = f"{most:.3f} s" if least == most else f"{least:.3f} to {most:.3f} s"
             yield f"{of_set}{rule}={values}: {span} in {'up to ' if least != most else ''}{utterances:,} utterances."
     for name, table in tables.items():
-        comparable = _comparable(table.rows[0].range_eer)
-        signature = f"{short_hash(comparable)} {IN_FULL}" if short else comparable
-        yield f"signature of the range EER{f' ({name})' if name else ''} {signature}"
+        for column, cell in table.rows[0].cells:
+            if column == RANGE or column in table.rows[0].measures:
+                comparable = _comparable(cell)
+                signature = f"{short_hash(comparable)} {IN_FULL}" if short else comparable
+                title = "the range EER" if column == RANGE else column
+                yield f"signature of {title}{f' ({name})' if name else ''} {signature}"
 
 
 def _comparable(cell: Cell) -> str:
     return next(iter(cell.measurements.values())).signature.comparable
-
-
-# ---------------------------------------------------------------- LaTeX
-
-TITLE = r"Range-based and point-based EER (\%)"
-ITALICS = "Italics: the row's own resolution."
-
-
-def _latex(tables: Mapping[str, ResolutionTable], look: Look) -> str:
-    """Write tables of several sets, by the name of the set."""
-    first = next(iter(tables.values()))
-    heads = 1 if by_hop(first) else 2
-    group = (2 if look.floor else 1) + len(first.resolutions)
-    said = captions(tables, look, ITALICS)
-    kind = "table" if len(tables) == 1 else "table*"  # over one column of paper, or over both
-    title, _, mark = said[0].removeprefix("EER in %").partition(". ")
-    below = " ".join(latex_text(text) for text in (mark, *said[1:]) if text)
-    lines = [
-        *(f"% {printable(line)}" for line in details(tables)),
-        NEEDS,
-        rf"\begin{{{kind}}}[t]",
-        rf"\caption{{{TITLE}{latex_text(title.rstrip('.'))}.}}",
-        r"\label{tab:resolutions}",
-        r"\renewcommand\arraystretch{1.1}",
-        r"\centering",
-        r"\scriptsize",
-        FIT,
-        rf"\begin{{tabular}}{{{'r' if heads == 1 else 'lr'}{'c' * (group * len(tables))}}}",
-        r"\toprule",
-        *_head(tables, look, heads, group),
-        r"\midrule",
-        *_body(tables, look),
-        r"\bottomrule",
-        r"\end{tabular}}",
-        *([rf"\par\smallskip\raggedright {below}"] if below else []),
-        rf"\end{{{kind}}}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _head(tables: Mapping[str, ResolutionTable], look: Look, heads: int, group: int) -> list[str]:
-    first = next(iter(tables.values()))
-    points = len(first.resolutions)
-    starts = [1 + heads + number * group for number in range(len(tables))]
-    empty = " & ".join([""] * heads)
-    lines = []
-    if any(tables):
-        titles = [rf"\multicolumn{{{group}}}{{c}}{{{latex_text(set_title(name))}}}" for name in tables]
-        lines.append(f"{empty} & {' & '.join(titles)} \\\\")
-        lines.append(" ".join(rf"\cmidrule(lr){{{start}-{start + group - 1}}}" for start in starts))
-    before = ["Reso. of"] if heads == 1 else ["", "Reso. of"]
-    floor = [""] if look.floor else []
-    points_title = rf"\multicolumn{{{points}}}{{c}}{{Point-based EER}}"
-    ranges = [*floor, "Range-", *([points_title] if points else [])]
-    lines.append(" & ".join([*before, *ranges * len(tables)]) + r" \\")
-    if points:
-        lines.append(" ".join(rf"\cmidrule(lr){{{start + group - points}-{start + group - 1}}}" for start in starts))
-    names = ["Training"] if heads == 1 else ["System", "Training"]
-    numbers = [_ms(one) for one in first.resolutions]
-    columns = [*(["Floor"] if look.floor else []), "based EER", *numbers]
-    lines.append(" & ".join([*names, *columns * len(tables)]) + r" \\")
-    return lines
-
-
-def _body(tables: Mapping[str, ResolutionTable], look: Look) -> list[str]:
-    first = next(iter(tables.values()))
-    blocks = [[_numbers(row, look) for row in table.rows] for table in tables.values()]
-    lines = []
-    for number, system in enumerate(first.rows):
-        heads = [_ms(system.hop)] if by_hop(first) else [latex_text(system.name), _ms(system.hop)]
-        cells = [_typeset(block, number, column) for block in blocks for column in range(len(block[0]))]
-        lines.append(" & ".join([*heads, *cells]) + r" \\")
-    return lines
-
-
-def _typeset(rows: list[list[tuple[str, bool]]], row: int, column: int) -> str:
-    """One number, as wide as the widest of its column, as in the paper."""
-    number, native = rows[row][column]
-    digits = [len(one[column][0].partition(".")[0]) for one in rows]
-    missing = max(digits) - digits[row] if number else 0
-    before = r"\phantom{" + "0" * missing + "}" if missing else ""
-    return before + (rf"\textit{{{number}}}" if native else number)
-
-
-def _ms(seconds: float | None) -> str:
-    return spaced(seconds).removesuffix(" ms")

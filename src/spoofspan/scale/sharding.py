@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import Problems, refuse
-from spoofspan.base.locks import temporary_folder
+from spoofspan.base.locks import stored_in, temporary_folder
 from spoofspan.base.pool import open_pool
 from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
@@ -44,8 +44,8 @@ from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.tables.table_columns import Part, flat, flat_array
 from spoofspan.formats.text.durations import read_durations, stream_durations
 from spoofspan.formats.text.rows import SUSPICIOUS_RATIO
-from spoofspan.scale.shards import CorpusFacts, Shard, ShardFacts
-from spoofspan.scale.stored_shards import StoredShards, save_shard, stored_in
+from spoofspan.scale.shard_facts import CorpusFacts, Shard, ShardFacts
+from spoofspan.scale.stored_shards import StoredShards, save_shard
 
 # A shard of about two million frames: a text file has 30 bytes for each, packed files have four.
 TEXT_BYTES_PER_SHARD, PACKED_BYTES_PER_SHARD = 1 << 26, 1 << 23

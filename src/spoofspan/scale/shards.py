@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, NothingToMeasureError, Problems, UsageError, strangers
+from spoofspan.base.errors import NothingToMeasureError, Problems, UsageError, strangers
 from spoofspan.base.hashing import UtterancesHash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Int64
@@ -36,10 +36,13 @@ from spoofspan.mass.diagnosis import pairing_remedy
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass, UtteranceBlock
 from spoofspan.mass.utterances import UtterancePart
+from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_with
+from spoofspan.scale.shard_facts import CorpusFacts, Shard
+from spoofspan.scale.sharded_events import ShardedEvents, Signed, refuse_whole
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -48,83 +51,7 @@ if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.uncertainty.clusters import Resampling
 
-# References or scores are None where a shard has utterances on one side only.
-Shard = tuple[References | None, Scores | None]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class ShardFacts:
-    """What the whole corpus must know of a shard."""
-
-    labels: frozenset[int] = frozenset()
-    snap: int = 0
-    modality: str | None = None
-    higher: Higher | None = None
-    hop: float | None = None
-    empty: bool = False
-
-    @classmethod
-    def of(cls, shard: Shard) -> ShardFacts:
-        """Note them."""
-        references, scores = shard
-        return cls(
-            frozenset() if references is None else frozenset(np.unique(references.labels).tolist()),
-            0 if references is None else references.snap,
-            None if references is None else references.modality,
-            None if scores is None else scores.higher,
-            None if scores is None else scores.hop,
-            references is None and scores is None,
-        )
-
-
-@dataclass
-class CorpusFacts:
-    """What only the whole corpus tells, added up shard by shard."""
-
-    hop: float | None = None
-    snap: int = 0
-    modality: str | None = None
-    known_higher: Higher | None = None
-    labels: set[int] = field(default_factory=set)
-
-    @property
-    def higher(self) -> Higher:
-        """What high scores mean."""
-        if self.known_higher is None:
-            raise DataError("there is no score in the files")
-        return self.known_higher
-
-    def learn(self, facts: ShardFacts) -> None:
-        """Add those of a shard."""
-        self.labels |= facts.labels
-        self.snap = max(self.snap, facts.snap)
-        self.modality = facts.modality or self.modality
-        if facts.higher is None:
-            return
-        if self.known_higher is not None and (
-            self.known_higher != facts.higher or (self.hop is None) != (facts.hop is None)
-        ):
-            raise DataError(
-                "some scores are frames and some are ranges, or they mean different things; read them apart"
-            )
-        self.known_higher = facts.higher
-        if facts.hop is not None:
-            self.hop = facts.hop if self.hop is None else max(self.hop, facts.hop)
-
-    def check(self, shards: int) -> None:
-        """Refuse a corpus without anything to measure."""
-        if not shards:
-            raise DataError("the corpus is empty; give at least one utterance")
-        _ = self.higher
-
-    def settled(self, shard: Shard) -> Shard:
-        """The shard with what it cannot know itself."""
-        references, scores = shard
-        if references is not None:
-            both = {BONA_FIDE, SPOOF} <= self.labels
-            references = replace(references, names_both_classes=both, snap=self.snap)
-        return references, scores
 
 
 class ShardedCorpus(Corpus):
@@ -170,7 +97,11 @@ class ShardedCorpus(Corpus):
         """Plan the measures and look at every shard once; return the function that takes one of the measures."""
         if options.resampling is not None and options.resampling.draws:
             raise UsageError("in shards, intervals are by the method 'jackknife-t'; leave --interval out, or --stream")
-        prepared = {one: _Prepared(options.plan(one, self.hop)) for one in measures}
+        events = [one for one in measures if one.basis == EVENT]
+        refuse_whole(events, options)
+        # events lie where ranges do, and without a threshold proposals are made where the range EER is
+        planned = [one for one in measures if one.basis != EVENT] + [Measure("range-eer")] * bool(events)
+        prepared = {one: _Prepared(options.plan(one, self.hop)) for one in planned}
         look = partial(_look, [one.plan for one in prepared.values()])
         references_hash, scores_hash = ReferencesHash(), ScoresHash()
         unpaired = Problems()
@@ -186,7 +117,22 @@ class ShardedCorpus(Corpus):
         # no two unsigned numbers are comparable
         unsigned = f"unsigned-{uuid4().hex[:8]}"
         hashes = (references_hash.digest(), scores_hash.digest()) if options.signed else (unsigned, unsigned)
-        return lambda measure: prepared[measure].measured(self, hashes, unpaired, options.resampling)
+
+        def measured(measure: Measure) -> Measurement:
+            return prepared[measure].measured(self, hashes, unpaired, options.resampling)
+
+        def crossing() -> tuple[OperatingPoint, str]:
+            found = measured(Measure("range-eer"))
+            return found.point, found.eer_rule
+
+        def signed() -> Signed:
+            ranges = prepared[Measure("range-eer")]
+            ranges.settle(unpaired)
+            count, digest = ranges.utterances.count, ranges.utterances.digest()
+            return Signed(count, digest, tuple(ranges.touched.values()), *hashes)
+
+        of_events = ShardedEvents(self, events, options, crossing, signed)
+        return lambda measure: of_events.measured(measure) if measure.basis == EVENT else measured(measure)
 
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
@@ -242,6 +188,9 @@ def evaluate_shards(
     scores_are: ScoresAre | None = None,
     asv_scores: VerificationScores | None = None,
     resampling: Resampling | None = None,
+    smoothing: int | None = None,
+    min_duration: float = 0.0,
+    merge_gap: float = 0.0,
     on_undefined: OnUndefined | None = None,
     signed: bool = True,
     **rules: Unpack[RuleArguments],
@@ -254,7 +203,7 @@ def evaluate_shards(
         What :func:`spoofspan.sharded` yields.
     measures
         Names of measures; without them, the EER of ranges, of points at the hop and of utterances.
-    convention, eer_rule, threshold, scores_are, asv_scores, on_undefined, **rules
+    convention, eer_rule, threshold, scores_are, asv_scores, smoothing, min_duration, merge_gap, on_undefined, **rules
         As in :func:`spoofspan.evaluate`.
     resampling
         How intervals are made, by the method ``"jackknife-t"``; they take a few more passes, in this process.
@@ -278,7 +227,17 @@ def evaluate_shards(
     0.0
     """
     options = EvaluationOptions(
-        convention, eer_rule, threshold, scores_are, asv_scores, resampling, signed=signed, rules=rules
+        convention,
+        eer_rule,
+        threshold,
+        scores_are,
+        asv_scores,
+        resampling,
+        smoothing,
+        min_duration,
+        merge_gap,
+        signed,
+        rules,
     )
     wanted = corpus.default_measures(convention) if measures is None else measures
     return corpus.evaluate(wanted, options, on_undefined)
@@ -331,6 +290,7 @@ class _Prepared:
     mass: ScoreMass | None = None  # of the first shard, without its parts
     dtypes: set[np.dtype[Any]] = field(default_factory=set)  # rules may change those of the scores
     nothing: str = ""
+    settled: bool = False
 
     def __post_init__(self) -> None:
         self.regions = set(self.plan.rules.regions or ())  # of utterances that no shard has had so far
@@ -351,18 +311,23 @@ class _Prepared:
                 entry = replace(entry, ns=entry.ns + known.ns, utterances=entry.utterances + known.utterances)
             self.touched[entry.rule] = entry
 
-    def measured(
-        self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: Problems, resampling: Resampling | None = None
-    ) -> Measurement:
-        if unpaired.total:
+    def settle(self, unpaired: Problems) -> ScoreMass:
+        """Refuse what no shard can tell, or note it; the mass of the first shard, without its parts."""
+        if unpaired.total and not self.settled:
             if not self.plan.rules.partial:
                 unpaired.raise_if_any(pairing_remedy((), ()))
             self._touch([Touched("partial", "True", 0, unpaired.total)])
+        self.settled = True
         if self.mass is None:
             raise NothingToMeasureError(
                 self.nothing or "references and scores have no utterance in common; check the ids", ()
             )
-        mass = replace(self.mass, parts=(ShardedPart(corpus, self.plan, np.result_type(*self.dtypes)),))
+        return self.mass
+
+    def measured(
+        self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: Problems, resampling: Resampling | None = None
+    ) -> Measurement:
+        mass = replace(self.settle(unpaired), parts=(ShardedPart(corpus, self.plan, np.result_type(*self.dtypes)),))
         signer = partial(
             sign_hashes,
             str(self.plan.measure),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial, reduce
 from pathlib import Path
@@ -14,12 +12,13 @@ from typing import IO, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.locks import stored_in
 from spoofspan.base.pool import Pool
 from spoofspan.base.progress import progress
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
-from spoofspan.scale.shards import CorpusFacts, Shard, ShardedCorpus
+from spoofspan.scale.shard_facts import CorpusFacts, Shard
+from spoofspan.scale.shards import ShardedCorpus
 
 Found = TypeVar("Found")
 T = TypeVar("T", References, Scores)
@@ -73,18 +72,6 @@ def _read(facts: CorpusFacts, path: Path) -> Shard:
 
 def _work(facts: CorpusFacts, work: Callable[[Shard], Found], path: Path) -> Found:
     return work(_read(facts, path))
-
-
-@contextmanager
-def stored_in(folder: Path) -> Iterator[None]:
-    """Say where the disk is full, or what else the system has against a file there."""
-    try:
-        yield
-    except OSError as error:
-        why = os.strerror(error.errno) if error.errno else error
-        raise UsageError(
-            f"{folder}: shards cannot be kept there ({why}); make room, or set TMPDIR to a folder on another disk"
-        ) from None
 
 
 def save_shard(path: Path, shard: Shard) -> None:

@@ -100,4 +100,7 @@ def measured_events(
     found = events.measured(measure)
     prepared = events.prepared_for(measure)
     signer = partial(events.sign, measure)
-    return MeasuredEvents(measure, prepared.corpus, found.value, signer), {"value": prepared.how, **prepared.spelled}
+    return MeasuredEvents(measure, prepared.corpus, found.value, signer), {
+        "value": prepared.about.how,
+        **prepared.about.spelled,
+    }

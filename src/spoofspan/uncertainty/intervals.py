@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # On which scale an interval is symmetric: logits of shares, logarithms of costs, values as they are.
 Scale = Literal["logit", "log", "raw"]
 # Normalised by the best trivial decision, these are at most 1, as shares are.
-AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr")
+AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr", "a-dcf")
 # A share of the spoofed time, to which false alarms add without a bound.
 BEYOND_ONE = ("der",)
 # Correlations, from -1 to 1.

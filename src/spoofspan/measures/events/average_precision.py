@@ -54,30 +54,21 @@ class RankedMatching:
 
     def average_precision(self, iou: Fraction) -> float:
         """AP at an IoU threshold, the float nearest to the exact value."""
-        true, taken = self._steps(self.matched(iou))
-        if not true.size:
-            return 0.0
-        gains = np.diff(true, prepend=0)
-        if self.variant == "avdeepfake1m" and taken[0] == 1:
-            gains[0] = 0  # its curve starts at the first proposal, not at recall 0
-        # The best later precision only changes at a few steps. Quotients of counts below 2**26 are equal as floats only
-        # if they are equal, so floats find those steps.
-        precision = (true / taken)[::-1]
-        best = np.maximum.accumulate(precision)
-        levels = np.flatnonzero(np.concatenate(([True], best[1:] > best[:-1])))
-        gained = np.add.reduceat(gains[::-1], levels)
-        total = sum_of_quotients(gained * true[::-1][levels], taken[::-1][levels])
-        return float(total / self.events.starts.size)
+        lost = self.variant == "avdeepfake1m"  # its curve starts at the first proposal, not at recall 0
+        return area_of_steps(*self._steps(self.matched(iou)), self.events.starts.size, first_lost=lost)
 
-    def average_recall(self, n: int, thresholds: list[Fraction]) -> float:
-        """The mean over IoU thresholds of the recall of the first proposals of each file."""
+    def found(self, n: int, thresholds: list[Fraction]) -> int:
+        """The events that the first proposals of each file recall, summed over IoU thresholds."""
         first = self._only_first(n)
         # In the published variants one proposal may recall several events. From 1/2 on none can, if they are united.
         one_to_one = [iou for iou in thresholds if self.variant == "spoofspan" and iou < Fraction(1, 2)]
         others = [iou for iou in thresholds if iou not in one_to_one]
         found = sum(first.matched(iou).size for iou in one_to_one)
-        found += first._overlaps.found(others, strictly=self.variant == "avdeepfake1m")
-        return float(Fraction(found, len(thresholds) * self.events.starts.size))
+        return found + first._overlaps.found(others, strictly=self.variant == "avdeepfake1m")
+
+    def average_recall(self, n: int, thresholds: list[Fraction]) -> float:
+        """The mean over IoU thresholds of the recall of the first proposals of each file."""
+        return float(Fraction(self.found(n, thresholds), len(thresholds) * self.events.starts.size))
 
     def matched(self, iou: Fraction) -> Int64:
         """Return the proposals that take an event."""
@@ -183,26 +174,54 @@ class RankedMatching:
         return self.confidences[self._order]
 
     @cached_property
-    def _sorted_confidences(self) -> Float64:
+    def sorted_confidences(self) -> Float64:
+        """The confidences of the proposals that count, rising."""
         return np.sort(self._confidences)
 
     def _steps(self, matched: Int64) -> tuple[Int64, Int64]:
         """Return, for each step of recall, how many events are matched and how many proposals taken by then."""
-        count = self.counted
-        # sorting values is four times faster than sorting positions, so only the matched ones are looked up
-        confidence = np.sort(self.confidences[matched])[::-1]
-        at_least = count - np.searchsorted(self._sorted_confidences, confidence, side="left")
-        true = np.arange(1, matched.size + 1)
         if self.variant == "spoofspan":
-            last = np.append(confidence[1:] != confidence[:-1], True)[: matched.size]
-            return true[last], at_least[last]
-        more = count - np.searchsorted(self._sorted_confidences, confidence, side="right")
+            return steps_of(self.sorted_confidences, self.confidences[matched])
+        count = self.counted
+        confidence, at_least, true = _ranks(self.sorted_confidences, self.confidences[matched])
+        more = count - np.searchsorted(self.sorted_confidences, confidence, side="right")
         if (at_least - more > 1).any():  # equal confidences are steps of their own, in the order of the rows
             position = np.empty(self.confidences.size, np.int64)
             order = np.arange(position.size)[self._order]
             position[order[np.argsort(-self._confidences, kind="stable")]] = np.arange(count)
             more = np.sort(position[matched])
         return true, more + 1
+
+
+def steps_of(rising: Float64, matched: Float64) -> tuple[Int64, Int64]:
+    """The steps of recall of proposals with these confidences; equal ones are one step."""
+    confidence, taken, true = _ranks(rising, matched)
+    last = np.append(confidence[1:] != confidence[:-1], True)[: confidence.size]
+    return true[last], taken[last]
+
+
+def _ranks(rising: Float64, matched: Float64) -> tuple[Float64, Int64, Int64]:
+    """Falling confidences of what is matched; how many proposals are as confident at least; how many are matched."""
+    # sorting values is four times faster than sorting positions, so only the matched ones are looked up
+    confidence = np.sort(matched)[::-1]
+    at_least = rising.size - np.searchsorted(rising, confidence, side="left")
+    return confidence, at_least, np.arange(1, matched.size + 1)
+
+
+def area_of_steps(true: Int64, taken: Int64, events: int, *, first_lost: bool = False) -> float:
+    """AP of steps of recall: how many events are matched and how many proposals taken by each of them."""
+    if not true.size:
+        return 0.0
+    gains = np.diff(true, prepend=0)
+    if first_lost and taken[0] == 1:
+        gains[0] = 0
+    # The best later precision only changes at a few steps. Quotients of counts below 2**26 are equal as floats only
+    # if they are equal, so floats find those steps.
+    precision = (true / taken)[::-1]
+    best = np.maximum.accumulate(precision)
+    levels = np.flatnonzero(np.concatenate(([True], best[1:] > best[:-1])))
+    gained = np.add.reduceat(gains[::-1], levels)
+    return float(sum_of_quotients(gained * true[::-1][levels], taken[::-1][levels]) / events)
 
 
 def sum_of_quotients(dividends: Int64, divisors: Int64) -> Fraction:

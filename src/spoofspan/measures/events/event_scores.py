@@ -29,8 +29,9 @@ challenge's own script was not at hand, so a published number may differ in what
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,7 @@ from spoofspan.measures.events.average_precision import (
 from spoofspan.measures.events.matching import Overlaps, Pairs, greedy_matching
 from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
 from spoofspan.measures.events.spoof_ranges import Ranges, inner_edges, ordered, spoof_ranges, united
+from spoofspan.measures.events.tallies import EventTally, EventValue, RankedTally, Sums, Tally, Whole, mean_of_aps
 from spoofspan.measures.measure import Measure
 
 __all__ = [
@@ -169,21 +171,17 @@ def boundary_scores(references: References, predicted: Proposals | Scores, toler
     and at the end of the utterance (if it is known) are none: nothing changes there (nor where the source rounded the
     reference's edge by no more than ``snap``). The matching is one-to-one and optimal: no other one has more pairs.
     """
+    return _with_boundaries(_boundary_scores(references, as_proposals(predicted), tolerance))
+
+
+def _boundary_scores(references: References, proposals: Proposals, tolerance: float) -> EventScores:
     if not (reach := duration_ns(tolerance, "tolerance")) >= 0:
         raise UsageError(f"tolerance must be 0 or more seconds, not {tolerance!r}")
-    proposals = as_proposals(predicted)
     where = positions(references.utterances, proposals.utterances)
     extents = extents_of(references)
     expected, expected_offsets = inner_edges(spoof_ranges(references, unite=True), extents, references.snap)
     ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
     found, found_offsets = inner_edges(ranges, _extents_there(extents, where, len(proposals)))
-    if not expected.size:
-        raise UndefinedMeasureError(
-            "boundary scores need boundaries, and in these references no spoof begins or ends inside an utterance; "
-            "check their labels"
-        )
-    if not found.size:
-        raise UndefinedMeasureError("boundary scores need a predicted boundary, and there is none; move the threshold")
     # Neighbours have one axis: [edge, edge] and [edge - tolerance, edge + tolerance] meet iff they are near enough.
     # Both in order, each expected one takes the earliest free predicted one, which is optimal for equal tolerances.
     points = Ranges(expected_offsets, 2 * expected, 2 * expected + 1)
@@ -192,18 +190,39 @@ def boundary_scores(references: References, predicted: Proposals | Scores, toler
     return EventScores(matched.size, found.size, expected.size)
 
 
+def _with_boundaries(scores: EventScores) -> EventScores:
+    """Refuse to measure where there is no boundary to find, or none that was found."""
+    if not scores.expected:
+        raise UndefinedMeasureError(
+            "boundary scores need boundaries, and in these references no spoof begins or ends inside an utterance; "
+            "check their labels"
+        )
+    if not scores.predicted:
+        raise UndefinedMeasureError("boundary scores need a predicted boundary, and there is none; move the threshold")
+    return scores
+
+
 def had_range_scores(references: References, predicted: Proposals | Scores) -> EventScores:
     """Count time (ns): spoofed and predicted, predicted, spoofed.
 
     Our reading of the precision, recall and F1 that are published for the Half-truth corpus (HAD): of time. No text
     with their definition was at hand, so a published number may be of something else.
     """
-    spoofed = _SpoofedTime.of(references, as_proposals(predicted), "the HAD range scores")
+    return _with_time(_time_scores(_SpoofedTime.of(references, as_proposals(predicted))))
+
+
+def _time_scores(time: _SpoofedTime) -> EventScores:
     return EventScores(
-        exact_sum(spoofed.pairs.intersections),
-        exact_sum(spoofed.ranges.ends - spoofed.ranges.starts),
-        exact_sum(spoofed.events.ends - spoofed.events.starts),
+        exact_sum(time.pairs.intersections),
+        exact_sum(time.ranges.ends - time.ranges.starts),
+        exact_sum(time.events.ends - time.events.starts),
     )
+
+
+def _with_time(scores: EventScores) -> EventScores:
+    """Refuse to measure where no time is spoofed, or none is predicted."""
+    refuse_nothing(scores.expected, scores.predicted, "the HAD range scores")
+    return scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,10 +235,9 @@ class _SpoofedTime:
     pairs: Pairs
 
     @classmethod
-    def of(cls, references: References, proposals: Proposals, what: str) -> _SpoofedTime:
+    def of(cls, references: References, proposals: Proposals) -> _SpoofedTime:
         events = spoof_ranges(references, unite=True)
         ranges, _ = united(ordered(proposals.offsets, proposals.starts, proposals.ends))
-        refuse_nothing(events.starts.size, ranges.starts.size, what)
         where = positions(references.utterances, proposals.utterances)
         pairs = Overlaps(events, ranges.offsets, ranges.starts, ranges.ends, where).pairs
         return cls(events, ranges, where, pairs)
@@ -300,22 +318,33 @@ def add2023_score(references: References, predicted: Proposals | Scores, *, macr
     >>> score.sentence_accuracy, round(score.segment_f1, 3), round(score.value, 3)
     (1.0, 0.667, 0.767)
     """
-    proposals = as_proposals(predicted)
-    time = _SpoofedTime.of(references, proposals, "the ADD 2023 score")
+    return _add2023_score(macro, *_add2023_counts(references, as_proposals(predicted)))
+
+
+def _add2023_counts(references: References, proposals: Proposals) -> tuple[int, int, int, int, int, Fraction, int]:
+    """Of some utterances, what :func:`_add2023_score` takes."""
+    time = _SpoofedTime.of(references, proposals)
     _refuse_unknown(references, proposals, time.ranges)
     both = np.zeros(len(references), np.int64)
     np.add.at(both, utterance_of_rows(time.events.offsets)[time.pairs.events], time.pairs.intersections)
-    spoofed, called = _lasting(time.events), np.where(time.where >= 0, _lasting(time.ranges)[time.where], 0)
-    accuracy = Fraction(int(np.count_nonzero((spoofed > 0) == (called > 0))), len(references))
-    left_out = 0
-    if macro:
-        some = np.flatnonzero(spoofed)
-        left_out = len(references) - some.size
-        f1 = sum_of_quotients(2 * both[some], (spoofed + called)[some]) / some.size
-    else:
-        f1 = Fraction(2 * exact_sum(both), exact_sum(spoofed) + exact_sum(called))
-    value = SENTENCE * accuracy + SEGMENT * f1
-    return Add2023Score(float(value), float(accuracy), float(f1), len(references), left_out)
+    spoofed, called = _lasting(time.events), np.zeros(len(references), np.int64)
+    there = time.where >= 0
+    called[there] = _lasting(time.ranges)[time.where[there]]
+    right = int(np.count_nonzero((spoofed > 0) == (called > 0)))
+    some = np.flatnonzero(spoofed)
+    f1s = sum_of_quotients(2 * both[some], (spoofed + called)[some])
+    return right, len(references), exact_sum(both), exact_sum(spoofed), exact_sum(called), f1s, int(some.size)
+
+
+def _add2023_score(
+    macro: bool, right: int, utterances: int, both: int, spoofed: int, called: int, f1s: Fraction, with_f1: int
+) -> Add2023Score:
+    """The score, of utterances called right, of spoofed time (in both, in the references, called), and of F1s."""
+    refuse_nothing(spoofed, called, "the ADD 2023 score")
+    accuracy = Fraction(right, utterances)
+    f1 = f1s / with_f1 if macro else Fraction(2 * both, spoofed + called)
+    left_out = utterances - with_f1 if macro else 0
+    return Add2023Score(float(SENTENCE * accuracy + SEGMENT * f1), float(accuracy), float(f1), utterances, left_out)
 
 
 def _lasting(ranges: Ranges) -> Int64:
@@ -333,16 +362,6 @@ def _refuse_unknown(references: References, proposals: Proposals, ranges: Ranges
 
 
 # ---------------------------------------------------------------- by the catalogue's entries
-
-
-@dataclass(frozen=True)
-class EventValue:
-    """A value, the numbers it is made of, and what a reader should know."""
-
-    value: float
-    parts: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    beyond: float | None = None  # the best threshold of all, in spoof polarity: what lies beyond it is proposed
 
 
 class EventCorpus:
@@ -365,12 +384,15 @@ class EventCorpus:
             self._matchings[variant] = RankedMatching.of(self.references, self.proposals, variant)
         return self._matchings[variant]
 
+    def tally(self, measure: Measure) -> EventTally:
+        """What a measure counts."""
+        matching = self.matching(measure)
+        counted: Tally = measure.kind.function(measure, self, **dict(measure.parameters))
+        return EventTally(int(matching.events.starts.size), matching.counted, self.scored, counted)
+
     def value(self, measure: Measure) -> EventValue:
         """The value of a measure."""
-        matching = self.matching(measure)
-        refuse_nothing(matching.events.starts.size, self.scored or matching.counted, str(measure))
-        found: EventValue = measure.kind.function(measure, self, **dict(measure.parameters))
-        return found
+        return self.tally(measure).value(measure)
 
 
 def check_parameters(measure: Measure) -> None:
@@ -391,35 +413,47 @@ def check_parameters(measure: Measure) -> None:
         raise UsageError(f"{measure}: max_efpr is a number of false alarms in an hour, above 0")
 
 
-def average_precision(measure: Measure, corpus: EventCorpus, iou: float | str) -> EventValue:
+def average_precision(measure: Measure, corpus: EventCorpus, iou: float | str) -> Tally:
     """``ap`` and its variants, or their mean over several IoU thresholds."""
     matching = corpus.matching(measure)
-    values = {f"ap@iou={float(one):g}": matching.average_precision(one) for one in exact_ious(iou, matching.variant)}
-    if not isinstance(iou, str):
-        return EventValue(next(iter(values.values())))
-    return EventValue(float(sum(map(Fraction, values.values())) / len(values)), values)
+    ious = exact_ious(iou, matching.variant)
+    if matching.variant != "spoofspan":
+        return Whole(lambda: mean_of_aps(measure, [matching.average_precision(one) for one in ious]))
+    matched = tuple((matching.confidences[matching.matched(one)],) for one in ious)
+    return RankedTally((matching.sorted_confidences,), matched, int(matching.events.starts.size))
 
 
-def average_recall(measure: Measure, corpus: EventCorpus, n: float) -> EventValue:
+def average_recall(measure: Measure, corpus: EventCorpus, n: float) -> Tally:
     """``ar`` and its variants."""
-    return EventValue(corpus.matching(measure).average_recall(int(n), list(map(exact_iou, AR_IOUS))))
+    matching = corpus.matching(measure)
+    return Sums((matching.found(int(n), list(map(exact_iou, AR_IOUS))), int(matching.events.starts.size)), _recall)
 
 
-def avdeepfake1m(measure: Measure, corpus: EventCorpus) -> EventValue:
+def _recall(measure: Measure, found: int, events: int) -> EventValue:
+    return EventValue(float(Fraction(found, len(AR_IOUS) * events)))
+
+
+def avdeepfake1m(measure: Measure, corpus: EventCorpus) -> Tally:
     """``avdeepfake1m``."""
-    score = _avdeepfake1m_score(corpus.matching(measure))
+    return Whole(lambda: _avdeepfake1m(corpus.matching(measure)))
+
+
+def _avdeepfake1m(matching: RankedMatching) -> EventValue:
+    score = _avdeepfake1m_score(matching)
     parts = {f"ap@iou={iou:g}": value for iou, value in score.average_precisions.items()}
     return EventValue(score.value, parts | {f"ar@n={n}": value for n, value in score.average_recalls.items()})
 
 
-def segments(measure: Measure, corpus: EventCorpus, iou: float) -> EventValue:
+def segments(measure: Measure, corpus: EventCorpus, iou: float) -> Tally:
     """``precision``, ``recall`` and ``f1``, which may be a mean over utterances."""
     matching = corpus.matching(measure)
-    return _mean_f1(matching, iou) if measure.macro else _one_of_three(measure, _segment_scores(matching, iou))
+    if measure.macro:
+        return Sums(_f1_counts(matching, iou), _mean_f1)
+    return Sums(astuple(_segment_scores(matching, iou)), _one_of_three)
 
 
-def _mean_f1(matching: RankedMatching, iou: float) -> EventValue:
-    """The mean over the utterances that have events; an utterance without any has no F1."""
+def _f1_counts(matching: RankedMatching, iou: float) -> tuple[Fraction, int, int]:
+    """The sum of F1 over the utterances that have events, how many these are, and how many have none."""
     predicted = np.diff(matching.offsets)
     rows = utterance_of_rows(matching.offsets)[matching.matched(exact_iou(iou))]
     matched = np.bincount(rows, minlength=predicted.size)
@@ -428,29 +462,46 @@ def _mean_f1(matching: RankedMatching, iou: float) -> EventValue:
     expected = np.diff(matching.events.offsets)
     some = np.flatnonzero(expected)
     total = sum_of_quotients(2 * matched[some], (predicted + expected)[some])
-    left_out = expected.size - some.size
+    return total, int(some.size), int(expected.size - some.size)
+
+
+def _mean_f1(measure: Measure, total: Fraction, utterances: int, left_out: int) -> EventValue:
     more = f"; {left_out} have no event and are left out" if left_out else ""
-    return EventValue(float(total / some.size), notes=(f"the mean of {some.size} utterances{more}",))
+    return EventValue(float(total / utterances), notes=(f"the mean of {utterances} utterances{more}",))
 
 
-def boundaries(measure: Measure, corpus: EventCorpus, tolerance: float) -> EventValue:
+def boundaries(measure: Measure, corpus: EventCorpus, tolerance: float) -> Tally:
     """``boundary-precision``, ``boundary-recall`` and ``boundary-f1``."""
-    return _one_of_three(measure, boundary_scores(corpus.references, corpus.proposals, tolerance))
+    return Sums(astuple(_boundary_scores(corpus.references, corpus.proposals, tolerance)), _one_of_boundaries)
 
 
-def had_ranges(measure: Measure, corpus: EventCorpus) -> EventValue:
+def _one_of_boundaries(measure: Measure, *counts: int) -> EventValue:
+    return _one_of_three(measure, *astuple(_with_boundaries(EventScores(*counts))))
+
+
+def had_ranges(measure: Measure, corpus: EventCorpus) -> Tally:
     """``had-precision``, ``had-recall`` and ``had-f1``."""
-    return _one_of_three(measure, had_range_scores(corpus.references, corpus.proposals), (measure.kind.about,))
+    return Sums(astuple(_time_scores(_SpoofedTime.of(corpus.references, corpus.proposals))), _one_of_time)
 
 
-def _one_of_three(measure: Measure, scores: EventScores, notes: tuple[str, ...] = ()) -> EventValue:
+def _one_of_time(measure: Measure, *counts: int) -> EventValue:
+    value = _one_of_three(measure, *astuple(_with_time(EventScores(*counts))))
+    return replace(value, notes=(measure.kind.about,))
+
+
+def _one_of_three(measure: Measure, *counts: int) -> EventValue:
+    scores = EventScores(*counts)
     values = {name: getattr(scores, name) for name in ("precision", "recall", "f1")}
-    return EventValue(values[measure.kind.name.rpartition("-")[2]], asdict(scores) | values, notes)
+    return EventValue(values[measure.kind.name.rpartition("-")[2]], asdict(scores) | values)
 
 
-def add2023(measure: Measure, corpus: EventCorpus) -> EventValue:
+def add2023(measure: Measure, corpus: EventCorpus) -> Tally:
     """``add2023``, pooled or as a mean over utterances."""
-    score = add2023_score(corpus.references, corpus.proposals, macro=measure.macro)
+    return Sums(_add2023_counts(corpus.references, corpus.proposals), _add2023)
+
+
+def _add2023(measure: Measure, *counts: Any) -> EventValue:
+    score = _add2023_score(measure.macro, *counts)
     notes = [measure.kind.about]
     if measure.macro:
         left_out = f"; {score.left_out} have none and are left out" if score.left_out else ""

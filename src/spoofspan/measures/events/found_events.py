@@ -14,8 +14,9 @@ with at most x false ranges in an hour. Then PSDS is the mean of TPR over x from
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 
@@ -28,16 +29,20 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.mass.score_runs import ScoreRuns
 from spoofspan.measures.events.event_criteria import Criterion, collar_criterion, intersection_criterion
-from spoofspan.measures.events.event_scores import EventCorpus, EventValue, extents_of
+from spoofspan.measures.events.event_scores import EventCorpus, extents_of
 from spoofspan.measures.events.proposals_from_scores import spans_of_runs
 from spoofspan.measures.events.spoof_ranges import spoof_ranges
+from spoofspan.measures.events.tallies import EventValue, Sums, Tally
 from spoofspan.measures.events.threshold_sweep import (
-    EventCurve,
+    Changes,
     Spans,
+    best_f1,
+    curve_of,
     falling_confidence,
     falling_threshold,
     smoothed,
 )
+from spoofspan.measures.events.threshold_sweep import psds as area_under
 from spoofspan.measures.measure import Measure
 
 HOUR = 3600 * 10**9  # ns
@@ -62,48 +67,34 @@ class ScoredCorpus(EventCorpus):
         return ScoredCorpus(self.references.take(kept), utterances, self.runs.take(files), self.smoothing)
 
 
-def collars(measure: Measure, corpus: EventCorpus, onset: float, offset: float, rate: float) -> EventValue:
+def collars(measure: Measure, corpus: EventCorpus, onset: float, offset: float, rate: float) -> Tally:
     """``collar-f1`` and its like."""
     return _counted(measure, corpus, collar_criterion(onset, offset, rate))
 
 
-def intersections(measure: Measure, corpus: EventCorpus, dtc: float, gtc: float) -> EventValue:
+def intersections(measure: Measure, corpus: EventCorpus, dtc: float, gtc: float) -> Tally:
     """``intersection-f1`` and its like."""
     return _counted(measure, corpus, intersection_criterion(dtc, gtc))
 
 
-def psds(measure: Measure, corpus: EventCorpus, dtc: float, gtc: float, max_efpr: float) -> EventValue:
+def psds(measure: Measure, corpus: EventCorpus, dtc: float, gtc: float, max_efpr: float) -> Tally:
     """``psds``."""
     extents = extents_of(corpus.references)
-    if extents is None:
-        raise UsageError(
-            f"{measure} counts false alarms in an hour, so it needs how long every recording is; give durations "
-            "(--durations)"
-        )
-    hours = Fraction(exact_sum(extents), HOUR)
-    if not hours:
-        raise UndefinedMeasureError(f"{measure} has no value: the recordings have no length; check their durations")
-    curve = event_curve(corpus, intersection_criterion(dtc, gtc))
-    return EventValue(float(curve.psds(hours, Fraction(str(max_efpr)))), {"hours": float(hours)})
+    time = None if extents is None else exact_sum(extents)
+    return _changes(corpus, intersection_criterion(dtc, gtc), time)
 
 
-def _counted(measure: Measure, corpus: EventCorpus, criterion: Criterion) -> EventValue:
-    """Counts at the threshold of the proposals, or at the best one."""
-    if not measure.kind.all_thresholds:
-        found = false = 0
-        for file in _files(corpus):
-            count = criterion(file.events)
-            for span in zip(file.starts.tolist(), file.ends.tolist(), strict=True):
-                count.add(span)
-            found, false = found + count.found, false + count.false
-        expected = int(spoof_ranges(corpus.references, unite=True).starts.size)
-        return _value(measure, found, false, expected)
-    curve = event_curve(corpus, criterion)
-    _, place = curve.best_f1()
-    value = _value(measure, int(curve.found[place]), int(curve.false[place]), curve.expected)
-    lower = curve.thresholds[place + 1] if place + 1 < curve.thresholds.size else -np.inf
-    called = {"called": int(curve.predicted[place])}
-    return replace(value, parts=called | dict(value.parts), beyond=float(lower))
+def _counted(measure: Measure, corpus: EventCorpus, criterion: Criterion) -> Tally:
+    """Counts at the threshold of the proposals, or at every one."""
+    if measure.kind.all_thresholds:
+        return _changes(corpus, criterion)
+    found = false = 0
+    for file in _files(corpus):
+        count = criterion(file.events)
+        for span in zip(file.starts.tolist(), file.ends.tolist(), strict=True):
+            count.add(span)
+        found, false = found + count.found, false + count.false
+    return Sums((found, false, _expected(corpus)), _value)
 
 
 def _value(measure: Measure, found: int, false: int, expected: int) -> EventValue:
@@ -122,11 +113,51 @@ def _value(measure: Measure, found: int, false: int, expected: int) -> EventValu
     return EventValue(ratios[name](), parts)
 
 
-def event_curve(corpus: EventCorpus, criterion: Criterion) -> EventCurve:
+@dataclass(frozen=True, eq=False)
+class CurveTally:
+    """What changes with the threshold; each part is of some files."""
+
+    parts: tuple[Changes, ...]
+    expected: int
+    time: int | None = None  # ns, of all recordings; None where it is not known
+
+    def __add__(self, other: CurveTally) -> CurveTally:
+        time = None if self.time is None or other.time is None else self.time + other.time
+        return CurveTally(self.parts + other.parts, self.expected + other.expected, time)
+
+    def value(self, measure: Measure) -> EventValue:
+        """The PSDS, or the best F1 of all thresholds."""
+        return self._psds(measure) if measure.kind.name == "psds" else self._best_f1(measure)
+
+    def _best_f1(self, measure: Measure) -> EventValue:
+        best = best_f1(curve_of(self.parts), self.expected)
+        value = _value(measure, best.found, best.false, self.expected)
+        lower = -math.inf if best.lower is None else best.lower
+        return replace(value, parts={"called": best.predicted} | dict(value.parts), beyond=lower)
+
+    def _psds(self, measure: Measure) -> EventValue:
+        if self.time is None:
+            raise UsageError(
+                f"{measure} counts false alarms in an hour, so it needs how long every recording is; give durations "
+                "(--durations)"
+            )
+        hours = Fraction(self.time, HOUR)
+        if not hours:
+            raise UndefinedMeasureError(f"{measure} has no value: the recordings have no length; check their durations")
+        most = Fraction(str(dict(measure.parameters)["max_efpr"]))
+        value = area_under(curve_of(self.parts), self.expected, hours, most)
+        return EventValue(float(value), {"hours": float(hours)})
+
+
+def _changes(corpus: EventCorpus, criterion: Criterion, time: int | None = None) -> CurveTally:
     """What is found and what is false at every threshold."""
-    expected = int(spoof_ranges(corpus.references, unite=True).starts.size)
     change = falling_threshold if isinstance(corpus, ScoredCorpus) else falling_confidence
-    return EventCurve.of(chain.from_iterable(change(file, criterion) for file in _files(corpus)), expected)
+    changes = chain.from_iterable(change(file, criterion) for file in _files(corpus))
+    return CurveTally((Changes.of(changes),), _expected(corpus), time)
+
+
+def _expected(corpus: EventCorpus) -> int:
+    return int(spoof_ranges(corpus.references, unite=True).starts.size)
 
 
 def _files(corpus: EventCorpus) -> Iterator[Spans]:

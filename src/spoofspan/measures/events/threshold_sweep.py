@@ -17,8 +17,9 @@ has the idea of change points.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -29,6 +30,9 @@ from spoofspan.base.times import Float64, Int64
 from spoofspan.measures.events.event_criteria import Criterion, EventCount, Span
 
 Change = tuple[float, int, int, int]  # score; events found, ranges false and ranges more than before
+COUNTS = ("found", "false", "ranges")
+ROW = np.dtype([("score", "<f8"), *((name, "<i4") for name in COUNTS)])
+ROWS_PER_PIECE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -42,56 +46,116 @@ class Spans:
 
 
 @dataclass(frozen=True, eq=False)
+class Changes:
+    """The changes of some files, added up: rows by falling score, each score once."""
+
+    levels: Float64  # scores with the other sign, so that they rise: a file of them can be searched
+    more: Int64  # three columns: events found, ranges false and ranges more than before
+
+    @classmethod
+    def of(cls, changes: Iterable[Change]) -> Changes:
+        """Add up the changes of files."""
+        rows = np.fromiter(changes, ROW)
+        rows = rows[np.argsort(-rows["score"], kind="stable")]
+        levels = 0.0 - rows["score"]
+        heads = np.flatnonzero(np.append(True, levels[1:] != levels[:-1])[: levels.size])
+        columns = [rows[name].astype(np.int64) for name in COUNTS]
+        more = [np.add.reduceat(column, heads) if heads.size else heads for column in columns]
+        return cls(levels[heads], np.stack(more, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
 class EventCurve:
     """What is found and what is false if scores from ``thresholds[k]`` on (in spoof polarity) are called spoof.
 
-    Thresholds fall; the first is infinite, where nothing is called spoof.
+    Thresholds fall. Of a long curve this is a piece.
     """
 
     thresholds: Float64
     found: Int64
     false: Int64
     predicted: Int64
-    expected: int
 
-    @classmethod
-    def of(cls, changes: Iterable[Change], expected: int) -> EventCurve:
-        """Add up the changes of all files."""
-        table = np.array([(np.inf, 0, 0, 0), *changes], np.float64)
-        order = np.argsort(-table[:, 0], kind="stable")
-        thresholds = table[order, 0]
-        last = np.append(thresholds[1:] != thresholds[:-1], True)
-        if np.isposinf(thresholds[1:]).any():  # a score may be infinite: nothing is called spoof before it
-            last[0] = True
-        counts = np.cumsum(table[order, 1:].astype(np.int64), axis=0)[last]
-        found, false, predicted = counts.T
-        return cls(thresholds[last], found, false, predicted, expected)
-
-    def best_f1(self) -> tuple[Fraction, int]:
+    def best_f1(self, expected: int) -> tuple[Fraction, int]:
         """The highest F1 of all thresholds, exactly, and its place: the highest threshold that has it."""
-        above, below = 2 * self.found, self.found + self.false + self.expected
+        above, below = 2 * self.found, self.found + self.false + expected
         ratios = above / below
         near = np.flatnonzero(ratios >= ratios.max() * (1 - 1e-12))
         values = [Fraction(int(above[k]), int(below[k])) for k in near.tolist()]
         best = max(values)
         return best, int(near[values.index(best)])
 
-    def psds(self, hours: Fraction, most: Fraction) -> Fraction:
-        """The area under found events over false ranges per hour, up to ``most`` and as its share.
 
-        At each number of false ranges the most events count that are found with no more of them.
-        """
-        limit = most * hours  # as a number of false ranges
-        order = np.lexsort((self.found, self.false))
-        false, found = self.false[order], np.maximum.accumulate(self.found[order])
-        last = np.flatnonzero(
-            np.append(false[1:] != false[:-1], True) & (false <= limit.numerator // limit.denominator)
-        )
-        steps = zip(false[last].tolist(), found[last].tolist(), strict=True)
-        area, before, height = Fraction(0), Fraction(0), 0
-        for here, reached in steps:
-            area, before, height = area + (here - before) * height, Fraction(here), reached
-        return (area + (limit - before) * height) / limit / self.expected
+@dataclass(frozen=True)
+class BestF1:
+    """The threshold of the highest F1: what is found and false there, and the next lower threshold."""
+
+    value: Fraction
+    found: int
+    false: int
+    predicted: int
+    lower: float | None  # None where it is not known yet
+
+
+def curve_of(parts: Sequence[Changes]) -> Iterator[EventCurve]:
+    """The curve of all changes, piece by piece; it begins at an infinite threshold, where nothing is called spoof."""
+    totals = np.zeros(3, np.int64)
+    yield EventCurve(np.array([np.inf]), *totals[:, None])
+    for piece in _pieces(parts):
+        counts = totals + np.cumsum(piece.more, axis=0)
+        yield EventCurve(0.0 - piece.levels, *counts.T)
+        totals = counts[-1]
+
+
+def _pieces(parts: Sequence[Changes]) -> Iterator[Changes]:
+    """Changes of several parts, added up; of each part only what lies between two levels is looked at together."""
+    edges = np.unique(np.concatenate([part.levels[::ROWS_PER_PIECE] for part in parts]))
+    done = [0] * len(parts)
+    for edge in (*edges[1:].tolist(), None):
+        ends = [part.levels.size if edge is None else int(np.searchsorted(part.levels, edge)) for part in parts]
+        spans = [(part, slice(*span)) for part, *span in zip(parts, done, ends, strict=True)]
+        levels, rows = np.unique(np.concatenate([part.levels[span] for part, span in spans]), return_inverse=True)
+        more = np.zeros((levels.size, 3), np.int64)
+        np.add.at(more, rows, np.concatenate([part.more[span] for part, span in spans]))
+        if levels.size:
+            yield Changes(levels, more)
+        done = ends
+
+
+def best_f1(pieces: Iterable[EventCurve], expected: int) -> BestF1:
+    """Where the F1 of a curve is highest: at the highest threshold that has it."""
+    best = BestF1(Fraction(-1), 0, 0, 0, math.inf)
+    for piece in pieces:
+        if best.lower is None:
+            best = replace(best, lower=float(piece.thresholds[0]))
+        value, place = piece.best_f1(expected)
+        if value > best.value:
+            found, false, predicted = (int(column[place]) for column in (piece.found, piece.false, piece.predicted))
+            lower = float(piece.thresholds[place + 1]) if place + 1 < piece.thresholds.size else None
+            best = BestF1(value, found, false, predicted, lower)
+    return best
+
+
+def psds(pieces: Iterable[EventCurve], expected: int, hours: Fraction, most: Fraction) -> Fraction:
+    """The area under found events over false ranges per hour, up to ``most`` and as its share.
+
+    At each number of false ranges the most events count that are found with no more of them.
+    """
+    limit = most * hours  # as a number of false ranges
+    whole = limit.numerator // limit.denominator
+    most_found = np.zeros(0, np.int64)  # by the number of false ranges
+    for piece in pieces:
+        rows = np.flatnonzero(piece.false <= whole)
+        false = piece.false[rows]
+        missing = max(int(false.max(initial=-1)) + 1 - most_found.size, 0)
+        most_found = np.append(most_found, np.zeros(missing, np.int64))
+        np.maximum.at(most_found, false, piece.found[rows])
+    height = np.maximum.accumulate(most_found)
+    steps = np.flatnonzero(np.diff(height, prepend=0))
+    area, before, here = Fraction(0), 0, 0
+    for place in steps.tolist():
+        area, before, here = area + (place - before) * here, place, int(height[place])
+    return (area + (limit - before) * here) / limit / expected
 
 
 def falling_threshold(spans: Spans, criterion: Criterion) -> Iterator[Change]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64
 from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.report.figures.style import in_mm, is_wide, new_figure, styled
@@ -28,7 +29,7 @@ FRAMED: dict[str, Any] = {"fill": False, "edgecolor": "white", "linewidth": 1.4}
 
 def heatmap_data(table: ResolutionTable) -> Float64:
     """The EERs of a table in per cent: a row per system; range EER first, then points."""
-    return np.array([[100 * cell.value for _, cell in row.cells] for row in table.rows])
+    return np.array([[100 * cell.value for _, cell in row.eers] for row in table.rows])
 
 
 @styled
@@ -48,6 +49,8 @@ def draw_heatmap(
 
     """
     check_alike(tables)
+    if any(row.ranges is None for table in tables.values() for row in table.rows):
+        raise UsageError("a heat map shows EERs, and proposals have none; give scores")
     chosen = ("column" if len(tables) == 1 else "page") if width is None else width
     first = next(iter(tables.values()))
     figure = new_figure(chosen, 29 + 6.5 * len(first.rows) + (4 if any(tables) else 0))

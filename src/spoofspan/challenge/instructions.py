@@ -1,0 +1,98 @@
+"""What teams have to know, in Markdown: the README of the public part."""
+
+from __future__ import annotations
+
+import json
+
+from spoofspan.challenge.definition import DEFINITION, DURATIONS, UTTERANCES, Definition
+from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.submission import ABOUT
+from spoofspan.data.rules import rules_for
+from spoofspan.evaluation.plan import spelled_rules
+from spoofspan.report.names import measure_name
+
+SAMPLE = "sample_submission.zip"
+
+
+def instructions(public: PublicPart) -> str:
+    """What teams have to know, in Markdown."""
+    definition = public.definition
+    rules = _rules(definition)
+    under = f", under these rules\n(`spoofspan explain rules`):\n\n{rules}" if rules else "."
+    phases = [
+        f"- {one.name}" + (f", from {one.start} UTC" if one.start else "") + (f" to {one.end} UTC" if one.end else "")
+        for one in definition.phases
+    ]
+    measures = [f"- {measure_name(one)}: `{one}`" for one in definition.measures]
+    measures[0] += ", which ranks"
+    length = f", {public.seconds / 3600:.2f} hours" if public.ends.size else ""
+    ids = (
+        f"`{DURATIONS}` has the id and the duration (in\nseconds) of each"
+        if length
+        else f"`{UTTERANCES}` has their ids"
+    )
+    return f"""# {definition.title}
+
+{len(public.utterances):,} utterances{length}. {ids}; `{DEFINITION}` has everything below for programs.
+
+## What to submit
+
+{_what_to_submit(public)}
+`{SAMPLE}` is an example, made at random. At most {public.most_bytes:,} bytes, unpacked.
+
+## Check it first
+
+    spoofspan challenge check . my-submission.zip
+
+says everything that is wrong with a submission. It needs no labels: what it says is what the organisers' check says.
+
+## What is measured
+
+{chr(10).join(measures)}
+
+with intervals and ranks at a confidence of {100 * definition.confidence:g} %{under}
+
+## Phases
+
+{chr(10).join(phases)}
+
+Submit all utterances in every phase; a phase may count some of them only.
+"""
+
+
+def _rules(definition: Definition) -> str:
+    """The rules a line; of submissions that are not in time, those that were stated."""
+    spelled = {name: str(value) for name, value in definition.rules.items()}
+    if definition.submissions == "scores":
+        rules, eer_rule = rules_for("range", definition.convention, definition.rules)
+        spelled = {**spelled_rules("range", rules, 0), "EER rule": definition.eer_rule or eer_rule}
+    hidden = ("snap", "regions", "partial")  # of the hidden part, or always the same
+    return "\n".join(f"- {name}: {value}" for name, value in spelled.items() if name not in hidden)
+
+
+def _what_to_submit(public: PublicPart) -> str:
+    definition = public.definition
+    at = [f"`{one}`" for one in definition.parsed if definition.takes_threshold(one)]
+    threshold = f"""`threshold` is yours for {", ".join(at)}, chosen on other data.\n""" if at else ""
+    if definition.submissions == "proposals":
+        frames = f" Times are frames, {definition.fps:g} a second." if definition.fps is not None else ""
+        return f"""Ranges that you believe to be spoofed, each with a confidence (high = spoof), in one file: JSON
+`{{"<utterance>": [[confidence, start, end], ...]}}`, or CSV with the columns `utterance,start,end,confidence`, in
+seconds.{frames} What is spoofed in an utterance without proposals counts as missed. Submit the file alone, or in a zip
+archive."""
+    if definition.submissions == "utterance-scores":
+        several = any(" " in utt for utt in public.utterances)
+        trial = "trial (`spk`, `filename`)" if several else "utterance (`filename`)"
+        more = f" Beside it, `{ABOUT}` has {json.dumps({'threshold': 0.5})}: {threshold}" if at else ""
+        return f"""One score for every {trial}, in one file: `cm-score` under a header, with tabs between the columns,
+high = bona fide; or another format that spoofspan reads. Submit the file alone, or in a zip archive.{more}"""
+    stated = [f"`{name}` is {value}" for name in ("hop", "higher") if (value := getattr(definition, name)) is not None]
+    unless = f" Where it says nothing: {', '.join(stated)}." if stated else ""
+    return f"""Scores for all of the time of every utterance, in one file of any format that spoofspan reads:
+`<utterance> <frame> <score>` a line, Parquet, npz, Kaldi archives and others. Submit the file alone, or a zip archive
+of the file and `{ABOUT}`, which says what the file does not:
+
+    {{"hop": 0.02, "higher": "bonafide"{', "threshold": 0.5' if at else ""}}}
+
+`hop` is the spacing of the scores in seconds, `higher` says whether high scores mean `bonafide` or `spoof`.{unless}
+{threshold}"""

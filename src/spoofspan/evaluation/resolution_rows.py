@@ -1,0 +1,131 @@
+"""Rows and cells of a resolution table."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from spoofspan.base.errors import UsageError
+from spoofspan.evaluation.measurement import Measurement
+from spoofspan.measures.measure import Measure
+
+if TYPE_CHECKING:
+    from spoofspan.uncertainty.intervals import Interval
+
+SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
+RANGE = "range-eer"
+
+
+def point_measure(resolution: float) -> str:
+    """The point EER at a resolution."""
+    return str(Measure("point-eer", resolution))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number: the mean over seeds of one measure."""
+
+    measurements: Mapping[str, Measurement]  # by seed; a single one may have an empty name
+
+    @property
+    def value(self) -> float:
+        """The mean over seeds, rounded once."""
+        exact = [m.exact_value for m in self.measurements.values()]
+        if all(isinstance(one, Fraction) for one in exact):
+            return float(sum(one for one in exact if one is not None) / Fraction(len(exact)))
+        return statistics.fmean(m.value for m in self.measurements.values())
+
+    @property
+    def standard_deviation(self) -> float | None:
+        """Over seeds (n - 1); None with one."""
+        values = [m.value for m in self.measurements.values()]
+        return statistics.stdev(values) if len(values) > 1 else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval of the only measurement; None without one, or with several seeds."""
+        return next(iter(self.measurements.values())).interval if len(self.measurements) == 1 else None
+
+    @property
+    def measurement(self) -> Measurement:
+        """The only measurement, where there is one seed."""
+        if len(self.measurements) != 1:
+            raise UsageError(f"this cell is a mean over {len(self.measurements)} seeds; look at .measurements")
+        return next(iter(self.measurements.values()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "measure": next(iter(self.measurements.values())).measure,
+            "value": self.value,
+            "standard_deviation": self.standard_deviation,
+            "seeds": [{"name": name, "measurement": m.to_dict()} for name, m in self.measurements.items()],
+        }
+
+
+@dataclass(frozen=True)
+class ResolutionRow:
+    """One system: its hop, its range EER, its point EERs by resolution, the floor of its hop, and other measures."""
+
+    name: str
+    hop: float | None  # None for scores that are ranges, and for proposals
+    ranges: Cell | None  # the range EER; None for proposals, which have no EER
+    point_eers: Mapping[float, Cell]
+    floor: Measurement | None
+    measures: Mapping[str, Cell] = field(default_factory=dict)
+
+    @property
+    def range_eer(self) -> Cell:
+        """The range EER, which proposals have not."""
+        if self.ranges is None:
+            raise UsageError(f"{self.name}: these are proposals, which have no EER; look at .measures")
+        return self.ranges
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """Over which the cells are means."""
+        return tuple(next(self.cells)[1].measurements)
+
+    def is_native(self, resolution: float) -> bool:
+        """Whether a resolution is the hop."""
+        return self.hop is not None and resolution <= self.hop * SAME and self.hop <= resolution * SAME
+
+    def is_coarser(self, resolution: float) -> bool:
+        """Whether a resolution is coarser than the hop: an easier task."""
+        return self.hop is not None and resolution > self.hop * SAME
+
+    @property
+    def eers(self) -> Iterator[tuple[str, Cell]]:
+        """The EERs, with the column they stand in."""
+        if self.ranges is not None:
+            yield RANGE, self.ranges
+        for resolution, cell in self.point_eers.items():
+            yield point_measure(resolution), cell
+
+    @property
+    def cells(self) -> Iterator[tuple[str, Cell]]:
+        """All cells, with the column they stand in."""
+        yield from self.eers
+        yield from self.measures.items()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON."""
+        return {
+            "name": self.name,
+            "hop": self.hop,
+            "floor": None if self.floor is None else self.floor.to_dict(),
+            "range_eer": None if self.ranges is None else self.ranges.to_dict(),
+            "point_eers": [
+                {
+                    "resolution": resolution,
+                    "native": self.is_native(resolution),
+                    "coarser_than_hop": self.is_coarser(resolution),
+                    **cell.to_dict(),
+                }
+                for resolution, cell in self.point_eers.items()
+            ],
+            "measures": [cell.to_dict() for cell in self.measures.values()],
+        }

@@ -1,0 +1,114 @@
+"""Tallies: what is counted of the events of some utterances. They add, and the value is that of their sum.
+
+So a corpus may be counted shard by shard, in any order and grouping, and its value has the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from spoofspan.base.times import Float64
+from spoofspan.measures.events.average_precision import area_of_steps, exact_ious, refuse_nothing, steps_of
+from spoofspan.measures.measure import Measure
+
+
+@dataclass(frozen=True)
+class EventValue:
+    """A value, the numbers it is made of, and what a reader should know."""
+
+    value: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    beyond: float | None = None  # the best threshold of all, in spoof polarity: what lies beyond it is proposed
+
+
+class Tally(Protocol):
+    """What a measure counts."""
+
+    def __add__(self, other: Any) -> Tally:
+        """What is counted of both."""
+
+    def value(self, measure: Measure) -> EventValue:
+        """The value, if this is all there is."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Exact numbers, and the function (of a module, so that it can be sent) that makes a value of their sums."""
+
+    numbers: tuple[Any, ...]
+    finish: Callable[..., EventValue]
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(tuple(a + b for a, b in zip(self.numbers, other.numbers, strict=True)), self.finish)
+
+    def value(self, measure: Measure) -> EventValue:
+        """The value of these numbers."""
+        return self.finish(measure, *self.numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedTally:
+    """For AP: the confidences of all proposals, and of those that take an event, at each IoU threshold."""
+
+    confidences: tuple[Float64, ...]
+    matched: tuple[tuple[Float64, ...], ...]
+    events: int
+
+    def __add__(self, other: RankedTally) -> RankedTally:
+        matched = tuple(a + b for a, b in zip(self.matched, other.matched, strict=True))
+        return RankedTally(self.confidences + other.confidences, matched, self.events + other.events)
+
+    def value(self, measure: Measure) -> EventValue:
+        """AP, or its mean over IoU thresholds."""
+        rising = np.sort(np.concatenate(self.confidences))
+        steps = (steps_of(rising, np.concatenate(one)) for one in self.matched)
+        return mean_of_aps(measure, [area_of_steps(*one, self.events) for one in steps])
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A value of rules that need the whole corpus, in the order of its files; it does not add."""
+
+    compute: Callable[[], EventValue]
+
+    def __add__(self, other: Any) -> Whole:
+        raise TypeError("what needs the whole corpus does not add")
+
+    def value(self, measure: Measure) -> EventValue:
+        """The value."""
+        return self.compute()
+
+
+def mean_of_aps(measure: Measure, values: list[float]) -> EventValue:
+    """AP at the threshold of a measure, or the mean over its thresholds."""
+    iou = dict(measure.parameters)["iou"]
+    if not isinstance(iou, str):
+        return EventValue(values[0])
+    ious = exact_ious(iou, measure.kind.variant)
+    parts = {f"ap@iou={float(one):g}": value for one, value in zip(ious, values, strict=True)}
+    return EventValue(float(sum(map(Fraction, values)) / len(values)), parts)
+
+
+@dataclass(frozen=True)
+class EventTally:
+    """What a measure counts of a corpus or of a shard of one, how many events there are, and how many proposals."""
+
+    events: int
+    proposals: int
+    scored: bool  # whether proposals are those of every threshold
+    counted: Tally
+
+    def __add__(self, other: EventTally) -> EventTally:
+        counted = self.counted + other.counted
+        return EventTally(self.events + other.events, self.proposals + other.proposals, self.scored, counted)
+
+    def value(self, measure: Measure) -> EventValue:
+        """The value; refused where there is nothing to find, or nothing that was found."""
+        refuse_nothing(self.events, self.scored or self.proposals, str(measure))
+        return self.counted.value(measure)

@@ -1,0 +1,88 @@
+"""A shard, and what the whole corpus must know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from spoofspan.base.errors import DataError
+from spoofspan.data.references import BONA_FIDE, SPOOF, References
+from spoofspan.data.scores import Higher, Scores
+
+# References or scores are None where a shard has utterances on one side only.
+Shard = tuple[References | None, Scores | None]
+
+
+@dataclass(frozen=True)
+class ShardFacts:
+    """What the whole corpus must know of a shard."""
+
+    labels: frozenset[int] = frozenset()
+    snap: int = 0
+    modality: str | None = None
+    higher: Higher | None = None
+    hop: float | None = None
+    empty: bool = False
+
+    @classmethod
+    def of(cls, shard: Shard) -> ShardFacts:
+        """Note them."""
+        references, scores = shard
+        return cls(
+            frozenset() if references is None else frozenset(np.unique(references.labels).tolist()),
+            0 if references is None else references.snap,
+            None if references is None else references.modality,
+            None if scores is None else scores.higher,
+            None if scores is None else scores.hop,
+            references is None and scores is None,
+        )
+
+
+@dataclass
+class CorpusFacts:
+    """What only the whole corpus tells, added up shard by shard."""
+
+    hop: float | None = None
+    snap: int = 0
+    modality: str | None = None
+    known_higher: Higher | None = None
+    labels: set[int] = field(default_factory=set)
+
+    @property
+    def higher(self) -> Higher:
+        """What high scores mean."""
+        if self.known_higher is None:
+            raise DataError("there is no score in the files")
+        return self.known_higher
+
+    def learn(self, facts: ShardFacts) -> None:
+        """Add those of a shard."""
+        self.labels |= facts.labels
+        self.snap = max(self.snap, facts.snap)
+        self.modality = facts.modality or self.modality
+        if facts.higher is None:
+            return
+        if self.known_higher is not None and (
+            self.known_higher != facts.higher or (self.hop is None) != (facts.hop is None)
+        ):
+            raise DataError(
+                "some scores are frames and some are ranges, or they mean different things; read them apart"
+            )
+        self.known_higher = facts.higher
+        if facts.hop is not None:
+            self.hop = facts.hop if self.hop is None else max(self.hop, facts.hop)
+
+    def check(self, shards: int) -> None:
+        """Refuse a corpus without anything to measure."""
+        if not shards:
+            raise DataError("the corpus is empty; give at least one utterance")
+        _ = self.higher
+
+    def settled(self, shard: Shard) -> Shard:
+        """The shard with what it cannot know itself."""
+        references, scores = shard
+        if references is not None:
+            both = {BONA_FIDE, SPOOF} <= self.labels
+            references = replace(references, names_both_classes=both, snap=self.snap)
+        return references, scores

@@ -1,0 +1,115 @@
+"""Utterance scores of a system's own under the jackknife over clusters; trials of the a-DCF among them.
+
+Most of their measures are those of a mass of utterances, as :mod:`spoofspan.uncertainty.measured_system` takes them.
+The a-DCF has three classes: targets, non-targets and spoofs. It is taken where it is least, so that a small move of the
+threshold changes nothing: as with the minDCF, the threshold stays when a cluster leaves, and the three rates are those
+of the other clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from spoofspan.base.columns import positions
+from spoofspan.base.errors import UsageError
+from spoofspan.base.times import Float64, Int64
+from spoofspan.data.references import References
+from spoofspan.data.utterance_scores import TRIALS, UtteranceScores
+from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.utterances import UtteranceCorpus
+from spoofspan.measures.measure import Measure
+from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.tandem import trial_costs
+from spoofspan.uncertainty.clusters import Clusters
+from spoofspan.uncertainty.left_out import LeftOut
+from spoofspan.uncertainty.measured_system import Measured, MeasuredSystem, Signer
+from spoofspan.uncertainty.replicates import Replicates
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredTrials:
+    """The a-DCF of one system, ready to be taken again without any cluster."""
+
+    measure: Measure
+    scores: UtteranceScores
+    kinds: Mapping[str, str]  # target, nontarget or spoof
+    utterances: Sequence[str]
+    value: float
+    point: OperatingPoint  # where it is least
+    signer: Signer | None = None
+
+    def replicates(self, clusters: Clusters) -> Replicates:
+        """Refuse to draw clusters."""
+        raise UsageError(
+            f"{self.measure}: it has intervals by the method 'jackknife-t' only; leave method= (--interval) out"
+        )
+
+    def amounts(self, clusters: Clusters) -> Int64:
+        """Refuse to draw clusters."""
+        raise UsageError(f"{self.measure}: clusters cannot be drawn")
+
+    @cached_property
+    def _errors(self) -> tuple[Int64, npt.NDArray[np.bool_]]:
+        """The class of each trial by its place in TRIALS, and whether it is decided wrong."""
+        values = self.scores.values[positions(self.utterances, self.scores.utterances)]
+        tau, high_is_target = self.point.threshold, self.scores.higher == "bonafide"
+        rejected = values < tau if high_is_target else values > tau
+        if self.point.everything:
+            rejected = np.ones(values.size, bool)
+        classes = np.array([TRIALS.index(self.kinds[trial]) for trial in self.utterances])
+        return classes, np.where(classes == TRIALS.index("target"), rejected, ~rejected)
+
+    def left_out(self, clusters: Clusters) -> LeftOut:
+        """The value without each cluster in turn, at the same threshold."""
+        units = clusters.units_of(self.utterances)
+        classes, wrong = self._errors
+        trials, errors = np.zeros((2, clusters.count, len(TRIALS)), np.int64)
+        np.add.at(trials, (units, classes), 1)
+        np.add.at(errors, (units, classes), wrong)
+        every, all_wrong = trials.sum(axis=0), errors.sum(axis=0)
+        base = self._cost(all_wrong / every)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            others = (all_wrong - errors) / (every - trials)
+        without = self.value + (self._cost(others) - base)
+
+        def worst(of_targets: float, of_others: float) -> float:
+            unseen = np.array([of_targets, of_others, of_others])
+            return float(self._cost(np.where(all_wrong == 0, unseen, all_wrong / every)))
+
+        has_target, has_other = trials[:, 0] > 0, trials[:, 1:].sum(axis=1) > 0
+        return LeftOut(without, has_target, has_other, worst if (all_wrong == 0).any() else None)
+
+    def _cost(self, rates: Float64) -> Any:
+        """The normalised cost of the three error rates, the classes in the last axis."""
+        costs = {name: float(value) for name, value in self.measure.parameters}
+        prices = np.array([float(one) for one in trial_costs(**costs)])
+        return rates @ prices / min(prices[0], prices[1:].sum())
+
+
+def measured_utterances(
+    truth: References | Mapping[str, str],
+    scores: UtteranceScores,
+    measure: Measure,
+    options: EvaluationOptions,
+    threshold: float | None = None,
+) -> Measured:
+    """Take a measure of utterance scores once, ready to be taken again without any cluster."""
+    corpus = UtteranceCorpus(truth, scores)
+    alone = replace(options, threshold=threshold, resampling=None)
+    corpus.prepare([measure], alone)  # refuses what is not of utterances
+    plan = alone.plan(measure, None, trials=corpus.trials is not None)
+    mass, _ = corpus.mass(plan.rules, measure.kind.trials)
+    signer = partial(corpus.sign, plan, mass.utterances)
+    if measure.kind.name == "a-dcf":
+        found = plan.value(corpus.priced(plan, mass))
+        kinds = cast("Mapping[str, str]", corpus.trials)
+        point = cast("OperatingPoint", found.point)
+        return MeasuredTrials(measure, scores, kinds, mass.utterances, float(found.value), point, signer)
+    found = plan.value(mass)
+    return MeasuredSystem(plan, mass, float(found.value), signer, found.point)
