@@ -170,7 +170,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def is_trace(path: Path) -> bool:
     """Whether this is there only while something is written."""
-    return path.name == LOCK or fnmatch.fnmatch(path.name, PARTS)
+    in_work = any(one.name.endswith(".building") for one in path.parents)  # a folder that takes its place when whole
+    return in_work or path.name == LOCK or fnmatch.fnmatch(path.name, PARTS)
 
 
 def traces(folder: Path) -> list[str]:
