@@ -387,7 +387,7 @@ def test_what_fits_into_memory(tmp_path, monkeypatch):
 
 
 def test_intervals_in_shards_are_those_in_memory():
-    """The jackknife goes through the shards; only the sample that gives the curve's slope is another one."""
+    """The jackknife goes through the shards; what gives the curve's slope does not depend on their order."""
     import json
     from pathlib import Path
 
@@ -407,7 +407,5 @@ def test_intervals_in_shards_are_those_in_memory():
             assert done.exit_code == 0, (done.output, done.exception)
             found[more] = [one["interval"] for one in json.loads(done.stdout)["measurements"]]
     for alone, sharded in zip(*found.values(), strict=True):
-        assert sharded["clusters"] == alone["clusters"] == 169
-        assert (sharded["with_spoof"], sharded["with_bona_fide"]) == (alone["with_spoof"], alone["with_bona_fide"])
-        ends = [(one["low"], one["high"]) for one in (alone, sharded)]
-        assert ends[0] == pytest.approx(ends[1], rel=2e-3)
+        assert sharded == alone
+        assert alone["clusters"] == 169
