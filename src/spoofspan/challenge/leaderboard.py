@@ -72,7 +72,12 @@ class Leaderboard:
     @property
     def cautions(self) -> tuple[str, ...]:
         """Reasons to look twice at intervals, each once, with the measures and teams that it is about."""
-        found = []
+        return tuple(f"{', '.join(names)}{of}: {text}" for names, of, text in self.cautions_by_measure)
+
+    @property
+    def cautions_by_measure(self) -> list[tuple[list[str], str, str]]:
+        """Each caution once: its measures, whom it is about if not all teams, and what it says."""
+        found: dict[tuple[str, str], list[str]] = {}
         for measure, comparison in self.comparisons.items():
             teams: dict[str, list[str]] = {text: [] for text in comparison.cautions}
             for team, interval in comparison.intervals.items():
@@ -80,8 +85,8 @@ class Leaderboard:
                     teams.setdefault(text, []).append(team)
             for text, named in teams.items():
                 of = f" of {', '.join(named)}" if 0 < len(named) < len(comparison.intervals) else ""
-                found.append(f"{measure}{of}: {text}")
-        return tuple(found)
+                found.setdefault((of, text), []).append(measure)
+        return [(measures, of, text) for (of, text), measures in found.items()]
 
     def names(self, by: str) -> list[str]:
         """The names of the groups."""
@@ -214,7 +219,8 @@ def leaderboard(challenge: Path, *, phase: str | None = None) -> Leaderboard:
     judge = judge_of(challenge, phase)
     results, notes = _results(judge, results_folder(challenge, judge.phase))
     if not results:
-        raise UsageError(f"no submission of the phase {judge.phase!r} was scored; run challenge score first")
+        why = f" ({'; '.join(notes)})" if notes else ""
+        raise UsageError(f"no submission of the phase {judge.phase!r} was scored{why}; run challenge score first")
     comparisons, comparable = {}, {}
     with progress("comparing teams", total=len(judge.definition.measures)) as advance:
         for place, measure in enumerate(judge.definition.measures):

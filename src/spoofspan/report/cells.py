@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.report.names import measure_name
 from spoofspan.report.table import MINUS, Shown
-from spoofspan.uncertainty import Interval
+
+if TYPE_CHECKING:
+    from spoofspan.uncertainty import Interval
 
 # What stands where an interval or a p-value is refused.
 NONE = "none"

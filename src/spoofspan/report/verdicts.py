@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from spoofspan.evaluation.breakdown import Breakdown
 from spoofspan.evaluation.measurement import Measurement
@@ -23,9 +24,11 @@ from spoofspan.report.cells import (
 )
 from spoofspan.report.names import measure_name
 from spoofspan.report.table import MINUS, Shown, Table
-from spoofspan.uncertainty import Comparison, SeedVariation
-from spoofspan.uncertainty.ranks import Rank
-from spoofspan.uncertainty.sample_size import SampleSize
+
+if TYPE_CHECKING:
+    from spoofspan.uncertainty import Comparison, SeedVariation
+    from spoofspan.uncertainty.ranks import Rank
+    from spoofspan.uncertainty.sample_size import SampleSize
 
 
 def breakdown_tables(breakdown: Breakdown) -> list[Table]:
