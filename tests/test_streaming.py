@@ -15,7 +15,7 @@ import spoofspan as ss
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.cli import main
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.formats.tables import containers, csv_files, jsonl, parquet
+from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
 from spoofspan.formats.tables.arrow_tables import table_from_scores
 from spoofspan.formats.text import frame_blocks, frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
@@ -95,7 +95,7 @@ def references_as(kind, references, folder):
         return write(folder / "r.rttm", rttm.write(references)), {"durations": folder / "reco2dur"}
     if kind == "csv":
         return write(folder / "r.csv", csv_files.CSV.write_references(references)), {}
-    container = {"parquet": parquet.PARQUET, "arrow": containers.ARROW, "jsonl": jsonl.JSONL}[kind]
+    container = {"parquet": parquet.PARQUET, "arrow": arrow_ipc.ARROW, "jsonl": jsonl.JSONL}[kind]
     return write(folder / f"r.{kind}", container.write_references(references)), {}
 
 
@@ -115,7 +115,7 @@ def scores_as(kind, scores, folder):
     if kind == "npz":
         np.savez(folder / "s.npz", **dict(zip(scores.utterances, scores.values.reshape(-1, 50), strict=True)))
         return folder / "s.npz", {"hop": 0.02, "higher": "bonafide"}
-    container = {"wide": parquet.PARQUET, "arrow": containers.ARROW, "jsonl": jsonl.JSONL}[kind]
+    container = {"wide": parquet.PARQUET, "arrow": arrow_ipc.ARROW, "jsonl": jsonl.JSONL}[kind]
     return write(folder / f"s.{kind}", container.write_scores(scores)), {}
 
 
@@ -126,7 +126,7 @@ def test_every_streamed_format_has_the_same_bits(reference_kind, score_kind, cor
     monkeypatch.setattr(frame_blocks, "LINES_PER_PIECE", 130)
     monkeypatch.setattr(frame_blocks, "BLOCK_BYTES", 1500)
     monkeypatch.setattr(parquet, "VALUES_PER_BATCH", 170)
-    monkeypatch.setattr(containers, "BYTES_PER_PIECE", 2000)
+    monkeypatch.setattr(arrow_ipc, "BYTES_PER_PIECE", 2000)
     monkeypatch.setattr(csv_files, "BYTES_PER_PIECE", 2000)
     monkeypatch.setattr(jsonl, "BYTES_PER_PIECE", 2000)
     references, more = references_as(reference_kind, corpus[0], tmp_path)
