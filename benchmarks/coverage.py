@@ -107,6 +107,15 @@ MEASURES = {
     "range-cllr": 300,
     "event-ap@iou=0.5": 300,
 }
+SHORT = dict(
+    zip(
+        MEASURES,
+        ("range EER", "utterance EER", "F1", "point EER, 40 ms", "FNR at FPR 1 %", "minDCF", "Cllr", "event AP"),
+        strict=True,
+    )
+)
+# The least share of all measures with at least so many intervals without a caution.
+FEWEST_PLAIN, PLAIN = 30, "least without a caution"
 THRESHOLDS = {"range-f1": 0.0, "event-ap@iou=0.5": 0.0}
 DECLARED = {"range-cllr": "llr"}
 REPLICATES = {"jackknife-t": 2000, "bca": 2000, "percentile": 199, "bootstrap-t": 199}
@@ -476,6 +485,34 @@ def coverage_rows(store: Store, cells: list[Cell], method: str) -> list[list[str
     return rows
 
 
+def published_rows(store: Store, cells: list[Cell], method: str) -> list[list[str]]:
+    """A row for each cell, as in docs/uncertainty.md: the share held by each measure, and how many were cautioned."""
+    rows = [["corpora", "runs", *SHORT.values(), "cautioned, of ranges", "of utterances", "refused", PLAIN]]
+    for cell in cells:
+        found = {one: store.counts(f"coverage, {method}, {cell.name}, {one}") for one in MEASURES}
+        runs = sorted({counts["runs"] for counts in found.values() if counts["runs"]})
+        if not runs:
+            continue
+        held, plain = [], {}
+        for one, counts in found.items():
+            given = counts["runs"] - counts["refused"] - counts["undefined"]
+            held.append(percent(counts["held"] / given) if given else "")
+            if given - counts["cautioned"] >= FEWEST_PLAIN:
+                plain[one] = counts["held without caution"] / (given - counts["cautioned"])
+        least = min(plain, key=plain.__getitem__, default=None)
+        shares = [
+            f"{100 * sum(found[one][key] for key in keys) / max(found[one]['runs'], 1):.0f} %"
+            for one, *keys in (
+                ("range-eer", "cautioned"),
+                ("utterance-eer", "cautioned"),
+                ("range-eer", "refused", "undefined"),
+            )
+        ]
+        number = " to ".join(f"{one:,}" for one in dict.fromkeys((runs[0], runs[-1])))
+        rows.append([cell.name, number, *held, *shares, f"{percent(plain[least])} ({SHORT[least]})" if least else ""])
+    return rows
+
+
 def level_rows(store: Store, cells: list[Cell], method: str) -> list[list[str]]:
     rows = [["pairs", "runs", *(f"p <= {100 * level:g} %" for level in LEVELS), "interval and p disagree"]]
     for cell in cells:
@@ -501,7 +538,7 @@ def main() -> int:
     parser.add_argument("--corpora", type=int, help="at most so many; default: 1,000, of slower measures 300")
     parser.add_argument("--pairs", type=int, default=4000)
     parser.add_argument("--json", type=Path, metavar="FILE", help="where finished corpora are counted")
-    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--markdown", action="store_true", help="the tables of docs/uncertainty.md")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
 
@@ -514,7 +551,8 @@ def main() -> int:
     if "coverage" in arguments.only:
         run_coverage(store, chosen(GRIDS[arguments.grid]), arguments.measures, arguments.method, arguments.corpora)
     render: Callable[[list[list[str]]], str] = as_markdown if arguments.markdown else as_text
-    print(render(coverage_rows(store, chosen(GRIDS[arguments.grid]), arguments.method)), end="\n\n")
+    rows = published_rows if arguments.markdown else coverage_rows
+    print(render(rows(store, chosen(GRIDS[arguments.grid]), arguments.method)), end="\n\n")
     print(render(level_rows(store, chosen(PAIRS), arguments.method)))
     return 0
 
