@@ -21,7 +21,14 @@ from spoofspan.challenge.judging import judge_of, results_folder
 from spoofspan.challenge.measured_submission import of_groups
 from spoofspan.challenge.team_results import Judge, TeamResult
 from spoofspan.measures.measure import Measure, number_text
-from spoofspan.report.cells import heading, interval_cells, interval_header, warning_lines
+from spoofspan.report.cells import (
+    heading,
+    interval_cells,
+    interval_header,
+    ranks_cells,
+    ranks_header,
+    warning_lines,
+)
 from spoofspan.report.page.publishing import few_digits
 from spoofspan.report.results import finite
 from spoofspan.report.table import Table
@@ -137,11 +144,19 @@ class Leaderboard:
     def _ranks_table(self) -> Table:
         some = next(iter(self.first.intervals.values()))
         others = [one for one in self.comparisons.values() if one is not self.first]
-        header = ["rank", "best", "worst", "group", "team", heading(self.first.measure), *interval_header(some)]
+        header = [
+            "rank",
+            *ranks_header("best", "worst"),
+            "group",
+            "team",
+            heading(self.first.measure),
+            *interval_header(some),
+        ]
         header += [heading(one.measure) for one in others]
         rows = tuple(
             (
-                *(str(one) for one in (rank.place, rank.low, rank.high)),
+                str(rank.place),
+                *ranks_cells(rank.low, rank.high),
                 rank.groups,
                 rank.system,
                 number_text(self.first.measure, rank.value),
