@@ -77,10 +77,10 @@ class Cost:
 
 
 def cost(command: Iterable[str]) -> Cost:
-    """Run a command once."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", LAUNCHER, *command], capture_output=True, text=True, encoding="utf-8"
-    )
+    """Run a command once; modules may be kept compiled, as those of an installed package are."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    launched = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
+    done = subprocess.run(launched, capture_output=True, text=True, encoding="utf-8", env=environment)
     printed, _, last = done.stdout.rstrip("\n").rpartition("\n")
     code, wall, cpu, peak = json.loads(last) if last.startswith("[") else (done.returncode or 1, 0, 0, 0)
     if code:
@@ -260,7 +260,7 @@ def text(setting: Setting) -> Iterator[Figure]:
         range=pair.eval("-m", "range-eer"),
         default=pair.eval(),
     )
-    for name, measures in (("range", "range EER"), ("default", "default measures")):
+    for name, measures, bound in (("range", "range EER", 1.5), ("default", "default measures", 1.7)):
         setting.check(best[name], setting.eer)
         yield Figure(
             f"eval from text, {measures}: CPU time",
@@ -272,6 +272,7 @@ def text(setting: Setting) -> Iterator[Figure]:
             f"eval from text, {measures}: CPU time",
             best[name].cpu / best["arrow"].cpu,
             "Arrow's parse of ids and scores",
+            bound,
             note=f"{best[name].peak * PEAK_UNIT / 1e6:.0f} MB at peak",
         )
 

@@ -119,3 +119,59 @@ def test_the_command_line_measures_several_corpora(demo, tmp_path, capsys):
     assert plain["agreements"] == []
     code, _, said = run(["domains", *files, "--set", "x"], capsys)
     assert (code, "--set dev --set eval" in " ".join(said.split())) == (2, True)
+
+
+def drawn_trials(seed, count=120):
+    """Labels of whole utterances, and the scores of two systems."""
+    rng = random.Random(seed)
+    labels = {f"{seed}-{i}": ("bonafide", "spoof", "spoof")[i % 3] for i in range(count)}
+    said = [
+        {utt: round(rng.gauss(seed + 1.5 * (label == "bonafide"), spread), 2) for utt, label in labels.items()}
+        for spread in (1.0, 1.5)
+    ]
+    return labels, [ss.UtteranceScores(tuple(one), np.array(list(one.values())), "bonafide") for one in said]
+
+
+def test_scores_of_whole_utterances_have_domains_too(tmp_path, capsys):
+    corpora = {"a": drawn_trials(0), "b": drawn_trials(1)}
+    table = ss.measure_domains(
+        {name: (labels, said[0]) for name, (labels, said) in corpora.items()}, measure="utterance-eer"
+    )
+    for name, (labels, (scores, _)) in corpora.items():
+        assert table[name].eer == ss.evaluate_utterances(labels, scores, ["utterance-eer"])["utterance-eer"].value
+    pooled = {**corpora["a"][0], **corpora["b"][0]}
+    both = [one[1][0] for one in corpora.values()]
+    together = ss.UtteranceScores(
+        both[0].utterances + both[1].utterances, np.concatenate([one.values for one in both]), "bonafide"
+    )
+    assert table.pooled_eer == ss.evaluate_utterances(pooled, together, ["utterance-eer"])["utterance-eer"].value
+
+    labels, (first, second) = corpora["a"]
+    agreement = ss.error_agreement(labels, first, second, thresholds=(0.7, 0.9))
+    wrong = [
+        np.array(
+            [(value < at) == (labels[utt] == "bonafide") for utt, value in zip(one.utterances, one.values, strict=True)]
+        )
+        for one, at in ((first, 0.7), (second, 0.9))
+    ]
+    assert agreement.both_wrong == int((wrong[0] & wrong[1]).sum())
+    assert agreement.only_first_wrong == int((wrong[0] & ~wrong[1]).sum())
+
+    for name, (labels, said) in corpora.items():
+        keys = "".join(f"{utt}\t{label}\n" for utt, label in labels.items())
+        (tmp_path / f"{name}_key.tsv").write_text("filename\tcm-label\n" + keys)
+        rows = "".join(f"{utt}\t{value}\n" for utt, value in zip(said[0].utterances, said[0].values, strict=True))
+        (tmp_path / f"{name}_scores.tsv").write_text("filename\tcm-score\n" + rows)
+    typed = ["domains", str(tmp_path / "{set}_key.tsv"), str(tmp_path / "{set}_scores.tsv"), "--set", "a", "--set", "b"]
+    code, out, _ = run([*typed, "-m", "utterance-eer", "--format", "json"], capsys)
+    assert code == 0
+    assert json.loads(out)["systems"][0]["pooled_eer"] == table.pooled_eer
+    code, _, said = run(typed, capsys)
+    assert code == 2
+    assert "take utterance-eer" in said
+
+
+def test_labels_alone_do_not_say_when(demo):
+    labels = dict.fromkeys(demo[1].utterances, "spoof")
+    with pytest.raises(ss.UsageError, match="not labels alone"):
+        ss.measure_domains({"a": (labels, demo[1]), "b": demo}, measure="utterance-eer")

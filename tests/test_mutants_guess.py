@@ -76,6 +76,18 @@ def test_a_guess_that_gathers_too_much_is_given_up(monkeypatch):
     assert crossing(mass) == expected
 
 
+@pytest.mark.parametrize("distinct", [1, 2, 3, 9])
+def test_few_distinct_scores_take_one_pass(monkeypatch, distinct):
+    """The score after the crossing is found in the pass that finds the crossing, and so is that there is none."""
+    references, scores = normal_corpus("spoof")
+    values = np.rint(np.clip(scores.values, -2, 2) * (distinct - 1) / 4)
+    mass = ss.overlay(references, dataclasses.replace(scores, values=values))
+    expected = crossing(mass, guess=False)
+    monkeypatch.setattr(spoofspan.measures.crossing, "next_score", None)  # would be called for another pass
+    monkeypatch.setattr(spoofspan.measures.crossing, "fill", None)
+    assert crossing(mass) == expected
+
+
 def test_without_a_guess_the_crossing_is_the_same():
     for seed in range(41_000, 41_060):
         case = random_case(random.Random(seed))
@@ -130,7 +142,8 @@ def test_the_guess_is_near_enough_for_one_pass(monkeypatch, higher, kind, resolu
         rows = sum(block.scores.size for block in mass.blocks())
         with monkeypatch.context() as patch:
             patch.setattr(spoofspan.measures.crossing, "SAMPLE", rows // 10)
-            low, top = spoofspan.measures.crossing._bracket(mass.sample(rows // 10))
+            ends = spoofspan.measures.crossing._bracket(mass.sample(rows // 10))
+            low, top = ends[0], ends[-1]
             inside = sum(int(((block.scores >= low) & (block.scores <= top)).sum()) for block in mass.blocks())
             assert inside < rows // 4
             patch.setattr(spoofspan.measures.crossing, "fill", None)  # would be called if the guess were wrong

@@ -1,4 +1,4 @@
-"""XPS-Forensic, CFPRF and DeepFense, run on generated files: their values are ours under the rules that docs name."""
+"""XPS-Forensic, CFPRF, DeepFense and BAM, run on generated files: their values are ours under the stated rules."""
 
 import json
 from itertools import groupby
@@ -68,6 +68,14 @@ def test_proposals_of_cfprf(references):
     assert {name: found[name].value for name in wanted} == pytest.approx(wanted, abs=2e-7)  # it computes in 32 bits
 
 
+def test_frames_of_cfprf(references, scores):
+    names = {"point-eer": "eer", "point-auc": "auc", "point-accuracy": "accuracy"}
+    names |= {f"point-{name}-bonafide": name for name in ("precision", "recall", "f1")}
+    found = ss.evaluate(references, scores, [f"{name}@20ms" for name in names])
+    for name, theirs in names.items():
+        assert 100 * found[f"{name}@20ms"].value == pytest.approx(EXPECTED["cfprf"]["eval_PFD"][theirs], abs=1e-12)
+
+
 def test_utterances_of_deepfense():
     trials = CASE["trials"]
     truth = {f"t{i}": "bonafide" if label else "spoof" for i, (label, _) in enumerate(trials)}
@@ -77,3 +85,42 @@ def test_utterances_of_deepfense():
     found = ss.evaluate_utterances(truth, scores, list(names), scores_are="llr")
     for name, theirs in names.items():
         assert found[name].value == pytest.approx(EXPECTED["deepfense"][theirs], abs=1e-15)
+
+
+LABELS = {"any_spoof": "any", "majority": "majority", "all_spoof": 1.0}
+
+
+@pytest.fixture(scope="module")
+def whole_windows():
+    """Both sides, each utterance cut to windows of 320 ms."""
+    cut = {name: len(one["labels"]) // 16 * 16 for name, one in CASE["utterances"].items()}
+    labels = {name: ranges(CASE["utterances"][name]["labels"][:count]) for name, count in cut.items()}
+    frames = {name: CASE["utterances"][name]["scores"][:count] for name, count in cut.items()}
+    references = ss.References.from_ranges(labels, {name: count * HOP for name, count in cut.items()})
+    return references, ss.Scores.from_frames(frames, hop=HOP, higher="spoof")
+
+
+@pytest.mark.parametrize("setting", list(EXPECTED["deepfense"]["SEGMENT_EER"]))
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # few windows have wide gaps
+def test_segment_eers_of_deepfense(whole_windows, setting):
+    pooling, rule = setting.split(", ")
+    for resolution, theirs in EXPECTED["deepfense"]["SEGMENT_EER"][setting].items():
+        name = f"point-eer@{resolution}ms"
+        rules = {"convention": "deepfense", "pooling": pooling, "label": LABELS[rule]}
+        assert ss.evaluate(*whole_windows, [name], **rules)[name].value == pytest.approx(theirs, abs=1e-15)
+
+
+@pytest.mark.parametrize("pooling", ["min", "mean"])
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+def test_utterance_eers_of_deepfense(whole_windows, pooling):
+    found = ss.evaluate(*whole_windows, ["utterance-eer"], convention="deepfense", pooling=pooling)["utterance-eer"]
+    assert found.value == pytest.approx(EXPECTED["deepfense"]["UTTERANCE_EER"][pooling], abs=1e-15)
+
+
+def test_segments_of_bam(references, scores):
+    tool = EXPECTED["bam"]
+    assert ss.point_eer(references, scores, 0.16).value == pytest.approx(tool["compute_eer"], abs=1e-15)
+    theirs = {f"point-{name}-bonafide@160ms": tool[name] for name in ("precision", "recall", "f1")}
+    theirs["point-accuracy@160ms"] = tool["accuracy"]
+    found = ss.evaluate(references, scores, list(theirs), threshold=0.2)
+    assert {name: found[name].value for name in theirs} == pytest.approx(theirs, abs=1e-15)

@@ -491,3 +491,24 @@ def test_a_page_without_references_shows_what_is_called(browser, corpus, tmp_pat
     found.page.press("#typed", "Enter")
     assert found.text("#share") == "0.00 % of all time"
     found.context.close()
+
+
+@pytest.mark.parametrize("iou", [0.5, 0.2])
+def test_timelines_show_the_events_that_the_measure_counts(browser, corpus, tmp_path, iou):
+    measure = f"event-f1@iou={iou}"
+    settings = PageSettings(
+        resampling=ss.Resampling(replicates=40), measures=[measure], timelines=len(corpus.references)
+    )
+    scores = corpus.systems[0.02]
+    path = tmp_path / "report.html"
+    path.write_text(render_page(page_content(corpus.references, {"fine": scores}, settings)), encoding="utf-8")
+    opened = Opened(browser, path)
+    counts = opened.page.evaluate(
+        "spoofspan.timelines.all.map((one) => spoofspan.timelines.eventsOf(one))"
+        ".map(({ events, false: wrong }) => [events.filter((one) => one.found).length, events.length, wrong.length])"
+    )
+    found, events, wrong = np.sum(counts, axis=0).tolist()
+    parts = ss.evaluate(corpus.references, scores, [measure])[measure].parts
+    assert opened.said == []
+    assert (found, events, wrong) == (parts["matched"], parts["expected"], parts["predicted"] - parts["matched"])
+    opened.context.close()

@@ -269,3 +269,40 @@ def test_hard_decisions_and_no_systems_are_refused(corpus):
         page_content(corpus.references, {"a": decided}, PageSettings())
     with pytest.raises(ss.UsageError, match="at least one system"):
         page_content(corpus.references, {}, PageSettings())
+
+
+def test_further_measures_stand_on_cards_and_by_group(corpus):
+    measures = ["event-f1@iou=0.3", "event-collar-best-f1", "range-f1"]
+    references, scores = corpus.references, corpus.systems[0.64]
+    column = {utt: ("one", "two")[i % 2] for i, utt in enumerate(references.utterances)}
+    settings = PageSettings(resampling=QUICK, columns={"half": column}, measures=measures, timelines=2)
+    content = page_content(references, {"a": scores}, settings)
+    (system,) = content["systems"]
+    shown = {one["measure"]: one for one in system["measurements"]}
+    expected = ss.evaluate(references, scores, measures, resampling=QUICK)
+    for name, one in expected.measurements.items():
+        assert shown[name]["number"] == one.value
+        assert shown[name]["ends"] == [one.interval.low, one.interval.high]
+    assert shown["event-f1@iou=0.3"]["events"] == 192
+    assert content["iou"] == 0.3
+    assert [one["by"] for one in system["measures_by"]] == ["kind", "half"]
+    groups = {one["name"]: [found["value"] for found in one["values"]] for one in system["measures_by"][1]["groups"]}
+    half = [utt for utt in references.utterances if column[utt] == "one"]
+    chosen = [np.array([one.utterances.index(utt) for utt in half]) for one in (references, scores)]
+    alone = references.take(chosen[0]), scores.take(chosen[1])
+    at = expected["event-f1@iou=0.3"].threshold
+    assert groups["one"][0] == ss.evaluate(*alone, [measures[0]], threshold=at)[measures[0]].value
+    assert groups["one"][1] == ss.evaluate(*alone, [measures[1]])[measures[1]].value
+    assert groups["pooled"][:2] == [expected[one].value for one in measures[:2]]
+    page = render_page(content)
+    assert "Other measures by half" in page
+    assert "with an IoU of 0.3 or more" in page
+
+
+def test_proposals_are_no_scores_for_a_page(files, tmp_path):
+    folder, words = files
+    proposals = tmp_path / "a.json"
+    proposals.write_text('{"u1": [[0.9, 0.1, 0.2]]}', encoding="utf-8")
+    result = run(*words, proposals, "--out", folder / "page.html")
+    assert result.exit_code != 0
+    assert "table measure proposals" in str(result.exception)

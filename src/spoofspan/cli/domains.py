@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
-from spoofspan.cli.system_inputs import Systems, takes_each_system
-
-if TYPE_CHECKING:
-    from spoofspan.data.references import References
-    from spoofspan.data.scores import Scores
+from spoofspan.cli.eval_inputs import read_truth
+from spoofspan.cli.inputs import looks_like
+from spoofspan.cli.system_inputs import Systems, named_files, takes_each_system
 
 
 @takes_each_system
@@ -44,6 +43,8 @@ def domains(
 
       spoofspan domains '{set}.rttm' '{set}.score' --durations '{set}.dur' --set partialspoof --set had
 
+      spoofspan domains '{set}_key.tsv' '{set}_scores.tsv' --set asvspoof5 --set inthewild -m utterance-eer
+
       spoofspan domains '{set}.parquet' a='a/{set}.parquet' b='b/{set}.parquet' --set dev --set eval --dev dev
     """
     from spoofspan.base.version import __version__
@@ -72,11 +73,23 @@ def domains(
     o.show(finite(plain), [*shown, *([agreement_table(agreements)] if agreements else [])], output, out, force)
 
 
-def _read(systems: Systems, sets: list[str]) -> tuple[list[str], dict[str, dict[str, tuple[References, Scores]]]]:
-    """The names of the systems, and of each the corpora; systems are told apart by their places."""
-    found: dict[str, tuple[References, dict[str, Scores]]] = {
-        one: systems.of_set(one).read_each(fewest=1) for one in sets
+def _read_set(systems: Systems) -> tuple[Any, dict[str, Any]]:
+    """References, or labels of whole utterances, and what each system said of them."""
+    from spoofspan.formats.reading import read_utterance_scores
+
+    files = named_files(systems.words)
+    known = [looks_like(where) for where in files.values()]
+    if not files or not all("utterance scores" in one and "scores" not in one for one in known):
+        return systems.read_each(fewest=1)
+    column = systems.typed.column
+    return read_truth(replace(systems.typed, column=None)), {
+        name: read_utterance_scores(where, column=column) for name, where in files.items()
     }
+
+
+def _read(systems: Systems, sets: list[str]) -> tuple[list[str], dict[str, dict[str, tuple[Any, Any]]]]:
+    """The names of the systems, and of each the corpora; systems are told apart by their places."""
+    found = {one: _read_set(systems.of_set(one)) for one in sets}
     columns = zip(*(list(scores) for _, scores in found.values()), strict=True)
     # a name that has the set in it is not the same everywhere
     names = [some[0] if len(set(some)) == 1 else word for some, word in zip(columns, systems.words, strict=True)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from spoofspan.base.errors import UsageError
+from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.inputs import read_column
@@ -30,6 +31,13 @@ def report(
     out: Path = o.flag(..., "The page to write.", show_default=False),
     title: str = o.flag(TITLE, "Title of the page."),
     metadata: o.Metadata = None,
+    measure: list[str] | None = o.flag(
+        None,
+        "Also show a measure on the cards, in the leaderboard and by group: event-f1@iou=0.5. May be repeated.",
+        "--measure",
+        "-m",
+        of=completion.measures,
+    ),
     by: list[str] | None = o.flag(None, "Also break the error down by a column of --metadata; may be repeated."),
     audio: Path | None = o.flag(None, "Folder with a sound file for each utterance (ID.wav, ID.flac)."),
     embed: bool = o.flag(False, "Put the sound into the page; otherwise it is linked.", "--embed"),
@@ -64,6 +72,8 @@ def report(
 
       spoofspan report ref.rttm a.score b.score --timelines 0 --out public.html
 
+      spoofspan report ref.rttm a.score b.score -m event-f1@iou=0.5 -m event-psds --durations reco2dur --out report.html
+
       spoofspan report scores.parquet --threshold 0.3 --audio wav --out found.html
     """
     from spoofspan.formats.writing import write_atomically
@@ -76,6 +86,8 @@ def report(
     if embed and audio is None:
         raise UsageError("--embed goes with --audio, the folder of the sound files")
     if (alone := systems.scores_alone()) is not None:
+        if measure:
+            raise UsageError("--measure needs REFERENCES before the scores; leave it out")
         page = _page_of_scores(alone, title, threshold, ranges, timelines, audio, out, embed)
         write_atomically(out, [page.encode()], force)
         typer.echo(f"{out}: {len(page.encode()) / 1e6:.1f} MB, open it in a browser", err=True)
@@ -95,6 +107,7 @@ def report(
         timelines=timelines,
         audio={} if audio is None else addresses(audio, references.utterances, out, embed=embed),
         waveforms={} if audio is None else waveforms(audio, references.utterances),
+        measures=measure or (),
         arguments={"convention": convention, "eer_rule": eer_rule, **rules},
     )
     page = render_page(page_content(references, scores, settings))

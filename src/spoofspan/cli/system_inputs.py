@@ -64,6 +64,11 @@ class Systems:
     def read_each(self, fewest: int) -> tuple[References, dict[str, Scores]]:
         """Read the references, and each word (a file, a folder, a pattern) as the scores of one system."""
         files = self._files(fewest)
+        for where in files.values():
+            if self.typed.has_proposals(where):
+                raise UsageError(
+                    f"{where} has proposals, and this needs scores; eval, compare and table measure proposals"
+                )
         return self.read()[0], {name: self.typed.read_scores(where) for name, where in files.items()}
 
     def read_trained(self, fewest: int, fps: float | None = None) -> tuple[References, dict[str, Trainings]]:

@@ -29,6 +29,7 @@ from spoofspan.evaluation.cautions import refuse_strange_regions, with_cautions
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined
 from spoofspan.evaluation.signature import Inputs
+from spoofspan.mass.ranges import LatestOverlay, Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
 from spoofspan.measures.measure import Measure, flat_name, parse_measures
@@ -229,11 +230,12 @@ class CorpusInMemory(Corpus):
         """Plan the measures; return the function that takes one of them."""
         measure_event = self.events(options).measured if any(one.basis == EVENT for one in measures) else None
         plans = {one: self._plan(one, options) for one in measures if one.basis != EVENT}
+        lay = LatestOverlay().of
 
         def measured(measure: Measure) -> Measurement:
             if measure_event is not None and measure.basis == EVENT:
                 return measure_event(measure)
-            return self._measured(plans[measure], options)
+            return self._measured(plans[measure], options, lay)
 
         return measured
 
@@ -248,13 +250,13 @@ class CorpusInMemory(Corpus):
         given = self.utterance_scores is not None and measure.basis == "utterance"
         return options.plan(measure, None) if given else options.plan_for(measure, self.system)
 
-    def _measured(self, plan: Plan, options: EvaluationOptions) -> Measurement:
+    def _measured(self, plan: Plan, options: EvaluationOptions, lay: Lay = Overlay.of) -> Measurement:
         if self._utterances is not None and plan.measure.basis == "utterance":
             return self._utterances.measure(plan, options.resampling)
         if plan.measure.kind.boundaries and self.boundary_scores is not None:
             inputs = Inputs(self.references, self.boundary_scores)
             return measure_scores(inputs, plan, resampling=options.resampling)
-        return measure_scores(self._inputs, plan, resampling=options.resampling)
+        return measure_scores(self._inputs, plan, resampling=options.resampling, lay=lay)
 
     @cached_property
     def _inputs(self) -> Inputs:
@@ -358,12 +360,16 @@ def measures_for_hop(hop: float | None, convention: str) -> list[str]:
 
 
 def measure_scores(
-    inputs: Inputs, plan: Plan, undefined: Undefined = "raise", resampling: Resampling | None = None
+    inputs: Inputs,
+    plan: Plan,
+    undefined: Undefined = "raise",
+    resampling: Resampling | None = None,
+    lay: Lay = Overlay.of,
 ) -> Measurement:
     """Take one measure of scores, with an interval if it is said how to resample."""
     references, scores = inputs.references, inputs.scores
     try:
-        mass, touched = plan.mass(references, scores)
+        mass, touched = plan.mass(references, scores, lay)
         plan = replace(plan, notes=(*plan.notes, *strangers("regions", plan.rules.regions or (), mass.utterances)))
         found = plan.measured(
             mass,

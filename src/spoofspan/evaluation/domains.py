@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.tabular import Tabular
-from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.utterances import Truth, mass_of_either
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import value_at
 from spoofspan.measures.eer import EqualErrorRate
@@ -129,7 +130,7 @@ class DomainTable(Tabular):
 
 
 def measure_domains(
-    corpora: Mapping[str, tuple[References, Scores]],
+    corpora: Mapping[str, tuple[Truth, Scores | UtteranceScores]],
     *,
     measure: str = "range-eer",
     dev: str | None = None,
@@ -142,7 +143,8 @@ def measure_domains(
     Parameters
     ----------
     corpora
-        References and scores by the name of the corpus. The scores must mean the same everywhere.
+        References and scores by the name of the corpus; or labels of whole utterances, and scores of these. The scores
+        must mean the same everywhere.
     measure
         An EER: ``range-eer``, ``point-eer@20ms`` or ``utterance-eer``.
     dev
@@ -170,11 +172,10 @@ def measure_domains(
     options = EvaluationOptions(convention, eer_rule, rules=rules)
     masses: dict[str, ScoreMass] = {}
     eers: dict[str, EqualErrorRate] = {}
-    for name, (references, scores) in corpora.items():
-        plan = options.plan_for(wanted, scores)
-        masses[name], _ = plan.mass(references, scores)
-        eers[name] = wanted.kind.function(masses[name], plan.eer_rule)
-    pooled: EqualErrorRate = wanted.kind.function(reduce(add, masses.values()), plan.eer_rule)
+    for name, (truth, scores) in corpora.items():
+        masses[name], rule = mass_of_either(truth, scores, wanted, options)
+        eers[name] = wanted.kind.function(masses[name], rule)
+    pooled: EqualErrorRate = wanted.kind.function(reduce(add, masses.values()), rule)
     carried = (pooled if dev is None else eers[dev]).point
     domains = tuple(
         Domain(

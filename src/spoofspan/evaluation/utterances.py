@@ -19,6 +19,7 @@ from spoofspan.base.hashing import labels_hash, utterances_hash
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched
+from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
@@ -263,3 +264,20 @@ def evaluate_utterances(
     if isinstance(truth, Protocol):
         truth = dict(zip(truth.utterance, truth.label, strict=True))
     return UtteranceCorpus(truth, scores).evaluate(measures, options, on_undefined)
+
+
+def mass_of_either(
+    truth: Truth, scores: Scores | UtteranceScores, measure: Measure, options: EvaluationOptions
+) -> tuple[ScoreMass, str]:
+    """The mass of scores in time, or of scores of whole utterances, for an EER; and by which rule it is read off."""
+    if isinstance(scores, UtteranceScores):
+        if measure.basis != "utterance":
+            raise UsageError(f"{measure} is of scores in time, and these are of whole utterances; take utterance-eer")
+        plan = options.plan(measure, None)
+        if isinstance(truth, Protocol):
+            truth = dict(zip(truth.utterance, truth.label, strict=True))
+        return UtteranceCorpus(truth, scores).mass(plan.rules)[0], plan.eer_rule
+    if not isinstance(truth, References):
+        raise UsageError(f"{measure} of scores in time needs references that say when the spoofs are, not labels alone")
+    plan = options.plan_for(measure, scores)
+    return plan.mass(truth, scores)[0], plan.eer_rule

@@ -43,7 +43,7 @@ from spoofspan.data.scores import Higher, Scores, Values, score_times
 from spoofspan.mass.diagnosis import refuse_milliseconds
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
 from spoofspan.mass.pooling import OF_POINTS, check_pooling, extreme, pooled, pooled_type, refuse_no_mean, roughly
-from spoofspan.mass.ranges import Overlay, TimedPart, overlay_block
+from spoofspan.mass.ranges import Lay, Overlay, TimedPart, overlay_block
 from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, UtteranceBlock
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, RunBlocks, ScoreRuns, bona_fide_polarity
@@ -331,12 +331,16 @@ def _rows_under(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64) 
 
 
 def point_mass_with(
-    references: References, scores: Scores, resolution: float, rules: Rules
+    references: References,
+    scores: Scores,
+    resolution: float,
+    rules: Rules,
+    lay: Lay = Overlay.of,
 ) -> tuple[ScoreMass, tuple[Touched, ...]]:
     """Lay references and scores over each other point by point, under the given rules."""
     resolution = check_resolution(resolution)
     check_pooling(rules.pooling, scores, whole_utterances=resolution >= WHOLE_UTTERANCE)
-    overlay = Overlay.of(references, scores, rules)
+    overlay = lay(references, scores, rules)
     labelling, runs, (_, touched) = overlay.labelling, overlay.runs, overlay.undecided()
     if rules.uncovered == "ignore":
         labelling = _ignore_uncovered(labelling, runs)

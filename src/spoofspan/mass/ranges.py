@@ -16,7 +16,7 @@ of ``docs/rules.md``) is decided here too.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import starmap
 from typing import Any, TypeVar
@@ -312,3 +312,22 @@ class Overlay:
         part = RangePart(self.labelling, self.runs, *counted)
         basis = f"ranges, {self.rules.spelled('range')}"
         return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, basis), touched
+
+
+Lay = Callable[[References, Scores, Rules], Overlay]
+
+
+class LatestOverlay:
+    """Makes overlays as :meth:`Overlay.of` does; one that is asked for again, right after, is not made again."""
+
+    def __init__(self) -> None:
+        self._sides: tuple[References, Scores] | None = None
+        self._laid: Overlay | None = None
+
+    def of(self, references: References, scores: Scores, rules: Rules) -> Overlay:
+        """The overlay of these, under these rules."""
+        same = self._sides is not None and self._sides[0] is references and self._sides[1] is scores
+        if self._laid is None or not same or self._laid.rules != rules:
+            self._laid = None  # or else two would be in memory at once
+            self._laid, self._sides = Overlay.of(references, scores, rules), (references, scores)
+        return self._laid

@@ -190,8 +190,10 @@ def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[
     out = np.flatnonzero(late)
     late_ns = _sums_at(runs, out, runs.ends[out] - runs.starts[out])
     _cut_overlong(scores.utterances, _sums_at(runs, out, np.ones_like(out)), late_ns, rules, touched)
-    sticks_out, drop = np.flatnonzero((runs.ends > limit) & ~late), rules.last_frame == "drop"
+    sticks_out, drop = np.flatnonzero(runs.ends > limit), rules.last_frame == "drop"
+    sticks_out = sticks_out[~late[sticks_out]]
     end = limit[sticks_out]
+    del limit  # as large as a column of the scores
     decided = end - runs.starts[sticks_out] if drop else runs.ends[sticks_out] - end
     note_touched(touched, "last_frame", rules.last_frame, _sums_at(runs, sticks_out, decided))
     if drop:
@@ -200,7 +202,6 @@ def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[
         ends = runs.ends.copy()
         ends[sticks_out] = end
         runs = replace(runs, ends=ends)
-    del limit
     if late.any():
         runs = keep_runs(runs, ~late)
     runs = resolve_overlaps(scores.utterances, runs, rules, touched)

@@ -150,26 +150,29 @@ class RangeRuns:
 
     def covered(self) -> Int64:
         """The time under a score in each utterance."""
-        return sum_by_utterance(self.ends - self.starts, self.offsets)
+        # two sums need no array of differences, and may overflow: their difference is right all the same
+        return sum_by_utterance(self.ends, self.offsets) - sum_by_utterance(self.starts, self.offsets)
 
     def cover(self) -> tuple[Int64, Int64, Int64]:
         """The time under a score as (utterance, start, end) of ranges."""
         return utterance_of_rows(self.offsets), self.starts, self.ends
 
-    @cached_property
     def _axis(self) -> tuple[Int64, Int64, Int64]:
         """One axis for all utterances of a block, where each begins after the last end of the one before.
 
-        Where each utterance begins on it, how far each reaches, and where each run starts.
+        Where each utterance begins on it, how far each reaches, and where each run starts; made anew rather than kept,
+        as it is as large as the block's own columns.
         """
         reach = np.zeros(self.offsets.size, np.int64)
         reach[1:][has_rows(self.offsets)] = self.ends[last_rows(self.offsets)]
         shift = np.cumsum(reach)[:-1]
-        return shift, reach[1:], self.starts + np.repeat(shift, np.diff(self.offsets))
+        starts = np.repeat(shift, np.diff(self.offsets))
+        starts += self.starts
+        return shift, reach[1:], starts
 
     def rows_before(self, utterance: Int64, times: Int64) -> Int64:
         """Count the runs of an utterance that start before a time."""
-        shift, reach, starts = self._axis
+        shift, reach, starts = self._axis()
         on_axis = shift[utterance] + np.minimum(times, reach[utterance])
         rows: Int64 = np.searchsorted(starts, on_axis) - self.offsets[utterance]
         return rows

@@ -7,6 +7,7 @@ inside. If the sums prove the bracket right, the answer is found by sorting the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -113,19 +114,19 @@ def crossing_at(sums: Totals, step: Step | None) -> Crossing:
 
 def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
     """Try a bracket from a sample; None if it does not hold the crossing."""
-    low, top = _bracket(mass.sample(SAMPLE))
-    if low is None:
+    ends = _bracket(mass.sample(SAMPLE))
+    if not ends:
         return None
     sums = RunningTotals(mass)
-    below, tied = (0, 0), {low: (0, 0), top: (0, 0)}
+    below, tied = (0, 0), dict.fromkeys(ends, (0, 0))
     inside: list[Columns] = []
-    rows = gathered = 0
-    for part in mass.each(partial(_split, low, top)):
+    rows = gathered = above = 0
+    for part in mass.each(partial(_split, ends)):
         sums.add_sums(part.sums)
         below = _add(below, part.below)
         tied = {end: _add(amounts, part.tied.get(end, (0, 0))) for end, amounts in tied.items()}
         inside.append(part.inside)
-        rows, gathered = rows + part.rows, gathered + part.inside[0].size
+        rows, gathered, above = rows + part.rows, gathered + part.inside[0].size, above + part.above
         if gathered > max(rows // 4, 4 * SAMPLE):
             return None  # a bad guess; better to count than to gather everything
     whole = sums.totals()
@@ -133,7 +134,7 @@ def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
     if whole.crossed(*below):
         return None
     step = _step_inside(whole, below, tied, inside)
-    if step is not None and step.next_score is None:
+    if step is not None and step.next_score is None and above:
         step = replace(step, next_score=next_score(mass, step.score))
     return None if step is None else (whole, step)
 
@@ -143,37 +144,42 @@ class _Split:
     """What of a block lies below a bracket, what is tied with its ends and was not gathered, and what lies inside."""
 
     rows: int
+    above: int  # rows above the bracket
     sums: BlockSums
     below: Amounts
     tied: dict[Any, Amounts]
     inside: Columns
 
 
-def _split(low: Any, top: Any, block: MassBlock) -> _Split:
+def _split(ends: Sequence[Any], block: MassBlock) -> _Split:
     scores = block.scores
-    less = scores < low
-    held = (scores <= top) != less
+    less, not_above = scores < ends[0], scores <= ends[-1]
+    above = scores.size - int(np.count_nonzero(not_above))
+    held = not_above != less
     tied: dict[Any, Amounts] = {}
     if np.count_nonzero(held) > scores.size >> 4:
         # scores tied with an end of the bracket may be many: they are summed, not gathered
-        for end in {low, top}:
+        for end in set(ends):
             equal = scores == end
             tied[end] = block.sums(equal)
-            held ^= equal  # it holds both ends
-    return _Split(scores.size, sums_of(block), block.sums(less), tied, block.columns_of(held))
+            held ^= equal  # it holds all ends
+    return _Split(scores.size, above, sums_of(block), block.sums(less), tied, block.columns_of(held))
 
 
 def _add(amounts: Amounts, more: Amounts) -> Amounts:
     return amounts[0] + more[0], amounts[1] + more[1]
 
 
-def _bracket(sample: Columns) -> tuple[Any, Any]:
-    """Two scores of a sample that should hold the crossing between them, or be it; None if it cannot tell."""
+def _bracket(sample: Columns) -> tuple[Any, ...]:
+    """Two scores of a sample that should hold the crossing between them, or be it; nothing if it cannot tell.
+
+    Where three scores of the sample are all there are between them, these three.
+    """
     distinct, columns = sum_ties(*sample)
     # doubles are good enough for a guess, and cannot overflow
     called_bona_fide, called_spoof = (np.cumsum(column.astype(np.float64)) for column in columns)
     if not distinct.size or not called_bona_fide[-1] or not called_spoof[-1]:
-        return None, None
+        return ()
     all_bona_fide, all_spoof = float(called_bona_fide[-1]), float(called_spoof[-1])
     false_positive_rate = called_bona_fide / all_bona_fide
     difference = false_positive_rate + called_spoof / all_spoof - 1.0
@@ -187,11 +193,13 @@ def _bracket(sample: Columns) -> tuple[Any, Any]:
     variance = max(rate * (1 - rate), 0.02) * (1 / effective[0] + 1 / effective[1])
     deviation = SAMPLE_DEVIATIONS * variance**0.5
     low, top = (min(int(np.searchsorted(difference, edge)), last) for edge in (-deviation, deviation))
-    return distinct[low], distinct[top]
+    # one further: the score after the crossing is wanted too, and where many are tied it takes a pass of its own
+    ends = distinct[low : top + 2]
+    return tuple(ends if ends.size <= 3 else ends[[0, -1]])
 
 
 def _step_inside(whole: Totals, below: Amounts, tied: dict[Any, Amounts], inside: list[Columns]) -> Step | None:
-    """Find the step among the gathered scores and the two ends of the bracket (no next score: it lies beyond)."""
+    """Find the step among the gathered scores and the ends of the bracket (no next score: it lies beyond)."""
     scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*inside, strict=True))
     ends = np.array(list(tied), scores.dtype)
     exact = max(map(sum, tied.values())) < 2**62

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.report.names import measure_name
 from spoofspan.report.table import MINUS, Shown
-from spoofspan.uncertainty import Interval
+
+if TYPE_CHECKING:
+    from spoofspan.uncertainty import Interval
 
 # What stands where an interval or a p-value is refused.
 NONE = "none"
@@ -74,6 +77,16 @@ def interval_cells(measure: str, interval: Interval | None) -> tuple[str, str]:
     if interval.refused:
         return NONE, NONE
     return number_cell(measure, interval.low), number_cell(measure, interval.high)
+
+
+def ranks_header(best: str, worst: str) -> tuple[str, str]:
+    """Two columns of the ranks that a system may have; a paper has one."""
+    return Shown(best, paper="ranks"), Shown(worst, paper="")
+
+
+def ranks_cells(low: int, high: int) -> tuple[str, str]:
+    """The best and the worst rank; a paper has both in one cell."""
+    return Shown(str(low), paper=str(low) if low == high else f"{low}\u2013{high}"), str(high)
 
 
 def heading(measure: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from spoofspan.evaluation.breakdown import Breakdown
 from spoofspan.evaluation.measurement import Measurement
@@ -17,15 +18,19 @@ from spoofspan.report.cells import (
     interval_header,
     number_cell,
     p_text,
+    ranks_cells,
+    ranks_header,
     share_cell,
     signed,
     warning_lines,
 )
 from spoofspan.report.names import measure_name
 from spoofspan.report.table import MINUS, Shown, Table
-from spoofspan.uncertainty import Comparison, SeedVariation
-from spoofspan.uncertainty.ranks import Rank
-from spoofspan.uncertainty.sample_size import SampleSize
+
+if TYPE_CHECKING:
+    from spoofspan.uncertainty import Comparison, SeedVariation
+    from spoofspan.uncertainty.ranks import Rank
+    from spoofspan.uncertainty.sample_size import SampleSize
 
 
 def breakdown_tables(breakdown: Breakdown) -> list[Table]:
@@ -128,7 +133,7 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True, short:
     ]
     ranked: tuple[str, ...] = ()
     if ranks:
-        ranked = ("rank", "best rank", "worst rank", "group")
+        ranked = ("rank", *ranks_header("best rank", "worst rank"), "group")
         notes.append("ranks: those that no verdict below contradicts; systems that share a letter are not told apart")
     notes += warning_lines(comparison.warnings)
     if signatures:
@@ -142,7 +147,7 @@ def _pair(first: str, second: str) -> Shown:
 
 
 def _rank_cells(rank: Rank) -> tuple[str, ...]:
-    return str(rank.place), str(rank.low), str(rank.high), rank.groups
+    return str(rank.place), *ranks_cells(rank.low, rank.high), rank.groups
 
 
 def _differences_table(comparison: Comparison) -> Table:

@@ -19,10 +19,12 @@ import numpy as np
 from spoofspan.base.columns import positions
 from spoofspan.base.errors import UsageError
 from spoofspan.base.tabular import Tabular
-from spoofspan.data.references import BONA_FIDE, SPOOF, References
+from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.utterances import Truth, mass_of_either
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer import equal_error_rate
@@ -93,9 +95,9 @@ class Agreement(Tabular):
 
 
 def error_agreement(
-    references: References,
-    first: Scores,
-    second: Scores,
+    references: Truth,
+    first: Scores | UtteranceScores,
+    second: Scores | UtteranceScores,
     *,
     thresholds: tuple[float, float] | None = None,
     convention: str = "default",
@@ -107,7 +109,7 @@ def error_agreement(
     Parameters
     ----------
     references
-        Who is spoofed when; an utterance is spoof if any of it is.
+        Who is spoofed when; an utterance is spoof if any of it is. Of scores of whole utterances, their labels do.
     first, second
         What both systems said; the score of an utterance is its lowest, in bona fide polarity.
     thresholds
@@ -136,9 +138,8 @@ def error_agreement(
     options = EvaluationOptions(convention, eer_rule, rules=rules)
     columns = []
     for number, scores in enumerate((first, second)):
-        plan = options.plan_for(Measure("utterance-eer"), scores)
-        mass, _ = plan.mass(references, scores)
-        at = equal_error_rate(mass, plan.eer_rule).point.threshold if thresholds is None else thresholds[number]
+        mass, rule = mass_of_either(references, scores, Measure("utterance-eer"), options)
+        at = equal_error_rate(mass, rule).point.threshold if thresholds is None else thresholds[number]
         columns.append((mass.utterances, _wrong(mass, at)))
     (names, wrong), (others, also) = columns
     where = positions(names, others)

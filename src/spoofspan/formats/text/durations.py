@@ -60,7 +60,7 @@ def read_durations(where: Where | Mapping[str, float] | References) -> dict[str,
 
 def _quickly(source: Source) -> dict[str, float] | None:
     """Read all lines at once; None if anything at all is unusual."""
-    table = plain_table(source.text(), (2,), {0: pa.string(), 1: pa.float64()})
+    table = plain_table(source, (2,), {0: pa.string(), 1: pa.float64()})
     if table is None:
         return None
     ids, seconds = table.column("0").to_pylist(), flat(table.column("1"))

@@ -61,7 +61,7 @@ def read(found: Sequence[Source], options: ReadOptions) -> References:
 def _quickly(source: Source, options: ReadOptions) -> References | None:
     """Read a file as a table; None if anything at all is unusual, and has to be looked at line by line."""
     word, number = pa.dictionary(pa.int32(), pa.string()), pa.float64()
-    table = plain_table(source.text(), WIDTHS, {0: word, 1: word, 3: number, 4: number, 7: word})
+    table = plain_table(source, WIDTHS, {0: word, 1: word, 3: number, 4: number, 7: word})
     if table is None:
         return None
     mark, utterances, labels = (encoded_texts(table.column(name)) for name in ("0", "1", "7"))

@@ -16,12 +16,14 @@ from spoofspan.data.scores import Scores
 from spoofspan.evaluation.breakdown import Breakdown, by_boundary, by_column, by_kind, by_length
 from spoofspan.evaluation.corpus import default_measures
 from spoofspan.evaluation.evaluate import best_possible, evaluate
-from spoofspan.evaluation.measurement import Measurement
+from spoofspan.evaluation.measurement import EventMeasurement, Measurement
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.curve import thin_curve
+from spoofspan.measures.measure import parse_measures
 from spoofspan.measures.per_utterance import errors_with
 from spoofspan.report.figures.line_simplification import deviates
+from spoofspan.report.page.measures_by_group import iou_of, measures_by_group
 from spoofspan.report.page.packing import packed, packed_short
 from spoofspan.report.page.publishing import without_labels
 from spoofspan.report.page.timelines import choose, timelines
@@ -58,6 +60,8 @@ class PageSettings:
         Utterance -> address of its sound.
     waveforms : mapping of str to dict
         Utterance -> its sound as a picture, see :func:`spoofspan.report.page.audio.waveform`.
+    measures : sequence of str
+        Further measures, such as ``event-f1@iou=0.5``: on the cards, in the leaderboard, by group.
     arguments : mapping
         ``convention``, ``eer_rule`` and rules, as of :func:`spoofspan.evaluate`.
 
@@ -70,6 +74,7 @@ class PageSettings:
     timelines: int | None = None
     audio: Mapping[str, str] = field(default_factory=dict)  # utterance -> address of its sound
     waveforms: Mapping[str, dict[str, Any] | None] = field(default_factory=dict)
+    measures: Sequence[str] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)  # convention, eer_rule and rules
 
 
@@ -119,6 +124,7 @@ def page_content(references: References, systems: Mapping[str, Scores], settings
         "systems": [one.content for one in found.values()],
         "comparison": _comparison(references, systems, settings),
         "labels": True,
+        "iou": iou_of(settings.measures),
         "columns": [printable(name) for name in settings.columns],
         "timelines": shown,
         "timelines_of": printable(first.name),
@@ -172,7 +178,8 @@ def _same_measures(systems: Mapping[str, Scores], settings: PageSettings) -> lis
     usual = [default_measures(scores, convention) for scores in systems.values()]
     order = {"range": 0, "point": 1, "utterance": 2}
     every = dict.fromkeys(measure for measures in usual for measure in measures)
-    return sorted(every, key=lambda measure: order.get(measure.partition("-")[0], 3))
+    first = sorted(every, key=lambda measure: order.get(measure.partition("-")[0], 3))
+    return list(dict.fromkeys((*first, *map(str, parse_measures(settings.measures)))))
 
 
 def _system(name: str, references: References, scores: Scores, plan: _Plan, settings: PageSettings) -> _System:
@@ -207,6 +214,7 @@ def _system(name: str, references: References, scores: Scores, plan: _Plan, sett
         },
         "resolutions": _resolutions(references, scores, settings),
         "breakdowns": [_breakdown(one, plan.most_groups) for one in _breakdowns(references, scores, settings)],
+        "measures_by": measures_by_group(references, scores, settings.measures, settings.columns, arguments),
     }
     return _System(name, eer, content)
 
@@ -227,6 +235,7 @@ def _measurement(m: Measurement) -> dict[str, Any]:
         "false_negative_rate": m.false_negative_rate,
         "notes": [printable(text) for text in (*m.touched_lines(), *m.notes, *m.warnings)],
         "signature": str(m.signature),
+        **({"events": m.events, "proposals": m.proposals} if isinstance(m, EventMeasurement) else {}),
     }
 
 

@@ -55,6 +55,7 @@ def _script_data(content: dict[str, Any]) -> dict[str, Any]:
             for system in content["systems"]
         ],
         "columns": content["columns"],
+        "iou": content["iou"],
         "timelines": [
             one | {"scores": {number[name]: scores for name, scores in one["scores"].items()}}
             for one in content["timelines"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ def write_report(
     *,
     title: str = PageSettings.title,
     by: Mapping[str, Mapping[str, str]] | None = None,
+    measures: Sequence[str] = (),
     timelines: int | None = None,
     resampling: Resampling | None = None,
     force: bool = False,
@@ -47,6 +48,8 @@ def write_report(
         Title of the page.
     by
         Breakdowns by metadata: name of the column -> utterance -> value.
+    measures
+        Further measures, such as ``event-f1@iou=0.5``.
     timelines
         How many utterances are shown; None: 240, or fewer with many systems. With 0, the page holds no labels and can
         be published.
@@ -81,6 +84,7 @@ def write_report(
         resampling=resampling or Resampling(replicates=1000),
         columns=by or {},
         timelines=timelines,
+        measures=measures,
         arguments={"convention": convention, "eer_rule": eer_rule, **rules},
     )
     write_atomically(Path(target), [render_page(page_content(references, named, settings)).encode()], force)

@@ -27,7 +27,13 @@ def report_tables(content: Mapping[str, Any]) -> dict[str, Any]:
         "pairs": None if comparison is None else pairs(comparison),
         "resolutions": resolutions(systems),
         "by_group": by_group(systems) if len(systems) > 1 else [],
-        "breakdowns": [[breakdown(one, system["name"]) for one in system["breakdowns"]] for system in systems],
+        "breakdowns": [
+            [
+                *(breakdown(one, system["name"]) for one in system["breakdowns"]),
+                *(measures_table(one, system["name"]) for one in system["measures_by"]),
+            ]
+            for system in systems
+        ],
     }
 
 
@@ -246,6 +252,29 @@ def breakdown(one: Mapping[str, Any], system: str) -> Plain:
     return page_table(
         f"{system}-by-{one['by']}", f"By {_title(one)}, {system}", columns, rows, caption=" ".join(notes)
     ) | {"heading": f"By {_title(one)}", "system": system}
+
+
+def measures_table(one: Mapping[str, Any], system: str) -> Plain:
+    """Further measures of one system in each group of utterances."""
+    rows = [
+        [
+            cell(group["name"]),
+            *(
+                cell("none", about=found["reason"]) if found["value"] is None else measure_cell(measure, found["value"])
+                for measure, found in zip(one["measures"], group["values"], strict=True)
+            ),
+        ]
+        for group in one["groups"]
+    ]
+    head = {"kind": "attack of the utterance"}.get(one["by"], one["by"])
+    columns = [column(head), *map(measure_column, one["measures"])]
+    caption = "Of the utterances of each group alone, at the threshold of the whole corpus where there is one."
+    return page_table(
+        f"{system}-measures-by-{one['by']}", f"Other measures by {head}, {system}", columns, rows, caption=caption
+    ) | {
+        "heading": f"Other measures by {head}",
+        "system": system,
+    }
 
 
 def _percent_cell(value: float) -> Plain:

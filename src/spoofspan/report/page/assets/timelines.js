@@ -68,6 +68,50 @@ spoofspan.timelines = (function () {
     return pieces(timeline, system).reduce((sum, { from, to, called }) => sum + (called ? to - from : 0), 0);
   }
 
+  // Ranges that are called spoof, with their mean score towards spoof, time-weighted: what event measures count.
+  function calledRanges(timeline, system) {
+    const { starts, ends, values } = runsOf(timeline, system), sign = system.higher === "spoof" ? 1 : -1;
+    const found = [];
+    for (let run = 0; run < values.length; run++) {
+      if (!calledSpoof(system, values[run]) || ends[run] <= starts[run]) continue;
+      const weight = ends[run] - starts[run], before = found[found.length - 1];
+      if (before && starts[run] - before.to < 1e-9) { before.sum += sign * values[run] * weight; before.to = ends[run]; }
+      else found.push({ from: starts[run], to: ends[run], sum: sign * values[run] * weight });
+    }
+    return found.map(({ from, to, sum }) => ({ from, to, confidence: sum / (to - from) }));
+  }
+
+  // Spoofed ranges that are found, those that are missed, and called ranges that are false, at the IoU of the page. From
+  // the most confident on, each range takes the free event of largest IoU.
+  function eventsOf(timeline, system = current()) {
+    const events = [];
+    timeline.ends.forEach((to, i) => {
+      const before = events[events.length - 1], from = timeline.starts[i];
+      if (timeline.labels[i] !== 1) return;
+      if (before && from - before.to < 1e-9) before.to = to;
+      else events.push({ from, to, found: false });
+    });
+    const ranges = calledRanges(timeline, system).sort((a, b) => b.confidence - a.confidence || a.from - b.from);
+    for (const range of ranges) {
+      let best = null, most = 0;
+      for (const event of events) {
+        const both = Math.min(event.to, range.to) - Math.max(event.from, range.from);
+        const iou = both / (Math.max(event.to, range.to) - Math.min(event.from, range.from));
+        if (both > 0 && !event.found && iou > most && iou >= data.iou - 1e-9) { best = event; most = iou; }
+      }
+      if (best) best.found = true;
+      else range.false = true;
+    }
+    return { events, false: ranges.filter((one) => one.false) };
+  }
+
+  function eventsText(timeline) {
+    if (!data.iou) return "";
+    const { events, false: wrong } = eventsOf(timeline), found = events.filter((one) => one.found).length;
+    const counted = events.length ? `${found} of ${events.length} events found` : "no events";
+    return `; ${counted}, ${wrong.length} false ${wrong.length === 1 ? "range" : "ranges"}`;
+  }
+
   // What the picture shows, in words.
   function describe(timeline) {
     if (!labelled) {
@@ -76,7 +120,7 @@ spoofspan.timelines = (function () {
       return;
     }
     const { falsePositive, falseNegative } = errorsOf(timeline);
-    const text = `${seconds(timeline.duration)}; at this threshold ${seconds(falsePositive)} false positive, ${seconds(falseNegative)} false negative`;
+    const text = `${seconds(timeline.duration)}; at this threshold ${seconds(falsePositive)} false positive, ${seconds(falseNegative)} false negative${eventsText(timeline)}`;
     timeline.summary.textContent = text;
     const spoofed = timeline.ends.flatMap((end, i) => (timeline.labels[i] === 1 ? [`${timeline.starts[i].toFixed(2)} to ${end.toFixed(2)} s`] : []));
     const zoomed = timeline.to - timeline.from < timeline.duration ? ` Shown: ${timeline.from.toFixed(2)} to ${timeline.to.toFixed(2)} s.` : "";
@@ -125,8 +169,9 @@ spoofspan.timelines = (function () {
     const lanes = shownSystems().map((system) => {
       const scores = top + (beside.size ? 14 : 2);
       const decision = scores + SCORES + GAP, error = decision + (labelled ? LANE + 3 : 0);
-      const lane = { system, name: top + 11, scores, decision, error };
-      top = error + LANE + 2 * GAP;
+      const events = error + LANE + 3;
+      const lane = { system, name: top + 11, scores, decision, error, events };
+      top = (labelled && data.iou ? events : error) + LANE + 2 * GAP;
       return lane;
     });
     return { reference, wave, lanes, height: top + strips.AXIS };
@@ -152,19 +197,19 @@ spoofspan.timelines = (function () {
     pen.fillStyle = css("--quiet");
     for (const [from, to, kind] of timeline.kinds) {
       const start = Math.max(x(from), left);
-      if (Math.min(x(to), width) - start > pen.measureText(kind).width + 4) pen.fillText(kind, start + 1, reference - 4);
+      if (Math.min(x(to), width) - start > pen.measureText(kind).width + 4) pen.fillText(kind, start + 3, reference - 4);
     }
     if (timeline.waveform) {
       word(words[1], wave + WAVE / 2 + 4);
       timeline.peaks = timeline.peaks || new Int8Array(bytesOf(timeline.waveform.peaks).buffer);
       strips.drawSound(timeline, picture, { peaks: timeline.peaks, seconds: timeline.waveform.seconds }, wave, WAVE);
     }
-    for (const { system, name, scores, decision, error } of lanes) {
+    for (const { system, name, scores, decision, error, events } of lanes) {
       if (beside.size) {
         pen.textAlign = "left";
         pen.fillStyle = css("--ink");
         pen.font = "600 " + strips.FONT;
-        pen.fillText(system.name.length > 60 ? system.name.slice(0, 59) + "\u2026" : system.name, left, name);
+        pen.fillText(system.name.length > 60 ? system.name.slice(0, 59) + "\u2026" : system.name, left + 4, name);
         pen.font = strips.FONT;
       }
       word(words[2], decision + 9);
@@ -175,6 +220,14 @@ spoofspan.timelines = (function () {
         bar(from, to, decision, look.labels[called ? 1 : 0]);
         if (label === 0 && called) bar(from, to, error, look.falsePositive);
         if (label === 1 && !called) bar(from, to, error, look.falseNegative);
+      }
+      if (labelled && data.iou) {
+        const met = eventsOf(timeline, system);
+        word("events", events + 9);
+        pen.fillStyle = css("--line");
+        pen.fillRect(left, events + LANE - 1, span, 1);
+        for (const { from, to } of met.false) bar(from, to, events, look.falsePositive);
+        for (const { from, to, found } of met.events) bar(from, to, events, found ? look.labels[1] : look.falseNegative);
       }
       strips.drawScores(timeline, picture, runsOf(timeline, system), thresholdOf(system), scores, scores + SCORES);
     }
@@ -223,5 +276,5 @@ spoofspan.timelines = (function () {
     return made;
   }
 
-  return { all, beside, errorsOf, calledOf, item, draw, view: strips.view, drawVisible };
+  return { all, beside, errorsOf, eventsOf, calledOf, item, draw, view: strips.view, drawVisible };
 })();
