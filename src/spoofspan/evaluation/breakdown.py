@@ -32,7 +32,7 @@ from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.measure import Measure
-from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.operating_point import OperatingPoint, point_at
 from spoofspan.measures.per_utterance import UtteranceErrors, errors_of_overlay
 
 if TYPE_CHECKING:
@@ -256,6 +256,12 @@ class _Whole:
         """The errors at the threshold of the whole corpus."""
         return errors_of_overlay(laid, self.point.threshold, self.point.everything)
 
+    def missed(self, laid: Overlay) -> int:
+        """The spoofed time that is missed at the threshold of the whole corpus, of all utterances together."""
+        if self.point.everything:
+            return int(self.errors_of(laid).false_negative.sum())
+        return point_at(laid.mass()[0], self.point.threshold).false_negative
+
     def group_of(self, name: str, chosen: Int64) -> Group:
         """Measure some of the utterances."""
         times = int(self.errors.bona_fide[chosen].sum()), int(self.errors.spoof[chosen].sum())
@@ -367,7 +373,7 @@ def _by_ranges(
             continue
         laid, signer = whole.without(is_spoof & ~kept)
         found = whole.try_on(name, laid, signer)
-        missed = 0 if found[0] is None else int(whole.errors_of(laid).false_negative.sum())
+        missed = 0 if found[0] is None else whole.missed(laid)
         utterances = int(np.count_nonzero(np.add.reduceat(is_spoof & kept, first_rows(references.offsets)) > 0))
         times = whole.bona_fide, int(references.range_durations[is_spoof & kept].sum())
         groups.append(_group(name, utterances, times, (missed, missed_of_all), found))
