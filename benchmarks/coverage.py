@@ -1,7 +1,7 @@
 """Simulate corpora whose true values are known: how often intervals hold them, and how often tests are wrong.
 
     python benchmarks/coverage.py [--only coverage|level] [--grid published|other] [--cells NAME ...]
-        [--measures NAME ...] [--method METHOD] [--corpora N] [--pairs N] [--json FILE]
+        [--measures NAME ...] [--method METHOD] [--corpora N] [--pairs N] [--second SHARE] [--json FILE]
 
 What is finished is kept in FILE and not made again: a run that was stopped goes on where it was. Without anything left
 to do, it prints the tables.
@@ -24,7 +24,8 @@ se_b on the scale of logits. It is here to be judged; spoofspan has no such meth
 
 **coverage**: in which share of corpora the 95 % interval holds the true value. **level**: in which share of pairs of
 equally good systems (half of the variance in common) p is at most 1, 5, 10 and 50 %, and how often interval and p
-disagree.
+disagree. With ``--second 0.2``, noise has only 20 % of the second system's variance: its errors pile up in few
+utterances and speakers, and it has nothing in common with the first but the corpus.
 """
 
 from __future__ import annotations
@@ -107,6 +108,15 @@ MEASURES = {
     "range-cllr": 300,
     "event-ap@iou=0.5": 300,
 }
+SHORT = dict(
+    zip(
+        MEASURES,
+        ("range EER", "utterance EER", "F1", "point EER, 40 ms", "FNR at FPR 1 %", "minDCF", "Cllr", "event AP"),
+        strict=True,
+    )
+)
+# The least share of all measures with at least so many intervals without a caution.
+FEWEST_PLAIN, PLAIN = 30, "least without a caution"
 THRESHOLDS = {"range-f1": 0.0, "event-ap@iou=0.5": 0.0}
 DECLARED = {"range-cllr": "llr"}
 REPLICATES = {"jackknife-t": 2000, "bca": 2000, "percentile": 199, "bootstrap-t": 199}
@@ -117,9 +127,12 @@ def names(count: int) -> list[str]:
 
 
 def corpus(
-    cell: Cell, rng: np.random.Generator, systems: int = 1, frames: float = 12
+    cell: Cell, rng: np.random.Generator, systems: int = 1, frames: float = 12, noises: tuple[float, ...] = ()
 ) -> tuple[ss.References, list[np.ndarray], np.ndarray]:
-    """References, the scores of systems, and the offsets of utterances, whose median length is so many frames."""
+    """References, the scores of systems, and the offsets of utterances, whose median length is so many frames.
+
+    With ``noises``, the share of the noise in the variance of each system, they have nothing in common.
+    """
     count = cell.utterances
     lengths = np.maximum(1, np.rint(np.exp(rng.normal(log(frames), 0.5, count)))).astype(np.int64)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
@@ -132,9 +145,9 @@ def corpus(
     spoof = drawn[last] & (rng.random(count) >= pure)[utterance]
     speaker = np.arange(count) % cell.speakers if cell.speakers else None
 
-    def parts() -> np.ndarray:
+    def parts(share: float = NOISE) -> np.ndarray:
         of_class = spoof.astype(np.int64)
-        rest = 1 - NOISE
+        rest = 1 - share
         moved = np.zeros(place.size)
         if speaker is not None:
             rest /= 2
@@ -144,10 +157,12 @@ def corpus(
         for k in range(1, int(lengths.max())):
             rows = np.flatnonzero(place == k)
             noise[rows] = CORRELATION * noise[rows - 1] + sqrt(1 - CORRELATION**2) * noise[rows]
-        return moved + sqrt(NOISE) * noise
+        return moved + sqrt(share) * noise
 
     mean = np.where(spoof, -cell.distance, cell.distance)
-    if systems == 1:
+    if noises:
+        values = [mean + parts(one) for one in noises]
+    elif systems == 1:
         values = [mean + parts()]
     else:
         common = parts()
@@ -371,14 +386,15 @@ def cover(cell: Cell, measures: list[str], numbers: range, method: str, truths: 
     return found
 
 
-def null_pairs(cell: Cell, numbers: range, method: str) -> Counter:
-    """Compare equally good systems; the second one on another scale."""
+def null_pairs(cell: Cell, numbers: range, method: str, second: float | None = None) -> Counter:
+    """Compare equally good systems; the second one on another scale, or with so much noise."""
     counts: Counter = Counter()
     for number in numbers:
         rng = np.random.default_rng([2, cell.utterances, cell.speakers, int(1000 * cell.eer), number])
-        references, (first, second), offsets = corpus(cell, rng, systems=2)
+        noises = () if second is None else (NOISE, second)
+        references, (one, other), offsets = corpus(cell, rng, systems=2, noises=noises)
         how = ss.Resampling(cell.clusters, method=method, replicates=REPLICATES[method], seed=number)
-        both = scored(first, offsets), scored(np.exp(3 * second), offsets)
+        both = scored(one, offsets), scored(np.exp(3 * other), offsets)
         systems = {
             name: Measurer(references, scores).system("range-eer", held=not how.draws)
             for name, scores in zip("AB", both, strict=True)
@@ -424,15 +440,19 @@ def run_coverage(store: Store, cells: list[Cell], measures: list[str], method: s
             say(f"{cell.name}: {target} corpora", started)
 
 
-def run_level(store: Store, cells: list[Cell], method: str, most: int) -> None:
+def level_key(cell: Cell, method: str, second: float | None) -> str:
+    return f"level, {method}, {cell.name}" + (f", second {second:g}" if second is not None else "")
+
+
+def run_level(store: Store, cells: list[Cell], method: str, most: int, second: float | None) -> None:
     for target in rounds(most, 500):
         for cell in cells:
-            key = f"level, {method}, {cell.name}"
+            key = level_key(cell, method, second)
             counts = store.counts(key)
             started = time.monotonic()
             while counts["runs"] < target:
                 first = counts["runs"]
-                counts.update(null_pairs(cell, range(first, min(first + BATCH, target)), method))
+                counts.update(null_pairs(cell, range(first, min(first + BATCH, target)), method, second))
                 store.keep(key, counts)
             say(f"{cell.name}: {target} pairs", started)
 
@@ -476,10 +496,38 @@ def coverage_rows(store: Store, cells: list[Cell], method: str) -> list[list[str
     return rows
 
 
-def level_rows(store: Store, cells: list[Cell], method: str) -> list[list[str]]:
+def published_rows(store: Store, cells: list[Cell], method: str) -> list[list[str]]:
+    """A row for each cell, as in docs/uncertainty.md: the share held by each measure, and how many were cautioned."""
+    rows = [["corpora", "runs", *SHORT.values(), "cautioned, of ranges", "of utterances", "refused", PLAIN]]
+    for cell in cells:
+        found = {one: store.counts(f"coverage, {method}, {cell.name}, {one}") for one in MEASURES}
+        runs = sorted({counts["runs"] for counts in found.values() if counts["runs"]})
+        if not runs:
+            continue
+        held, plain = [], {}
+        for one, counts in found.items():
+            given = counts["runs"] - counts["refused"] - counts["undefined"]
+            held.append(percent(counts["held"] / given) if given else "")
+            if given - counts["cautioned"] >= FEWEST_PLAIN:
+                plain[one] = counts["held without caution"] / (given - counts["cautioned"])
+        least = min(plain, key=plain.__getitem__, default=None)
+        shares = [
+            f"{100 * sum(found[one][key] for key in keys) / max(found[one]['runs'], 1):.0f} %"
+            for one, *keys in (
+                ("range-eer", "cautioned"),
+                ("utterance-eer", "cautioned"),
+                ("range-eer", "refused", "undefined"),
+            )
+        ]
+        number = " to ".join(f"{one:,}" for one in dict.fromkeys((runs[0], runs[-1])))
+        rows.append([cell.name, number, *held, *shares, f"{percent(plain[least])} ({SHORT[least]})" if least else ""])
+    return rows
+
+
+def level_rows(store: Store, cells: list[Cell], method: str, second: float | None = None) -> list[list[str]]:
     rows = [["pairs", "runs", *(f"p <= {100 * level:g} %" for level in LEVELS), "interval and p disagree"]]
     for cell in cells:
-        counts = store.counts(f"level, {method}, {cell.name}")
+        counts = store.counts(level_key(cell, method, second))
         if counts["runs"]:
             shares = (percent(counts[f"{level:g}"] / counts["runs"]) for level in LEVELS)
             rows.append([cell.name, f"{counts['runs']:,}", *shares, str(counts["disagree"])])
@@ -494,14 +542,17 @@ def as_markdown(rows: list[list[str]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=("coverage", "level"), default=("coverage", "level"))
-    parser.add_argument("--grid", choices=list(GRIDS), default="published", help="of coverage")
+    parser.add_argument("--grid", choices=list(GRIDS), default="published", help="which cells")
     parser.add_argument("--cells", nargs="+", metavar="TEXT", help="only those whose name contains one of these")
     parser.add_argument("--measures", nargs="+", choices=list(MEASURES), default=list(MEASURES))
     parser.add_argument("--method", choices=list(REPLICATES), default="jackknife-t")
     parser.add_argument("--corpora", type=int, help="at most so many; default: 1,000, of slower measures 300")
     parser.add_argument("--pairs", type=int, default=4000)
+    parser.add_argument(
+        "--second", type=float, help="the share of noise in the second system of a pair; default: alike"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="where finished corpora are counted")
-    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--markdown", action="store_true", help="the tables of docs/uncertainty.md")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
 
@@ -509,13 +560,15 @@ def main() -> int:
         return [one for one in cells if not arguments.cells or any(text in one.name for text in arguments.cells)]
 
     store = Store(arguments.json)
+    pairs = chosen(PAIRS if arguments.grid == "published" else [one for one in OTHER_CELLS if one.spoof == 0.5])
     if "level" in arguments.only:
-        run_level(store, chosen(PAIRS), arguments.method, arguments.pairs)
+        run_level(store, pairs, arguments.method, arguments.pairs, arguments.second)
     if "coverage" in arguments.only:
         run_coverage(store, chosen(GRIDS[arguments.grid]), arguments.measures, arguments.method, arguments.corpora)
     render: Callable[[list[list[str]]], str] = as_markdown if arguments.markdown else as_text
-    print(render(coverage_rows(store, chosen(GRIDS[arguments.grid]), arguments.method)), end="\n\n")
-    print(render(level_rows(store, chosen(PAIRS), arguments.method)))
+    rows = published_rows if arguments.markdown else coverage_rows
+    print(render(rows(store, chosen(GRIDS[arguments.grid]), arguments.method)), end="\n\n")
+    print(render(level_rows(store, pairs, arguments.method, arguments.second)))
     return 0
 
 

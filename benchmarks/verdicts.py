@@ -35,11 +35,11 @@ from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.uncertainty import max_t
 from spoofspan.uncertainty.clusters import Clusters
 from spoofspan.uncertainty.eer_replicates import EerReplicates
-from spoofspan.uncertainty.intervals import bounds
 from spoofspan.uncertainty.jackknife import Estimate, Jackknife
 from spoofspan.uncertainty.measured_system import measured_system
 from spoofspan.uncertainty.power import clusters_needed
 from spoofspan.uncertainty.ranks import ranks
+from spoofspan.uncertainty.scales import bounds
 from spoofspan.uncertainty.variance_components import variance_components
 
 NORMAL = NormalDist()

@@ -32,8 +32,13 @@ COMMANDS = {
     "command-check": ("check", "{ref}", "{scores}", "--durations", "{dur}"),
     "command-convert": ("convert", "{scores}", "{out}/scores.parquet"),
     "command-report": ("report", "{ref}", "{scores}", "--durations", "{dur}", "--out", "{out}/page.html"),
+    "command-compare": ("compare", "{ref}", "a={scores}", "b={scores}", "--durations", "{dur}", "--replicates", "200"),
+    "command-table": ("table", "{ref}", "{scores}", "--durations", "{dur}"),
+    "command-calibrate": ("calibrate", "{ref}", "{scores}", "--durations", "{dur}", "--out", "{out}/calibration.json"),
+    "command-plan": ("plan", "{ref}", "{scores}", "--durations", "{dur}"),
     "command-diff": ("diff-references", "{ref}", "{ref2}", "--durations", "{dur}"),
 }
+DAMAGED_SCORES = tuple(f"command-{name}" for name in ("convert", "check", "eval-stream", "compare", "calibrate"))
 EXIT_CODES = (0, 2, 3, 4)
 
 
@@ -98,7 +103,7 @@ def _command(name: str) -> Attacked:
     scores = foreign_scores("unit-score", IDS).files["unit0.02.score"]
     durations = "".join(f"{utt} 1.0\n" for utt in IDS).encode()
     files = {"ref.rttm": reference, "unit0.02.score": scores, "reco2dur": durations, "ref2.rttm": reference}
-    if name in ("command-convert", "command-check", "command-eval-stream"):  # these damage the scores
+    if name in DAMAGED_SCORES:
         files = {"unit0.02.score": scores, **files}
 
     def use(folder: Path) -> None:

@@ -20,7 +20,7 @@ from spoofspan.formats import line_blocks, reading, sources
 from spoofspan.formats.arrays import npz
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
-from spoofspan.formats.tables import csv_files, parquet
+from spoofspan.formats.tables import arrow_ipc, csv_files, parquet
 
 REGISTRIES = {one.kind: one for one in (REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS, PROPOSAL_FORMATS)}
 BOUND = 1 << 20
@@ -50,7 +50,7 @@ def outcome(path):
 if __name__ == "__main__":
     for module in (sources, line_blocks, csv_files):
         module.MOST_BYTES_PER_LINE = BOUND
-    for module in (sources, npz, parquet):
+    for module in (sources, npz, parquet, arrow_ipc):
         module.UNPACKED_ALLOWANCE = BOUND
     sources.MOST_BYTES_WHOLE = 16 * BOUND
     before = memory("VmHWM")

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spoofspan as ss
+from spoofspan.formats.tables import arrow_ipc
 
 VALUES = np.random.default_rng(5).normal(size=(24, 5)).astype(np.float32)
 END = b"\xff\xff\xff\xff\0\0\0\0"
@@ -67,3 +68,23 @@ def test_a_file_with_bytes_too_many_says_so() -> None:
     at = intact.index(VALUES[-4:].tobytes())  # in the last batch, whose place the footer states
     with pytest.raises(ss.DataError, match="bytes were inserted or removed in the file; get it again"):
         read(intact[:at] + bytes(8) + intact[at:])
+
+
+@pytest.mark.parametrize("packing", ["zstd", "lz4", None])
+def test_a_packed_message_says_what_it_unpacks_to(packing):
+    batch = pa.record_batch(
+        {
+            "utterance": pa.array(["u1", "u2"] * 500).dictionary_encode(),
+            "scores": pa.array([[0.25] * 3, None] * 500),
+            "score": np.zeros(1000),
+        }
+    )
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression=packing)) as out:
+        out.write_batch(batch)
+    schema, dictionary, rows = pa.ipc.MessageReader.open_stream(pa.BufferReader(sink.getvalue()))
+    assert not schema.body
+    assert arrow_ipc.unpacked_bytes(dictionary.metadata, dictionary.body) == (3 * 4 + len("u1u2") if packing else 0)
+    # 4 bytes an index; a bit a list and 1001 offsets; 8 bytes for each of 1,500 and 1,000 numbers
+    expected = 4 * 1000 + 125 + 4 * 1001 + 8 * 2500
+    assert arrow_ipc.unpacked_bytes(rows.metadata, rows.body) == (expected if packing else 0)

@@ -77,6 +77,11 @@ def test_a_fusion_is_learned_and_applied(said, corpus, folder):
     np.testing.assert_array_equal(ss.read_scores(folder / "fused.parquet").values, fused.values)
     again = said(*words, "--apply", "fusion.json").out
     assert f"{ss.range_eer(corpus.references, fused).value:.2%}"[:4] in again
+    swapped = ("fuse", "--apply", "fusion.json", "s640.parquet", "s20.parquet", "--out", "swapped.parquet")
+    assert "in another order (s640, s20); give them as s20, s640" in said(*swapped, code=2).err
+    said("calibrate", "ref.parquet", "s20.parquet", "--folds", "0", "--out", "single.json")
+    applied = said("fuse", "--apply", "single.json", "s20.parquet", "s640.parquet", "--out", "x.parquet", code=2).err
+    assert "single.json is a calibration of one system (s20): spoofspan calibrate applies it" in applied
     told = said(*words, "--method", "pav", "--folds", "0", "--out", "pavs.json")
     assert "pav-fusion calibration -> pavs.json" in told.err
     assert "* pav(s640)" in told.out

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from challenge_cases import build, frame_lines, labels, scores, submit
+from challenge_cases import SECONDS, build, frame_lines, labels, scores, submit
 from command_line import run
 
 import spoofspan as ss
-from spoofspan.challenge.definition import plain_name
+from spoofspan.challenge.definition import Definition, plain_name
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
 from spoofspan.challenge.public_part import PublicPart
@@ -275,3 +275,61 @@ def test_the_folder_of_temporary_files_is_left_empty(challenge, tmp_path, monkey
         check_submission(PublicPart.read(challenge), path)
     assert not list((tmp_path / "temporary").iterdir())
     assert scores(labels(), 0.6).values.size == len(frame_lines())
+
+
+# ---------------------------------------------------------------- mistakes of friends
+
+
+def check_zip(tmp_path, lines, about, **more):
+    files = {"scores.txt": "\n".join(lines), "submission.json": about, **more}
+    with zipfile.ZipFile(tmp_path / "team.zip", "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    definition = Definition("Small challenge", ("range-eer",))
+    public = PublicPart.of(definition, SECONDS)
+    return check_submission(public, tmp_path / "team.zip")
+
+
+ABOUT_IT = '{"hop": 0.02, "higher": "bonafide"}'
+
+
+@pytest.mark.parametrize(
+    ("changed", "remedy"),
+    [
+        (lambda utt: f"{utt}.wav", "as 'utt00.wav' from 'utt00': leave out their endings"),
+        (lambda utt: f"eval/{utt}", "as 'eval/utt00' from 'utt00': leave out their folders"),
+        (lambda utt: f"eval/{utt}.flac", "leave out their folders and endings"),
+        (str.upper, "as 'UTT00' from 'utt00': mind upper and lower case"),
+    ],
+)
+def test_ids_that_are_spelled_otherwise_are_said_to_be(changed, remedy, tmp_path):
+    lines = [" ".join((changed(line.split()[0]), *line.split()[1:])) for line in frame_lines()]
+    found = check_zip(tmp_path, lines, ABOUT_IT)
+    assert remedy in found.problems[0]
+    assert len(found.problems) == 3  # and which are missing, and which are unknown
+
+
+def test_a_mark_of_windows_and_other_letters_in_the_name_are_no_mistakes(tmp_path):
+    assert check_zip(tmp_path, frame_lines(), "\ufeff" + ABOUT_IT).passed
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("scores.txt", "\n".join(frame_lines()))
+        archive.writestr("Submission.JSON", ABOUT_IT)
+    public = PublicPart.of(Definition("Small challenge", ("range-eer",)), SECONDS)
+    assert check_submission(public, tmp_path / "other.zip").passed
+
+
+def test_what_is_said_twice_and_archives_in_archives_are_refused(tmp_path):
+    (said,) = check_zip(tmp_path, frame_lines(), '{"hop": 0.02, "higher": "bonafide", "hop": 0.04}').problems
+    assert said == "submission.json: 'hop' is said twice; keep one of them"
+    (said,) = check_zip(tmp_path, frame_lines(), ABOUT_IT, **{"inner.zip": b"PK"}).problems
+    assert "'inner.zip' is an archive" in said
+
+
+def test_scores_that_say_the_opposite_are_scored_with_a_warning(tmp_path):
+    challenge = build(tmp_path / "challenge", measures=("range-eer",), by={})
+    (tmp_path / "submissions" / "alpha").mkdir(parents=True)
+    (tmp_path / "submissions" / "alpha" / "scores.txt").write_text("\n".join(frame_lines()))
+    (tmp_path / "submissions" / "alpha" / "submission.json").write_text('{"hop": 0.02, "higher": "spoof"}')
+    (only,) = score_submissions(challenge, tmp_path / "submissions")
+    assert only.state == "scored"
+    assert only.cautions == ["range-eer is over 50 %: do high scores mean what the submission says of them?"]

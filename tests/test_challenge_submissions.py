@@ -175,8 +175,8 @@ def test_wrong_proposals_are_refused_by_check_and_score(tmp_path):
     alpha = check_submission(public, tmp_path / "submissions" / "alpha.json")
     assert alpha.problems == ("utterance 'stranger' is not in the challenge",)
     assert alpha.notes == (
-        "35 utterances have no proposal: what is spoofed in them counts as missed",
-        "1 proposals end after their utterance; are the times in seconds?",
+        "no proposal for 35 utterances: what is spoofed there counts as missed",
+        "beyond the end of an utterance: 1 proposal; are the times in seconds?",
     )
     scored = {one.team: one.problems for one in score_submissions(tmp_path / "challenge", tmp_path / "submissions")}
     assert scored["alpha"] == alpha.problems

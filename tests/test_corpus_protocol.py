@@ -10,6 +10,8 @@ from spoofspan.evaluation.utterances import UtteranceCorpus
 from spoofspan.formats.tables import parquet
 
 OPTIONS = EvaluationOptions()
+LEFT_OUT = EvaluationOptions(resampling=ss.Resampling())
+DRAWN = ss.Resampling(method="percentile", replicates=100)
 
 
 def never(*arguments):
@@ -61,6 +63,55 @@ def test_a_breakdown_reads_a_column_only_where_it_needs_one(in_memory):
     assert {group.name for group in found.groups} == set(column.values())
 
 
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+@pytest.mark.parametrize(
+    ("by", "measure", "rules"),
+    [
+        ("kind", "range-eer", {}),
+        ("length", "range-f1", {"collar": 0.01}),
+        ("boundary", "range-eer", {}),
+        ("half", "range-eer", {}),
+        ("half", "range-auc", {"regions": {}}),
+    ],
+)
+def test_groups_in_shards_are_those_in_memory(by, measure, rules, in_memory, in_shards):
+    """Values, errors, intervals, differences and signatures, to the bit."""
+    column = {utt: "ab"[i % 5 == 0] for i, utt in enumerate(in_memory.references.utterances)}
+    if "regions" in rules:
+        rules = {"regions": {utt: [(0.1, 100.0)] for utt in column}}
+    options = EvaluationOptions(resampling=ss.Resampling(), rules=rules)
+    both = [one.break_down(by, measure, options, {"half": column}.__getitem__) for one in (in_memory, in_shards)]
+    assert repr(both[0].to_dict()) == repr(both[1].to_dict())
+    assert both[0].about == both[1].about
+    assert any(group.measurement.interval for group in both[0].groups)
+    for one, other in zip(*(found.groups for found in both), strict=True):
+        assert one.measurement.touched == other.measurement.touched
+        assert one.measurement.signature == other.measurement.signature
+
+
+def test_groups_that_a_shard_lacks(tmp_path):
+    """The first shard has another kind than the second, and no utterance of group a."""
+    ranges = {
+        f"u{i}": [(0.0, 0.4, "bonafide"), (0.4, 0.8, "spoof", "A1" if i < 4 else None if i % 2 else "A2")]
+        for i in range(8)
+    }
+    frames = {utt: np.sin(np.arange(40) * (i + 1.3)) for i, utt in enumerate(ranges)}
+    references = ss.References.from_ranges(ranges)
+    scores = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
+    for name, pieces in (("r", parquet.write_references(references)), ("s", parquet.write_scores(scores))):
+        (tmp_path / f"{name}.parquet").write_bytes(b"".join(pieces))
+    column = {utt: "ba"[i > 3] for i, utt in enumerate(ranges)}
+    with ss.sharded(tmp_path / "r.parquet", tmp_path / "s.parquet", shards=2) as corpus:
+        for by in ("kind", "group"):
+            both = [
+                one.break_down(by, "range-eer", OPTIONS, {"group": column}.__getitem__)
+                for one in (CorpusInMemory(references, scores), corpus)
+            ]
+            assert both[0].to_dict() == both[1].to_dict()
+            names = [group.name for group in both[0].groups]
+            assert names == (["a", "b"] if by == "group" else ["A1", "A2", "(no kind)"])
+
+
 def test_only_the_first_default_measure_must_have_a_value():
     ranges = {"u1": [(0.0, 0.04, "bonafide"), (0.04, 0.08, "spoof")]}
     frames = {"u1": [0.9, 0.8, 0.1, 0.2]}
@@ -78,12 +129,17 @@ def test_only_the_first_default_measure_must_have_a_value():
 def test_what_a_corpus_cannot_do_is_refused(in_shards, of_utterances):
     assert list(of_utterances.evaluate_defaults(OPTIONS, never).measurements) == ["utterance-eer"]
     for ask, said in (
-        (lambda: in_shards.break_down("kind", "range-eer", OPTIONS, never), "--by needs the corpus in memory"),
+        (lambda: in_shards.cross("a,b", "range-eer", OPTIONS, never), "--by a,b: a crossed table"),
+        (lambda: in_shards.break_down("kind", "point-eer@20ms", OPTIONS, never), "one of ranges"),
+        (
+            lambda: in_shards.break_down("kind", "range-eer", EvaluationOptions(resampling=DRAWN), never),
+            "by the method 'jackknife-t'",
+        ),
         (lambda: of_utterances.break_down("kind", "range-eer", OPTIONS, never), "--by kind needs scores in time"),
         (lambda: of_utterances.higher, "--per-utterance needs scores in time"),
         (lambda: of_utterances.evaluate(["range-eer"], OPTIONS), "range-eer needs scores in time"),
         (lambda: in_shards.evaluate(["range-eer"], EvaluationOptions(smoothing=3)), "for event measures"),
-        (lambda: in_shards.evaluate(["event-ap@iou=0.5"], OPTIONS), "corpus in memory"),
+        (lambda: in_shards.evaluate(["event-ap@iou=0.5"], LEFT_OUT), "corpus in memory"),
     ):
         with pytest.raises(ss.UsageError, match=said):
             ask()

@@ -15,9 +15,10 @@ from spoofspan.report.results import render
 from spoofspan.report.verdicts import comparison_tables
 from spoofspan.uncertainty import measured_system as measured
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling
-from spoofspan.uncertainty.intervals import Spread, scale_of
+from spoofspan.uncertainty.intervals import Spread
 from spoofspan.uncertainty.jackknife import Jackknife
 from spoofspan.uncertainty.left_out import LeftOut
+from spoofspan.uncertainty.scales import scale_of
 from spoofspan.uncertainty.student import quantile, two_sided_p
 
 # ---------------------------------------------------------------- Student's t

@@ -44,6 +44,8 @@ def test_the_command_line_prints_the_same_with_jobs(files, capsys):
         assert code == 0, two.err
         assert two.out == one.out
         assert '"range-eer"' in one.out
+    grouped = [*tables, "-m", "range-eer", "--by", "kind", "--confidence", 0.95]
+    assert run([*grouped, "--jobs", 2], capsys)[1].out == run(grouped, capsys)[1].out
 
 
 def test_shards_in_processes_have_the_same_bits(demo, files):

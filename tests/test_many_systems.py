@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import spoofspan as ss
 import spoofspan.demo
 from spoofspan.cli import app
-from spoofspan.uncertainty import compare_measures
+from spoofspan.uncertainty import compare_measures, max_t
 from spoofspan.uncertainty.student import two_sided_p
 
 SCHEMAS = {
@@ -71,6 +71,14 @@ def test_fifteen_systems_are_told_apart():
     for pair in combinations(systems, 2):
         assert bool(letters[pair[0]] & letters[pair[1]]) == (pair not in decided)
     assert "rank of S00: 1 to" in str(found)
+
+
+@pytest.mark.parametrize("degrees", [3.0, 30.0, np.inf])
+def test_the_least_p_above_zero_is_adjusted(degrees):
+    """Half of it is 0."""
+    least = np.nextafter(0, 1)
+    found = max_t.adjusted_p_values([least, 0.5, 0.5], [(0, 1), (0, 2), (1, 2)], np.eye(3), degrees)
+    assert least <= found[0] < 1e-300
 
 
 def test_replicates_are_raised_until_they_can_decide():

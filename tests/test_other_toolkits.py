@@ -68,6 +68,14 @@ def test_proposals_of_cfprf(references):
     assert {name: found[name].value for name in wanted} == pytest.approx(wanted, abs=2e-7)  # it computes in 32 bits
 
 
+def test_frames_of_cfprf(references, scores):
+    names = {"point-eer": "eer", "point-auc": "auc", "point-accuracy": "accuracy"}
+    names |= {f"point-{name}-bonafide": name for name in ("precision", "recall", "f1")}
+    found = ss.evaluate(references, scores, [f"{name}@20ms" for name in names])
+    for name, theirs in names.items():
+        assert 100 * found[f"{name}@20ms"].value == pytest.approx(EXPECTED["cfprf"]["eval_PFD"][theirs], abs=1e-12)
+
+
 def test_utterances_of_deepfense():
     trials = CASE["trials"]
     truth = {f"t{i}": "bonafide" if label else "spoof" for i, (label, _) in enumerate(trials)}

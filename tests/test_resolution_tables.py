@@ -4,8 +4,10 @@ import csv
 import gc
 import io
 import json
+import pickle
 import re
 import weakref
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -673,10 +675,33 @@ def test_tables_have_intervals_if_asked_for():
     rows = table.render("csv").splitlines()
     assert rows[0].endswith("range-eer from,range-eer to,point-eer@160ms from,point-eer@160ms to")
     assert f",{100 * found.low!r},{100 * found.high!r}," in rows[1]
-    seeds = {"a": {"1": corpus.systems[0.16], "2": corpus.systems[0.16]}}
-    several = ss.resolution_table(corpus.references, seeds, [], resampling=ss.Resampling())
-    assert "compare --seeds" in several.render("text")
-    assert several["a"].range_eer.interval is None
+
+
+def test_means_over_seeds_have_the_joint_interval():
+    import spoofspan.demo
+
+    corpus = spoofspan.demo.load()
+    system, rng = corpus.systems[0.16], np.random.default_rng(0)
+    seeds = {
+        str(seed): replace(system, values=system.values + rng.normal(0, seed, system.values.size)) for seed in (1, 2, 4)
+    }
+    several = ss.resolution_table(corpus.references, {"a": seeds}, [], resampling=ss.Resampling())
+    found, expected = several["a"].range_eer, ss.seed_variation(corpus.references, seeds)
+    assert found.interval.to_dict() == expected.joint.to_dict()
+    text = several.render("text")
+    assert f"{100 * found.value:.2f} [{100 * found.interval.low:.2f}, {100 * found.interval.high:.2f}]" in text
+    assert "for other test sets and other seeds" in " ".join(text.split())
+    assert "3 seeds say little about training" in " ".join(text.split())
+    plain = json.loads(several.render("json"))
+    validate(plain)
+    assert plain["sets"][0]["rows"][0]["range_eer"]["interval"]["high"] == found.interval.high
+    drawn = ss.resolution_table(
+        corpus.references, {"a": seeds}, [], resampling=ss.Resampling(method="percentile", replicates=100)
+    )
+    assert drawn["a"].range_eer.interval is None
+    assert "jackknife-t only" in drawn.render("text")
+    one = found.measurements["1"].interval
+    assert pickle.loads(pickle.dumps(one)).to_dict() == one.to_dict()
 
 
 # ---------------------------------------------------------------- further columns

@@ -860,3 +860,14 @@ def test_cut_and_damaged_files_never_crash(format_name, name, content, options):
             fmt.recognises(one)
         with contextlib.suppress(ss.SpoofspanError):
             read(format_name, one, name, **options)
+
+
+def test_a_column_that_is_asked_for_keeps_its_name_and_takes_no_polarity_from_another(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("filename,start_time,end_time,prob_fake,logit\nu1,0.0,1.0,0.1,5\nu1,1.0,2.0,0.9,-5\n")
+    named = ss.read_scores(path, column="prob_fake")
+    assert (named.higher, named.values.tolist()) == ("spoof", [0.1, 0.9])
+    assert ss.read_scores(path).values.tolist() == [0.1, 0.9]
+    with pytest.raises(ss.UsageError, match="what high scores mean"):
+        ss.read_scores(path, column="logit")
+    assert ss.read_scores(path, column="logit", higher="bonafide").values.tolist() == [5.0, -5.0]

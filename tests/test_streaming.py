@@ -15,7 +15,7 @@ import spoofspan as ss
 from spoofspan.base.errors import SpoofspanError
 from spoofspan.cli import main
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.formats.tables import containers, csv_files, jsonl, parquet
+from spoofspan.formats.tables import arrow_ipc, csv_files, jsonl, parquet
 from spoofspan.formats.tables.arrow_tables import table_from_scores
 from spoofspan.formats.text import frame_blocks, frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
@@ -95,7 +95,7 @@ def references_as(kind, references, folder):
         return write(folder / "r.rttm", rttm.write(references)), {"durations": folder / "reco2dur"}
     if kind == "csv":
         return write(folder / "r.csv", csv_files.CSV.write_references(references)), {}
-    container = {"parquet": parquet.PARQUET, "arrow": containers.ARROW, "jsonl": jsonl.JSONL}[kind]
+    container = {"parquet": parquet.PARQUET, "arrow": arrow_ipc.ARROW, "jsonl": jsonl.JSONL}[kind]
     return write(folder / f"r.{kind}", container.write_references(references)), {}
 
 
@@ -115,7 +115,7 @@ def scores_as(kind, scores, folder):
     if kind == "npz":
         np.savez(folder / "s.npz", **dict(zip(scores.utterances, scores.values.reshape(-1, 50), strict=True)))
         return folder / "s.npz", {"hop": 0.02, "higher": "bonafide"}
-    container = {"wide": parquet.PARQUET, "arrow": containers.ARROW, "jsonl": jsonl.JSONL}[kind]
+    container = {"wide": parquet.PARQUET, "arrow": arrow_ipc.ARROW, "jsonl": jsonl.JSONL}[kind]
     return write(folder / f"s.{kind}", container.write_scores(scores)), {}
 
 
@@ -126,7 +126,7 @@ def test_every_streamed_format_has_the_same_bits(reference_kind, score_kind, cor
     monkeypatch.setattr(frame_blocks, "LINES_PER_PIECE", 130)
     monkeypatch.setattr(frame_blocks, "BLOCK_BYTES", 1500)
     monkeypatch.setattr(parquet, "VALUES_PER_BATCH", 170)
-    monkeypatch.setattr(containers, "BYTES_PER_PIECE", 2000)
+    monkeypatch.setattr(arrow_ipc, "BYTES_PER_PIECE", 2000)
     monkeypatch.setattr(csv_files, "BYTES_PER_PIECE", 2000)
     monkeypatch.setattr(jsonl, "BYTES_PER_PIECE", 2000)
     references, more = references_as(reference_kind, corpus[0], tmp_path)
@@ -387,7 +387,7 @@ def test_what_fits_into_memory(tmp_path, monkeypatch):
 
 
 def test_intervals_in_shards_are_those_in_memory():
-    """The jackknife goes through the shards; only the sample that gives the curve's slope is another one."""
+    """The jackknife goes through the shards; what gives the curve's slope does not depend on their order."""
     import json
     from pathlib import Path
 
@@ -407,7 +407,5 @@ def test_intervals_in_shards_are_those_in_memory():
             assert done.exit_code == 0, (done.output, done.exception)
             found[more] = [one["interval"] for one in json.loads(done.stdout)["measurements"]]
     for alone, sharded in zip(*found.values(), strict=True):
-        assert sharded["clusters"] == alone["clusters"] == 169
-        assert (sharded["with_spoof"], sharded["with_bona_fide"]) == (alone["with_spoof"], alone["with_bona_fide"])
-        ends = [(one["low"], one["high"]) for one in (alone, sharded)]
-        assert ends[0] == pytest.approx(ends[1], rel=2e-3)
+        assert sharded == alone
+        assert alone["clusters"] == 169

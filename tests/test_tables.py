@@ -23,8 +23,8 @@ from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.registry import CONTAINERS
 from spoofspan.formats.sources import Source, sources
 from spoofspan.formats.tables import csv_files, jsonl, parquet
+from spoofspan.formats.tables.arrow_ipc import ARROW
 from spoofspan.formats.tables.arrow_tables import table_from_references, table_from_scores
-from spoofspan.formats.tables.containers import ARROW
 from spoofspan.formats.tables.dataframes import references_from, scores_from, to_arrow, to_pandas, to_polars
 from spoofspan.formats.tables.parquet import PARQUET
 from spoofspan.formats.writing import write_atomically
@@ -961,7 +961,7 @@ def test_anything_with_the_arrow_interface_is_a_table() -> None:
 
 
 def test_importing_the_package_imports_no_pyarrow() -> None:
-    modules = "parquet, containers, csv_files, jsonl, dataframes"
+    modules = "parquet, arrow_ipc, csv_files, jsonl, dataframes"
     code = (
         f"import sys, spoofspan; from spoofspan.formats.tables import {modules}; import spoofspan.formats.writing; "
         "print('pyarrow' in sys.modules)"

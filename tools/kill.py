@@ -6,7 +6,7 @@ process of the command lives on. Then the same command is repeated: it must end 
 never killed, and leave nothing else, neither in its folder nor in TMPDIR. A command that ends before its moment does
 not count, and gets another.
 
-    python tools/kill.py                              100 moments of eval, convert, report and corpus build each
+    python tools/kill.py                              100 moments of eval, convert, report, corpus, challenge each
     python tools/kill.py --moments 20 train experiment
 
 It needs Linux (it looks for processes in /proc). Training and experiment need the extra ``cm``, and run with one
@@ -51,6 +51,8 @@ class Command:
     name: str
     ways: tuple[str, ...]
     targets: tuple[str, ...] = ()  # files that it replaces
+    needs: tuple[str, ...] = ()  # commands that make what it reads
+    begins_with: str = ""  # a folder of IN that is in OUT before it begins
 
 
 def commands() -> dict[str, Command]:
@@ -60,19 +62,33 @@ def commands() -> dict[str, Command]:
     tiny = " ".join(f"--change {one}" for one in TINY.split())
     data = "--train partialspoof:IN/corpus:train --dev partialspoof:IN/corpus:dev"
     convert = "convert IN/demo/unit0.02.score OUT/scores"
+    demo, corpus = "demo --out IN/demo", f"corpus build IN/corpus --utterances-per-set {SMALL} -j 1"
+    organise = "challenge build IN/demo/references.rttm --durations IN/demo/reco2dur --out"
     listed = [
-        Command("eval", (measure, f"{measure} --stream", f"{measure} --jobs 2"), ("out.json", "errors.csv")),
+        Command("eval", (measure, f"{measure} --stream", f"{measure} --jobs 2"), ("out.json", "errors.csv"), (demo,)),
         Command(
             "convert",
             tuple(f"{convert}.{ending} --force" for ending in ("parquet", "csv.gz", "jsonl.zst")),
             ("scores.parquet", "scores.csv.gz", "scores.jsonl.zst"),
+            (demo,),
         ),
-        Command("report", (f"report {read} --out OUT/page.html",), ("page.html",)),
+        Command("report", (f"report {read} --out OUT/page.html",), ("page.html",), (demo,)),
+        Command("organise", (f"{organise} OUT/challenge",), needs=(demo,)),
+        Command(
+            "challenge",
+            ("challenge score OUT/challenge IN/submissions",),
+            needs=(
+                demo,
+                f"{organise} IN/challenge",
+                *(f"convert IN/demo/scores_20ms.parquet IN/submissions/team{n}.parquet" for n in (1, 2)),
+            ),
+            begins_with="challenge",
+        ),
         Command(
             "corpus",
             tuple(f"corpus build OUT/corpus --utterances-per-set eval=2 --official-labels -j {n}" for n in (1, 2)),
         ),
-        Command("train", (f"cm train --preset small-cpu {tiny} {data} --out OUT/model --resume",)),
+        Command("train", (f"cm train --preset small-cpu {tiny} {data} --out OUT/model --resume",), needs=(corpus,)),
         Command(
             "experiment",
             (f"experiment OUT/all {tiny} --utterances-per-set {MIXED} --systems multi,joint-detector -j 1",),
@@ -94,7 +110,7 @@ class Place:
 
     def __init__(self, root: Path) -> None:
         self.inputs, self.out, self.temporary = root / "in", root / "out", root / "tmp"
-        for folder in (self.inputs, self.out, self.temporary):
+        for folder in (self.inputs / "submissions", self.out, self.temporary):
             folder.mkdir(parents=True)
         self.mark = uuid.uuid4().hex
 
@@ -115,11 +131,13 @@ class Place:
         """What the last command said on stderr."""
         return (self.inputs.parent / "stderr").read_text(errors="replace")[-2000:]
 
-    def clear(self, old: tuple[str, ...] = ()) -> None:
-        """Make OUT empty, but for old files."""
+    def clear(self, command: Command, old: tuple[str, ...] = ()) -> None:
+        """Make OUT empty, but for what a command begins with and old files."""
         for folder in (self.out, self.temporary):
             shutil.rmtree(folder)
             folder.mkdir()
+        if command.begins_with:
+            shutil.copytree(self.inputs / command.begins_with, self.out / command.begins_with)
         for name in old:
             (self.out / name).write_bytes(OLD)
 
@@ -152,7 +170,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def is_trace(path: Path) -> bool:
     """Whether this is there only while something is written."""
-    return path.name == LOCK or fnmatch.fnmatch(path.name, PARTS)
+    in_work = any(one.name.endswith(".building") for one in path.parents)  # a folder that takes its place when whole
+    return in_work or path.name == LOCK or fnmatch.fnmatch(path.name, PARTS)
 
 
 def traces(folder: Path) -> list[str]:
@@ -186,14 +205,12 @@ def wait_for(moment: float, process: subprocess.Popen[bytes]) -> None:
 def attack(command: Command, moments: int, seed: int, root: Path, show: bool = False) -> Found:
     """Kill a command so many times."""
     rng, place, found = random.Random(f"{seed} {command.name}"), Place(root), Found()
-    if "demo" in command.ways[0]:
-        place.run("demo --out IN/demo")
-    if "corpus:" in command.ways[0]:
-        place.run(f"corpus build IN/corpus --utterances-per-set {SMALL} -j 1")
+    for need in command.needs:
+        place.run(need)
     whole: dict[str, dict[str, bytes]] = {}
     lasted, wrote = {}, {}
     for way in command.ways:
-        place.clear()
+        place.clear(command)
         began, first = time.perf_counter(), None
         process = place.start(way)
         while process.poll() is None:
@@ -213,7 +230,7 @@ def attack(command: Command, moments: int, seed: int, root: Path, show: bool = F
         number += 1
         way = command.ways[number % len(command.ways)]
         old = tuple(name for name in command.targets if name in whole[way]) if rng.random() < 0.5 else ()
-        place.clear(old)
+        place.clear(command, old)
         began = time.perf_counter()
         process = place.start(way)
         if number % 2:
@@ -249,7 +266,7 @@ def judge(place: Place, way: str, whole: dict[str, bytes], old: tuple[str, ...])
         problems += damaged(contents(place.out), whole, old)
     except Exception as error:  # of any reader: the file is half
         problems.append(f"cannot be read: {error!r}")
-    if place.start(way).wait():
+    if place.start(way).wait() and contents(place.out) != whole:  # it may refuse to make again what is there
         return [*problems, f"cannot be repeated: {place.said()}"]
     again = contents(place.out)
     problems += [f"{name} has other bytes" for name in whole if again.get(name) != whole[name]]
@@ -268,7 +285,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     failed = False
-    for name in given.commands or ("eval", "convert", "report", "corpus"):
+    for name in given.commands or ("eval", "convert", "report", "corpus", "organise", "challenge"):
         if name not in known:
             parser.error(f"no command {name!r}: {', '.join(known)}")
         with tempfile.TemporaryDirectory() as folder:

@@ -79,12 +79,12 @@ def build_challenge(
 @contextmanager
 def _new_folder(target: Path) -> Iterator[Path]:
     """A folder that takes its place when all is written."""
-    if target.exists():
-        raise UsageError(f"{str(target)!r} exists; choose another name, or remove it")
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {str(target.parent)!r}; create it first")
     part = part_of(target)
-    with own_file(part, repr(str(target))):
+    with own_file(part, repr(str(target))):  # also to remove what one that was killed left beside the whole folder
+        if target.exists():
+            raise UsageError(f"{str(target)!r} exists; choose another name, or remove it")
         work = part.with_suffix(".building")
         shutil.rmtree(work, ignore_errors=True)  # of one that was killed
         work.mkdir()

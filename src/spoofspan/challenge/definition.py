@@ -67,9 +67,10 @@ def plain_name(name: str, what: str) -> str:
         and name.partition(".")[0].casefold() not in RESERVED
     )
     if not fine:
+        long = f" ({len(name):,} here)" if len(name) > LONGEST_NAME else ""
         raise DataError(
             f"{what} {name[:80]!a}: a name has letters, digits, spaces, '.', '-' and '_', begins with a letter or "
-            f"a digit, ends in no dot, and has at most {LONGEST_NAME} characters; choose another"
+            f"a digit, ends in no dot, and has at most {LONGEST_NAME} characters{long}; choose another"
         )
     return name
 

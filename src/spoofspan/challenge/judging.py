@@ -16,6 +16,7 @@ from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission import ABOUT, Submission, opened, submissions_in, team_of
 from spoofspan.challenge.submission_check import check_opened
 from spoofspan.challenge.team_results import Judge, TeamResult
+from spoofspan.measures.measure import Measure
 from spoofspan.report.results import finite
 
 
@@ -28,12 +29,29 @@ class Scored:
     result: TeamResult | None  # None if not even its name can be used
     problems: tuple[str, ...] = ()
 
+    @property
+    def cautions(self) -> list[str]:
+        """What may be wrong although it could be scored; for the organisers, since it comes from the labels."""
+        measured = [] if self.result is None else self.result.measured
+        eers = [one for one in measured if Measure.parse(one["measure"]).kind.group == "eer"]
+        return [
+            f"{one['measure']} is over 50 %: do high scores mean what the submission says of them?"
+            for one in eers
+            if one["value"] > 0.5
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but what is kept for the leaderboard, as plain data."""
         measured = [] if self.result is None else self.result.measured
         values = {one["measure"]: one["value"] for one in measured}
         plain: dict[str, Any] = finite(
-            {"team": self.team, "state": self.state, "values": values, "problems": list(self.problems)}
+            {
+                "team": self.team,
+                "state": self.state,
+                "values": values,
+                "problems": list(self.problems),
+                "warnings": self.cautions,
+            }
         )
         return plain
 

@@ -21,7 +21,14 @@ from spoofspan.challenge.judging import judge_of, results_folder
 from spoofspan.challenge.measured_submission import of_groups
 from spoofspan.challenge.team_results import Judge, TeamResult
 from spoofspan.measures.measure import Measure, number_text
-from spoofspan.report.cells import heading, interval_cells, interval_header, warning_lines
+from spoofspan.report.cells import (
+    heading,
+    interval_cells,
+    interval_header,
+    ranks_cells,
+    ranks_header,
+    warning_lines,
+)
 from spoofspan.report.page.publishing import few_digits
 from spoofspan.report.results import finite
 from spoofspan.report.table import Table
@@ -72,7 +79,12 @@ class Leaderboard:
     @property
     def cautions(self) -> tuple[str, ...]:
         """Reasons to look twice at intervals, each once, with the measures and teams that it is about."""
-        found = []
+        return tuple(f"{', '.join(names)}{of}: {text}" for names, of, text in self.cautions_by_measure)
+
+    @property
+    def cautions_by_measure(self) -> list[tuple[list[str], str, str]]:
+        """Each caution once: its measures, whom it is about if not all teams, and what it says."""
+        found: dict[tuple[str, str], list[str]] = {}
         for measure, comparison in self.comparisons.items():
             teams: dict[str, list[str]] = {text: [] for text in comparison.cautions}
             for team, interval in comparison.intervals.items():
@@ -80,8 +92,8 @@ class Leaderboard:
                     teams.setdefault(text, []).append(team)
             for text, named in teams.items():
                 of = f" of {', '.join(named)}" if 0 < len(named) < len(comparison.intervals) else ""
-                found.append(f"{measure}{of}: {text}")
-        return tuple(found)
+                found.setdefault((of, text), []).append(measure)
+        return [(measures, of, text) for (of, text), measures in found.items()]
 
     def names(self, by: str) -> list[str]:
         """The names of the groups."""
@@ -132,11 +144,19 @@ class Leaderboard:
     def _ranks_table(self) -> Table:
         some = next(iter(self.first.intervals.values()))
         others = [one for one in self.comparisons.values() if one is not self.first]
-        header = ["rank", "best", "worst", "group", "team", heading(self.first.measure), *interval_header(some)]
+        header = [
+            "rank",
+            *ranks_header("best", "worst"),
+            "group",
+            "team",
+            heading(self.first.measure),
+            *interval_header(some),
+        ]
         header += [heading(one.measure) for one in others]
         rows = tuple(
             (
-                *(str(one) for one in (rank.place, rank.low, rank.high)),
+                str(rank.place),
+                *ranks_cells(rank.low, rank.high),
                 rank.groups,
                 rank.system,
                 number_text(self.first.measure, rank.value),
@@ -214,7 +234,8 @@ def leaderboard(challenge: Path, *, phase: str | None = None) -> Leaderboard:
     judge = judge_of(challenge, phase)
     results, notes = _results(judge, results_folder(challenge, judge.phase))
     if not results:
-        raise UsageError(f"no submission of the phase {judge.phase!r} was scored; run challenge score first")
+        why = f" ({'; '.join(notes)})" if notes else ""
+        raise UsageError(f"no submission of the phase {judge.phase!r} was scored{why}; run challenge score first")
     comparisons, comparable = {}, {}
     with progress("comparing teams", total=len(judge.definition.measures)) as advance:
         for place, measure in enumerate(judge.definition.measures):

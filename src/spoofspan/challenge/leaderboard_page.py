@@ -5,12 +5,12 @@ It has the numbers of the leaderboard, rounded as they are shown, and nothing el
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from spoofspan.base.version import __version__
 from spoofspan.challenge.leaderboard import Leaderboard
-from spoofspan.measures.measure import in_percent
+from spoofspan.measures.measure import Measure, in_percent
 from spoofspan.report.names import measure_name
 from spoofspan.report.page.content import comparison_content
 from spoofspan.report.page.page_table import Plain, cell, column, page_table
@@ -19,6 +19,7 @@ from spoofspan.report.page.rendering import SHARED_SCRIPTS, SHARED_STYLES, rende
 from spoofspan.report.page.report_tables import TITLES, leaderboard, measure_cell, pairs, signed_text
 
 RANKS = 5  # the column of the table
+LEAST_CONTRAST = 0.25  # of the highest value, from the lightest to the darkest cell
 
 
 def leaderboard_page(board: Leaderboard) -> str:
@@ -40,11 +41,13 @@ def leaderboard_page(board: Leaderboard) -> str:
         {"name": rank.system, "measurements": _measurements(board, rank.system), "groups": rank.groups}
         for rank in board.ranks
     ]
+    cautions, of_teams = _cautions(board)
     content = {
         "spoofspan": __version__,
         "title": f"{board.title}: leaderboard",
         "facts": _facts(board),
-        "comparison": {**comparison, "cautions": list(board.cautions)},
+        "comparison": {**comparison, "cautions": cautions},
+        "of_teams": of_teams,
         "how": next(iter(board.first.intervals.values())).how,
         "comparable": dict(board.comparable),
         "notes": list(board.notes),
@@ -77,6 +80,15 @@ def _facts(board: Leaderboard) -> list[tuple[str, str]]:
     ]
 
 
+def _cautions(board: Leaderboard) -> tuple[list[str], list[str]]:
+    """Cautions about all teams and about some of them, each once, with readable names of its measures."""
+    of_all: list[str] = []
+    of_some: list[str] = []
+    for names, of, text in board.cautions_by_measure:
+        (of_some if of else of_all).append(f"{'; '.join(map(measure_name, names))}{of}: {text}")
+    return of_all, of_some
+
+
 def _measurements(board: Leaderboard, team: str) -> list[Plain]:
     found: list[Plain] = few_digits(
         [{"measure": name, "number": one.intervals[team].estimate} for name, one in board.comparisons.items()]
@@ -98,23 +110,35 @@ def _groups(board: Leaderboard, by: str) -> Plain:
     found: dict[str, dict[str, Plain]] = few_digits(
         {team: {name: dict(one) for name, one in groups.items()} for team, groups in board.groups[by].items()}
     )
-    values = [one["value"] for groups in found.values() for one in groups.values() if isinstance(one["value"], float)]
-    most = max(values, default=1.0) or 1.0
+    shade = _shades(measure, found)
     rows = [
-        [cell(rank.system), *(_group_cell(measure, found[rank.system].get(name), most) for name in names)]
+        [cell(rank.system), *(_group_cell(measure, found[rank.system].get(name), shade) for name in names)]
         for rank in board.ranks
     ]
     unit = " in %" if in_percent(measure) else ""
     title = f"{measure_name(measure)}{unit} by {TITLES.get(by, by)}"
     columns = [column("team"), *(column(name, number=True) for name in names)]
-    caption = f"{title}; hover over a number for its interval"
+    has_intervals = any(_has_interval(one) for groups in found.values() for one in groups.values())
+    caption = f"{title}; hover over a number for its interval" if has_intervals else title
     return page_table(f"leaderboard-by-{by}", title, columns, rows, caption=caption)
 
 
-def _group_cell(measure: str, group: Mapping[str, Any] | None, most: float) -> Plain:
+def _shades(measure: str, found: Mapping[str, Mapping[str, Plain]]) -> Callable[[float], float]:
+    """How strongly a value is shaded, the worst most; values that hardly differ do not look as if they did."""
+    values = [one["value"] for groups in found.values() for one in groups.values() if isinstance(one["value"], float)]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    width = max(high - low, LEAST_CONTRAST * high) or 1.0
+    worst_is_low = Measure.parse(measure).kind.direction == "higher"
+    return lambda value: (high - value if worst_is_low else value - low) / width
+
+
+def _has_interval(group: Mapping[str, Any]) -> bool:
+    return all(isinstance(end, float) and end == end for end in (group["low"], group["high"]))
+
+
+def _group_cell(measure: str, group: Mapping[str, Any] | None, shade: Callable[[float], float]) -> Plain:
     if group is None or not isinstance(group["value"], float):
         return cell("")
     ends = [group[end] for end in ("low", "high")]
-    known = all(isinstance(end, float) and end == end for end in ends)
-    about = " to ".join(signed_text(measure, end) for end in ends) if known else "no interval"
-    return measure_cell(measure, group["value"], heat=group["value"] / most, about=about)
+    about = " to ".join(signed_text(measure, end) for end in ends) if _has_interval(group) else "no interval"
+    return measure_cell(measure, group["value"], heat=shade(group["value"]), about=about)

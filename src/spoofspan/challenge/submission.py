@@ -58,6 +58,7 @@ POINTS_ELSEWHERE = ("kaldi-scp",)  # formats that name other files
 MOST_FILES = 1000
 MOST_BYTES_ABOUT = 1 << 16
 PACKED = (".gz", ".zst")
+ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".rar")
 _ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?: \(--[a-z-]+\))?(?![\w'])")
 
 
@@ -214,8 +215,20 @@ def _submission(team: str, path: Path, public: PublicPart) -> Submission:
     files = tuple(one for one in found if one.name.lower() not in NOT_SCORES)
     if not files:
         raise DataError("there is no file to be scored; submit one of any format in docs/formats.md")
-    stated = next((one for one in found if one.name == ABOUT), None) if path.is_dir() else None
+    packed = next((one.name for one in files if one.suffix.lower() in ARCHIVES), None)
+    if packed is not None:
+        raise DataError(f"{packed!a} is an archive; submit the files that are in it, as one zip archive or one folder")
+    stated = next((one for one in found if one.name.lower() == ABOUT), None) if path.is_dir() else None
     return Submission(team, files, {} if stated is None else _about(stated))
+
+
+def _said_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, which may say everything once."""
+    names = [name for name, _ in pairs]
+    twice = [name for name in names if names.count(name) > 1] if len(names) <= 2 * len(OPTIONS) else []
+    if twice:
+        raise DataError(f"{ABOUT}: {twice[0][:80]!a} is said twice; keep one of them")
+    return dict(pairs)
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -223,8 +236,10 @@ def _about(path: Path) -> dict[str, Any]:
     if path.stat().st_size > MOST_BYTES_ABOUT:
         raise DataError(f"{ABOUT} has more than {MOST_BYTES_ABOUT:,} bytes; leave out what is not asked for")
     try:
-        stated = json.loads(path.read_bytes().decode("utf-8"))
-    except (ValueError, RecursionError):
+        stated = json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_said_once)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
         raise DataError(f'{ABOUT}: not JSON; write it as {{"hop": 0.02, "higher": "bonafide"}}') from None
     if not isinstance(stated, dict):
         raise DataError(f'{ABOUT}: no JSON object; write it as {{"hop": 0.02, "higher": "bonafide"}}')

@@ -7,7 +7,7 @@ utterance is checked as when measuring, under the rules of the challenge, with a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from spoofspan.data.references import References
 from spoofspan.data.rules import rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.measurement import counted
 from spoofspan.formats.sources import sources
 from spoofspan.mass.ranges import Overlay
 
@@ -159,16 +160,18 @@ def _look_at_proposals(public: PublicPart, proposals: Proposals) -> tuple[list[s
     """Problems of proposals, and what is legal but may not be meant."""
     where = positions(proposals.utterances, public.utterances)
     if not (where >= 0).any():
-        return ["no utterance of the challenge has a proposal; check the ids"], ()
+        otherwise = _spelled_otherwise(set(public.utterances), set(proposals.utterances))
+        return [*otherwise, "no utterance of the challenge has a proposal; check the ids"], ()
     unknown = [proposals.utterances[place] for place in np.flatnonzero(where < 0).tolist()]
-    problems = _listed(f"utterance {utt!r} is not in the challenge" for utt in sorted(unknown))
+    problems = _spelled_otherwise(set(public.utterances), set(unknown))
+    problems += _listed(f"utterance {utt!r} is not in the challenge" for utt in sorted(unknown))
     of_row = np.repeat(where, np.diff(proposals.offsets))
     late = np.count_nonzero((of_row >= 0) & (proposals.ends > public.ends[of_row]))
     notes = []
     if silent := len(public.utterances) - int(np.count_nonzero((np.diff(proposals.offsets) > 0) & (where >= 0))):
-        notes.append(f"{silent:,} utterances have no proposal: what is spoofed in them counts as missed")
+        notes.append(f"no proposal for {counted(silent, 'utterance')}: what is spoofed there counts as missed")
     if late:
-        notes.append(f"{late:,} proposals end after their utterance; are the times in seconds?")
+        notes.append(f"beyond the end of an utterance: {counted(int(late), 'proposal')}; are the times in seconds?")
     return problems, tuple(notes)
 
 
@@ -176,11 +179,11 @@ def _look_at_values(scores: Scores | UtteranceScores) -> tuple[str, ...]:
     notes = []
     infinite = int(np.count_nonzero(np.isinf(scores.values)))
     if infinite:
-        notes.append(f"{infinite:,} scores are infinite, which is legal: they lie beyond every threshold")
+        notes.append(f"{counted(infinite, 'score')} beyond every threshold (infinite), which is legal")
     distinct = np.unique(scores.values[: 1 << 20]).size
     decisions = isinstance(scores, Scores) and scores.decisions
     if distinct < 100 and not decisions and scores.values.size > 1000:
-        notes.append(f"{distinct} distinct scores: an EER from so few is coarse; are they decisions?")
+        notes.append(f"{counted(distinct, 'distinct score')}: an EER from so few is coarse; are they decisions?")
     return tuple(notes)
 
 
@@ -215,7 +218,23 @@ def _strangers(public: PublicPart, given: set[str]) -> list[str]:
         return found
     for what, ids in (("is missing", sorted(known - given)), ("is not in the challenge", sorted(given - known))):
         found += _listed(f"utterance {utt!r} {what}" for utt in ids)
-    return found
+    return [*_spelled_otherwise(known, given - known), *found]
+
+
+def _spelled_otherwise(known: set[str], strange: set[str]) -> list[str]:
+    """Why most ids are not known, where that can be seen: they have endings, folders, or other letters."""
+    lower = {utt.casefold(): utt for utt in known}
+    changes: Mapping[str, Callable[[str], str]] = {
+        "leave out their endings": lambda utt: utt.rpartition(".")[0],
+        "leave out their folders": lambda utt: utt.rpartition("/")[2],
+        "leave out their folders and endings": lambda utt: utt.rpartition("/")[2].rpartition(".")[0],
+        "mind upper and lower case": lambda utt: lower.get(utt.casefold(), ""),
+    }
+    for remedy, change in changes.items():
+        if 2 * sum(change(utt) in known for utt in strange) > len(strange):
+            some = next(utt for utt in sorted(strange) if change(utt) in known)
+            return [f"ids differ from those of the challenge, as {some!r} from {change(some)!r}: {remedy}"]
+    return []
 
 
 def _listed(lines: Iterable[str]) -> list[str]:

@@ -120,8 +120,14 @@ def fuse(
     inputs, words = systems.typed, list(systems.words)
     if utterance_scores:
         words = utterance_scores
-    elif learning.apply is not None and len(words) + 1 == len(read_calibration(learning.apply).systems):
-        words, inputs = [str(inputs.references), *words], replace(inputs, references=None)
+    elif learning.apply is not None:
+        learned_of = read_calibration(learning.apply).systems
+        if len(learned_of) == 1:
+            raise UsageError(
+                f"{learning.apply} is a calibration of one system ({learned_of[0]}): spoofspan calibrate applies it"
+            )
+        if len(words) + 1 == len(learned_of):
+            words, inputs = [str(inputs.references), *words], replace(inputs, references=None)
     files = named_files(words)
     if len(files) < 2:
         raise UsageError(f"a fusion needs the scores of at least two systems, not of {len(files)}")
@@ -174,6 +180,7 @@ def _run(
         truth = _references(inputs) if measured else None
         scores = {name: _scores(inputs, one) for name, one in files.items()}
     if learning.apply is not None:
+        learned.check_order(list(scores))
         applied = learned.apply(*scores.values())
         if out is not None:
             typer.echo(write_converted(applied, out, to_format=learning.scores_to, force=force), err=True)

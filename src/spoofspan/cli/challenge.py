@@ -199,7 +199,9 @@ def check(
     from spoofspan.report.table import Table
 
     found = check_submission(PublicPart.read(public), submission)
-    verdict = "passed: it can be scored" if found.passed else f"{len(found.problems)} kinds of problems:"
+    count = len(found.problems)
+    kinds = "1 kind of problem:" if count == 1 else f"{count} kinds of problems:"
+    verdict = "passed: it can be scored" if found.passed else kinds
     notes = [f"note: {text}" for text in found.notes]
     notes += ["", verdict, *(line for text in found.problems for line in ("", *text.splitlines()))]
     table = Table(("submission", found.team), tuple(found.facts.items()), tuple(notes))
@@ -256,7 +258,8 @@ def _scores_table(found: list[Scored]) -> Table:
         if one.problems
         for line in ("", f"{one.team} refused:", *(f"  {part}" for text in one.problems for part in text.splitlines()))
     ]
-    return Table(("team", "", *map(heading, measures)), tuple(rows), tuple(notes))
+    cautions = [f"warning: {one.team}: {text}" for one in found for text in one.cautions[:1]]
+    return Table(("team", "", *map(heading, measures)), tuple(rows), (*notes, *([""] if cautions else []), *cautions))
 
 
 @app.command(cls=HelpCommand)

@@ -185,6 +185,14 @@ class Calibration:
         joint = joint_scores(scores, self.systems)
         return replace(joint.rows, values=self.values(*joint.columns), higher=self.result_higher)
 
+    def check_order(self, names: Sequence[str]) -> None:
+        """Refuse the systems that it was learned on in another order; other names say nothing."""
+        if tuple(names) != self.systems and sorted(names) == sorted(self.systems):
+            raise UsageError(
+                f"these are the systems of this calibration in another order ({', '.join(names)}); give them as "
+                f"{', '.join(self.systems)}"
+            )
+
     def _check_count(self, given: int, what: str) -> None:
         if given != len(self.systems):
             raise UsageError(

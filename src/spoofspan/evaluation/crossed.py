@@ -111,7 +111,8 @@ def crossed_cells(
             chosen = first.rows_of(row) & (second.rows_of(column) if second is not None else True)
             cells[row, column] = cell_of(np.flatnonzero(chosen))
     against = [one.name for one in (first, *rest) if one.against_all is not None]
-    about = f"each {' and '.join(against)} is measured against all bona fide" if against else ""
+    about = "each cell is of its own utterances alone, bona fide and spoof" if classes is None else ""
+    about = f"each {' and '.join(against)} is measured against all bona fide" if against else about
     return CrossedBreakdown(tuple(columns), *what, (POOLED, *first.names), shown, cells, about)
 
 

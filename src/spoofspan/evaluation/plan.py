@@ -35,6 +35,7 @@ from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 from spoofspan.measures.per_utterance import UtteranceErrors
 
 if TYPE_CHECKING:
+    from spoofspan.evaluation.selections import Selection
     from spoofspan.uncertainty.clusters import Resampling
 
 ScoresAre = Literal["llr", "probability"]
@@ -66,6 +67,7 @@ class Plan:
     threshold: float | None = None  # None: that of the EER, for measures at a threshold
     scores_are: ScoresAre | None = None
     asv_scores: VerificationScores | VerificationErrors | None = None  # of a speaker verification system, for the t-DCF
+    selection: Selection | None = None  # the part of a corpus that is measured, of ranges; None: all of it
 
     @property
     def kind(self) -> Literal["range", "point"]:
@@ -99,12 +101,17 @@ class Plan:
     ) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """Lay references and scores over each other, and say what the rules touched."""
         if self.kind == "range":
-            return lay(references, scores, self.rules).mass()
+            return self.laid(references, scores, lay).mass()
         resolution = WHOLE_UTTERANCE if self.measure.resolution is None else self.measure.resolution
         if self.measure.kind.boundaries:
             boundaries = boundary_references(references, resolution, self.rules)
             return point_mass_with(boundaries, scores, resolution, rules_of_boundaries(self.rules))
         return point_mass_with(references, scores, resolution, self.rules, lay)
+
+    def laid(self, references: References, scores: Scores, lay: Lay = Overlay.of) -> Overlay:
+        """What is measured, of ranges: references and scores laid over each other, or a part of them."""
+        laid = lay(references, scores, self.rules)
+        return laid if self.selection is None else self.selection.of(references, laid)
 
     def value(self, mass: ScoreMass) -> Value:
         """Measure a mass: look up the function of the measure's entry in the catalogue, and call it."""

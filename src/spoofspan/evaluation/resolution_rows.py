@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
@@ -44,10 +45,15 @@ class Cell:
         values = [m.value for m in self.measurements.values()]
         return statistics.stdev(values) if len(values) > 1 else None
 
-    @property
+    @cached_property
     def interval(self) -> Interval | None:
-        """The interval of the only measurement; None without one, or with several seeds."""
-        return next(iter(self.measurements.values())).interval if len(self.measurements) == 1 else None
+        """For other test sets and, with several seeds, other seeds; None if not asked for, or if it was drawn."""
+        found = [m.interval for m in self.measurements.values() if m.interval is not None]
+        if len(found) < len(self.measurements) or len(found) == 1:
+            return found[0] if found else None
+        from spoofspan.uncertainty.seeds import joint_of
+
+        return joint_of(found)
 
     @property
     def measurement(self) -> Measurement:
@@ -62,6 +68,7 @@ class Cell:
             "measure": next(iter(self.measurements.values())).measure,
             "value": self.value,
             "standard_deviation": self.standard_deviation,
+            "interval": None if self.interval is None else self.interval.to_dict(),
             "seeds": [{"name": name, "measurement": m.to_dict()} for name, m in self.measurements.items()],
         }
 

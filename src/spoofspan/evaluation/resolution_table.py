@@ -151,7 +151,8 @@ def resolution_table(
     convention, eer_rule, **rules
         As in :func:`spoofspan.range_eer`.
     resampling
-        How intervals are made, if they are wanted; means over seeds have none.
+        How intervals are made, if they are wanted; those of means over seeds hold for other seeds too, and take the
+        method ``"jackknife-t"``.
     smoothing, min_duration, merge_gap
         How proposals are made of scores, for event measures, as in :func:`spoofspan.evaluate`.
 

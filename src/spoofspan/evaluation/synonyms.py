@@ -51,6 +51,24 @@ _MEANINGS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("range-eer", "partialspoof-metrics"),
     ),
     ("sentence eer, utterance-level eer, file eer, trial", "One decision for a whole recording.", ("utterance-eer",)),
+    (
+        "equal error rate",
+        "Where the same share of both classes is called wrong. It is counted in time, in points of "
+        "a resolution, or in utterances, which are three numbers.",
+        ("range-eer", "point-eer", "utterance-eer"),
+    ),
+    ("half total error rate", "The mean of FPR and FNR at a threshold.", ("range-hter",)),
+    ("detection error rate, diarization error rate", "False alarm and miss over all spoof.", ("range-der",)),
+    ("roc, area under the curve", "The chance that spoof scores lower than bona fide.", ("range-auc",)),
+    (
+        "tdcf, t-dcf, tandem dcf, tandem, min t-dcf",
+        "The cost of a countermeasure in front of a speaker verification system, of which it needs the scores "
+        "(--asv-scores) or the rates (--asv-rates).",
+        ("utterance-min-tdcf", "utterance-act-tdcf", "utterance-t-eer"),
+    ),
+    ("sasv, sasv eer", "Targets against non-targets and spoofs.", ("utterance-sasv-eer", "utterance-a-dcf")),
+    ("map, mean average precision", "Ranked proposals against events.", ("event-ap", "event-ap-avdeepfake1m")),
+    ("polyphonic sound detection score", "Found events over false ranges, at all thresholds.", ("event-psds",)),
     ("event, segment f1, proposal, detection", "A spoofed range that is found or not.", ("event-f1", "event-ap")),
     ("min-pooling, max-pooling, pool", "How scores become the score of a point or utterance.", ("pooling",)),
     ("uem", "The time that counts.", ("regions",)),

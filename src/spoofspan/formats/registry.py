@@ -10,7 +10,7 @@ from spoofspan.formats.arrays import kaldi, partialspoof_scores, segment_labels
 from spoofspan.formats.arrays import npz as arrays
 from spoofspan.formats.datasets import audiovisual, json_ranges, json_scores, proposals
 from spoofspan.formats.format import Registry
-from spoofspan.formats.tables.containers import ARROW
+from spoofspan.formats.tables.arrow_ipc import ARROW
 from spoofspan.formats.tables.csv_files import CSV, TSV
 from spoofspan.formats.tables.jsonl import JSONL
 from spoofspan.formats.tables.parquet import PARQUET

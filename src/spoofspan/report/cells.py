@@ -79,6 +79,16 @@ def interval_cells(measure: str, interval: Interval | None) -> tuple[str, str]:
     return number_cell(measure, interval.low), number_cell(measure, interval.high)
 
 
+def ranks_header(best: str, worst: str) -> tuple[str, str]:
+    """Two columns of the ranks that a system may have; a paper has one."""
+    return Shown(best, paper="ranks"), Shown(worst, paper="")
+
+
+def ranks_cells(low: int, high: int) -> tuple[str, str]:
+    """The best and the worst rank; a paper has both in one cell."""
+    return Shown(str(low), paper=str(low) if low == high else f"{low}\u2013{high}"), str(high)
+
+
 def heading(measure: str) -> str:
     """The head of a column of values."""
     unit = " %" if in_percent(measure) else ""

@@ -19,10 +19,16 @@ def crossed_table(crossed: CrossedBreakdown) -> Table:
     notes = ["", f"{crossed.measure}{' in %' * in_percent(crossed.measure)}"]
     notes += [crossed.about] if crossed.about else []
     if len(crossed.by) == 1:
-        header: tuple[str, ...] = (crossed.by[0], f"bona fide {crossed.unit}", f"spoof {crossed.unit}", crossed.measure)
+        # an event is a spoof, so there is no other class to count
+        amounts = ["events"] if crossed.unit == "events" else [f"bona fide {crossed.unit}", f"spoof {crossed.unit}"]
         cells = [(row, crossed[row, crossed.columns[0]]) for row in crossed.rows]
-        rows = [(row, str(one.bona_fide), str(one.spoof), text(one.value) or one.reason) for row, one in cells]
-        return Table(header, tuple(rows), tuple(notes))
+        rows = [
+            (row, *map(str, (one.bona_fide, one.spoof)[-len(amounts) :]), text(one.value) or one.reason)
+            for row, one in cells
+        ]
+        return Table((crossed.by[0], *amounts, crossed.measure), tuple(rows), tuple(notes))
+    missing = dict.fromkeys(one.reason for one in crossed.cells.values() if math.isnan(one.value))
+    notes += [f"empty: {reason}" for reason in missing if reason]
     header = (" x ".join(crossed.by), *crossed.columns)
     values = zip(crossed.rows, crossed.values(), strict=True)
     return Table(header, tuple((row, *map(text, line)) for row, line in values), tuple(notes))

@@ -305,9 +305,11 @@ def captions(
         lines.append(NII_SOURCES)
     lines += _of_measures(tables)
     if _asked_in_vain(tables):
-        lines.append("Means over seeds have no intervals here; `spoofspan compare --seeds` has them.")
+        lines.append("Means over seeds have intervals by the method jackknife-t only.")
     if found := _intervals(tables):
-        lines.append(f"In brackets: {100 * found[0].level:g} % intervals, {found[0].how}.")
+        several = any(len(row.seeds) > 1 for table in tables.values() for row in table.rows)
+        seeds = ", for other test sets and other seeds" * several
+        lines.append(f"In brackets: {100 * found[0].level:g} % intervals, {found[0].how}{seeds}.")
         lines += [f"Warning: {text}." for text in dict.fromkeys(text for one in found for text in one.warnings)]
     return lines
 

@@ -23,6 +23,9 @@ MINUS = "\u2212"
 _TYPESET = {MINUS: "$-$", "\u2013": "--", "\u2020": "$\\dagger$", "\u221e": "$\\infty$"}
 # shrinks a table to the width of its column of paper, and never lets it grow
 FIT = r"\noindent\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+# the same for the height of the page, of tables that may have more rows than it
+FIT_HEIGHT = r"\noindent\resizebox*{!}{\ifdim\totalheight>.95\textheight .95\textheight\else\totalheight\fi}{%"
+ROWS_OF_A_PAGE = 40
 NEEDS = r"% needs \usepackage{booktabs,graphicx}"
 _NAMED = {"\\": "textbackslash", "^": "textasciicircum", "~": "textasciitilde", "<": "textless", ">": "textgreater"}
 _LATEX = str.maketrans({c: f"\\{c}" for c in "{}$&#%_"} | {c: f"\\{name}{{}}" for c, name in _NAMED.items()} | _TYPESET)
@@ -159,13 +162,26 @@ def _latex(table: Table) -> str:
     numeric = _numeric_columns(table)
     paper = [[getattr(cell, "paper", cell) for cell in row] for row in (table.columns, *table.rows)]
     kept = [i for i, head in enumerate(paper[0]) if head or not table.columns[i]]
-    rows = [
-        " & ".join(_typeset(row[i], number and numeric[i]) for i in kept) + r" \\" for number, row in enumerate(paper)
-    ]
+    heads = [_head(paper[0][i], max((len(row[i]) for row in paper[1:]), default=0), numeric[i]) for i in kept]
+    body = [[_typeset(row[i], numeric[i]) for i in kept] for row in paper[1:]]
+    rows = [" & ".join(row) + r" \\" for row in (heads, *body)]
     notes = [f"% {printable(note)}" for note in table.notes if note]
     begin = r"\setlength{\tabcolsep}{4pt}\begin{tabular}{" + "".join("r" if numeric[i] else "l" for i in kept) + "}"
-    lines = [NEEDS, FIT, begin, r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}}"]
+    long = len(body) > ROWS_OF_A_PAGE
+    end = r"\end{tabular}}" + "}" * long
+    fit = [FIT_HEIGHT, FIT] if long else [FIT]
+    lines = [NEEDS, *fit, begin, r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule", end]
     return "\n".join([*notes, *lines]) + "\n"
+
+
+def _head(text: str, width: int, is_number: bool) -> str:
+    """The head of a column in LaTeX: in two lines, where it is longer than what stands below it."""
+    words = text.split()
+    if len(words) < 2 or len(text) <= max(width, 6):
+        return latex_text(text)
+    lines = [(" ".join(words[:cut]), " ".join(words[cut:])) for cut in range(1, len(words))]
+    first, second = min(lines, key=lambda both: max(map(len, both)))
+    return rf"\shortstack[{'r' if is_number else 'l'}]{{{latex_text(first)}\\{latex_text(second)}}}"
 
 
 def _typeset(text: str, is_number: object) -> str:

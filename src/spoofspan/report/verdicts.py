@@ -18,6 +18,8 @@ from spoofspan.report.cells import (
     interval_header,
     number_cell,
     p_text,
+    ranks_cells,
+    ranks_header,
     share_cell,
     signed,
     warning_lines,
@@ -131,7 +133,7 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True, short:
     ]
     ranked: tuple[str, ...] = ()
     if ranks:
-        ranked = ("rank", "best rank", "worst rank", "group")
+        ranked = ("rank", *ranks_header("best rank", "worst rank"), "group")
         notes.append("ranks: those that no verdict below contradicts; systems that share a letter are not told apart")
     notes += warning_lines(comparison.warnings)
     if signatures:
@@ -145,7 +147,7 @@ def _pair(first: str, second: str) -> Shown:
 
 
 def _rank_cells(rank: Rank) -> tuple[str, ...]:
-    return str(rank.place), str(rank.low), str(rank.high), rank.groups
+    return str(rank.place), *ranks_cells(rank.low, rank.high), rank.groups
 
 
 def _differences_table(comparison: Comparison) -> Table:

@@ -31,7 +31,7 @@ from spoofspan.evaluation.cautions import with_cautions
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures_for_hop, with_interval
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
-from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, sign_hashes
+from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, Signature, sign_hashes
 from spoofspan.mass.diagnosis import pairing_remedy
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass, UtteranceBlock
@@ -40,15 +40,17 @@ from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
-from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_with
+from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_of_overlay, errors_with
 from spoofspan.scale.shard_facts import CorpusFacts, Shard
 from spoofspan.scale.sharded_events import ShardedEvents, Signed, refuse_whole
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.data.rules import RuleArguments
+    from spoofspan.data.rules import Regions, RuleArguments
     from spoofspan.data.utterance_scores import VerificationScores
+    from spoofspan.evaluation.breakdown import Breakdown
+    from spoofspan.evaluation.corpus import ReadColumn
     from spoofspan.uncertainty.clusters import Resampling
 
 T = TypeVar("T")
@@ -95,31 +97,16 @@ class ShardedCorpus(Corpus):
 
     def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
         """Plan the measures and look at every shard once; return the function that takes one of the measures."""
-        if options.resampling is not None and options.resampling.draws:
-            raise UsageError("in shards, intervals are by the method 'jackknife-t'; leave --interval out, or --stream")
+        refuse_draws(options.resampling)
         events = [one for one in measures if one.basis == EVENT]
         refuse_whole(events, options)
         # events lie where ranges do, and without a threshold proposals are made where the range EER is
         planned = [one for one in measures if one.basis != EVENT] + [Measure("range-eer")] * bool(events)
-        prepared = {one: _Prepared(options.plan(one, self.hop)) for one in planned}
-        look = partial(_look, [one.plan for one in prepared.values()])
-        references_hash, scores_hash = ReferencesHash(), ScoresHash()
-        unpaired = Problems()
-        for shard, looks in self.each(look, "preparing", fetched=options.signed):
-            references, scores = shard or (None, None)
-            if references is not None:
-                references_hash.add(references)
-            if scores is not None:
-                scores_hash.add(scores)
-            unpaired.add(*looks.refused)
-            for one, found in zip(prepared.values(), looks.plans, strict=False):
-                one.add(found)
-        # no two unsigned numbers are comparable
-        unsigned = f"unsigned-{uuid4().hex[:8]}"
-        hashes = (references_hash.digest(), scores_hash.digest()) if options.signed else (unsigned, unsigned)
+        look = self.look([options.plan(one, self.hop) for one in planned], signed=options.signed)
+        prepared = dict(zip(planned, look.plans, strict=True))
 
         def measured(measure: Measure) -> Measurement:
-            return prepared[measure].measured(self, hashes, unpaired, options.resampling)
+            return prepared[measure].measured(self, look, options.resampling)
 
         def crossing() -> tuple[OperatingPoint, str]:
             found = measured(Measure("range-eer"))
@@ -127,12 +114,31 @@ class ShardedCorpus(Corpus):
 
         def signed() -> Signed:
             ranges = prepared[Measure("range-eer")]
-            ranges.settle(unpaired)
+            ranges.settle(look.unpaired)
             count, digest = ranges.utterances.count, ranges.utterances.digest()
-            return Signed(count, digest, tuple(ranges.touched.values()), *hashes)
+            return Signed(count, digest, tuple(ranges.touched.values()), *look.hashes)
 
         of_events = ShardedEvents(self, events, options, crossing, signed)
         return lambda measure: of_events.measured(measure) if measure.basis == EVENT else measured(measure)
+
+    def look(self, plans: Sequence[Plan], *, signed: bool) -> Prepared:
+        """Look at every shard once, for all plans."""
+        prepared = [PreparedPlan(one) for one in plans]
+        references_hash, scores_hash = ReferencesHash(), ScoresHash()
+        unpaired = Problems()
+        for shard, looks in self.each(partial(_look, plans), "preparing", fetched=signed):
+            references, scores = shard or (None, None)
+            if references is not None:
+                references_hash.add(references)
+            if scores is not None:
+                scores_hash.add(scores)
+            unpaired.add(*looks.refused)
+            for one, found in zip(prepared, looks.plans, strict=False):
+                one.add(found)
+        # no two unsigned numbers are comparable
+        unsigned = f"unsigned-{uuid4().hex[:8]}"
+        hashes = (references_hash.digest(), scores_hash.digest()) if signed else (unsigned, unsigned)
+        return Prepared(prepared, hashes, unpaired)
 
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
@@ -158,16 +164,18 @@ class ShardedCorpus(Corpus):
             raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
         return UtteranceErrors.joined(found)
 
-    def break_down(self, *_: Any) -> NoReturn:
+    def break_down(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> Breakdown:
+        """The groups of the corpus by kind, length, boundary or a column."""
+        from spoofspan.scale.shard_groups import break_down
+
+        return break_down(self, by, measure, options, read_column)
+
+    def cross(self, by: str, *_: Any) -> NoReturn:
         """Not of shards."""
         raise UsageError(
-            "--by needs the corpus in memory; leave --stream, --jobs and --scheduler out, or select the utterances "
-            "beforehand"
+            f"--by {by}: a crossed table, and groups of points or whole utterances, need the corpus in memory; leave "
+            "--stream, --jobs and --scheduler out, or break down a measure of ranges by one column"
         )
-
-    def cross(self, *_: Any) -> NoReturn:
-        """Not of shards."""
-        self.break_down()
 
     def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
         """Go through the shards that have both sides, and say how far that is."""
@@ -243,6 +251,12 @@ def evaluate_shards(
     return corpus.evaluate(wanted, options, on_undefined)
 
 
+def refuse_draws(resampling: Resampling | None) -> None:
+    """Refuse replicates, which would take a pass over the shards each."""
+    if resampling is not None and resampling.draws:
+        raise UsageError("in shards, intervals are by the method 'jackknife-t'; leave --interval out, or --stream")
+
+
 @dataclass(frozen=True)
 class _Look:
     """What a plan finds in one shard: the used utterances, what rules touched, the mass without its parts."""
@@ -281,7 +295,7 @@ def _look_at(plan: Plan, references: References, scores: Scores) -> _Look:
 
 
 @dataclass
-class _Prepared:
+class PreparedPlan:
     """What one pass over the shards finds out for a plan."""
 
     plan: Plan
@@ -296,6 +310,7 @@ class _Prepared:
         self.regions = set(self.plan.rules.regions or ())  # of utterances that no shard has had so far
 
     def add(self, look: _Look) -> None:
+        """Note what a shard has."""
         self.regions.difference_update(look.utterances)
         self._touch(look.touched)
         self.nothing = self.nothing or look.nothing
@@ -324,26 +339,48 @@ class _Prepared:
             )
         return self.mass
 
-    def measured(
-        self, corpus: ShardedCorpus, hashes: tuple[str, str], unpaired: Problems, resampling: Resampling | None = None
-    ) -> Measurement:
-        mass = replace(self.settle(unpaired), parts=(ShardedPart(corpus, self.plan, np.result_type(*self.dtypes)),))
-        signer = partial(
-            sign_hashes,
+    def mass_in(self, corpus: ShardedCorpus, unpaired: Problems) -> ScoreMass:
+        """The mass of all shards."""
+        part = ShardedPart(corpus, self.plan, np.result_type(*self.dtypes))
+        return replace(self.settle(unpaired), parts=(part,))
+
+    def measured(self, corpus: ShardedCorpus, look: Prepared, resampling: Resampling | None = None) -> Measurement:
+        """Measure all shards, with an interval if it is said how to resample."""
+        mass = self.mass_in(corpus, look.unpaired)
+        signer = partial(self.sign, corpus, look.hashes)
+        plan = replace(self.plan, notes=(*self.plan.notes, *strangers("regions", self.regions, ())))
+        found = plan.measured(
+            mass, self.touched.values(), self.utterances.count, signer, errors_at=partial(self.errors_at, corpus)
+        )
+        found = with_cautions(found, plan, mass, both_classes={BONA_FIDE, SPOOF} <= corpus.facts.labels)
+        return with_interval(found, plan, mass, resampling)
+
+    def errors_at(self, corpus: ShardedCorpus, point: OperatingPoint) -> UtteranceErrors:
+        """The errors of each utterance at an operating point."""
+        return corpus.errors(partial(_errors, self.plan, point))
+
+    def sign(self, corpus: ShardedCorpus, hashes: tuple[str, str], regions: Regions | None = None) -> Signature:
+        """Sign what was measured, given the hashes of both sides."""
+        return sign_hashes(
             str(self.plan.measure),
             self.plan.read_off,
             self.plan.spelled_rules(corpus.facts.snap, corpus.facts.modality),
             (hashes[0], f"{self.utterances.count}:{self.utterances.digest()}", hashes[1]),
-            self.plan.rules.regions,
+            self.plan.rules.regions if regions is None else regions,
         )
 
-        def errors_at(point: OperatingPoint) -> UtteranceErrors:
-            return corpus.errors(lambda references, scores: errors_with(references, scores, point, self.plan.rules))
 
-        plan = replace(self.plan, notes=(*self.plan.notes, *strangers("regions", self.regions, ())))
-        found = plan.measured(mass, self.touched.values(), self.utterances.count, signer, errors_at=errors_at)
-        found = with_cautions(found, plan, mass, both_classes={BONA_FIDE, SPOOF} <= corpus.facts.labels)
-        return with_interval(found, plan, mass, resampling)
+@dataclass(frozen=True)
+class Prepared:
+    """What one pass over the shards finds out: for each plan, the hashes of both sides, utterances on one side only."""
+
+    plans: Sequence[PreparedPlan]
+    hashes: tuple[str, str]
+    unpaired: Problems
+
+
+def _errors(plan: Plan, point: OperatingPoint, references: References, scores: Scores) -> UtteranceErrors:
+    return errors_of_overlay(plan.laid(references, scores), point.threshold, point.everything)
 
 
 @dataclass(frozen=True, eq=False)

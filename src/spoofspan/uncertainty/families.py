@@ -27,7 +27,7 @@ from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.intervals import Interval, Spread, spread_of
 from spoofspan.uncertainty.max_t import adjusted_p_values
 from spoofspan.uncertainty.measured_system import Measured, measured_systems
-from spoofspan.uncertainty.seeds import components_of, mean_of_rows, refuse_draws, seed_cautions
+from spoofspan.uncertainty.seeds import components_of, joint_interval, mean_of_rows, refuse_draws, seed_cautions
 from spoofspan.uncertainty.variance_components import VarianceComponents
 
 # What a system said, scores or proposals, or what each of its trainings did by name.
@@ -102,9 +102,7 @@ class Task:
 
     def interval(self, name: str) -> Interval:
         """The interval of a system's value, over test sets and, if it has several, over trainings."""
-        part = self.components[name]
-        found = self.spread.interval(self.contrasts[list(self.rows).index(name)], () if part is None else part.terms)
-        return replace(found, warnings=(*found.warnings, *seed_cautions({name: part})))
+        return joint_interval(self.spread, self.rows[name], name)
 
     def difference(self, pair: Pair) -> tuple[Interval, float]:
         """The interval of the difference of two systems, and its p-value."""

@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import exp, isnan, nan, nextafter
+from math import isnan, nan, nextafter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -41,21 +41,12 @@ from spoofspan.uncertainty.left_out import LeftOut, count_classes, sums_by_unit
 from spoofspan.uncertainty.measured_system import BootstrapArguments, Measured, measured_system, split_arguments
 from spoofspan.uncertainty.quantiles import BcaCorrection, inverted_p_value, quantiles
 from spoofspan.uncertainty.replicates import MeasuredReplicates, Replicates
+from spoofspan.uncertainty.scales import Scale, bounds, scale_of
 from spoofspan.uncertainty.variance_components import Term, with_terms
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# On which scale an interval is symmetric: logits of shares, logarithms of costs, values as they are.
-Scale = Literal["logit", "log", "raw"]
-# Normalised by the best trivial decision, these are at most 1, as shares are.
-AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr", "a-dcf")
-# A share of the spoofed time, to which false alarms add without a bound.
-BEYOND_ONE = ("der",)
-# Correlations, from -1 to 1.
-SIGNED = ("mcc",)
-# exp of more overflows.
-MOST_EXPONENT = 700.0
 SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says nothing of other test sets"
 
 
@@ -95,6 +86,9 @@ class Interval:
         Of t, with ``"jackknife-t"``.
     with_bona_fide, with_spoof
         How many clusters have any of that class; None for one that the measure does not look at.
+    spread
+        What it was read off, by the jackknife and for one system: with those of its other trainings, it gives the
+        interval of their mean.
 
     Examples
     --------
@@ -118,6 +112,10 @@ class Interval:
     degrees_of_freedom: float | None = None
     with_bona_fide: int | None = None
     with_spoof: int | None = None
+    spread: Spread | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "spread": None}  # which has functions that cannot be pickled
 
     def __str__(self) -> str:
         ends = "none" if self.refused else f"{self.low:.5g} to {self.high:.5g}"
@@ -188,6 +186,15 @@ class Spread:
         """That of systems whose values without each cluster are known."""
         estimates, none = np.asarray(values, np.float64), np.zeros((len(left_out), 0))
         return cls(str(measure), scale_of(measure), how, counts_of(left_out), estimates, tuple(left_out), none)
+
+    @classmethod
+    def joined(cls, spreads: Sequence[Spread]) -> Spread:
+        """Of several systems, given that of each alone on the same clusters, by the jackknife."""
+        left_out = [one for spread in spreads for one in spread.left_out]
+        estimates = np.concatenate([one.estimates for one in spreads])
+        none = np.zeros((len(left_out), 0))
+        counts = counts_of(left_out)
+        return replace(spreads[0], estimates=estimates, left_out=tuple(left_out), counts=counts, values=none)
 
     @cached_property
     def jackknife(self) -> Jackknife:
@@ -442,7 +449,8 @@ def bootstrap(
 
 def interval_of_system(system: Measured, how: Resampling) -> Interval:
     """The interval of a system that was measured."""
-    return spread_of({"": system}, how).one(0)
+    spread = spread_of({"": system}, how)
+    return replace(spread.one(0), spread=None if how.draws else spread)
 
 
 def bootstrap_of(
@@ -463,33 +471,3 @@ def bootstrap_of(
     name, estimates = getattr(function, "__name__", "value"), np.array([float(function(mass))])
     counts = count_classes([sums_by_unit(mass, drawn.units_of(mass.utterances), drawn.count, None)])
     return _drawn(name, "raw", counts, estimates, [engine], how).one(0)
-
-
-def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, float]:
-    """Both ends of a t interval on a scale; as they are where a value lies at the end of its scale.
-
-    >>> low, high = bounds(Estimate(0.1, 0.02, 30), "logit", 0.95)
-    >>> round(low, 4), round(high, 4)
-    (0.0659, 0.1489)
-    """
-    value, reach = found.value, found.reach(confidence)
-    if scale == "logit" and 0 < value < 1:
-        odds = value / (1 - value)
-        factor = exp(min(reach / (value * (1 - value)), MOST_EXPONENT))
-        return odds / (odds + factor), odds * factor / (1 + odds * factor)
-    if scale == "log" and value > 0:
-        factor = exp(min(reach / value, MOST_EXPONENT))
-        return value / factor, value * factor
-    low, high = value - reach, value + reach
-    if scale == "raw":
-        return low, high
-    return max(low, 0.0), min(high, 1.0) if scale == "logit" else high
-
-
-def scale_of(measure: Measure) -> Scale:
-    """On which scale the interval of a measure is symmetric."""
-    name = measure.kind.name
-    if name in SIGNED:
-        return "raw"
-    bounded = (measure.kind.percent and name not in BEYOND_ONE) or name in AT_MOST_ONE
-    return "logit" if bounded else "log"

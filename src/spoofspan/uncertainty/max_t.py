@@ -90,7 +90,7 @@ def _deviate(p: float, degrees: float) -> float:
     """How far from 0 a statistic with this p lies."""
     if np.isfinite(degrees):
         return statistic_of(p, degrees) if p < 1 else 0.0
-    return -NormalDist().inv_cdf(p / 2) if p > 0 else np.inf
+    return -NormalDist().inv_cdf(p / 2) if p / 2 > 0 else np.inf
 
 
 def draw_ratios(rng: np.random.Generator, count: int, pairs: Int64, covariance: Float64, degrees: float) -> Float64:

@@ -177,7 +177,7 @@ def seed_variation(
         mean=float(spread.estimates.mean()),
         standard_deviation=float(spread.estimates.std(ddof=1)),
         test_set=spread.interval(contrast),
-        joint=None if components is None else joint_interval(spread, {"": rows}, contrast),
+        joint=None if components is None else joint_interval(spread, rows),
         components=components,
         signers=signers_of(measured),
     )
@@ -208,12 +208,19 @@ def components_of(spread: Spread, rows: Sequence[int]) -> VarianceComponents | N
     return variance_components(spread.estimates[list(rows)], spread.jackknife.covariance[chosen], degrees)
 
 
-def joint_interval(spread: Spread, trainings: Mapping[str, Sequence[int]], contrast: Float64) -> Interval:
-    """The interval of a contrast over test sets and trainings of systems, with what to look twice at."""
-    parts = {name: components_of(spread, rows) for name, rows in trainings.items()}
-    terms = [term for one in parts.values() if one is not None for term in one.terms]
-    found = spread.interval(contrast, terms)
-    return replace(found, warnings=(*found.warnings, *seed_cautions(parts)))
+def joint_interval(spread: Spread, rows: Sequence[int], name: str = "") -> Interval:
+    """The interval of a system's mean over the trainings in some rows, for other test sets and other trainings."""
+    parts = components_of(spread, rows)
+    found = spread.interval(mean_of_rows(spread, rows), () if parts is None else parts.terms)
+    return replace(found, warnings=(*found.warnings, *seed_cautions({name: parts})))
+
+
+def joint_of(intervals: Sequence[Interval]) -> Interval | None:
+    """The same, given the interval of each training on the same test set; None where these cannot be put together."""
+    spreads = [one.spread for one in intervals if one.spread is not None]
+    if len(spreads) < len(intervals) or len({one.counts.clusters for one in spreads}) > 1:
+        return None
+    return joint_interval(Spread.joined(spreads), range(len(spreads)))
 
 
 def seed_cautions(parts: Mapping[str, VarianceComponents | None]) -> list[str]:

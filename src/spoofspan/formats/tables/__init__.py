@@ -20,7 +20,7 @@ here have them: key ``spoofspan``, JSON with ``version`` and ``hop``, ``start`` 
 
 ::
 
-    csv_files  jsonl  parquet  (Arrow)    ──▶  containers  ──▶  Part  ──▶  reference_tables  ──▶  References
+    csv_files  jsonl  parquet  arrow_ipc  ──▶  containers  ──▶  Part  ──▶  reference_tables  ──▶  References
     (recognise, open, yield tables, write)     dataframes       │    ──▶  score_tables      ──▶  Scores
                                                                 └─ table_columns, table_groups: checks and messages
     and back by arrow_tables.

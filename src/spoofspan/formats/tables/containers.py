@@ -1,18 +1,16 @@
 """Containers: kinds of file that hold tables. Each says how its tables are found and written, and nothing more.
 
 What the tables mean, and every check of it, is the same for all: :mod:`reference_tables` and :mod:`score_tables`. The
-plainest of them is here, Arrow IPC, file or stream: files are mapped into memory and read without a copy.
+plainest of them is :mod:`arrow_ipc`.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from spoofspan.base.errors import DataError
 from spoofspan.data.references import References
@@ -26,9 +24,6 @@ from spoofspan.formats.tables.reference_tables import references_from_parts
 from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.tables.table_columns import Part
 
-FILE, STREAM = b"ARROW1", b"\xff\xff\xff\xff"
-END = STREAM + bytes(4)  # of the messages
-BYTES_PER_PIECE = 1 << 22
 FromParts = Callable[[Sequence[Part], ReadOptions], T]
 
 
@@ -137,76 +132,3 @@ def in_pieces(
             out.write_table(prepare(table.slice(first, rows)))
             yield written()
     yield written()
-
-
-# ---------------------------------------------------------------- Arrow IPC
-
-
-def _is_arrow(head: bytes, schema: Schema) -> bool:
-    """Whether this is Arrow with columns that fit, or with a schema too long to tell."""
-    if not head.startswith((FILE, STREAM)):
-        return False
-    try:
-        # a file is its magic, padded to 8 bytes, and then a stream
-        return schema.fits(pa.ipc.open_stream(head[8:] if head.startswith(FILE) else head).schema.names)
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
-        return True
-
-
-def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
-    is_file, first = source.head.startswith(FILE), 0
-    with damage_told(source.broken):
-        opened = random_access(source)
-        _check_tiling(source, opened, is_file)
-        reader = pa.ipc.open_file(opened) if is_file else pa.ipc.open_stream(opened)
-        found = reader.schema.names  # names that are no text fail here
-        if whole:
-            yield Part(reader.read_all(), source.name, all_columns=found)
-            return
-        for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
-            rows = max(1, BYTES_PER_PIECE * batch.num_rows // max(batch.nbytes, 1))
-            for start in range(0, batch.num_rows, rows):
-                table = pa.Table.from_batches([batch.slice(start, rows)])
-                yield Part(table, source.name, rows=np.arange(first, first + table.num_rows))
-                first += table.num_rows
-
-
-def _check_tiling(source: Source, opened: Any, is_file: bool) -> None:
-    """Refuse a file whose messages do not tile it: bytes that were inserted or removed shift the numbers after them.
-
-    A file is its magic, padded to 8 bytes, a stream, the footer, its length in 4 bytes, and the magic again. A stream
-    is messages, one after the other, and the mark of their end, which some writers leave out.
-    """
-    end = opened.size()
-    if is_file:
-        end -= 4 + len(FILE)
-        end -= int.from_bytes(_bytes_at(opened, end, 4), "little")
-    position = 8 if is_file else 0
-    messages = pa.ipc.MessageReader.open_stream(opened)
-    # Arrow takes messages of before 0.15 too, without the mark; among others such a one is the rest of a damaged one
-    marked = _bytes_at(opened, position, len(STREAM)) == STREAM
-    with suppress(StopIteration):
-        while position < end and (_bytes_at(opened, position, len(STREAM)) == STREAM) == marked:
-            opened.seek(position)
-            messages.read_next_message()
-            position = opened.tell()
-    # where nothing follows the last message, its own last bytes must not be the mark: they would have been pulled in
-    ends = (len(END),) if _bytes_at(opened, end - len(END), len(END)) == END else (0,) if marked else (0, 4)
-    opened.seek(0)
-    if end - position not in ends:
-        raise DataError(f"{source.name}: bytes were inserted or removed in the file; get it again")
-
-
-def _bytes_at(opened: Any, position: int, count: int) -> bytes:
-    opened.seek(position)
-    return opened.read(count)  # type: ignore[no-any-return]
-
-
-def _write(table: Any) -> Iterator[bytes]:
-    # one batch, so that a reader needs no copy to have the scores in one piece
-    return in_pieces(table, max(1, table.num_rows), lambda sink: pa.ipc.new_file(sink, table.schema))
-
-
-ARROW = Container(
-    "arrow", "in an Arrow IPC file or stream", (".arrow", ".feather", ".ipc", ".arrows"), _is_arrow, _parts, _write
-)

@@ -23,7 +23,7 @@ from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import text_of
 from spoofspan.formats.line_blocks import BOM, line_blocks, native_buffer, refuse_empty
 from spoofspan.formats.sources import MOST_BYTES_PER_LINE, Source, not_utf8
-from spoofspan.formats.tables.arrow_tables import REFERENCES, TEXTS, Schema, plain_texts, with_metadata
+from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES, TEXTS, Schema, plain_texts, with_metadata
 from spoofspan.formats.tables.containers import Container, in_pieces
 from spoofspan.formats.tables.table_columns import Part, missing_columns
 from spoofspan.formats.text.rows import TEXT_SNAP
@@ -88,10 +88,12 @@ def _parts(delimiter: str, source: Source, wanted: Sequence[str], whole: bool) -
     """Read blocks of rows; the slow search for what is wrong begins only when something is."""
     refuse_empty(source)
     written = _header(source.head, delimiter)
-    names = _named(written)
+    # a column that is asked for keeps its name, and its name alone says what high scores mean
+    asked = [name for name in written if name in wanted and name not in SCORES.columns]
+    names = [own if own in asked else mine for own, mine in zip(written, _named(written), strict=True)]
     chosen = [name for name in names if name in wanted]
     called = dict(zip(names, written, strict=True))
-    stated = {"snap": TEXT_SNAP, **_polarity(written)}
+    stated = {"snap": TEXT_SNAP, **_polarity([one for one in written if one in asked] or written)}
     conversions = [
         pa.csv.ConvertOptions(
             column_types={words[name]: _arrow_type(name) for name in chosen},

@@ -197,7 +197,7 @@ spoofspan.timelines = (function () {
     pen.fillStyle = css("--quiet");
     for (const [from, to, kind] of timeline.kinds) {
       const start = Math.max(x(from), left);
-      if (Math.min(x(to), width) - start > pen.measureText(kind).width + 4) pen.fillText(kind, start + 1, reference - 4);
+      if (Math.min(x(to), width) - start > pen.measureText(kind).width + 4) pen.fillText(kind, start + 3, reference - 4);
     }
     if (timeline.waveform) {
       word(words[1], wave + WAVE / 2 + 4);
@@ -209,7 +209,7 @@ spoofspan.timelines = (function () {
         pen.textAlign = "left";
         pen.fillStyle = css("--ink");
         pen.font = "600 " + strips.FONT;
-        pen.fillText(system.name.length > 60 ? system.name.slice(0, 59) + "\u2026" : system.name, left, name);
+        pen.fillText(system.name.length > 60 ? system.name.slice(0, 59) + "\u2026" : system.name, left + 4, name);
         pen.font = strips.FONT;
       }
       word(words[2], decision + 9);

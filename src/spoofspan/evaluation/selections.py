@@ -1,0 +1,123 @@
+"""Selections: a part of a corpus as it is cut out of what was laid over each other, whole or shard by shard."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spoofspan.base.columns import Flags, first_rows, positions, utterance_of_rows
+from spoofspan.base.errors import NothingToMeasureError
+from spoofspan.base.times import Int64
+from spoofspan.data.references import SPOOF, References
+from spoofspan.mass.ranges import Overlay
+from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.per_utterance import errors_of_overlay
+
+NO_KIND = "(no kind)"
+
+
+class Selection(ABC):
+    """A part of a corpus."""
+
+    @abstractmethod
+    def of(self, references: References, laid: Overlay) -> Overlay:
+        """Cut it out of a corpus, or of a shard of one."""
+
+
+@dataclass(frozen=True)
+class OfUtterances(Selection):
+    """Some of the utterances."""
+
+    utterances: frozenset[str]
+
+    def of(self, references: References, laid: Overlay) -> Overlay:
+        """Keep them."""
+        chosen = [i for i, utt in enumerate(laid.labelling.utterances) if utt in self.utterances]
+        if not chosen:
+            raise NothingToMeasureError("none of the chosen utterances is here", ())
+        return laid.take(np.array(chosen, np.int64))
+
+
+class SpoofedRanges(Selection):
+    """Some of the spoofed ranges, against all bona fide time; the other spoofed ranges are left out of account."""
+
+    @abstractmethod
+    def among(self, references: References) -> Flags:
+        """Which ranges, of any class, are of this sort."""
+
+    def kept(self, references: References) -> Flags:
+        """Which ranges are selected."""
+        flags: Flags = self.among(references) & (references.labels == SPOOF)
+        return flags
+
+    def dropped(self, references: References) -> Flags:
+        """Which spoofed ranges are left out."""
+        flags: Flags = ~self.among(references) & (references.labels == SPOOF)
+        return flags
+
+    def of(self, references: References, laid: Overlay) -> Overlay:
+        """Ignore the time of the other spoofed ranges."""
+        utterance = positions(references.utterances, laid.labelling.utterances)[utterance_of_rows(references.offsets)]
+        rows = np.flatnonzero(self.dropped(references) & (utterance >= 0))
+        # a range may end a little after its utterance, where the rules let it
+        extents = laid.labelling.extents[utterance[rows]]
+        starts, ends = (np.minimum(times[rows], extents) for times in (references.starts, references.ends))
+        return laid.without(utterance[rows], starts, ends)
+
+
+@dataclass(frozen=True)
+class RangesOfKind(SpoofedRanges):
+    """Those of one kind."""
+
+    name: str
+
+    def among(self, references: References) -> Flags:
+        """Which ranges have this kind; kinds are numbered anew in every shard."""
+        names = (*references.kind_names, NO_KIND)
+        codes = np.full(references.starts.size, -1) if references.kinds is None else references.kinds
+        wanted = names.index(self.name) if self.name in names else len(names)
+        flags: Flags = codes == (-1 if self.name == NO_KIND else wanted)
+        return flags
+
+
+@dataclass(frozen=True)
+class RangesOfLength(SpoofedRanges):
+    """Those that last at least so long, and less than so long (ns)."""
+
+    low: int
+    high: int
+
+    def among(self, references: References) -> Flags:
+        """Which ranges are as long."""
+        lengths = references.range_durations
+        flags: Flags = (lengths >= self.low) & (lengths < self.high)
+        return flags
+
+
+def kinds_in(references: References) -> frozenset[str]:
+    """The kinds of the spoofed ranges, and that some have none; nothing where no kinds are known."""
+    if references.kinds is None:
+        return frozenset()
+    some = bool(((references.kinds < 0) & (references.labels == SPOOF)).any())
+    return frozenset(references.kind_names) | (frozenset([NO_KIND]) if some else frozenset())
+
+
+def range_totals(
+    references: References, laid: Overlay | None, selections: Sequence[SpoofedRanges], at: OperatingPoint
+) -> Int64:
+    """A row for each selection: how many utterances have such ranges, how long these are (ns), and what is missed.
+
+    Nothing is missed where nothing was laid over.
+    """
+    rows = []
+    for one in selections:
+        kept = one.kept(references)
+        utterances = np.count_nonzero(np.add.reduceat(kept, first_rows(references.offsets)) > 0) if kept.any() else 0
+        missed = 0
+        if laid is not None:
+            missed = errors_of_overlay(one.of(references, laid), at.threshold, at.everything).false_negative.sum()
+        rows.append((utterances, references.range_durations[kept].sum(), missed))
+    return np.array(rows, np.int64).reshape(-1, 3)

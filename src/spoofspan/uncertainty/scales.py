@@ -1,0 +1,50 @@
+"""On which scale the interval of a measure is symmetric, and both of its ends there."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Literal
+
+from spoofspan.measures.measure import Measure
+from spoofspan.uncertainty.jackknife import Estimate
+
+# On which scale an interval is symmetric: logits of shares, logarithms of costs, values as they are.
+Scale = Literal["logit", "log", "raw"]
+# Normalised by the best trivial decision, these are at most 1, as shares are.
+AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr", "a-dcf")
+# A share of the spoofed time, to which false alarms add without a bound.
+BEYOND_ONE = ("der",)
+# Correlations, from -1 to 1.
+SIGNED = ("mcc",)
+# exp of more overflows.
+MOST_EXPONENT = 700.0
+
+
+def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, float]:
+    """Both ends of a t interval on a scale; as they are where a value lies at the end of its scale.
+
+    >>> low, high = bounds(Estimate(0.1, 0.02, 30), "logit", 0.95)
+    >>> round(low, 4), round(high, 4)
+    (0.0659, 0.1489)
+    """
+    value, reach = found.value, found.reach(confidence)
+    if scale == "logit" and 0 < value < 1:
+        odds = value / (1 - value)
+        factor = exp(min(reach / (value * (1 - value)), MOST_EXPONENT))
+        return odds / (odds + factor), odds * factor / (1 + odds * factor)
+    if scale == "log" and value > 0:
+        factor = exp(min(reach / value, MOST_EXPONENT))
+        return value / factor, value * factor
+    low, high = value - reach, value + reach
+    if scale == "raw":
+        return low, high
+    return max(low, 0.0), min(high, 1.0) if scale == "logit" else high
+
+
+def scale_of(measure: Measure) -> Scale:
+    """On which scale the interval of a measure is symmetric."""
+    name = measure.kind.name
+    if name in SIGNED:
+        return "raw"
+    bounded = (measure.kind.percent and name not in BEYOND_ONE) or name in AT_MOST_ONE
+    return "logit" if bounded else "log"
