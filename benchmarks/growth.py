@@ -111,7 +111,7 @@ def draw(points: list[dict[str, object]], path: Path) -> None:
                 )
             axis.set(xlabel="frames of 20 ms", ylabel=label)
             axis.grid(True, which="major")
-        axes[0].legend()
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
         figure.savefig(path, metadata=NO_DATE.get(path.suffix.removeprefix(".")))
 
 

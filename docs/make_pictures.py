@@ -9,10 +9,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
+
+import spoofspan as ss
 
 VIEWS: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1400, "height": 1560}},
@@ -38,10 +42,31 @@ def main() -> None:
         for name, view in VIEWS.items():
             _opened(browser, demo / "numbers.html", view).screenshot(path=str(folder / f"report-{name}.png"))
             _timelines(browser, demo / "sound.html", view).screenshot(path=str(folder / f"report-{name}-timelines.png"))
+            if name != "dark":
+                _opened(browser, _leaderboard(demo), view).screenshot(path=str(folder / f"leaderboard-{name}.png"))
         _opened(browser, demo / "numbers.html", {}).pdf(
             path=str(folder / "report-print.pdf"), format="A4", prefer_css_page_size=True
         )
         browser.close()
+
+
+def _leaderboard(demo: Path) -> Path:
+    """The leaderboard of twelve teams, which have the scores of one system through more and more noise."""
+    page = demo / "leaderboard.html"
+    if page.is_file():
+        return page
+    (demo / "submissions").mkdir()
+    fine, rng = ss.read_scores(demo / "unit0.02.score"), np.random.default_rng(7)
+    for team in range(12):
+        noise = np.float32(0.04 * team) * rng.standard_normal(fine.values.size, np.float32)
+        noisy = replace(fine, values=fine.values + noise)
+        ss.write_scores(noisy, demo / "submissions" / f"team {team + 1:02d}.parquet")
+    measures = ["-m", "range-eer", "-m", "point-eer@20ms", "-m", "utterance-eer", "--metadata", "protocol.txt"]
+    title = ["--title", "Demo challenge", "--by", "kind", "--out", "challenge"]
+    _spoofspan(demo, "challenge", "build", "references.rttm", "--durations", "reco2dur", *measures, *title)
+    _spoofspan(demo, "challenge", "score", "challenge", "submissions")
+    _spoofspan(demo, "challenge", "leaderboard", "challenge", "--page", "leaderboard.html")
+    return page
 
 
 def _spoofspan(folder: Path, *words: str) -> None:

@@ -1,6 +1,8 @@
 """Challenges of proposals, of utterance scores and of trials, and of events found by scores."""
 
+import io
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from command_line import run
 
 import spoofspan as ss
 from spoofspan.challenge.challenge_folder import build_challenge
+from spoofspan.challenge.codabench import score_in_container
 from spoofspan.challenge.definition import Definition
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.judging import score_submissions
@@ -219,3 +222,35 @@ def test_labels_of_utterances_have_no_time(tmp_path, capsys):
     code, printed = run([*build, "--out", tmp_path / "c"], capsys)
     assert code == 4
     assert "utterance-eer has no value on these labels" in printed.err
+
+
+@pytest.mark.parametrize("of_trials", [False, True])
+def test_ids_that_tell_the_labels_are_warned_of(of_trials):
+    ranges = {f"LA_E_{i}": [(0.0, 1.0, "bonafide")] for i in range(5)}
+    ranges |= {f"CON_E_{i}": [(0.0, 0.5, "bonafide"), (0.5, 1.0, "spoof")] for i in range(5)}
+    truth = ss.References.from_ranges(ranges)
+    if of_trials:
+        truth = {utt: "spoof" if utt.startswith("CON") else "target" for utt in ranges}
+    said = HiddenPart(truth).telling_ids()
+    assert "CON (spoof), LA" in said
+    assert HiddenPart(labels()).telling_ids() is None
+    mixed = {**ranges, "CON_E_9": [(0.0, 1.0, "bonafide")]}
+    assert HiddenPart(ss.References.from_ranges(mixed)).telling_ids() is None
+
+
+@pytest.mark.parametrize(
+    ("submissions", "measure", "truth"),
+    [("proposals", "event-ap@iou=0.5", labels()), ("utterance-scores", "utterance-a-dcf", kinds())],
+)
+def test_codabench_scores_the_sample(submissions, measure, truth, tmp_path):
+    definition = Definition("Kinds", (measure,), submissions=submissions)
+    build_challenge(tmp_path / "challenge", definition, HiddenPart(truth, {"codec": CODECS}))
+    with zipfile.ZipFile(tmp_path / "challenge" / "codabench.zip") as bundle:
+        for name, part in (("reference_data_0.zip", "ref"), ("sample_submission.zip", "res")):
+            with zipfile.ZipFile(io.BytesIO(bundle.read(name))) as archive:
+                archive.extractall(tmp_path / "input" / part)
+    (tmp_path / "output").mkdir()
+    assert score_in_container(tmp_path / "input", tmp_path / "output") == 0
+    found = json.loads((tmp_path / "output" / "scores.json").read_text())
+    assert len(found) == 1
+    assert all(np.isfinite(value) for value in found.values())

@@ -63,6 +63,8 @@ def build_challenge(
     timed = definition.submissions != "utterance-scores"
     public = PublicPart.of(definition, read_durations(cast("References", hidden.truth)) if timed else hidden.utterances)
     try_measures(public, hidden)
+    if caution := hidden.telling_ids():
+        warnings.warn(caution, SpoofspanWarning, stacklevel=2)
     with _new_folder(folder) as new:
         (new / HIDDEN).mkdir()
         (new / PUBLIC).mkdir()

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,7 +23,7 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.hashing import labels_hash
 from spoofspan.base.version import __version__
 from spoofspan.challenge.definition import Definition, read_json
-from spoofspan.data.references import References
+from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.evaluation.breakdown import BREAKDOWNS
 from spoofspan.evaluation.signature import references_hash, regions_hash
@@ -34,6 +35,7 @@ from spoofspan.formats.writing import write_atomically
 from spoofspan.report.table import json_text
 from spoofspan.uncertainty.clusters import Resampling
 
+LETTERS, MOST_PREFIXES = re.compile(r"[^\W\d_]*"), 20
 REFERENCES, METADATA, SETTINGS = "references.parquet", "metadata.parquet", "settings.json"
 CLUSTERS, LABELS = "(cluster)", "(label)"  # columns that are no columns of metadata
 
@@ -111,6 +113,22 @@ class HiddenPart:
                 f"by={timed[0]!r} breaks down the time under scores; {definition.submissions} are broken down by "
                 "columns of metadata (--by NAME --metadata FILE)"
             )
+
+    def telling_ids(self) -> str | None:
+        """A caution if the letters that ids begin with tell what an utterance is, as CON and LA do in PartialSpoof."""
+        if isinstance(self.truth, References):
+            rows = np.flatnonzero(self.truth.labels == SPOOF)
+            spoofed = set((np.searchsorted(self.truth.offsets, rows, side="right") - 1).tolist())
+            classes = ["spoof" if place in spoofed else "bonafide" for place in range(len(self.utterances))]
+        else:
+            classes = list(self.truth.values())
+        found: dict[str, set[str]] = {}
+        for utt, label in zip(self.utterances, classes, strict=True):
+            found.setdefault(LETTERS.match(utt)[0], set()).add(label)  # type: ignore[index]
+        if len(set(classes)) < 2 or any(len(labels) > 1 for labels in found.values()) or len(found) > MOST_PREFIXES:
+            return None
+        told = ", ".join(f"{prefix or 'no letter'} ({', '.join(labels)})" for prefix, labels in sorted(found.items()))
+        return f"the ids tell the labels by the letters they begin with: {told}; give teams other ids"
 
     def write(self, folder: Path) -> None:
         """Write the files of the hidden part, and see that the labels come back as they are."""

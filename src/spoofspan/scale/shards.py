@@ -341,8 +341,8 @@ class PreparedPlan:
 
     def mass_in(self, corpus: ShardedCorpus, unpaired: Problems) -> ScoreMass:
         """The mass of all shards."""
-        part = ShardedPart(corpus, self.plan, np.result_type(*self.dtypes))
-        return replace(self.settle(unpaired), parts=(part,))
+        mass = self.settle(unpaired)  # before the types: there are none if there is nothing in common
+        return replace(mass, parts=(ShardedPart(corpus, self.plan, np.result_type(*self.dtypes)),))
 
     def measured(self, corpus: ShardedCorpus, look: Prepared, resampling: Resampling | None = None) -> Measurement:
         """Measure all shards, with an interval if it is said how to resample."""
