@@ -69,7 +69,7 @@ class Killed(BaseException):
     """What a test raises where the process would die."""
 
 
-@pytest.mark.parametrize("steps", [1, 4, 6], ids=lambda n: f"save {n}")
+@pytest.mark.parametrize("steps", [1, 4, 6, 7], ids=lambda n: f"save {n}")
 def test_a_killed_training_goes_on_to_the_same_weights(steps, data, whole, tmp_path, monkeypatch):
     config = TINY.changed({"training": {"save_every": 1}})
     folder = tmp_path / "out"

@@ -248,7 +248,8 @@ class _Loop:
             line = {
                 "epoch": self.at.epoch,
                 "steps": steps,
-                "learning_rate": self.optimiser.param_groups[0]["lr"],
+                # of the last step, which may have been made before a kill
+                "learning_rate": learning_rate(recipe, self.at.epoch + (steps - 1) / steps),
                 "train_loss": self.at.loss / steps,
                 "dev_loss": found.loss,
                 "dev": found.measures,
