@@ -178,24 +178,31 @@ def calibration(setting: LocateSetting) -> Iterator[Figure]:
     protocol = sets["dev"].protocol
     speakers = dict(zip(protocol.utterance, protocol.speaker, strict=True))
     branches = [name for name in SEGMENT_BRANCHES if name in scores["dev"]]
-    held_out = {}
+    held_out, ratios = {}, {}
     for name in (*branches, FUSED):
         systems = {one: scores["dev"][one] for one in (branches if name == FUSED else [name])}
         learning = LearningSet.of(sets["dev"].references, systems, "default", {})
         for method in ("pav", "affine"):
             ridge = card.calibrations[name].ridge
-            cllr, own, eer = measured("dev", learning.held_out(speakers, method, 0.5, ridge))
+            made = learning.held_out(speakers, method, 0.5, ridge)
+            cllr, own, eer = measured("dev", made)
             # the least of a branch is that of its scores, before any map; a fusion has none but its own
             least = own if name == FUSED else measured("dev", scores["dev"][name])[1]
             note = f"Cllr {cllr:.4f}, min {least:.4f}, EER {100 * eer:.2f} %"
             if method == "pav":
-                held_out[name] = cllr
+                held_out[name], ratios[name] = cllr, made
                 on_eval = measured("eval", card.ratios(scores["eval"])[name])
                 note += f"; evaluation: Cllr {on_eval[0]:.4f}, min {on_eval[1]:.4f}, EER {100 * on_eval[2]:.2f} %"
             bound = SPREAD if method == "pav" else None
             yield Figure(f"{name}, {method}, held-out speakers", cllr / least, "min Cllr", at_most=bound, note=note)
-    best = min(held_out[name] for name in branches)
-    yield Figure("fusion, held-out speakers", held_out[FUSED] / best, "Cllr of the best branch", at_most=1.0)
+    best = min(branches, key=held_out.__getitem__)
+    both = {name: ratios[name] for name in (FUSED, best)}
+    gap = ss.compare(sets["dev"].references, both, "range-cllr", scores_are="llr", clusters=speakers)[FUSED, best]
+    note = f"{best}, {len(set(protocol.speaker))} speakers; difference {gap.value:+.4f}"
+    note += f" ({gap.interval.low:+.4f} to {gap.interval.high:+.4f})"
+    yield Figure(
+        "fusion, held-out speakers", held_out[FUSED] / held_out[best], "Cllr of the best branch", at_most=1.0, note=note
+    )
 
 
 FIGURES = {"long": long, "domains": domains, "calibration": calibration}
