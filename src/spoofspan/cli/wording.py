@@ -9,7 +9,7 @@ from spoofspan.data.rules import RULES
 # Arguments that are flags of the same name, besides the rules.
 ARGUMENTS = """
     hop higher column durations eer_rule threshold scores_are confidence convention asv_scores asv_rates
-    resume processes force snap
+    resume processes force snap smoothing min_duration merge_gap
 """
 # Arguments that have another name as a flag.
 OTHER_NAMES = {"source": "reference-source", "method": "interval"}

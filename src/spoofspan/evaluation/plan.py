@@ -307,7 +307,8 @@ class EvaluationOptions:
         """Refuse to be told how proposals are made where no measure is of events."""
         if self.makes_proposals and not any(measure.kind.group == "event" for measure in measures):
             raise UsageError(
-                "smoothing, min_duration and merge_gap are for event measures, and there is none: event-ap@iou=0.5"
+                "smoothing=, min_duration= and merge_gap= are for event measures, and none is asked for; "
+                "event-ap@iou=0.5 is one"
             )
 
 

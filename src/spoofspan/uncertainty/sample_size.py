@@ -179,7 +179,7 @@ def sample_size(
     >>> corpus = spoofspan.demo.load()
     >>> found = sample_size(corpus.references, {"ours": corpus.systems[0.02]}, first=0.052, second=0.060)
     >>> [(one.paired, one.correlation, one.clusters) for one in found.needed]  # utterances, here
-    [(True, 0.5, 443), (True, 0.8, 180), (True, 0.95, 48), (False, 0.0, 880)]
+    [(True, 0.5, 444), (True, 0.8, 180), (True, 0.95, 48), (False, 0.0, 883)]
 
     """
     how, options = split_arguments(arguments)
