@@ -286,7 +286,7 @@ def parquet(setting: Setting) -> Iterator[Figure]:
     read = run.race(setting.repetitions, read=(run.read_once, setting.corpus))["read"]
     commands = {name: pair.eval("-m", "range-eer") for name, pair in pairs.items()}
     best = race(setting.repetitions, help=[COMMAND, "--help"], **commands)
-    for name, bound in zip(pairs, (500, None), strict=True):
+    for name, bound in zip(pairs, (250, None), strict=True):
         setting.check(best[name], setting.eer)
         yield Figure(
             f"eval from Parquet, {name}: time without start-up",
