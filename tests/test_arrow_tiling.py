@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 from contextlib import suppress
 
 import numpy as np
@@ -88,3 +89,15 @@ def test_a_packed_message_says_what_it_unpacks_to(packing):
     # 4 bytes an index; a bit a list and 1001 offsets; 8 bytes for each of 1,500 and 1,000 numbers
     expected = 4 * 1000 + 125 + 4 * 1001 + 8 * 2500
     assert arrow_ipc.unpacked_bytes(rows.metadata, rows.body) == (expected if packing else 0)
+
+
+@pytest.mark.parametrize("kind", ["packed file", "packed stream"])
+def test_changed_bytes_of_a_packed_file_are_refused_or_read(kind: str) -> None:
+    """Also where an offset leads out of the message: at first 33 of 30,000 such files ended in a traceback."""
+    dice = random.Random(5)
+    for _ in range(3000):
+        damaged = bytearray(INTACT[kind])
+        for _ in range(dice.choice((1, 1, 2, 4))):
+            damaged[dice.randrange(len(damaged))] = dice.choice((0, 127, 128, 255, dice.randrange(256)))
+        with suppress(ss.SpoofspanError):
+            read(bytes(damaged))

@@ -74,7 +74,10 @@ def _check_messages(source: Source, opened: Any, is_file: bool) -> None:
             message = messages.read_next_message()
             position = opened.tell()
             if message.body:  # a schema has none
-                unpacked += unpacked_bytes(message.metadata, message.body)
+                try:
+                    unpacked += unpacked_bytes(message.metadata, message.body)
+                except (struct.error, ValueError, IndexError):  # offsets that lead out of the message
+                    raise source.broken(ValueError("the description of its buffers is damaged")) from None
     # where nothing follows the last message, its own last bytes must not be the mark: they would have been pulled in
     ends = (len(END),) if _bytes_at(opened, end - len(END), len(END)) == END else (0,) if marked else (0, 4)
     opened.seek(0)
@@ -90,8 +93,8 @@ def _check_messages(source: Source, opened: Any, is_file: bool) -> None:
 def unpacked_bytes(metadata: Any, body: Any) -> int:
     """How many bytes the packed buffers of a message say that they unpack to; Arrow would make room for them.
 
-    A message is a flatbuffer (Message.fbs and Schema.fbs of Arrow's format), which Arrow has verified. A packed buffer
-    begins with the length of what is in it, or with -1 if that is not packed.
+    A message is a flatbuffer (Message.fbs and Schema.fbs of Arrow's format). A packed buffer begins with the length of
+    what is in it, or with -1 if that is not packed.
     """
     message = _Record.root(memoryview(metadata))
     batch = message.record(2)
