@@ -44,7 +44,15 @@ from spoofspan.mass.diagnosis import refuse_milliseconds
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
 from spoofspan.mass.pooling import OF_POINTS, check_pooling, extreme, pooled, pooled_type, refuse_no_mean, roughly
 from spoofspan.mass.ranges import Lay, Overlay, TimedPart, overlay_block
-from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, UtteranceBlock
+from spoofspan.mass.score_mass import (
+    NS_PER_BLOCK,
+    ROWS_PER_BLOCK,
+    Columns,
+    MassBlock,
+    ScoreMass,
+    UtteranceBlock,
+    rows_for_threads,
+)
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, RunBlocks, ScoreRuns, bona_fide_polarity
 
@@ -153,7 +161,8 @@ class PointPart(TimedPart):
         rows = np.maximum(points, np.diff(self.runs.offsets))
         # both the time to lay over and the weighted points must fit into int64
         heavy = points if self.weights is None else points * self.weights
-        return blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK)
+        most = rows_for_threads(ROWS_PER_BLOCK, int(rows.sum()), 2)
+        return blocks(rows, np.maximum(self.labelling.extents, heavy), most, NS_PER_BLOCK)
 
     @cached_property
     def _point_runs(self) -> RunBlocks:
