@@ -136,7 +136,7 @@ class EventEvaluation:
             from spoofspan.uncertainty.event_intervals import MeasuredEvents
             from spoofspan.uncertainty.intervals import interval_of_system
 
-            interval = interval_of_system(MeasuredEvents(measure, prepared.corpus, found.value), resampling)
+            interval = interval_of_system(MeasuredEvents(measure, [prepared.corpus], found.value), resampling)
         signer = partial(self.sign, measure)
         return prepared.about.measurement(measure, tally, found, signer=signer, interval=interval)
 

@@ -109,7 +109,7 @@ class ShardedCorpus(Corpus):
             return prepared[measure].measured(self, look, options.resampling)
 
         def crossing() -> tuple[OperatingPoint, str]:
-            found = measured(Measure("range-eer"))
+            found = prepared[Measure("range-eer")].measured(self, look)
             return found.point, found.eer_rule
 
         def signed() -> Signed:
