@@ -278,6 +278,7 @@ def crossed_events(
     corpus: CorpusInMemory, measure: Measure, columns: Columns, options: EvaluationOptions
 ) -> CrossedBreakdown:
     """An event measure by one or two columns of metadata; proposals of scores are those of the whole corpus."""
+    options = replace(options, resampling=None)  # cells have no intervals
     whole = corpus.evaluate([measure], options)[str(measure)]
     if isinstance(corpus.system, Scores) and not measure.kind.all_thresholds:
         options = replace(options, threshold=whole.threshold)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import islice, pairwise
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
@@ -21,6 +22,8 @@ import numpy.typing as npt
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import NothingToMeasureError, UndefinedMeasureError, UsageError
 from spoofspan.base.locks import stored_in, temporary_folder
+from spoofspan.base.times import Int64
+from spoofspan.evaluation.crossed import Cell, Columns, CrossedBreakdown, crossed_cells
 from spoofspan.evaluation.events import Circumstances, EventEvaluation, Prepared, event_rules
 from spoofspan.evaluation.measurement import EventMeasurement
 from spoofspan.evaluation.plan import EvaluationOptions, spelled_rules
@@ -28,11 +31,12 @@ from spoofspan.evaluation.signature import Signature, sign_hashes
 from spoofspan.measures.events.event_scores import EventCorpus, check_parameters
 from spoofspan.measures.events.found_events import CurveTally
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions
+from spoofspan.measures.events.spoof_ranges import spoof_ranges
 from spoofspan.measures.events.tallies import EventTally
 from spoofspan.measures.events.threshold_sweep import Changes
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
-from spoofspan.uncertainty.event_intervals import MeasuredEvents
+from spoofspan.uncertainty.event_intervals import MeasuredEvents, tallies_of_groups
 from spoofspan.uncertainty.intervals import Interval, interval_of_system
 
 if TYPE_CHECKING:
@@ -135,6 +139,49 @@ class ShardedEvents:
         shards = EventShards(self._corpus, measure, self._options, crossing)
         system = MeasuredEvents(measure, shards, value, stored=partial(_on_disk, folder))
         return interval_of_system(system, self._options.resampling)
+
+
+def cross_events(
+    corpus: ShardedCorpus, measure: Measure, columns: Columns, options: EvaluationOptions
+) -> CrossedBreakdown:
+    """An event measure by one or two columns; what is counted of the finest cells adds up to all others."""
+    options = replace(options, resampling=None)
+    whole = corpus.evaluate([measure], options)[str(measure)]
+    if not measure.kind.all_thresholds:
+        options = replace(options, threshold=whole.threshold)
+    finest: dict[tuple[str | None, ...], int] = {}  # the number of each combination of values
+    cell_of_utterance: dict[str, int] = {}
+    events: list[Int64] = []
+    found: dict[int, EventTally] = {}
+    with temporary_folder() as folder:
+        for references, scores in corpus:
+            if references is None:
+                continue
+            for utt in references.utterances:
+                values = tuple(column.get(utt) for column in columns.values())
+                cell_of_utterance[utt] = finest.setdefault(values, len(finest))
+            events.append(np.diff(spoof_ranges(references, unite=True).offsets))
+            if scores is None:
+                continue
+            with suppress(NothingToMeasureError):
+                part = _prepared(measure, options, None, (references, scores)).corpus
+                units = np.array([cell_of_utterance[utt] for utt in part.references.utterances])
+                tallies = tallies_of_groups(part, measure, units)
+                for cell, tally in zip(tallies, _on_disk(folder, tallies.values()), strict=True):
+                    found[cell] = found[cell] + tally if cell in found else tally
+        numbers = np.fromiter(cell_of_utterance.values(), np.int64)
+
+        def cell_of(chosen: Int64) -> Cell:
+            count = int(np.concatenate(events)[chosen].sum())
+            counted = [found[cell] for cell in np.unique(numbers[chosen]).tolist() if cell in found]
+            if not counted:
+                return Cell(float("nan"), 0, count, "references and scores have no utterance in common")
+            try:
+                return Cell(reduce(add, counted).value(measure).value, 0, count)
+            except UndefinedMeasureError as error:
+                return Cell(float("nan"), 0, count, str(error).partition(";")[0])
+
+        return crossed_cells(list(cell_of_utterance), columns, cell_of, (str(measure), "events"))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -29,6 +29,7 @@ from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.cautions import with_cautions
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures_for_hop, with_interval
+from spoofspan.evaluation.crossed import columns_of
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, Signature, sign_hashes
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.evaluation.breakdown import Breakdown
     from spoofspan.evaluation.corpus import ReadColumn
+    from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.uncertainty.clusters import Resampling
 
 T = TypeVar("T")
@@ -97,7 +99,6 @@ class ShardedCorpus(Corpus):
 
     def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
         """Plan the measures and look at every shard once; return the function that takes one of the measures."""
-        refuse_draws(options.resampling)
         events = [one for one in measures if one.basis == EVENT]
         refuse_whole(events, options)
         # events lie where ranges do, and without a threshold proposals are made where the range EER is
@@ -170,12 +171,11 @@ class ShardedCorpus(Corpus):
 
         return break_down(self, by, measure, options, read_column)
 
-    def cross(self, by: str, *_: Any) -> NoReturn:
-        """Not of shards."""
-        raise UsageError(
-            f"--by {by}: a crossed table, and groups of points or whole utterances, need the corpus in memory; leave "
-            "--stream, --jobs and --scheduler out, or break down a measure of ranges by one column"
-        )
+    def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
+        """A measure by one or two columns of metadata, with a comma between them."""
+        from spoofspan.scale.shard_groups import cross
+
+        return cross(self, Measure.parse(measure), columns_of(by, read_column), options)
 
     def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
         """Go through the shards that have both sides, and say how far that is."""
@@ -214,7 +214,7 @@ def evaluate_shards(
     convention, eer_rule, threshold, scores_are, asv_scores, smoothing, min_duration, merge_gap, on_undefined, **rules
         As in :func:`spoofspan.evaluate`.
     resampling
-        How intervals are made, by the method ``"jackknife-t"``; they take a few more passes, in this process.
+        How intervals are made; they take a few more passes, in this process.
     signed
         The hashes of a signature go through all shards in order. Where shards are elsewhere, False does without them:
         nothing is fetched, and a signature is comparable to no other.
@@ -249,12 +249,6 @@ def evaluate_shards(
     )
     wanted = corpus.default_measures(convention) if measures is None else measures
     return corpus.evaluate(wanted, options, on_undefined)
-
-
-def refuse_draws(resampling: Resampling | None) -> None:
-    """Refuse replicates, which would take a pass over the shards each."""
-    if resampling is not None and resampling.draws:
-        raise UsageError("in shards, intervals are by the method 'jackknife-t'; leave --interval out, or --stream")
 
 
 @dataclass(frozen=True)
@@ -385,11 +379,13 @@ def _errors(plan: Plan, point: OperatingPoint, references: References, scores: S
 
 @dataclass(frozen=True, eq=False)
 class ShardedPart:
-    """The part of a mass that a sharded corpus makes up."""
+    """The part of a mass that a sharded corpus makes up, or some utterances of it."""
 
     corpus: ShardedCorpus
     plan: Plan
     dtype: np.dtype[Any]
+    chosen: Int64 | None = None  # the places of its utterances among those of all shards; None: all of them
+    weights: Int64 | None = None  # how often each of its utterances counts; None: once
 
     @cached_property
     def utterances(self) -> tuple[str, ...]:
@@ -413,26 +409,43 @@ class ShardedPart:
 
     def counted(self, histogram: Histogram) -> Histogram:
         """Fill a histogram, shard by shard, here or elsewhere."""
-        what = f"measuring {self.plan.measure}, pass {histogram.index.level + 1}"
-        return self.corpus.merged(partial(_count, self.plan, histogram), _both, what)
+        if self.chosen is None and self.weights is None:
+            what = f"measuring {self.plan.measure}, pass {histogram.index.level + 1}"
+            return self.corpus.merged(partial(_count, self.plan, histogram), _both, what)
+        filled = histogram.emptied()
+        for part in self._parts():
+            fill(filled, ScoreMass((part,), self.corpus.higher))
+        return filled
 
     def sample(self, size: int) -> Columns:
         """No rows: a sample would be one more pass, and what it saves is less than that."""
         nothing = np.zeros(0, np.int64)
         return np.zeros(0, self.dtype), nothing, nothing
 
-    def take(self, chosen: Int64) -> MassPart:
-        """Not for shards."""
-        raise UsageError("a corpus in shards cannot be cut; read it into memory, or shard the utterances you want")
+    def take(self, chosen: Int64) -> ShardedPart:
+        """Keep chosen utterances, in the order of the shards."""
+        places = chosen if self.chosen is None else self.chosen[chosen]
+        return replace(self, chosen=places, weights=None if self.weights is None else self.weights[chosen])
 
-    def weigh(self, weights: Int64) -> MassPart:
-        """Not for shards."""
-        raise UsageError("a corpus in shards cannot be re-weighted; read it into memory")
+    def weigh(self, weights: Int64) -> ShardedPart:
+        """Count each utterance ``weights`` times."""
+        return replace(self, weights=weights if self.weights is None else self.weights * weights)
 
     def _parts(self) -> Iterator[MassPart]:
+        done = first = 0
         for references, scores in self.corpus.watched(f"measuring {self.plan.measure}"):
             with suppress(NothingToMeasureError):
-                yield from self.plan.mass(references, scores)[0].parts
+                (part,) = self.plan.mass(references, scores)[0].parts
+                start, done = done, done + len(part.utterances)
+                if self.chosen is not None:
+                    here = self.chosen[slice(*np.searchsorted(self.chosen, (start, done)).tolist())] - start
+                    if not here.size:
+                        continue
+                    part = part.take(here)
+                if self.weights is not None:
+                    part = part.weigh(self.weights[first : first + len(part.utterances)])
+                first += len(part.utterances)
+                yield part
 
 
 def _count(plan: Plan, histogram: Histogram, shard: Shard) -> Histogram:

@@ -99,11 +99,10 @@ class MeasuredEvents:
         for corpus in self.corpora:
             here = units[done : done + len(corpus.references)]
             done += here.size
-            of_file, groups = _units_of_files(corpus, here), np.unique(here).tolist()
-            parts = [corpus.part(*map(np.flatnonzero, (here == group, of_file == group))) for group in groups]
-            tally, *tallies = self.stored([one.tally(self.measure) for one in (corpus, *parts)])
+            tallies = tallies_of_groups(corpus, self.measure, here)
+            tally, *of_groups = self.stored([corpus.tally(self.measure), *tallies.values()])
             whole = tally if whole is None else whole + tally
-            for group, one in zip(groups, tallies, strict=True):
+            for group, one in zip(tallies, of_groups, strict=True):
                 of_group[group] = of_group[group] + one if group in of_group else one
         for group, one in of_group.items():
             yield group, cast("EventTally", whole) - one
@@ -114,6 +113,15 @@ class MeasuredEvents:
         of_file = _units_of_files(corpus, units)
         for group in np.unique(units).tolist():
             yield group, corpus.part(*map(np.flatnonzero, (units != group, of_file != group)))
+
+
+def tallies_of_groups(corpus: EventCorpus, measure: Measure, units: Int64) -> dict[int, EventTally]:
+    """What a measure counts of each group of utterances, given the group of each."""
+    of_file = _units_of_files(corpus, units)
+    return {
+        group: corpus.part(*map(np.flatnonzero, (units == group, of_file == group))).tally(measure)
+        for group in np.unique(units).tolist()
+    }
 
 
 def _has_events(corpus: EventCorpus) -> Flags:
