@@ -1,13 +1,13 @@
 """Measure `spoofspan locate`: speed and memory on two hours, what a model flags as unknown, what its scores mean.
 
     python benchmarks/locate.py --only long
-    python benchmarks/locate.py --only domains calibration --model MODEL --corpus CORPUS --other NAME=FOLDER
+    python benchmarks/locate.py --only domains calibration choice --model MODEL --corpus CORPUS --other NAME=FOLDER
 
 `long` writes a page of noise with a model that has not learned anything: neither changes what it costs. It counts CPU
 time of one thread. `domains` and `calibration` need a model that `spoofspan cm train` has finished, and the corpus
 (with the folders of PartialSpoof) whose train and dev sets it was trained on: its evaluation set says how often
 recordings of the training's domain are flagged. Music, noise and the telephone band are made here; other domains are
-folders.
+folders. `choice` and `few` are what decision 13 says of choosing a branch and of few utterances.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -205,7 +205,96 @@ def calibration(setting: LocateSetting) -> Iterator[Figure]:
     )
 
 
-FIGURES = {"long": long, "domains": domains, "calibration": calibration}
+# ---------------------------------------------------------------- what decision 13 asks
+
+
+def choice(setting: LocateSetting) -> Iterator[Figure]:
+    """The fusion kept, and the least of fusion and branches, over the branch that is the best in hindsight."""
+    import spoofspan as ss
+    from spoofspan.cm.frame_times import SEGMENT_BRANCHES
+    from spoofspan.cm.scoring import load_model, score_sounds, sounds_of_dataset
+    from spoofspan.evaluation.calibration import LearningSet
+
+    scorer, _ = load_model(setting.model)
+    for subset in ("dev", "eval"):
+        spec = f"partialspoof:{setting.corpus}:{subset}"
+        data, scores = ss.read_dataset(spec), score_sounds(scorer, sounds_of_dataset(spec))[0]
+        systems = {name: scores[name] for name in SEGMENT_BRANCHES if name in scores}
+        speakers = dict(zip(data.protocol.utterance, data.protocol.speaker, strict=True))
+        joint = LearningSet.of(data.references, systems, "default", {})
+        fusion, taken, chosen = _nested_choice(joint, np.array([speakers[one] for one in joint.rows.utterances]))
+        note = ", ".join(f"{name} {chosen.count(name)}" for name in dict.fromkeys(chosen))
+        yield Figure(f"{subset}, the fusion", fusion, "Cllr of the best branch")
+        yield Figure(
+            f"{subset}, chosen inside", taken, "Cllr of the best branch", note=f"{note} of {len(chosen)} folds"
+        )
+
+
+def _nested_choice(joint, speaker: np.ndarray) -> tuple[float, float, list[str]]:
+    """Each choice is made by a cross-validation without the speakers that are measured."""
+    from spoofspan.cm.card import FUSED
+    from spoofspan.cm.finishing import RIDGE
+    from spoofspan.evaluation.calibration import FOLDS, _folds
+
+    made = {FUSED: joint}
+    for name, one, column in zip(joint.names, joint.systems, joint.columns, strict=True):
+        made[name] = replace(joint, names=(name,), systems=(one,), columns=(column,))
+
+    def ratios(name: str, taught: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        learned = made[name]._map("pav", 0.5, RIDGE if name == FUSED else 0.0, taught)
+        return learned.ratios([column[rows] for column in made[name].columns])
+
+    def cost(values: np.ndarray, rows: np.ndarray) -> float:
+        sides = (joint.bona_fide[rows], -values), (joint.spoof[rows], values)
+        return sum(np.average(np.logaddexp(0, wrong), weights=amount) for amount, wrong in sides) / 2 / np.log(2)
+
+    def costs(wanted: np.ndarray) -> dict[str, float]:
+        fold, found = np.full(speaker.size, -1), {}
+        fold[wanted] = _folds(speaker[wanted].tolist(), FOLDS)
+        for name in made:
+            values = np.zeros(joint.bona_fide.size)
+            for number in range(fold.max() + 1):
+                rows = np.flatnonzero(fold[joint.utterance] == number)
+                values[rows] = ratios(name, (fold >= 0) & (fold != number), rows)
+            rows = np.flatnonzero(wanted[joint.utterance])
+            found[name] = cost(values[rows], rows)
+        return found
+
+    fold, values, chosen = _folds(speaker.tolist(), FOLDS), np.zeros(joint.bona_fide.size), []
+    for number in range(fold.max() + 1):
+        inside = costs(fold != number)
+        chosen.append(min(inside, key=inside.__getitem__))
+        rows = np.flatnonzero(fold[joint.utterance] == number)
+        values[rows] = ratios(chosen[-1], fold != number, rows)
+    whole = costs(np.ones(speaker.size, bool))
+    best = min(whole[name] for name in joint.names)
+    return whole[FUSED] / best, cost(values, np.arange(values.size)) / best, chosen
+
+
+def few(_: LocateSetting) -> Iterator[Figure]:
+    """What the true map of few scores costs: two normal distributions, whose log-likelihood ratio is known."""
+    import spoofspan as ss
+
+    random = np.random.default_rng(0)
+    for eer, distance in ((5, 3.2897), (10, 2.5631), (25, 1.3490)):  # between the means, in standard deviations
+        for bona_fide, spoof in ((30, 70), (100, 400), (200, 200)):
+            labels = dict.fromkeys(map(str, range(bona_fide)), "bonafide")
+            labels |= dict.fromkeys(map(str, range(bona_fide, bona_fide + spoof)), "spoof")
+            found = []
+            for _ in range(40):
+                sign = np.repeat([1, -1], [bona_fide, spoof])
+                values = sign * distance**2 / 2 + distance * random.normal(size=sign.size)
+                scores = ss.UtteranceScores(tuple(labels), values, "bonafide")
+                measured = ss.evaluate_utterances(
+                    labels, scores, ["utterance-cllr", "utterance-min-cllr"], scores_are="llr"
+                )
+                found.append(measured["utterance-cllr"].value / max(measured["utterance-min-cllr"].value, 1e-9))
+            name = f"true map, EER {eer} %, {bona_fide} bona fide and {spoof} spoof"
+            yield Figure(name, float(np.median(found)), "min Cllr")
+
+
+FIGURES = {"long": long, "domains": domains, "calibration": calibration, "choice": choice, "few": few}
+WITHOUT_A_MODEL = ("long", "few")
 
 
 def main() -> int:
@@ -215,7 +304,7 @@ def main() -> int:
     parser.add_argument("--other", nargs="*", default=[], metavar="NAME=FOLDER", help="recordings of other domains")
     arguments = parser.parse_args()
     if arguments.model is None:
-        arguments.only = ["long"]
+        arguments.only = [name for name in arguments.only or ["long"] if name in WITHOUT_A_MODEL]
     others = dict(one.split("=", 1) for one in arguments.other)
     setting = LocateSetting(
         arguments.scale, arguments.model, arguments.corpus, {name: Path(where) for name, where in others.items()}

@@ -44,6 +44,40 @@ def test_a_training_ends_with_a_card(trained):
     assert again.to_dict() == card.to_dict()
 
 
+def test_a_card_cautions_of_maps_that_few_utterances_taught(trained):
+    limits = cards.read_card(trained[0]).about["limits"]
+    assert any("learned on 16 bona fide and 16 spoofed utterances" in limit for limit in limits)
+    assert any("32 utterances of the development set hold bona fide and 16 hold spoof" in limit for limit in limits)
+
+
+def test_a_card_says_when_a_branch_alone_does_better_on_held_out_speakers():
+    worse = {"fused": {"held-out-cllr": 0.303}, "20ms": {"held-out-cllr": 0.4}, "40ms": {"held-out-cllr": 0.3}}
+    assert "costs 1.010 times the Cllr of the 40ms branch" in finishing._lost_fusion(worse)[0]
+    assert finishing._lost_fusion(worse | {"fused": {"held-out-cllr": 0.3}}) == []
+    assert finishing._lost_fusion({"20ms": {}, "utterance": {"held-out-cllr": 0.1}}) == []
+
+
+def test_a_card_states_the_channel_of_a_corpus_beside_the_band_that_was_heard(trained, tmp_path):
+    from cm_corpora import make_set
+
+    from spoofspan.cm.batches import Corpus
+
+    make_set(tmp_path / "corpus" / "database", "dev", 2, 1)
+    spec = f"partialspoof:{tmp_path / 'corpus'}:dev"
+    assert Corpus.from_dataset(spec).sent_through == ""
+    channel = {"low_hz": 300.0, "high_hz": 3400.0, "noise_dbov": -90.0}
+    (tmp_path / "corpus" / "corpus.json").write_text(json.dumps({"channel": channel}))
+    for folder in ("corpus", "corpus/database"):
+        said = Corpus.from_dataset(f"partialspoof:{tmp_path / folder}:dev").sent_through
+        assert said == "300 to 3,400 Hz, noise of -90 dBov"
+    (tmp_path / "corpus" / "corpus.json").write_text(json.dumps({"channel": channel | {"noise_dbov": None}}))
+    assert Corpus.from_dataset(spec).sent_through == "300 to 3,400 Hz"
+    about = dict(cards.read_card(trained[0]).about)
+    training = about["data"]["training"] | {"channel": "300 to 3,400 Hz"}
+    lines = dict(cards.card_lines(about | {"data": {"training": training}}))
+    assert lines["sound"].endswith("; corpus.json states a channel of 300 to 3,400 Hz")
+
+
 def test_a_model_whose_windows_have_no_calibration_locates_nothing(trained):
     """The utterance branch alone says nothing of time."""
     card = cards.read_card(trained[0])

@@ -193,8 +193,12 @@ def test_each_kind_of_bad_sound_gets_its_sentence_and_no_number(model, sounds, t
         assert one.ranges == ()
         assert one.verdict.startswith("no verdict: ")
     assert set(found.references.utterances) == {"good"}
-    code, said = run(["locate", tmp_path, "--model", model, "-q"], capsys)
+    outs = [tmp_path / name for name in ("page.html", "found.csv", "found.json")]
+    code, said = run(["locate", tmp_path, "--model", model, "-q", *(x for out in outs for x in ("--out", out))], capsys)
     assert code == 3
+    for out in outs:  # the files speak of flags, too
+        assert "with --truncated use" in out.read_text()
+        assert "truncated='use'" not in out.read_text()
     assert f"{len(said_of)} of {len(said_of) + 1} recordings could not be judged" in said.err
     assert "good: " in said.out
     assert "get it again, or take what is there with --truncated use\n" in said.out

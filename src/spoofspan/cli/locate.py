@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -75,11 +76,12 @@ def locate(
         device=device,
         keep=PAGE if page else Listening(),
     )
+    said = (replace(one, problem=in_words_of_the_shell(one.problem)) for one in found.recordings)
+    found = replace(found, recordings=tuple(said))  # before anything of it is shown or written
     for target in out or ():
         found.write(target, force=force)
     if output is o.Output.text:
-        lines = (in_words_of_the_shell(line) if ": no verdict: " in line else line for line in str(found).splitlines())
-        o.deliver("\n".join(lines) + "\n", None, False)
+        o.deliver(f"{found}\n", None, False)
     else:
         o.show(found.to_dict(), [found.table], output)
     bad = [one for one in found.recordings if one.problem]

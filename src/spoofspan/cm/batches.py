@@ -7,7 +7,9 @@ pieces are in which batch follows from the seed and the epoch alone, whoever ask
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,6 +51,8 @@ class Corpus:
         How many samples each recording has at 16 kHz.
     speakers : tuple of str
         Who speaks in each recording; empty if nobody said.
+    sent_through : str
+        The band and noise of ``corpus build --channel``, as ``corpus.json`` states them; empty if it is not there.
 
     """
 
@@ -56,6 +60,7 @@ class Corpus:
     sounds: tuple[Sound, ...]
     samples: tuple[int, ...]  # at 16 kHz
     speakers: tuple[str, ...] = ()  # of each utterance; empty if nobody said
+    sent_through: str = ""
 
     @classmethod
     def of(cls, references: References, sounds: dict[str, Sound]) -> Corpus:
@@ -114,7 +119,8 @@ class Corpus:
             if dataset.protocol is None
             else dict(zip(dataset.protocol.utterance, dataset.protocol.speaker, strict=True))
         )
-        return replace(found, speakers=tuple(who.get(one, "") for one in found.references.utterances) if who else ())
+        speakers = tuple(who.get(one, "") for one in found.references.utterances) if who else ()
+        return replace(found, speakers=speakers, sent_through=_stated_channel(dataset.folder))
 
     @classmethod
     def from_files(
@@ -149,6 +155,17 @@ class Corpus:
     def seconds(self) -> float:
         """How long it lasts."""
         return sum(self.samples) / RATE
+
+
+def _stated_channel(folder: Path) -> str:
+    """The channel of a corpus that ``spoofspan corpus build`` made; its ``corpus.json`` lies above the database."""
+    for path in (folder / "corpus.json", folder.resolve().parent / "corpus.json"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            stated = json.loads(path.read_text(encoding="utf-8"))["channel"]
+            band = f"{float(stated['low_hz']):,g} to {float(stated['high_hz']):,g} Hz"
+            noise = stated["noise_dbov"]
+            return band if noise is None else f"{band}, noise of {float(noise):g} dBov"
+    return ""
 
 
 @dataclass(frozen=True, eq=False)

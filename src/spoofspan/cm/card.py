@@ -123,7 +123,9 @@ def card_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
         low, high = (edge / 1000 for edge in about["band_hz"])
         channels = about.get("random_channels")
         varied = f", and sent through random channels of strength {channels:g}" if channels else ""
-        lines.append(("sound", f"heard from {low:.1f} to {high:.1f} kHz in training{varied}"))
+        stated = about.get("data", {}).get("training", {}).get("channel")
+        built = f"; corpus.json states a channel of {stated}" if stated else ""
+        lines.append(("sound", f"heard from {low:.1f} to {high:.1f} kHz in training{varied}{built}"))
     return [*lines, ("licence", str(about.get("licence", ""))), ("made by", str(about.get("made_by", "")))]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import SECOND, Float64
@@ -31,7 +32,7 @@ from spoofspan.cm.scorers import Scorer, load_scorer
 from spoofspan.cm.scoring import finest_branch, score_sounds
 from spoofspan.cm.sound_notes import heard_band
 from spoofspan.data.calibration import Calibration
-from spoofspan.data.references import SPOOF, References
+from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.calibration import LearningSet, calibrate, fuse
@@ -42,6 +43,9 @@ from spoofspan.uncertainty.eer_replicates import EerReplicates
 LISTENED_TO = 1000  # recordings of the training set whose sound is described
 REPLICATES, CONFIDENCE = 1000, 0.95
 RIDGE = 1e-3  # of the fusion, for branches that are alike or make no error; measured: 0 to 0.003 differ by a percent
+# With fewer utterances of a class, the true map itself costs over 1.15 times minCllr at an EER of 10 % (decision 13)
+FEW_UTTERANCES = 100
+FEW_WITH_WINDOWS = 20  # utterances that hold time of a class; with fewer, PAV costs more than a line
 NOT_STATED = "not stated"
 
 
@@ -68,6 +72,7 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
         for name, one in calibrations.items():
             systems = {branch: scores[branch] for branch in (one.systems if name == FUSED else (name,))}
             figures[name] |= _held_out(data.dev, systems, one, rules)
+        problems += [*_rough_maps(references, calibrations), *_lost_fusion(figures)]
         about = _about(config, data, figures, problems, licence) | {"band_hz": band}
     domain = TrainingDomain.learn(heard, held_out, data.dev.speakers) if held_out.size and heard.size else None
     write_card(folder, Card(checksum, about, calibrations, threshold, domain))
@@ -157,6 +162,40 @@ def _held_out(
     return {} if found is None else {"held-out-cllr": found}
 
 
+def _rough_maps(references: References, calibrations: Mapping[str, Calibration]) -> list[str]:
+    """Which maps were learned on few utterances of a class."""
+    owner = utterance_of_rows(references.offsets)
+    hold_bona_fide, spoof = (np.unique(owner[references.labels == label]).size for label in (BONA_FIDE, SPOOF))
+    found = []
+    bona_fide = len(references) - spoof
+    if "utterance" in calibrations and min(bona_fide, spoof) < FEW_UTTERANCES:
+        found.append(
+            f"the map of the utterance branch is rough: it was learned on {bona_fide} bona fide and {spoof} spoofed "
+            f"utterances of the development set, and {FEW_UTTERANCES} of each are wanted"
+        )
+    if min(hold_bona_fide, spoof) < FEW_WITH_WINDOWS and any(name in calibrations for name in SEGMENT_BRANCHES):
+        found.append(
+            f"log-likelihood ratios and probabilities are rough: {hold_bona_fide} utterances of the development set "
+            f"hold bona fide and {spoof} hold spoof, and {FEW_WITH_WINDOWS} of each are wanted"
+        )
+    return found
+
+
+def _lost_fusion(figures: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Whether a branch alone did better on held-out speakers than the fusion, which is kept (decision 13)."""
+    held_out = {name: one["held-out-cllr"] for name, one in figures.items() if "held-out-cllr" in one}
+    branches = [name for name in SEGMENT_BRANCHES if name in held_out]
+    if FUSED not in held_out or not branches:
+        return []
+    best = min(branches, key=held_out.__getitem__)
+    if held_out[FUSED] <= held_out[best]:
+        return []
+    return [
+        f"on held-out speakers the fusion, by which locate decides, costs {held_out[FUSED] / held_out[best]:.3f} times "
+        f"the Cllr of the {best} branch alone"
+    ]
+
+
 def _about(
     config: Config, data: TrainingData, figures: Mapping[str, Any], problems: list[str], licence: str
 ) -> dict[str, Any]:
@@ -190,4 +229,5 @@ def _described(corpus: Corpus) -> dict[str, Any]:
         "seconds": round(corpus.seconds, 3),
         "spoofed_seconds": round(int(references.range_durations[spoofed].sum()) / SECOND, 3),
         "attacks": [references.kind_names[kind] for kind in kinds] or NOT_STATED,
+        **({"channel": corpus.sent_through} if corpus.sent_through else {}),
     }
