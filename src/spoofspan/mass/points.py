@@ -36,6 +36,7 @@ from spoofspan.base.columns import (
     utterance_of_rows,
 )
 from spoofspan.base.errors import UsageError, refuse
+from spoofspan.base.threads import rows_for_threads
 from spoofspan.base.times import LONGEST, Int64, duration_ns, edges_before, grid_edges, whole_ns
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References, durations_of
 from spoofspan.data.rules import Rules, Touched
@@ -44,15 +45,7 @@ from spoofspan.mass.diagnosis import refuse_milliseconds
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
 from spoofspan.mass.pooling import OF_POINTS, check_pooling, extreme, pooled, pooled_type, refuse_no_mean, roughly
 from spoofspan.mass.ranges import Lay, Overlay, TimedPart, overlay_block
-from spoofspan.mass.score_mass import (
-    NS_PER_BLOCK,
-    ROWS_PER_BLOCK,
-    Columns,
-    MassBlock,
-    ScoreMass,
-    UtteranceBlock,
-    rows_for_threads,
-)
+from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, Columns, MassBlock, ScoreMass, UtteranceBlock
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, RunBlocks, ScoreRuns, bona_fide_polarity
 

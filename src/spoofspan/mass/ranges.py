@@ -32,6 +32,7 @@ from spoofspan.base.columns import (
     within_utterances,
 )
 from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
+from spoofspan.base.threads import rows_for_threads
 from spoofspan.base.times import Int64, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched, note_touched
@@ -47,7 +48,6 @@ from spoofspan.mass.score_mass import (
     ScoreMass,
     UtteranceBlock,
     combine_weights,
-    rows_for_threads,
 )
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import FrameRuns, RunBlocks, ScoreRuns, bona_fide_polarity

@@ -41,7 +41,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UsageError
-from spoofspan.base.threads import in_order, thread_count
+from spoofspan.base.threads import in_order
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.scores import Higher, Values
@@ -89,16 +89,6 @@ class MassPart(Protocol):
 
     def weigh(self, weights: Int64) -> MassPart:
         """Count each utterance ``weights`` times."""
-
-
-def rows_for_threads(rows: int, total: int, most: int) -> int:
-    """How many rows a block has if several threads make them: up to ``most`` times as many as for one.
-
-    Python's lock changes hands at every call of NumPy, which costs as much as the call does on a small block. Each
-    thread gets at least three blocks, so that none is idle at the end.
-    """
-    threads = thread_count()
-    return rows if threads == 1 else min(max(rows, total // (3 * threads)), most * rows)
 
 
 def block_makers(part: MassPart) -> Iterator[Callable[[], MassBlock]]:
