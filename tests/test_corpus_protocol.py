@@ -1,5 +1,7 @@
 """One corpus to evaluate: in memory, in shards, of utterance scores; the same questions, and refusals that say why."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,10 +10,11 @@ from spoofspan.evaluation.corpus import CorpusInMemory
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.utterances import UtteranceCorpus
 from spoofspan.formats.tables import parquet
+from spoofspan.uncertainty.eer_replicates import EerReplicates
 
 OPTIONS = EvaluationOptions()
 LEFT_OUT = EvaluationOptions(resampling=ss.Resampling())
-DRAWN = ss.Resampling(method="percentile", replicates=100)
+DRAWN = EvaluationOptions(resampling=ss.Resampling(method="percentile", replicates=100))
 
 
 def never(*arguments):
@@ -89,6 +92,57 @@ def test_groups_in_shards_are_those_in_memory(by, measure, rules, in_memory, in_
         assert one.measurement.signature == other.measurement.signature
 
 
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+@pytest.mark.parametrize(
+    "measure",
+    ["range-eer", "range-auc", "range-f1", "point-eer@20ms", "utterance-eer", "event-f1", "event-ap", "event-psds"],
+)
+@pytest.mark.parametrize("by", ["third", "third,half"])
+def test_crossed_tables_in_shards_are_those_in_memory(by, measure, in_memory, in_shards):
+    """One of the cells is empty, and one has no spoof."""
+    utterances = in_memory.references.utterances
+    third = {utt: "abc"[i % 3] for i, utt in enumerate(utterances)}
+    half = {utt: "x" if third[utt] == "c" else "xy"[i % 2] for i, utt in enumerate(utterances)}
+    read = {"third": third, "half": half}.__getitem__
+    both = [one.cross(by, measure, OPTIONS, read) for one in (in_memory, in_shards)]
+    assert repr(both[0]) == repr(both[1])
+
+
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_drawn_intervals_in_shards_are_those_in_memory(method, in_memory, in_shards):
+    speakers = {utt: f"S{i % 11}" for i, utt in enumerate(in_memory.references.utterances)}
+    names = ["range-eer", "point-eer@40ms", "utterance-eer", "range-auc", "range-min-dcf", "range-fnr@fpr=0.1"]
+    for clusters in (None, speakers) if method == "percentile" else (speakers,):
+        how = ss.Resampling(clusters, 100 if method == "percentile" else 2000, method=method)
+        options = EvaluationOptions(resampling=how)
+        both = [one.evaluate(names, options).to_dict() for one in (in_memory, in_shards)]
+        assert repr(both[0]) == repr(both[1])  # NaN differs from itself
+    at = replace(DRAWN, threshold=0.0)
+    both = [one.evaluate(["range-f1", "point-recall@20ms"], at).to_dict() for one in (in_memory, in_shards)]
+    assert repr(both[0]) == repr(both[1])
+    both = [one.break_down("length", "range-eer", DRAWN, never).to_dict() for one in (in_memory, in_shards)]
+    assert repr(both[0]) == repr(both[1])
+
+
+def test_draws_that_cross_outside_of_the_bracket_go_through_the_shards_again(in_memory, in_shards):
+    plan = OPTIONS.plan(ss.Measure.parse("range-eer"), 0.02)
+    look = in_shards.look([plan], signed=False)
+    mass = look.plans[0].mass_in(in_shards, look.unpaired)
+    whole = ss.overlay(in_memory.references, in_memory.scores).select(mass.utterances)
+    order = [whole.utterances.index(utt) for utt in mass.utterances]
+    weights = np.random.default_rng(0).integers(0, 3, (8, len(order)))
+    found = EerReplicates(mass, deviations=0.01).eers(weights)
+    units = np.empty(len(order), np.int64)
+    units[order] = np.arange(len(order))
+    expected = EerReplicates(whole, units).eers(weights)
+    assert found.outside > 0
+    assert found.values.tolist() == expected.values.tolist()
+    assert found.thresholds.tolist() == expected.thresholds.tolist()
+    some = mass.select(mass.utterances[::3])
+    assert ss.equal_error_rate(some).value == ss.equal_error_rate(whole.select(some.utterances)).value
+
+
 def test_groups_that_a_shard_lacks(tmp_path):
     """The first shard has another kind than the second, and no utterance of group a."""
     ranges = {
@@ -129,17 +183,15 @@ def test_only_the_first_default_measure_must_have_a_value():
 def test_what_a_corpus_cannot_do_is_refused(in_shards, of_utterances):
     assert list(of_utterances.evaluate_defaults(OPTIONS, never).measurements) == ["utterance-eer"]
     for ask, said in (
-        (lambda: in_shards.cross("a,b", "range-eer", OPTIONS, never), "--by a,b: a crossed table"),
         (lambda: in_shards.break_down("kind", "point-eer@20ms", OPTIONS, never), "one of ranges"),
-        (
-            lambda: in_shards.break_down("kind", "range-eer", EvaluationOptions(resampling=DRAWN), never),
-            "by the method 'jackknife-t'",
-        ),
         (lambda: of_utterances.break_down("kind", "range-eer", OPTIONS, never), "--by kind needs scores in time"),
         (lambda: of_utterances.higher, "--per-utterance needs scores in time"),
         (lambda: of_utterances.evaluate(["range-eer"], OPTIONS), "range-eer needs scores in time"),
         (lambda: in_shards.evaluate(["range-eer"], EvaluationOptions(smoothing=3)), "for event measures"),
-        (lambda: in_shards.evaluate(["event-ap@iou=0.5"], LEFT_OUT), "corpus in memory"),
+        (lambda: in_shards.evaluate(["event-ap@iou=0.5"], DRAWN), "'jackknife-t' only"),
+        (lambda: in_shards.evaluate(["range-average-precision"], DRAWN), "--no-stream"),
+        (lambda: in_shards.evaluate(["range-average-precision"], LEFT_OUT), "--no-stream"),
+        (lambda: in_shards.evaluate(["range-eer"], replace(DRAWN, eer_rule="convex-hull")), "--no-stream"),
     ):
         with pytest.raises(ss.UsageError, match=said):
             ask()

@@ -237,9 +237,12 @@ def test_the_command_line_prints_the_same(cluster, client, corpus, tmp_path, cap
     code, there = run(["eval", *files, "--format", "json", "--scheduler", cluster.scheduler_address], capsys)
     assert code == 0, there.err
     assert there.out == here.out
-    grouped = ["eval", *files, "--format", "json", "-m", "range-eer", "--by", "length", "--confidence", 0.95]
-    there = run([*grouped, "--scheduler", cluster.scheduler_address], capsys)[1]
-    assert there.out == run(grouped, capsys)[1].out
+    intervals = ["--confidence", 0.95]
+    drawn = [*intervals, "--interval", "percentile", "--replicates", 100]
+    for more in (["-m", "range-eer", "--by", "length", *intervals], ["-m", "event-f1", *intervals], drawn):
+        typed = ["eval", *files, "--format", "json", *more]
+        there = run([*typed, "--scheduler", cluster.scheduler_address], capsys)[1]
+        assert there.out == run(typed, capsys)[1].out
 
 
 def test_a_scheduler_that_is_not_there(corpus, tmp_path, capsys, monkeypatch):

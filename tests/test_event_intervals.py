@@ -59,6 +59,17 @@ def test_the_interval_is_the_jackknife_by_hand(measure):
     assert (found.interval.low, found.interval.high) == pytest.approx(tuple(ends))
 
 
+def test_an_error_rate_over_1_has_an_interval_over_1():
+    references, _ = corpus()
+    false = {
+        utt: [(2.7 + 0.1 * k, 2.75 + 0.1 * k, 0.5) for k in range(1 + i % 4)]
+        for i, utt in enumerate(references.utterances)
+    }
+    name = "event-collar-error-rate"
+    found = ss.evaluate(references, ss.Proposals.from_ranges(false), [name], confidence=0.95)
+    assert 1 < found[name].interval.low < found[name].value < found[name].interval.high
+
+
 def test_many_clusters_are_left_out_in_groups(monkeypatch):
     references, proposals = corpus(120)
     each = ss.evaluate(references, proposals, ["event-f1@iou=0.5"], confidence=0.95)["event-f1@iou=0.5"].interval

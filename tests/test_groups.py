@@ -153,5 +153,3 @@ def test_the_command_line_breaks_down(files, tmp_path, demo, capsys):
 
 def test_the_command_line_answers_what_is_missing(files, capsys):
     assert "--metadata" in run([*files, "--by", "speaker"], capsys)[2]
-    told = ["-m", "point-eer@20ms", "--by", "speaker", "--metadata", files[0], "--stream"]
-    assert "in memory" in run([*files, *told], capsys)[2]

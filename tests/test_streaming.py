@@ -21,7 +21,6 @@ from spoofspan.formats.text import frame_blocks, frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.scale import memory
 from spoofspan.scale.sharding import IdSample
-from spoofspan.scale.shards import ShardedPart
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -288,13 +287,6 @@ def test_hard_decisions_have_no_eer(corpus, tmp_path):
         ss.sharded(references, references, scores_format="hypothesis-rttm", **more),
     ):
         pass
-
-
-def test_shards_are_neither_cut_nor_weighed(corpus, tmp_path):
-    part = ShardedPart(None, None, np.dtype(float))
-    for refused in (part.take, part.weigh):
-        with pytest.raises(ss.UsageError, match="in shards"):
-            refused(np.arange(3))
 
 
 # ---------------------------------------------------------------- files and memory

@@ -108,8 +108,8 @@ def crossed_cells(
     cells = {}
     for row in (POOLED, *first.names):
         for column in shown:
-            chosen = first.rows_of(row) & (second.rows_of(column) if second is not None else True)
-            cells[row, column] = cell_of(np.flatnonzero(chosen))
+            chosen = np.flatnonzero(first.rows_of(row) & (second.rows_of(column) if second is not None else True))
+            cells[row, column] = cell_of(chosen) if chosen.size else Cell(float("nan"), 0, 0, "there is nothing")
     against = [one.name for one in (first, *rest) if one.against_all is not None]
     about = "each cell is of its own utterances alone, bona fide and spoof" if classes is None else ""
     about = f"each {' and '.join(against)} is measured against all bona fide" if against else about
@@ -150,8 +150,6 @@ class _Column:
 
 
 def _cell(mass: ScoreMass, plan: Plan, value_of: ValueOf, chosen: Int64) -> Cell:
-    if not chosen.size:
-        return Cell(float("nan"), 0, 0, "there is nothing")
     part = replace(mass, parts=(mass.parts[0].take(chosen),))
     sums = totals(part)
     try:

@@ -136,7 +136,7 @@ class EventEvaluation:
             from spoofspan.uncertainty.event_intervals import MeasuredEvents
             from spoofspan.uncertainty.intervals import interval_of_system
 
-            interval = interval_of_system(MeasuredEvents(measure, prepared.corpus, found.value), resampling)
+            interval = interval_of_system(MeasuredEvents(measure, [prepared.corpus], found.value), resampling)
         signer = partial(self.sign, measure)
         return prepared.about.measurement(measure, tally, found, signer=signer, interval=interval)
 
@@ -278,6 +278,7 @@ def crossed_events(
     corpus: CorpusInMemory, measure: Measure, columns: Columns, options: EvaluationOptions
 ) -> CrossedBreakdown:
     """An event measure by one or two columns of metadata; proposals of scores are those of the whole corpus."""
+    options = replace(options, resampling=None)  # cells have no intervals
     whole = corpus.evaluate([measure], options)[str(measure)]
     if isinstance(corpus.system, Scores) and not measure.kind.all_thresholds:
         options = replace(options, threshold=whole.threshold)

@@ -1,4 +1,4 @@
-"""Breakdowns of a corpus in shards: the same groups, values, intervals and signatures as in memory.
+"""Breakdowns of a corpus in shards: the same groups, tables, values, intervals and signatures as in memory.
 
 A group is measured as a corpus is, shard by shard; its plan carries the selection that is cut out of each shard. All
 groups are prepared in one pass, and each takes passes of its own to find its value and its interval.
@@ -25,6 +25,7 @@ from spoofspan.evaluation.breakdown import (
     groups_by_kind,
     groups_by_length,
 )
+from spoofspan.evaluation.crossed import Columns, CrossedBreakdown, crossed
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, Plan
 from spoofspan.evaluation.regions_left import regions_without
@@ -32,10 +33,13 @@ from spoofspan.evaluation.selections import OfUtterances, Selection, SpoofedRang
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, Signature
 from spoofspan.evaluation.whole_corpus import MeasurePart, Whole, measure_of_ranges, quietly
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.catalogue import EVENT
+from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.scale.shard_facts import Shard
-from spoofspan.scale.shards import PreparedPlan, ShardedCorpus, refuse_draws
+from spoofspan.scale.sharded_events import cross_events
+from spoofspan.scale.shards import PreparedPlan, ShardedCorpus
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.corpus import ReadColumn
@@ -47,9 +51,17 @@ def break_down(
     """The groups of a corpus in shards by kind, length, boundary or a column."""
     ways: dict[str, Callable[[Whole], Breakdown]]
     ways = {"kind": groups_by_kind, "length": groups_by_length, "boundary": groups_by_boundary}
-    refuse_draws(options.resampling)
     whole = WholeInShards(corpus, measure, options)
     return ways[by](whole) if by in ways else groups_by_column(whole, read_column(by), by)
+
+
+def cross(corpus: ShardedCorpus, measure: Measure, columns: Columns, options: EvaluationOptions) -> CrossedBreakdown:
+    """A measure by one or two columns; each cell takes passes of its own over the shards."""
+    if measure.basis == EVENT:
+        return cross_events(corpus, measure, columns, options)
+    look = corpus.look([options.plan(measure, corpus.hop)], signed=False)
+    (prepared,) = look.plans
+    return crossed(prepared.mass_in(corpus, look.unpaired), prepared.plan, columns)
 
 
 class WholeInShards(Whole):

@@ -6,32 +6,43 @@ utterances keeps eight bytes for each of them (AP), or goes to disk score by sco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from itertools import islice, pairwise
+from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 import numpy as np
+import numpy.typing as npt
 
+from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import NothingToMeasureError, UndefinedMeasureError, UsageError
 from spoofspan.base.locks import stored_in, temporary_folder
-from spoofspan.evaluation.events import Circumstances, EventEvaluation, event_rules
+from spoofspan.base.times import Int64
+from spoofspan.evaluation.crossed import Cell, Columns, CrossedBreakdown, crossed_cells
+from spoofspan.evaluation.events import Circumstances, EventEvaluation, Prepared, event_rules
 from spoofspan.evaluation.measurement import EventMeasurement
 from spoofspan.evaluation.plan import EvaluationOptions, spelled_rules
 from spoofspan.evaluation.signature import Signature, sign_hashes
-from spoofspan.measures.events.event_scores import check_parameters
+from spoofspan.measures.events.event_scores import EventCorpus, check_parameters
 from spoofspan.measures.events.found_events import CurveTally
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions
+from spoofspan.measures.events.spoof_ranges import spoof_ranges
 from spoofspan.measures.events.tallies import EventTally
 from spoofspan.measures.events.threshold_sweep import Changes
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.uncertainty.event_intervals import MeasuredEvents, tallies_of_groups
+from spoofspan.uncertainty.intervals import Interval, interval_of_system
 
 if TYPE_CHECKING:
+    from spoofspan.data.references import References
     from spoofspan.data.rules import Touched
+    from spoofspan.data.scores import Scores
     from spoofspan.scale.shard_facts import Shard
     from spoofspan.scale.shards import ShardedCorpus
 
@@ -49,11 +60,6 @@ def refuse_whole(measures: Sequence[Measure], options: EvaluationOptions) -> Non
             raise UsageError(
                 f"{measure} counts ranges in the order of the files, which shards do not keep; measure it in memory "
                 "(--no-stream, without --jobs and --scheduler)"
-            )
-        if options.resampling is not None:
-            raise UsageError(
-                f"{measure}: its interval leaves out utterances one by one, which takes the corpus in memory; leave "
-                "--confidence out, or use --no-stream, without --jobs and --scheduler"
             )
 
 
@@ -110,7 +116,7 @@ class ShardedEvents:
                 if found is None:
                     continue
                 about, tallies = found
-                kept = {measure: _on_disk(tally, folder) for measure, tally in tallies.items()}
+                kept = dict(zip(tallies, _on_disk(folder, tallies.values()), strict=True))
                 total = kept if total is None else {measure: total[measure] + kept[measure] for measure in measures}
             if total is None or about is None:
                 raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
@@ -120,9 +126,77 @@ class ShardedEvents:
             for measure, tally in total.items():
                 try:
                     signer = partial(signed.sign, measure, about)
-                    self._found[measure] = about.measurement(measure, tally, tally.value(measure), signer=signer)
+                    value = tally.value(measure)
+                    interval = self._interval(measure, value.value, crossing, folder)
+                    self._found[measure] = about.measurement(measure, tally, value, signer=signer, interval=interval)
                 except UndefinedMeasureError as error:
                     self._found[measure] = error
+
+    def _interval(self, measure: Measure, value: float, crossing: Crossing | None, folder: Path) -> Interval | None:
+        """The interval of a value, if one is asked for; it takes two more passes, in this process."""
+        if self._options.resampling is None:
+            return None
+        shards = EventShards(self._corpus, measure, self._options, crossing)
+        system = MeasuredEvents(measure, shards, value, stored=partial(_on_disk, folder))
+        return interval_of_system(system, self._options.resampling)
+
+
+def cross_events(
+    corpus: ShardedCorpus, measure: Measure, columns: Columns, options: EvaluationOptions
+) -> CrossedBreakdown:
+    """An event measure by one or two columns; what is counted of the finest cells adds up to all others."""
+    options = replace(options, resampling=None)
+    whole = corpus.evaluate([measure], options)[str(measure)]
+    if not measure.kind.all_thresholds:
+        options = replace(options, threshold=whole.threshold)
+    finest: dict[tuple[str | None, ...], int] = {}  # the number of each combination of values
+    cell_of_utterance: dict[str, int] = {}
+    events: list[Int64] = []
+    found: dict[int, EventTally] = {}
+    with temporary_folder() as folder:
+        for references, scores in corpus:
+            if references is None:
+                continue
+            for utt in references.utterances:
+                values = tuple(column.get(utt) for column in columns.values())
+                cell_of_utterance[utt] = finest.setdefault(values, len(finest))
+            events.append(np.diff(spoof_ranges(references, unite=True).offsets))
+            if scores is None:
+                continue
+            with suppress(NothingToMeasureError):
+                part = _prepared(measure, options, None, (references, scores)).corpus
+                units = np.array([cell_of_utterance[utt] for utt in part.references.utterances])
+                tallies = tallies_of_groups(part, measure, units)
+                for cell, tally in zip(tallies, _on_disk(folder, tallies.values()), strict=True):
+                    found[cell] = found[cell] + tally if cell in found else tally
+        numbers = np.fromiter(cell_of_utterance.values(), np.int64)
+
+        def cell_of(chosen: Int64) -> Cell:
+            count = int(np.concatenate(events)[chosen].sum())
+            counted = [found[cell] for cell in np.unique(numbers[chosen]).tolist() if cell in found]
+            if not counted:
+                return Cell(float("nan"), 0, count, "references and scores have no utterance in common")
+            try:
+                return Cell(reduce(add, counted).value(measure).value, 0, count)
+            except UndefinedMeasureError as error:
+                return Cell(float("nan"), 0, count, str(error).partition(";")[0])
+
+        return crossed_cells(list(cell_of_utterance), columns, cell_of, (str(measure), "events"))
+
+
+@dataclass(frozen=True)
+class EventShards:
+    """The events of each shard that has something to measure, as a measure needs them."""
+
+    corpus: ShardedCorpus
+    measure: Measure
+    options: EvaluationOptions
+    crossing: Crossing | None
+
+    def __iter__(self) -> Iterator[EventCorpus]:
+        for shard in self.corpus.watched(f"{self.measure}, utterances left out"):
+            with suppress(NothingToMeasureError):
+                yield _prepared(self.measure, self.options, self.crossing, shard).corpus
 
 
 def _tallies(
@@ -132,37 +206,47 @@ def _tallies(
     references, scores = shard
     if references is None or scores is None:
         return None
-    proposing = ProposalOptions(options.smoothing, options.min_duration, options.merge_gap)
-    events = EventEvaluation(references, scores, options, proposing, partial(_known, crossing))
     with suppress(NothingToMeasureError):
-        prepared = events.prepared_for(measures[0])
+        prepared = _prepared(measures[0], options, crossing, (references, scores))
         return prepared.about, {measure: prepared.corpus.tally(measure) for measure in measures}
     return None
 
 
-def _known(crossing: Crossing | None) -> Crossing:
-    if crossing is None:
-        raise UsageError("a threshold is needed, and none is known")
-    return crossing
+def _prepared(
+    measure: Measure, options: EvaluationOptions, crossing: Crossing | None, shard: tuple[References, Scores]
+) -> Prepared:
+    """A shard under the rules, as a measure needs it; ``crossing`` is known if no threshold is given."""
+    proposing = ProposalOptions(options.smoothing, options.min_duration, options.merge_gap)
+    return EventEvaluation(*shard, options, proposing, lambda: cast("Crossing", crossing)).prepared_for(measure)
 
 
 # ---------------------------------------------------------------- changes of all thresholds, on disk
 
 
-def _on_disk(tally: EventTally, folder: Path) -> EventTally:
-    """The same tally; what it has of every threshold is in a file."""
-    if not isinstance(tally.counted, CurveTally):
-        return tally
-    parts = tuple(Changes(*_files(folder, (part.levels, part.more))) for part in tally.counted.parts)
-    return replace(tally, counted=replace(tally.counted, parts=parts))
+def _on_disk(folder: Path, tallies: Iterable[EventTally]) -> list[EventTally]:
+    """The same tallies; what they have of every threshold is in two files."""
+    held = list(tallies)
+    parts = [part for one in held if isinstance(one.counted, CurveTally) for part in one.counted.parts]
+    if not parts:
+        return held
+    levels = _mapped(folder, np.concatenate([part.levels for part in parts]))
+    more = _mapped(folder, np.concatenate([part.more for part in parts]))
+    edges = offsets_of(np.array([part.levels.size for part in parts])).tolist()
+    stored = (Changes(levels[first:last], more[first:last]) for first, last in pairwise(edges))
+    return [
+        replace(one, counted=replace(one.counted, parts=tuple(islice(stored, len(one.counted.parts)))))
+        if isinstance(one.counted, CurveTally)
+        else one
+        for one in held
+    ]
 
 
-def _files(folder: Path, arrays: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
-    for array in arrays:
-        if not array.size:  # an empty file cannot be mapped
-            yield array
-            continue
-        path = folder / f"{uuid4().hex}.npy"
-        with stored_in(folder):
-            np.save(path, array, allow_pickle=False)
-            yield np.load(path, mmap_mode="r", allow_pickle=False)
+def _mapped(folder: Path, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array in a file; an empty one cannot be mapped and stays."""
+    if not array.size:
+        return array
+    path = folder / f"{uuid4().hex}.npy"
+    with stored_in(folder):
+        np.save(path, array, allow_pickle=False)
+        mapped: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        return mapped

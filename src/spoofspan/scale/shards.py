@@ -14,35 +14,33 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
-from spoofspan.base.errors import NothingToMeasureError, Problems, UsageError, strangers
+from spoofspan.base.errors import NothingToMeasureError, Problems, strangers
 from spoofspan.base.hashing import UtterancesHash
 from spoofspan.base.progress import progress
-from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Touched, rules_for
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.cautions import with_cautions
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures_for_hop, with_interval
+from spoofspan.evaluation.crossed import columns_of
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, Signature, sign_hashes
 from spoofspan.mass.diagnosis import pairing_remedy
-from spoofspan.mass.ranges import TimedPart
-from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass, UtteranceBlock
-from spoofspan.mass.utterances import UtterancePart
+from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
-from spoofspan.measures.histogram import Histogram, fill
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_of_overlay, errors_with
 from spoofspan.scale.shard_facts import CorpusFacts, Shard
 from spoofspan.scale.sharded_events import ShardedEvents, Signed, refuse_whole
+from spoofspan.scale.sharded_part import ShardedPart
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -51,6 +49,7 @@ if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.evaluation.breakdown import Breakdown
     from spoofspan.evaluation.corpus import ReadColumn
+    from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.uncertainty.clusters import Resampling
 
 T = TypeVar("T")
@@ -97,7 +96,6 @@ class ShardedCorpus(Corpus):
 
     def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
         """Plan the measures and look at every shard once; return the function that takes one of the measures."""
-        refuse_draws(options.resampling)
         events = [one for one in measures if one.basis == EVENT]
         refuse_whole(events, options)
         # events lie where ranges do, and without a threshold proposals are made where the range EER is
@@ -109,7 +107,7 @@ class ShardedCorpus(Corpus):
             return prepared[measure].measured(self, look, options.resampling)
 
         def crossing() -> tuple[OperatingPoint, str]:
-            found = measured(Measure("range-eer"))
+            found = prepared[Measure("range-eer")].measured(self, look)
             return found.point, found.eer_rule
 
         def signed() -> Signed:
@@ -170,12 +168,11 @@ class ShardedCorpus(Corpus):
 
         return break_down(self, by, measure, options, read_column)
 
-    def cross(self, by: str, *_: Any) -> NoReturn:
-        """Not of shards."""
-        raise UsageError(
-            f"--by {by}: a crossed table, and groups of points or whole utterances, need the corpus in memory; leave "
-            "--stream, --jobs and --scheduler out, or break down a measure of ranges by one column"
-        )
+    def cross(self, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn) -> CrossedBreakdown:
+        """A measure by one or two columns of metadata, with a comma between them."""
+        from spoofspan.scale.shard_groups import cross
+
+        return cross(self, Measure.parse(measure), columns_of(by, read_column), options)
 
     def watched(self, what: str) -> Iterator[tuple[References, Scores]]:
         """Go through the shards that have both sides, and say how far that is."""
@@ -214,7 +211,7 @@ def evaluate_shards(
     convention, eer_rule, threshold, scores_are, asv_scores, smoothing, min_duration, merge_gap, on_undefined, **rules
         As in :func:`spoofspan.evaluate`.
     resampling
-        How intervals are made, by the method ``"jackknife-t"``; they take a few more passes, in this process.
+        How intervals are made; they take a few more passes, in this process.
     signed
         The hashes of a signature go through all shards in order. Where shards are elsewhere, False does without them:
         nothing is fetched, and a signature is comparable to no other.
@@ -249,12 +246,6 @@ def evaluate_shards(
     )
     wanted = corpus.default_measures(convention) if measures is None else measures
     return corpus.evaluate(wanted, options, on_undefined)
-
-
-def refuse_draws(resampling: Resampling | None) -> None:
-    """Refuse replicates, which would take a pass over the shards each."""
-    if resampling is not None and resampling.draws:
-        raise UsageError("in shards, intervals are by the method 'jackknife-t'; leave --interval out, or --stream")
 
 
 @dataclass(frozen=True)
@@ -381,70 +372,3 @@ class Prepared:
 
 def _errors(plan: Plan, point: OperatingPoint, references: References, scores: Scores) -> UtteranceErrors:
     return errors_of_overlay(plan.laid(references, scores), point.threshold, point.everything)
-
-
-@dataclass(frozen=True, eq=False)
-class ShardedPart:
-    """The part of a mass that a sharded corpus makes up."""
-
-    corpus: ShardedCorpus
-    plan: Plan
-    dtype: np.dtype[Any]
-
-    @cached_property
-    def utterances(self) -> tuple[str, ...]:
-        """Its utterances, all of them; counting them is cheaper."""
-        return tuple(utt for part in self._parts() for utt in part.utterances)
-
-    def blocks(self) -> Iterator[MassBlock]:
-        """Compute it shard by shard."""
-        for part in self._parts():
-            yield from part.blocks()
-
-    def utterance_blocks(self) -> Iterator[UtteranceBlock]:
-        """Compute it shard by shard, each row with its utterance."""
-        done = 0
-        for part in self._parts():
-            if not isinstance(part, TimedPart | UtterancePart):
-                raise UsageError(f"the rows of a {type(part).__name__} cannot be told to their utterances")
-            for block in part.utterance_blocks():
-                yield replace(block, first=done + block.first, last=done + block.last)
-            done += len(part.utterances)
-
-    def counted(self, histogram: Histogram) -> Histogram:
-        """Fill a histogram, shard by shard, here or elsewhere."""
-        what = f"measuring {self.plan.measure}, pass {histogram.index.level + 1}"
-        return self.corpus.merged(partial(_count, self.plan, histogram), _both, what)
-
-    def sample(self, size: int) -> Columns:
-        """No rows: a sample would be one more pass, and what it saves is less than that."""
-        nothing = np.zeros(0, np.int64)
-        return np.zeros(0, self.dtype), nothing, nothing
-
-    def take(self, chosen: Int64) -> MassPart:
-        """Not for shards."""
-        raise UsageError("a corpus in shards cannot be cut; read it into memory, or shard the utterances you want")
-
-    def weigh(self, weights: Int64) -> MassPart:
-        """Not for shards."""
-        raise UsageError("a corpus in shards cannot be re-weighted; read it into memory")
-
-    def _parts(self) -> Iterator[MassPart]:
-        for references, scores in self.corpus.watched(f"measuring {self.plan.measure}"):
-            with suppress(NothingToMeasureError):
-                yield from self.plan.mass(references, scores)[0].parts
-
-
-def _count(plan: Plan, histogram: Histogram, shard: Shard) -> Histogram:
-    """One pass over one shard."""
-    references, scores = shard
-    filled = histogram.emptied()
-    if references is not None and scores is not None:
-        with suppress(NothingToMeasureError):
-            fill(filled, plan.mass(references, scores)[0])
-    return filled
-
-
-def _both(one: Histogram, other: Histogram) -> Histogram:
-    one.merge(other)
-    return one

@@ -36,7 +36,15 @@ from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import NS_PER_BLOCK, Columns, ScoreMass
 from spoofspan.measures.crossing import SAMPLE, crossing, mean_rate, rate_between, sum_ties
 from spoofspan.measures.eer import NEIGHBOUR_RULES, check_eer_rule, equal_error_rate
-from spoofspan.uncertainty.replicates import ExactColumns, add_sums, all_but_one, blocks_by_unit
+from spoofspan.uncertainty.replicates import (
+    BlocksByUtterance,
+    ExactColumns,
+    add_sums,
+    all_but_one,
+    blocks_by_unit,
+    refuse_shards,
+)
+from spoofspan.uncertainty.score_sample import sampled_scores
 
 # The bracket holds the crossings of replicates up to so many standard deviations away.
 DEVIATIONS = 5.0
@@ -205,7 +213,8 @@ def gather_near_crossing(
 ) -> Gathered | None:
     """Gather all rows of a small mass, otherwise those that replicates may cross at; None if sums could overflow."""
     low = top = None
-    if sum(part.runs.values.size for part in mass.parts if isinstance(part, TimedPart)) > few_rows:
+    sizes = [part.runs.values.size for part in mass.parts if isinstance(part, TimedPart)]
+    if len(sizes) < len(mass.parts) or sum(sizes) > few_rows:  # of shards nobody knows how many they have
         low, top = _bracket(mass, unit_of, units, deviations)
     return _gather(mass, unit_of, units, low, top)
 
@@ -231,7 +240,10 @@ def _bracket(mass: ScoreMass, unit_of: Int64, units: int, deviations: float) -> 
     positive_rate, called_rate = float(sums[:, 4].sum()) / bona_fide, float(sums[:, 5].sum()) / spoof
     # how far each unit pulls FPR - FNR, to first order
     pull = (sums[:, 4] - positive_rate * sums[:, 0]) / bona_fide + (sums[:, 5] - called_rate * sums[:, 1]) / spoof
-    return _scores_around(mass.sample(SAMPLE), tau, deviations * float(np.sqrt((pull**2).sum())))
+    sample = mass.sample(SAMPLE)
+    if not sample[0].size:  # shards have none at hand
+        sample = sampled_scores(mass)
+    return _scores_around(sample, tau, deviations * float(np.sqrt((pull**2).sum())))
 
 
 def _scores_around(sample: Columns, tau: float, distance: float) -> tuple[Any, Any]:
@@ -349,8 +361,10 @@ class EerReplicates:
             raise UsageError(f"{count} utterances need as many units, not {self._unit_of.shape}")
         self.units = int(self._unit_of.max(initial=-1)) + 1 if units is None else units
         self._gathered: Gathered | None = None
-        if self._rule in NEIGHBOUR_RULES and all(isinstance(part, TimedPart) for part in mass.parts):
+        if self._rule in NEIGHBOUR_RULES and all(isinstance(part, BlocksByUtterance) for part in mass.parts):
             self._gathered = gather_near_crossing(mass, self._unit_of, self.units, deviations, few_rows)
+        if self._gathered is None:
+            refuse_shards(mass)
 
     @property
     def amounts(self) -> Int64 | None:

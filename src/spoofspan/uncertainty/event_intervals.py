@@ -1,23 +1,26 @@
 """Event measures (AP, AR, F1, boundaries, scores of challenges) under the jackknife over clusters.
 
-Events are matched within an utterance, but ranked over all of them, so the measure is taken anew without each cluster.
-With many clusters they are dealt into groups, which are left out one by one. Where proposals were made of scores, their
-threshold stays.
+Events are found within an utterance, so what a cluster adds to the counts of a measure can be taken out of them again
+(:mod:`spoofspan.measures.events.tallies`). The published variants count in the order of the files and are measured anew
+without each cluster. With many clusters they are dealt into groups, which are left out one by one. Where proposals were
+made of scores, their threshold stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import chain
+from typing import cast
 
 import numpy as np
 
-from spoofspan.base.columns import positions
+from spoofspan.base.columns import Flags, positions
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
-from spoofspan.base.times import Float64, Int64
+from spoofspan.base.times import Int64
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
@@ -25,6 +28,7 @@ from spoofspan.evaluation.corpus import CorpusInMemory
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.events.event_scores import EventCorpus
 from spoofspan.measures.events.spoof_ranges import spoof_ranges
+from spoofspan.measures.events.tallies import EventTally
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Clusters, dealt
 from spoofspan.uncertainty.left_out import LeftOut
@@ -40,14 +44,21 @@ class MeasuredEvents:
     """An event measure of one system, ready to be taken again without any cluster."""
 
     measure: Measure
-    corpus: EventCorpus
+    corpora: Iterable[EventCorpus]  # the corpus, or its shards; gone through more than once
     value: float
     signer: Signer | None = None
+    stored: Callable[[list[EventTally]], list[EventTally]] = list  # where tallies of shards are kept
 
     @property
     def utterances(self) -> Sequence[str]:
         """What it was measured on."""
-        return self.corpus.references.utterances
+        return self._events[0]
+
+    @cached_property
+    def _events(self) -> tuple[tuple[str, ...], Flags]:
+        """The utterances, and which of them have events."""
+        found = [(one.references.utterances, _has_events(one)) for one in self.corpora]
+        return tuple(chain.from_iterable(names for names, _ in found)), np.concatenate([flags for _, flags in found])
 
     def replicates(self, clusters: Clusters) -> Replicates:
         """Refuse to draw clusters."""
@@ -62,29 +73,66 @@ class MeasuredEvents:
 
     def left_out(self, clusters: Clusters) -> LeftOut:
         """The value without each cluster in turn, or without each group of them."""
-        units = clusters.units_of(self.utterances)
+        utterances, flags = self._events
+        units = clusters.units_of(utterances)
         has_events = np.zeros(clusters.count, bool)
-        has_events[units[np.diff(spoof_ranges(self.corpus.references, unite=True).offsets) > 0]] = True
+        has_events[units[flags]] = True
         groups = clusters.count
         if clusters.count > MOST_LEFT_OUT:
             units, groups = dealt(GROUPS_LEFT_OUT, has_events)[units], GROUPS_LEFT_OUT
-        return LeftOut(self._without_each(units, groups), None, has_events)
-
-    def _without_each(self, units: Int64, groups: int) -> Float64:
-        """The value without each group of utterances; NaN where there is none."""
-        corpus = self.corpus
-        # proposals of utterances that the references lack are false whatever is left out
-        place = positions(corpus.proposals.utterances, self.utterances)
-        unit_there = np.where(place >= 0, units[place], -1)
         values = np.full(groups, self.value)  # a cluster that the system lacks changes nothing
+        adds = self.measure.kind.variant == "spoofspan"
+        rests = self._counted_without_each(units) if adds else self._corpora_without_each(units)
         with progress(f"{self.measure} without each", total=groups) as advance:
-            for unit in np.unique(units).tolist():
+            for unit, rest in rests:
                 values[unit] = np.nan
-                rest = corpus.part(np.flatnonzero(units != unit), np.flatnonzero(unit_there != unit))
                 with suppress(UndefinedMeasureError):
                     values[unit] = rest.value(self.measure).value
                 advance(1)
-        return values
+        return LeftOut(values, None, has_events)
+
+    def _counted_without_each(self, units: Int64) -> Iterator[tuple[int, EventTally]]:
+        """Each group of utterances, and what is counted without it: all counts less those of the group."""
+        whole: EventTally | None = None
+        of_group: dict[int, EventTally] = {}
+        done = 0
+        for corpus in self.corpora:
+            here = units[done : done + len(corpus.references)]
+            done += here.size
+            tallies = tallies_of_groups(corpus, self.measure, here)
+            tally, *of_groups = self.stored([corpus.tally(self.measure), *tallies.values()])
+            whole = tally if whole is None else whole + tally
+            for group, one in zip(tallies, of_groups, strict=True):
+                of_group[group] = of_group[group] + one if group in of_group else one
+        for group, one in of_group.items():
+            yield group, cast("EventTally", whole) - one
+
+    def _corpora_without_each(self, units: Int64) -> Iterator[tuple[int, EventCorpus]]:
+        """Each group of utterances, and the corpus without it."""
+        (corpus,) = self.corpora
+        of_file = _units_of_files(corpus, units)
+        for group in np.unique(units).tolist():
+            yield group, corpus.part(*map(np.flatnonzero, (units != group, of_file != group)))
+
+
+def tallies_of_groups(corpus: EventCorpus, measure: Measure, units: Int64) -> dict[int, EventTally]:
+    """What a measure counts of each group of utterances, given the group of each."""
+    of_file = _units_of_files(corpus, units)
+    return {
+        group: corpus.part(*map(np.flatnonzero, (units == group, of_file == group))).tally(measure)
+        for group in np.unique(units).tolist()
+    }
+
+
+def _has_events(corpus: EventCorpus) -> Flags:
+    flags: Flags = np.diff(spoof_ranges(corpus.references, unite=True).offsets) > 0
+    return flags
+
+
+def _units_of_files(corpus: EventCorpus, units: Int64) -> Int64:
+    """The unit of each file of proposals; none (-1) has one that the references lack, which is false in any case."""
+    place = positions(corpus.proposals.utterances, corpus.references.utterances)
+    return np.where(place >= 0, units[place], -1)
 
 
 def measured_events(
@@ -100,7 +148,7 @@ def measured_events(
     found = events.measured(measure)
     prepared = events.prepared_for(measure)
     signer = partial(events.sign, measure)
-    return MeasuredEvents(measure, prepared.corpus, found.value, signer), {
+    return MeasuredEvents(measure, [prepared.corpus], found.value, signer), {
         "value": prepared.about.how,
         **prepared.about.spelled,
     }

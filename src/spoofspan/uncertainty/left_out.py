@@ -32,15 +32,14 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.times import Float64, Int64
-from spoofspan.data.scores import Values
 from spoofspan.evaluation.plan import Plan
-from spoofspan.mass.score_mass import Columns, ScoreMass
+from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import ConfusionMatrix, Formula, formula_of
 from spoofspan.measures.costs import TandemCosts, dcf_formula, tdcf_formula, verification_errors
-from spoofspan.measures.crossing import SAMPLE, sum_ties
 from spoofspan.measures.operating_point import OperatingPoint, Totals, point_at, totals
 from spoofspan.uncertainty.clusters import ClusterCounts
 from spoofspan.uncertainty.replicates import add_sums, blocks_by_unit
+from spoofspan.uncertainty.score_sample import sampled_scores
 
 # A chord of the curve reaches so many standard errors to either side.
 CHORD = 2.0
@@ -51,8 +50,6 @@ OF_ONE_CLASS: Mapping[str, Literal["positives", "negatives"]] = {
     "fnr": "positives",
     "recall": "positives",
 }
-# Multiplied by this odd number (2^64 over the golden ratio), the bits of scores that are alike are not.
-MIXER = np.uint64(0x9E3779B97F4A7C15)
 # With fewer clusters that have an error of a class there is a caution.
 FEW_WITH_ERRORS = 5
 # What stays the same when a cluster leaves, besides the threshold: FPR - FNR, or one of the rates.
@@ -269,7 +266,7 @@ def _moved(
 
 def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) -> tuple[float, float]:
     """How far FPR rises and FNR falls between thresholds at which what is kept is a distance below and above."""
-    distinct, columns = _sample(mass)
+    distinct, *columns = sampled_scores(mass)
     called = [np.concatenate(([0.0], np.cumsum(column.astype(np.float64)))) for column in columns]
     fpr, recall = (curve / max(float(curve[-1]), 1.0) for curve in called)
     level = fpr + recall if kept == "difference" else fpr if kept == "fpr" else recall
@@ -290,40 +287,3 @@ def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) 
         last.false_positive_rate - first.false_positive_rate,
         first.false_negative_rate - last.false_negative_rate,
     )
-
-
-def _sample(mass: ScoreMass) -> tuple[Values, Sequence[Int64]]:
-    """Distinct scores of a mass and how much of each class has them: all, or of many every 2^k-th.
-
-    The bits of a score decide whether it is taken, so the order of the rows makes no difference, nor do shards.
-    """
-    held: list[Columns] = []
-    rows, every = 0, 0
-    for block in mass.blocks():
-        scores: Values = block.scores.astype(np.float64, copy=False)
-        taken = _taken(scores, every)
-        held.append((scores[taken], block.bona_fide[taken], block.spoof[taken]))
-        rows += held[-1][0].size
-        if rows > 4 * SAMPLE:
-            held, every = _thinned(held, every)
-            rows = held[0][0].size
-    ((scores, *columns),), _ = _thinned(held, every)
-    return scores, columns
-
-
-def _thinned(held: Sequence[Columns], every: int) -> tuple[list[Columns], int]:
-    """Put equal scores together, and take fewer until they are few enough: every 2^k-th, and k."""
-    scores, (bona_fide, spoof) = sum_ties(*(np.concatenate(column) for column in zip(*held, strict=True)))
-    while scores.size > 2 * SAMPLE:
-        every += 1
-        taken = _taken(scores, every)
-        scores, bona_fide, spoof = scores[taken], bona_fide[taken], spoof[taken]
-    return [(scores, bona_fide, spoof)], every
-
-
-def _taken(scores: Values, every: int) -> Flags:
-    if not every:
-        return np.ones(scores.size, bool)
-    mixed = (scores + 0.0).view(np.uint64) * MIXER  # - 0.0 is 0.0
-    flags: Flags = mixed >> np.uint64(64 - every) == 0
-    return flags

@@ -20,6 +20,7 @@ from spoofspan.base.columns import Flags, sum_by_utterance
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.mass.score_mass import ScoreMass, UtteranceBlock
+from spoofspan.measures.histogram import RemotePart
 from spoofspan.measures.operating_point import OperatingPoint, Totals
 
 
@@ -52,6 +53,15 @@ def all_but_one(units: int) -> Iterator[Int64]:
         weights[unit] = 0
         yield weights
         weights[unit] = 1
+
+
+def refuse_shards(mass: ScoreMass) -> None:
+    """Refuse to measure shards anew for every replicate: each would be a pass over all of them."""
+    if any(isinstance(part, RemotePart) for part in mass.parts):
+        raise UsageError(
+            "in shards, this measure has no interval by this method: it would be measured anew, from all shards, for "
+            "each draw or each cluster; read the corpus into memory (--no-stream, without --jobs and --scheduler)"
+        )
 
 
 def blocks_by_unit(mass: ScoreMass, unit_of: Int64) -> Iterator[tuple[Int64, UtteranceBlock]]:
@@ -181,6 +191,7 @@ class MeasuredReplicates:
     def __init__(
         self, mass: ScoreMass, unit_of_utterance: Int64, units: int, function: Callable[[ScoreMass], float]
     ) -> None:
+        refuse_shards(mass)
         self.units = units
         self._mass, self._unit_of, self._function = mass, unit_of_utterance, function
 

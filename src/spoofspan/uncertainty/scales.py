@@ -12,8 +12,8 @@ from spoofspan.uncertainty.jackknife import Estimate
 Scale = Literal["logit", "log", "raw"]
 # Normalised by the best trivial decision, these are at most 1, as shares are.
 AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr", "a-dcf")
-# A share of the spoofed time, to which false alarms add without a bound.
-BEYOND_ONE = ("der",)
+# Shares of the spoofed time or of the events, to which false alarms add without a bound.
+BEYOND_ONE = ("der", "collar-error-rate", "intersection-error-rate")
 # Correlations, from -1 to 1.
 SIGNED = ("mcc",)
 # exp of more overflows.

@@ -125,6 +125,11 @@ class CurveTally:
         time = None if self.time is None or other.time is None else self.time + other.time
         return CurveTally(self.parts + other.parts, self.expected + other.expected, time)
 
+    def __sub__(self, part: CurveTally) -> CurveTally:
+        time = None if self.time is None or part.time is None else self.time - part.time
+        undone = tuple(Changes(one.levels, -one.more) for one in part.parts)
+        return CurveTally(self.parts + undone, self.expected - part.expected, time)
+
     def value(self, measure: Measure) -> EventValue:
         """The PSDS, or the best F1 of all thresholds."""
         return self._psds(measure) if measure.kind.name == "psds" else self._best_f1(measure)

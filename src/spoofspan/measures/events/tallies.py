@@ -1,11 +1,12 @@
 """Tallies: what is counted of the events of some utterances. They add, and the value is that of their sum.
 
-So a corpus may be counted shard by shard, in any order and grouping, and its value has the same bits.
+So a corpus may be counted shard by shard, in any order and grouping, and its value has the same bits. What was counted
+of some utterances may be taken out of the sum again, for the value without them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
@@ -33,6 +34,9 @@ class Tally(Protocol):
     def __add__(self, other: Any) -> Tally:
         """What is counted of both."""
 
+    def __sub__(self, part: Any) -> Tally:
+        """What is counted without a part of it."""
+
     def value(self, measure: Measure) -> EventValue:
         """The value, if this is all there is."""
 
@@ -46,6 +50,9 @@ class Sums:
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(tuple(a + b for a, b in zip(self.numbers, other.numbers, strict=True)), self.finish)
+
+    def __sub__(self, part: Sums) -> Sums:
+        return Sums(tuple(a - b for a, b in zip(self.numbers, part.numbers, strict=True)), self.finish)
 
     def value(self, measure: Measure) -> EventValue:
         """The value of these numbers."""
@@ -64,11 +71,23 @@ class RankedTally:
         matched = tuple(a + b for a, b in zip(self.matched, other.matched, strict=True))
         return RankedTally(self.confidences + other.confidences, matched, self.events + other.events)
 
+    def __sub__(self, part: RankedTally) -> RankedTally:
+        confidences = _without(self.confidences, part.confidences)
+        matched = tuple((_without(a, b),) for a, b in zip(self.matched, part.matched, strict=True))
+        return RankedTally((confidences,), matched, self.events - part.events)
+
     def value(self, measure: Measure) -> EventValue:
         """AP, or its mean over IoU thresholds."""
         rising = np.sort(np.concatenate(self.confidences))
         steps = (steps_of(rising, np.concatenate(one)) for one in self.matched)
         return mean_of_aps(measure, [area_of_steps(*one, self.events) for one in steps])
+
+
+def _without(columns: Sequence[Float64], gone: Sequence[Float64]) -> Float64:
+    """All values, rising, without some of them, each as often as it is listed."""
+    rising, taken = (np.sort(np.concatenate(values)) for values in (columns, gone))
+    again = np.arange(taken.size) - np.searchsorted(taken, taken)  # of equal values, one after the other
+    return np.delete(rising, np.searchsorted(rising, taken) + again)
 
 
 @dataclass(frozen=True)
@@ -79,6 +98,8 @@ class Whole:
 
     def __add__(self, other: Any) -> Whole:
         raise TypeError("what needs the whole corpus does not add")
+
+    __sub__ = __add__
 
     def value(self, measure: Measure) -> EventValue:
         """The value."""
@@ -107,6 +128,10 @@ class EventTally:
     def __add__(self, other: EventTally) -> EventTally:
         counted = self.counted + other.counted
         return EventTally(self.events + other.events, self.proposals + other.proposals, self.scored, counted)
+
+    def __sub__(self, part: EventTally) -> EventTally:
+        counted = self.counted - part.counted
+        return EventTally(self.events - part.events, self.proposals - part.proposals, self.scored, counted)
 
     def value(self, measure: Measure) -> EventValue:
         """The value; refused where there is nothing to find, or nothing that was found."""
