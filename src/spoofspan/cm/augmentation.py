@@ -13,13 +13,16 @@ POINTS = 10  # of an equaliser's curve
 BEND = 0.3  # how far into its curve a non-linearity is driven
 
 
-def through_channels(waves: Tensor, samples: Tensor, strength: float) -> Tensor:
-    """Each recording of a batch through a channel of its own; ``strength`` 0 leaves noise 60 dB below the sound."""
+def through_channels(waves: Tensor, samples: Tensor, strength: float, share: float = 1.0) -> Tensor:
+    """A share of the recordings of a batch, each through a channel of its own.
+
+    ``strength`` 0 leaves noise 60 dB below the sound.
+    """
     count, longest = waves.shape
     level = (waves.square().sum(1, keepdim=True) / samples[:, None]).sqrt().clamp(min=1e-5)
     bent = torch.tanh(waves / level * BEND) / BEND * level
-    share = (torch.rand(count, 1) < 0.3) * _drawn(0, 0.5 * strength, count)
-    spectra = torch.fft.rfft((1 - share) * waves + share * bent)
+    part = (torch.rand(count, 1) < 0.3) * _drawn(0, 0.5 * strength, count)
+    spectra = torch.fft.rfft((1 - part) * waves + part * bent)
     at = torch.linspace(0, 1, spectra.shape[1])  # frequency, as a share of the highest
     curve = strength * 5.0 * torch.randn(count, 1, POINTS)  # dB
     gains = nn.functional.interpolate(curve, size=spectra.shape[1], mode="linear", align_corners=True)[:, 0]
@@ -29,7 +32,8 @@ def through_channels(waves: Tensor, samples: Tensor, strength: float) -> Tensor:
     colour = _drawn(0, 1, count) * -0.5 * torch.log2(at.clamp(min=0.01))
     softness = _drawn(-60, -60 + 40 * strength, count)  # dB under the sound
     spectra = spectra * 10 ** (gains / 20) + noise * level * 10 ** (softness / 20) * 2**colour
-    return torch.fft.irfft(spectra, n=longest)
+    changed = torch.fft.irfft(spectra, n=longest)
+    return changed if share == 1 else torch.where(torch.rand(count, 1) < share, changed, waves)
 
 
 def _drawn(low: float, high: float, count: int) -> Tensor:

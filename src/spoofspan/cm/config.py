@@ -39,6 +39,7 @@ class FrontEnd:
     layers: int = 4  # convolutions along time of the light ones; 0: the bare log spectrum, or the bare features
     maps: int = 8  # of the spectral one's convolutions over time and frequency; 0: none of them
     dropout: float = 0.1  # before its convolutions along time
+    repetition: bool = False  # the structural one also hears how much sound repeats itself
     gradient_checkpointing: bool = False  # less memory, more time
     transformer_dropout: float = 0.0  # everywhere in the transformer of a checkpoint, whatever its own file says
 
@@ -75,6 +76,7 @@ class Training:
     halve_every: int = 10  # epochs; 0: never
     weight_decay: float = 0.0  # of AdamW, which is Adam without it
     channels: float = 0.0  # how far training sound is changed by random channels: 0 is not, 1 is much
+    channel_share: float = 1.0  # of the recordings that go through such a channel, drawn anew each time
     largest_gradient: float = 0.0  # longer ones are shortened to this norm; 0: never
     patience: int = 50  # epochs without a new best before training stops
     stop_on: str = "loss"  # of the development set: loss, range-eer, point-eer@20ms, utterance-eer
@@ -160,7 +162,7 @@ class Config:
             "network": {"blocks": 0, "longest": COARSEST, "utterance_dropout": 0},
             "training": {"epochs": 1, "batch_size": 1, "halve_every": 0, "patience": 1, "accumulate": 1}
             | {"save_every": 0, "workers": 0, "seed": 0, "largest_gradient": 0}
-            | {"weight_decay": 0, "channels": 0},
+            | {"weight_decay": 0, "channels": 0, "channel_share": 0},
         }
         for section, bounds in least.items():
             for key, bound in bounds.items():
@@ -169,6 +171,8 @@ class Config:
                     raise UsageError(f"{section}.{key} = {value!r}: must be at least {bound}")
         if not self.training.learning_rate > 0:
             raise UsageError(f"training.learning_rate = {self.training.learning_rate!r}: must be positive")
+        if self.training.channel_share > 1:
+            raise UsageError(f"training.channel_share = {self.training.channel_share!r}: must be at most 1")
         dropouts = ("front_end", "dropout"), ("front_end", "transformer_dropout"), ("network", "utterance_dropout")
         for section, key in dropouts:
             value = getattr(getattr(self, section), key)
@@ -260,7 +264,7 @@ def _toml(value: Any) -> str:
 PAPER = Config("paper-multi", FrontEnd("wav2vec2", PAPER_CHECKPOINT))
 SMALL = Config(
     "small-cpu",
-    FrontEnd("structural", width=64, layers=4, dropout=0.2),
+    FrontEnd("structural", width=64, layers=4, dropout=0.2, repetition=True),
     Network(blocks=0, frames=384, halve_width=False, utterance_dropout=0.2, share_utterance_head=False),
     Training(
         epochs=10,
@@ -268,6 +272,7 @@ SMALL = Config(
         learning_rate=2e-3,
         weight_decay=0.01,
         channels=1.0,
+        channel_share=0.5,
         schedule="one-cycle",
         largest_gradient=1.0,
         patience=5,
