@@ -61,46 +61,12 @@ def test_the_delay_of_a_click_is_where_it_is_in_its_window():
         assert float(delay[10, 8]) == pytest.approx(sum(places) / 2, abs=0.02 + silent)
 
 
-def repetition(sound):
-    """(best of a period, best of a longer delay, mean) x bands, in every frame; bands from low to high."""
-    wave = torch.from_numpy(sound.astype(np.float32))[None]
-    with_it, without = (FrameFeatures(repetition=one)(wave, torch.tensor([sound.size]))[0][0] for one in (True, False))
-    torch.testing.assert_close(with_it[:, :COUNT], without, rtol=0, atol=0)
-    return with_it[:, COUNT:].unflatten(1, (3, 3)).numpy()
-
-
-def test_repetition_is_the_best_correlation_of_short_spectra_with_those_before():
-    """Against sums written out: band 0 has the bins at 0.5 and 1.5 kHz, a frame 40 steps of 1 ms."""
-    sound = np.random.default_rng(3).standard_normal(RATE)
-    sound = (sound - sound.mean()) / np.sqrt(sound.var() + 1e-7)
-    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(64) / 64)
-    spectra = np.fft.rfft(np.lib.stride_tricks.sliding_window_view(sound, 64)[::16] * window)[:, [2, 6]]
-    frame, alike = 20, []
-    for delay in range(3, 100):
-        own = spectra[frame * 20 - 10 : frame * 20 + 30]
-        past = spectra[frame * 20 - 10 - delay : frame * 20 + 30 - delay]
-        energies = (np.abs(own) ** 2).sum(0) * (np.abs(past) ** 2).sum(0)
-        alike.append((np.abs((own * past.conj()).sum(0)) / np.sqrt(energies)).mean())
-    expected = [max(alike[:17]), max(alike[17:]), np.mean(alike)]
-    np.testing.assert_allclose(repetition(sound)[frame, :, 0], expected, rtol=2e-3)
-
-
-def test_what_is_put_down_twice_repeats_itself_and_a_fresh_noise_does_not():
-    rng = np.random.default_rng(4)
-    fresh = rng.standard_normal(RATE)
-    twice = np.repeat(fresh[:9_600].reshape(-1, 960), 2, axis=0).ravel()  # every 60 ms, again
-    again = repetition(twice)[4:-4, 1]
-    assert again.max(0).min() > 0.9
-    assert repetition(fresh)[4:-4, 1].max() < 0.75
-
-
 def test_a_batch_is_its_recordings_one_by_one():
     torch.manual_seed(1)
     waves, samples = torch.randn(4, 20_000), torch.tensor([20_000, 399, 7_777, 1])
-    numbers = FrameFeatures(repetition=True)
-    found, counts = numbers(waves, samples)
+    found, counts = FrameFeatures()(waves, samples)
     for row, n in enumerate(samples.tolist()):
-        alone, count = numbers(waves[row : row + 1, :n], samples[row : row + 1])
+        alone, count = FrameFeatures()(waves[row : row + 1, :n], samples[row : row + 1])
         torch.testing.assert_close(found[row, : int(counts[row])], alone[0], rtol=0, atol=1e-4)
         assert int(count) == int(counts[row])
     assert torch.isfinite(found).all()

@@ -39,7 +39,6 @@ class FrontEnd:
     layers: int = 4  # convolutions along time of the light ones; 0: the bare log spectrum, or the bare features
     maps: int = 8  # of the spectral one's convolutions over time and frequency; 0: none of them
     dropout: float = 0.1  # before its convolutions along time
-    repetition: bool = False  # the structural one also hears how much sound repeats itself
     gradient_checkpointing: bool = False  # less memory, more time
     transformer_dropout: float = 0.0  # everywhere in the transformer of a checkpoint, whatever its own file says
 
@@ -264,7 +263,7 @@ def _toml(value: Any) -> str:
 PAPER = Config("paper-multi", FrontEnd("wav2vec2", PAPER_CHECKPOINT))
 SMALL = Config(
     "small-cpu",
-    FrontEnd("structural", width=64, layers=4, dropout=0.2, repetition=True),
+    FrontEnd("structural", width=64, layers=4, dropout=0.2),
     Network(blocks=0, frames=384, halve_width=False, utterance_dropout=0.2, share_utterance_head=False),
     Training(
         epochs=10,

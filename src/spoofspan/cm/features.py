@@ -13,7 +13,6 @@ delay         32     group delay in bands: mean, and mean distance from it
 depth         16     deviation of the log envelope of a band, seen through windows of 4 ms
 motion        16     mean step of that envelope from millisecond to millisecond
 together      41     correlation of the envelopes of bands that are 1, 2 and 4 bands apart
-repetition    9      how much like itself up to 0.1 s before sound is, in three bands; only if asked for
 ============  =====  ===================================================================================
 
 What looks along time sees 40 ms around a frame, and never what is past the end of a recording.
@@ -41,11 +40,6 @@ APART = (1, 2, 4)
 GROUPS = {"spectrum": BANDS, "ripple": ENVELOPES, "flux": ENVELOPES, "delay": 2 * ENVELOPES}
 GROUPS |= {"depth": ENVELOPES, "motion": ENVELOPES, "together": sum(ENVELOPES - one for one in APART)}
 COUNT = sum(GROUPS.values())
-REPEATED = slice(2, 28, 4)  # bins of windows of 4 ms, every kHz
-IN_BAND = (2, 2, 3)  # of them
-SILENT = 1e-4  # power below which nothing repeats itself
-NEAREST, NEAR, FARTHEST = 3, 20, 100  # ms that a frame is compared with itself before: a period, and longer
-REPETITION = 3 * len(IN_BAND)
 
 
 def bands_of(bins: int, count: int, *, widening: bool) -> Tensor:
@@ -66,10 +60,8 @@ def bands_of(bins: int, count: int, *, widening: bool) -> Tensor:
 class FrameFeatures(nn.Module):
     """Sound at 16 kHz -> (utterances, frames, features), and how many frames are real. Nothing in it is learned."""
 
-    def __init__(self, *, repetition: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.repetition = repetition
-        self.count = COUNT + repetition * REPETITION
         hann, bins = torch.hann_window(WINDOW), WINDOW // 2 + 1
         for name, value in {
             "hann": hann,
@@ -83,7 +75,7 @@ class FrameFeatures(nn.Module):
 
     @torch.no_grad()
     def forward(self, waves: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
-        """The features, in the order of :data:`GROUPS`, and then the repetition."""
+        """The features, in the order of :data:`GROUPS`."""
         with torch.autocast(waves.device.type, enabled=False):
             sound = normalised(waves.float(), samples)
             sound = nn.functional.pad(sound, (0, max(WINDOW - sound.shape[1], 0)))
@@ -95,10 +87,7 @@ class FrameFeatures(nn.Module):
     def of(self, sound: Tensor) -> Tensor:
         """(features, frames) of one recording."""
         frames = (sound.numel() - WINDOW) // HOP + 1
-        short = torch.stft(sound, SHORT, SHORT_HOP, window=self.short, center=False, return_complex=True)
-        parts = [*self._spectral(sound), *self._envelopes(short)]
-        if self.repetition:
-            parts += _repetition(short, frames)
+        parts = [*self._spectral(sound), *self._envelopes(sound)]
         return torch.cat([one[:, :frames] for one in parts])
 
     def _spectral(self, sound: Tensor) -> list[Tensor]:
@@ -118,7 +107,8 @@ class FrameFeatures(nn.Module):
         spread = (self.wide @ ((delay - own).abs() * power)) / weight
         return [_means(one, 2, 2) for one in ((self.bands @ power).log(), ripple, flux, mean, spread)]
 
-    def _envelopes(self, x: Tensor) -> list[Tensor]:
+    def _envelopes(self, sound: Tensor) -> list[Tensor]:
+        x = torch.stft(sound, SHORT, SHORT_HOP, window=self.short, center=False, return_complex=True)
         log = (self.short_bands @ (x.real.square() + x.imag.square()) + SHORT_FLOOR).log()
         near = log - log.mean(1, keepdim=True)  # squares of small numbers lose nothing
         products = [near[one:] * near[: ENVELOPES - one] for one in (0, *APART)]
@@ -138,25 +128,3 @@ def _means(x: Tensor, size: int, hop: int) -> Tensor:
     """Means over ``size`` steps, every ``hop`` of them, centred on each hop; at the ends, of those that there are."""
     around = (size - hop) // 2
     return nn.functional.avg_pool1d(x[None], size, hop, around, ceil_mode=True, count_include_pad=False)[0]
-
-
-def _repetition(x: Tensor, frames: int) -> list[Tensor]:
-    """How well short spectra around a frame correlate with those before it, phases included.
-
-    A voice is never quite the same from period to period; what a coder predicts from its past, or what is put down
-    twice to move a pitch, is. For each band: the best delay of a period, the best longer one, the mean over all.
-    """
-    hop, delays = HOP // SHORT_HOP, slice(1, FARTHEST - NEAREST + 1)
-    size = FARTHEST + AROUND
-    sides = FARTHEST + (AROUND - hop) // 2, max(frames * hop + size - x.shape[1], 0)
-    padded = nn.functional.pad(x[REPEATED], sides)
-    past = padded.unfold(1, size, hop)[:, :frames]  # (bins, frames, steps); the frame's own steps are the last
-    # products of spectra are circular, but none of these delays reaches past the end
-    spectra, own = (torch.fft.fft(one, size) for one in (past, past[..., FARTHEST:]))
-    products = torch.fft.ifft(spectra * own.conj())[..., delays].abs()
-    power = nn.functional.avg_pool1d(padded.real.square() + padded.imag.square(), AROUND, 1) + SILENT
-    energy = AROUND * power.unfold(1, FARTHEST + 1, hop)[:, :frames]
-    alike = products / (energy[..., delays] * energy[..., -1:]).sqrt()
-    bands = torch.stack([one.mean(0) for one in alike.split(IN_BAND)])  # the farthest delay first
-    near = FARTHEST - NEAR
-    return [bands[..., near:].amax(-1), bands[..., :near].amax(-1), bands.mean(-1)]

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
 from spoofspan.cm.config import FrontEnd
-from spoofspan.cm.features import FLOOR, SPECTRUM_HOP, FrameFeatures
+from spoofspan.cm.features import COUNT, FLOOR, SPECTRUM_HOP, FrameFeatures
 from spoofspan.cm.frame_times import HOP, WINDOW
 from spoofspan.cm.padding import normalised, real_steps, zero_padding
 
@@ -167,14 +167,11 @@ class StructuralFrontEnd(Standardised):
     Each looks twice as far as the one before: four see 0.6 s on either side, so that a pause is heard with its words.
     """
 
-    def __init__(self, width: int, layers: int, dropout: float, *, repetition: bool = False) -> None:
-        features = FrameFeatures(repetition=repetition)
-        super().__init__(features.count)
-        self.features = features
-        self.width = width if layers else features.count
-        self.gather = nn.Sequential(
-            nn.Dropout(dropout), nn.Linear(features.count, width), nn.LayerNorm(width), nn.GELU()
-        )
+    def __init__(self, width: int, layers: int, dropout: float) -> None:
+        super().__init__(COUNT)
+        self.features = FrameFeatures()
+        self.width = width if layers else COUNT
+        self.gather = nn.Sequential(nn.Dropout(dropout), nn.Linear(COUNT, width), nn.LayerNorm(width), nn.GELU())
         self.layers = nn.ModuleList(AlongTime(width, dilation=2**i) for i in range(layers))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(layers))
         self.dropout = nn.Dropout(dropout)
@@ -259,7 +256,7 @@ def build_front_end(front_end: FrontEnd, architecture: str | None = None) -> nn.
     if front_end.kind == "spectral":
         return SpectralFrontEnd(front_end.width, front_end.layers, front_end.maps, front_end.dropout)
     if front_end.kind == "structural":
-        return StructuralFrontEnd(front_end.width, front_end.layers, front_end.dropout, repetition=front_end.repetition)
+        return StructuralFrontEnd(front_end.width, front_end.layers, front_end.dropout)
     require("transformers")
     settings = UNDISTURBED | dict.fromkeys(DROPOUTS, front_end.transformer_dropout)
     encoder = (
