@@ -514,7 +514,7 @@ def coverage_rows(store: Store, cells: list[Cell], method: str) -> list[list[str
 
 
 def published_rows(store: Store, cells: list[Cell], method: str) -> list[list[str]]:
-    """A row for each cell, as in docs/reliability.md: the share held by each measure, and how many were cautioned."""
+    """A row for each cell, as in docs/coverage.md: the share held by each measure, and how many were cautioned."""
     rows = [["corpora", "runs", *SHORT.values(), "cautioned, of ranges", "of utterances", "refused", PLAIN]]
     for cell in cells:
         found = {one: store.counts(f"coverage, {method}, {cell.name}, {one}") for one in MEASURES}
@@ -572,7 +572,7 @@ def main() -> int:
     )
     parser.add_argument("--same-effects", action="store_true", help="with --second: both err on the same speakers")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where finished corpora are counted")
-    parser.add_argument("--markdown", action="store_true", help="the tables of docs/reliability.md")
+    parser.add_argument("--markdown", action="store_true", help="the tables of docs/coverage.md")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
 
