@@ -66,6 +66,16 @@ def use_threads(threads: int | None) -> Iterator[None]:
         _asked.reset(before)
 
 
+def rows_for_threads(rows: int, total: int, most: int) -> int:
+    """How many rows a block has if several threads make them: up to ``most`` times as many as for one.
+
+    Python's lock changes hands at every call of NumPy, which costs as much as the call does on a small block. Each
+    thread gets at least three blocks, so that none is idle at the end.
+    """
+    threads = thread_count()
+    return rows if threads == 1 else min(max(rows, total // (3 * threads)), most * rows)
+
+
 def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], *, unasked: int = 1) -> Iterator[Result]:
     """Work on tasks, several at a time; the results in the order of the tasks.
 

@@ -168,6 +168,8 @@ def eval_(
             corpus = open_files.enter_context(inputs.on_cluster(scheduler))
         elif jobs not in (None, 1) or proposals.streams(inputs, stream):
             more.refuse_stream()
+            if not (quiet or stream or inputs.dataset or inputs.too_large()):
+                o.say(["the files fit into memory, where threads read them; without --jobs this is often faster"])
             corpus = open_files.enter_context(inputs.sharded(jobs))
         else:
             given = more.utterance_scores

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,7 +60,15 @@ class Systems:
         if not self.words:
             self._refuse_scores_alone()
             raise UsageError("give REFERENCES and SCORES..., or --dataset and SCORES...")
-        return self.typed.read_known()[0], None
+        return self._references or self.typed.read_known()[0], None
+
+    @cached_property
+    def _references(self) -> References | None:
+        """The references, read once; None if that file is something else, or has an error."""
+        try:
+            return None if self.typed.references is None else self.typed.references_from(self.typed.references)
+        except SpoofspanError:
+            return None
 
     def read_each(self, fewest: int) -> tuple[References, dict[str, Scores]]:
         """Read the references, and each word (a file, a folder, a pattern) as the scores of one system."""
@@ -104,14 +113,8 @@ class Systems:
     def _has_scores(self, where: str) -> bool:
         from spoofspan.formats.datasets.systems import split_name
 
-        place = split_name(where)[1]
-        if "scores" not in looks_like(place):
-            return False
-        try:
-            self.typed.references_from(place)  # a Parquet file may be either
-        except SpoofspanError:
-            return True
-        return False
+        # a Parquet file may be either
+        return "scores" in looks_like(split_name(where)[1]) and self._references is None
 
     def _refuse_scores_alone(self) -> None:
         """Say that references are missing where the only file has scores."""

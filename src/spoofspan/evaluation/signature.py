@@ -31,7 +31,7 @@ from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, Verificatio
 from spoofspan.mass.labelling import merge_overlaps
 
 Rows = npt.NDArray[np.intp] | slice
-_ROWS = 1 << 18
+_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,14 @@ def overwrite(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64
     keep = ends > starts
     utterance, starts, ends = utterance[keep], starts[keep], ends[keep]
     axis = TimeAxis(labelling.extents)
+    run_utterance, run_starts = utterance_of_rows(labelling.offsets), labelling.starts
+    first, last = (axis.last_at_or_before(utterance, at, run_utterance, run_starts) for at in (starts, ends - 1))
+    if np.array_equal(run_starts[first], starts) and np.array_equal(labelling.ends[last], ends):
+        # whole runs, as reference ranges are where no rule cut them: nothing to cut
+        begun, over = (np.bincount(rows, minlength=labelling.ends.size + 1) for rows in (first, last + 1))
+        covered = np.cumsum(begun - over)[:-1] > 0
+        return replace(labelling, labels=np.where(covered, np.int8(label), labelling.labels))
     # Cut the runs at the ranges' edges, then find the label of every cell by its first instant.
-    run_utterance = utterance_of_rows(labelling.offsets)
     cell_utterance = np.concatenate((run_utterance, utterance, utterance))
     cell_end = np.concatenate((labelling.ends, starts, ends))
     order = axis.order(cell_utterance, cell_end)
@@ -96,7 +102,7 @@ def overwrite(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64
     offsets = offsets_of(np.bincount(cell_utterance, minlength=count))
     cells = Labelling(labelling.utterances, labelling.extents, offsets, cell_end, np.empty(0, np.int8))
     cell_start = cells.starts
-    labels = labelling.labels[axis.last_at_or_before(cell_utterance, cell_start, run_utterance, labelling.starts)]
+    labels = labelling.labels[axis.last_at_or_before(cell_utterance, cell_start, run_utterance, run_starts)]
     # A cell is covered if more ranges have started than ended at its first instant.
     opened = axis.count_at_or_before(cell_utterance, cell_start, utterance, starts)
     closed = axis.count_at_or_before(cell_utterance, cell_start, utterance, ends)

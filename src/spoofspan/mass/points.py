@@ -36,6 +36,7 @@ from spoofspan.base.columns import (
     utterance_of_rows,
 )
 from spoofspan.base.errors import UsageError, refuse
+from spoofspan.base.threads import rows_for_threads
 from spoofspan.base.times import LONGEST, Int64, duration_ns, edges_before, grid_edges, whole_ns
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References, durations_of
 from spoofspan.data.rules import Rules, Touched
@@ -153,7 +154,8 @@ class PointPart(TimedPart):
         rows = np.maximum(points, np.diff(self.runs.offsets))
         # both the time to lay over and the weighted points must fit into int64
         heavy = points if self.weights is None else points * self.weights
-        return blocks(rows, np.maximum(self.labelling.extents, heavy), ROWS_PER_BLOCK, NS_PER_BLOCK)
+        most = rows_for_threads(ROWS_PER_BLOCK, int(rows.sum()), 2)
+        return blocks(rows, np.maximum(self.labelling.extents, heavy), most, NS_PER_BLOCK)
 
     @cached_property
     def _point_runs(self) -> RunBlocks:

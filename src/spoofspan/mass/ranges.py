@@ -32,6 +32,7 @@ from spoofspan.base.columns import (
     within_utterances,
 )
 from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
+from spoofspan.base.threads import rows_for_threads
 from spoofspan.base.times import Int64, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import Rules, Touched, note_touched
@@ -175,7 +176,8 @@ class RangePart(TimedPart):
     def spans(self) -> Iterator[tuple[int, int]]:
         """The first and the last + 1 of the utterances of each block."""
         time = self.labelling.extents if self.weights is None else self.labelling.extents * self.weights
-        return blocks(np.diff(self.runs.offsets), time, ROWS_PER_BLOCK, NS_PER_BLOCK)
+        counts = np.diff(self.runs.offsets)
+        return blocks(counts, time, rows_for_threads(ROWS_PER_BLOCK, int(counts.sum()), 8), NS_PER_BLOCK)
 
     def utterance_block(self, first: int, last: int) -> UtteranceBlock:
         """Lay labels and scores of some utterances over each other; each row is known to belong to one of them."""

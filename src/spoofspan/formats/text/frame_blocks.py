@@ -21,7 +21,7 @@ from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.table_columns import flat_array
 from spoofspan.formats.text.lines import first_lines
 
-LINES_PER_PIECE = 1 << 18
+LINES_PER_PIECE = 1 << 17
 
 
 @dataclass(frozen=True)
