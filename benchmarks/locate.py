@@ -7,7 +7,8 @@
 time of one thread. `domains` and `calibration` need a model that `spoofspan cm train` has finished, and the corpus
 (with the folders of PartialSpoof) whose train and dev sets it was trained on: its evaluation set says how often
 recordings of the training's domain are flagged. Music, noise and the telephone band are made here; other domains are
-folders. `choice` and `few` are what decision 13 says of choosing a branch and of few utterances.
+folders, as they are and through the channel of the corpus. `choice` and `few` are what decision 13 says of choosing a
+branch and of few utterances.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from countermeasure import LONG, RATE, checkpoint, write_noise
 from run import Figure, _python, options, run
 
 MADE = 200  # recordings of music, and as many of noise
+CUT = (0.5, 1.0, 2.0)  # seconds
 SPREAD = 1.15  # Cllr over minCllr
 
 
@@ -126,6 +128,7 @@ def by_attack(setting: LocateSetting, sounds: dict) -> dict[str, dict]:
 
 def domains(setting: LocateSetting) -> Iterator[Figure]:
     from spoofspan.cm.scoring import find_recordings, sounds_of_dataset
+    from spoofspan.corpus.channel import Channel
     from spoofspan.formats.sound import Sound, wav_bytes
 
     def made(make: Callable[[int], np.ndarray], count: int) -> dict[str, Sound]:
@@ -137,12 +140,27 @@ def domains(setting: LocateSetting) -> Iterator[Figure]:
     for name, sounds in by_attack(setting, own).items():
         alarms, count = flagged(setting.model, sounds)
         yield Figure(f"its own domain, {name}", 100 * alarms / count, "% flagged", note=f"{alarms} of {count}")
+    for seconds in CUT:
+        length = round(seconds * RATE)
+        begins = [random.integers(0, max(wave.size - length, 0) + 1) for wave in waves]
+        cuts = made(lambda i, b=begins, n=length: waves[i][b[i] : b[i] + n].astype(np.float64), len(waves))
+        alarms, count = flagged(setting.model, cuts)
+        yield Figure(
+            f"its own domain, {seconds:g} s of each", 100 * alarms / count, "% flagged", note=f"{alarms} of {count}"
+        )
     kinds = {
         "music": made(lambda _: music(random, random.uniform(2, 7)), MADE),
         "noise": made(lambda _: noise(random, random.uniform(2, 7)), MADE),
         "its own domain by telephone": made(lambda i: telephone(waves[i].astype(np.float64)), len(waves)),
     }
-    kinds |= {name: find_recordings(folder) for name, folder in setting.others.items()}
+    channel = Channel(**json.loads((Path(setting.corpus) / "corpus.json").read_text())["settings"]["channel"])
+    for name, folder in setting.others.items():
+        kinds[name] = find_recordings(folder)
+        if channel.has_band:
+            others = [one.read().astype(np.float64) for one in kinds[name].values()]
+            kinds[f"{name}, same channel"] = made(
+                lambda i, x=others: channel.noisy(channel.filtered(x[i]), np.random.default_rng(i)), len(others)
+            )
     for name, sounds in kinds.items():
         found, count = flagged(setting.model, sounds)
         yield Figure(name, 100 * found / count, "% flagged", at_least=95, note=f"{found} of {count}")

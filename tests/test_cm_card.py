@@ -15,10 +15,19 @@ import spoofspan as ss  # noqa: E402
 from spoofspan.cm import card as cards  # noqa: E402
 from spoofspan.cm import finishing  # noqa: E402
 from spoofspan.cm.config import Config  # noqa: E402
-from spoofspan.cm.frame_times import SEGMENT_BRANCHES  # noqa: E402
-from spoofspan.cm.out_of_domain import DomainVerdict, TrainingDomain  # noqa: E402
+from spoofspan.cm.frame_times import HOP, SEGMENT_BRANCHES, samples_of  # noqa: E402
+from spoofspan.cm.listening import Heard  # noqa: E402
+from spoofspan.cm.out_of_domain import (  # noqa: E402
+    PARTS,
+    SIZE,
+    DescribedRecordings,
+    DomainVerdict,
+    TrainingDomain,
+    recording_numbers,
+)
 from spoofspan.cm.scoring import score  # noqa: E402
 from spoofspan.evaluation.calibration import LearningSet  # noqa: E402
+from spoofspan.formats.sound import RATE  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +81,9 @@ def test_a_card_states_the_channel_of_a_corpus_beside_the_band_that_was_heard(tr
         assert said == "300 to 3,400 Hz, noise of -90 dBov"
     (tmp_path / "corpus" / "corpus.json").write_text(json.dumps({"channel": channel | {"noise_dbov": None}}))
     assert Corpus.from_dataset(spec).sent_through == "300 to 3,400 Hz"
+    for stated, said in (({"low_hz": 0.0, "high_hz": 8000.0, "noise_dbov": None}, "none"), ({"low_hz": "x"}, "")):
+        (tmp_path / "corpus" / "corpus.json").write_text(json.dumps({"channel": stated}))
+        assert Corpus.from_dataset(spec).sent_through == said
     about = dict(cards.read_card(trained[0]).about)
     training = about["data"]["training"] | {"channel": "300 to 3,400 Hz"}
     lines = dict(cards.card_lines(about | {"data": {"training": training}}))
@@ -165,22 +177,84 @@ def test_cm_info_prints_the_card(trained, capsys):
     assert facts["figures"]["fused"]["range-cllr"] > 0
 
 
+def described(whole, speakers=(), seconds=3.0, parts=None):
+    numbers = np.full((1 + len(PARTS), *whole.shape), np.nan)
+    numbers[0] = whole
+    for place, part in (parts or {}).items():
+        numbers[1 + PARTS.index(place)] = part
+    return DescribedRecordings(numbers, np.full(len(whole), seconds), tuple(speakers))
+
+
 def test_the_limit_of_a_domain_is_the_quantile_that_counts_the_new_one():
     rng = np.random.default_rng(4)
-    training = rng.normal(size=(200, 54))
-    held_out = rng.normal(size=(39, 54))
-    domain = TrainingDomain.learn(training, held_out)
+    training, held_out = rng.normal(size=(200, SIZE)), rng.normal(size=(39, SIZE))
+    domain = TrainingDomain.learn(described(training), described(held_out))
     distances = sorted(domain.distance(one) for one in held_out)
-    assert domain.limit == distances[37]  # the 38th of 39: ceil(40 * 0.95)
-    assert TrainingDomain.learn(training, held_out[:18]).limit == float("inf")
-    # a speaker who is far off from the others, and has recordings enough, moves it
-    away = held_out + np.where(np.arange(39)[:, None] < 6, 3.0, 0.0)
-    who = ["far"] * 6 + ["near"] * 33
-    assert TrainingDomain.learn(training, away, who).limit == max(domain.distance(one) for one in away[:6])
-    far = domain.judge(training.mean(0) + 50)
+    assert domain.limits == ((3.0, pytest.approx(distances[37])),)  # the 38th of 39: ceil(40 * 0.95)
+    assert domain.limit(0.1) == domain.limit(60.0) == domain.limits[0][1]
+    assert TrainingDomain.learn(described(training), described(held_out[:18])).limit(3.0) == float("inf")
+    far = domain.judge(training.mean(0) + 50 * (np.arange(SIZE) < 51), 3.0)
     assert not far.known
     assert "dB louder" in far.reason
-    assert domain.judge(np.append(training.mean(0)[:-1], -90)).reason.startswith("its scores are lower")
+    scores, modulations = training.mean(0), training.mean(0)
+    scores[-1], modulations[51 + 2 * 6 + 1] = -90, 40
+    assert domain.judge(scores, 3.0).reason.startswith("its scores are lower")
+    assert domain.judge(modulations, 3.0).reason.startswith(
+        "1.3 to 2.6 kHz gets louder and quieter at 4 to 8 Hz by 40 dB"
+    )
+    assert domain.judge(training.mean(0) + 0.5 * domain.spread, 3.0).reason.startswith("nothing by itself, but all")
     assert DomainVerdict(1.0, float("inf"), "").to_dict()["limit"] is None
     again = TrainingDomain.from_dict(json.loads(json.dumps(domain.to_dict())), "x")
-    assert again.judge(held_out[0]) == domain.judge(held_out[0])
+    assert again.judge(held_out[0], 1.0) == domain.judge(held_out[0], 1.0)
+    with pytest.raises(ss.DataError, match="order of lengths"):
+        TrainingDomain.from_dict(domain.to_dict() | {"limits": [[2.0, 1.0], [1.0, 2.0]]}, "x")
+
+
+def test_the_limit_counts_each_speaker_of_the_training_by_the_others():
+    """With speakers the limit knows how unlike each other they are, which five of a development set hardly say."""
+    rng = np.random.default_rng(5)
+    away = rng.normal(size=(20, SIZE))
+    speakers = np.repeat(np.arange(20), 10)
+    training = rng.normal(size=(200, SIZE)) + 2 * away[speakers]
+    held_out = described(rng.normal(size=(39, SIZE)))
+    alone = TrainingDomain.learn(described(training), held_out)
+    both = TrainingDomain.learn(described(training, [str(one) for one in speakers]), held_out)
+    assert (alone.held_out, both.held_out) == (39, 239)
+    new = rng.normal(size=(200, SIZE)) + 2 * rng.normal(size=(20, SIZE))[speakers]
+    flagged = [np.mean([one.distance(row) > one.limit(3.0) for row in new]) for one in (alone, both)]
+    assert flagged[0] > 0.5
+    assert flagged[1] < 0.15
+
+
+def test_a_short_recording_has_the_limit_of_its_length():
+    rng = np.random.default_rng(6)
+    training, held_out = rng.normal(size=(100, SIZE)), rng.normal(size=(39, SIZE))
+    parts = {0.5: 4 * held_out, 2.0: 2 * held_out, 4.0: held_out}  # those of 4 s are longer than the recordings
+    domain = TrainingDomain.learn(described(training), described(held_out, parts=parts))
+    assert [seconds for seconds, _ in domain.limits] == [0.5, 2.0, 3.0]
+    assert domain.limit(0.1) == domain.limit(0.5) > domain.limit(1.0) > domain.limit(2.0) > domain.limit(3.0)
+    assert domain.limit(1.0) == pytest.approx((domain.limit(0.5) + domain.limit(2.0)) / 2)
+
+
+def test_modulations_are_found_at_their_rate_however_the_sound_comes_in():
+    rng = np.random.default_rng(7)
+    time = np.arange(4 * RATE) / RATE
+    wave = (rng.normal(0, 0.1, time.size) * (1.1 + np.sin(2 * np.pi * 6 * time))).astype(np.float32)
+    whole, pieces = Heard(picture=True), Heard()
+    whole.hear(wave)
+    for piece in np.split(wave, np.sort(rng.integers(0, wave.size, 40))):
+        pieces.hear(piece)
+    for one in (whole, pieces):
+        one.end()
+    np.testing.assert_allclose(pieces.modulation.numbers, whole.modulation.numbers, atol=1e-9)
+    assert (whole.modulation.numbers.argmax(axis=0) == 2).all()  # 4 to 8 Hz
+    assert whole.modulation.numbers[2].min() > -2
+    part, again = whole.part(50, 100), Heard()
+    again.hear(wave[50 * HOP : 50 * HOP + samples_of(100)])
+    again.end()
+    assert (part.counts == again.counts).all()
+    np.testing.assert_allclose(part.modulation.numbers, again.modulation.numbers)
+    short = Heard()
+    short.hear(wave[:300])
+    short.end()
+    assert np.isfinite(recording_numbers(short, np.zeros(1, np.float32))).all()

@@ -52,7 +52,7 @@ class Corpus:
     speakers : tuple of str
         Who speaks in each recording; empty if nobody said.
     sent_through : str
-        The band and noise of ``corpus build --channel``, as ``corpus.json`` states them; empty if it is not there.
+        The band and noise of ``corpus build --channel``, as ``corpus.json`` states them, or ``none``; empty without it.
 
     """
 
@@ -162,9 +162,10 @@ def _stated_channel(folder: Path) -> str:
     for path in (folder / "corpus.json", folder.resolve().parent / "corpus.json"):
         with suppress(OSError, ValueError, KeyError, TypeError):
             stated = json.loads(path.read_text(encoding="utf-8"))["channel"]
-            band = f"{float(stated['low_hz']):,g} to {float(stated['high_hz']):,g} Hz"
-            noise = stated["noise_dbov"]
-            return band if noise is None else f"{band}, noise of {float(noise):g} dBov"
+            low, high, noise = float(stated["low_hz"]), float(stated["high_hz"]), stated["noise_dbov"]
+            if (low, high, noise) == (0, RATE / 2, None):
+                return "none"
+            return f"{low:,g} to {high:,g} Hz" + ("" if noise is None else f", noise of {float(noise):g} dBov")
     return ""
 
 

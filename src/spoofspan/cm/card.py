@@ -124,7 +124,9 @@ def card_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
         channels = about.get("random_channels")
         varied = f", and sent through random channels of strength {channels:g}" if channels else ""
         stated = about.get("data", {}).get("training", {}).get("channel")
-        built = f"; corpus.json states a channel of {stated}" if stated else ""
+        built = (
+            f"; corpus.json states {'no channel' if stated == 'none' else f'a channel of {stated}'}" if stated else ""
+        )
         lines.append(("sound", f"heard from {low:.1f} to {high:.1f} kHz in training{varied}{built}"))
     return [*lines, ("licence", str(about.get("licence", ""))), ("made by", str(about.get("made_by", "")))]
 

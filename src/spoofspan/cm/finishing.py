@@ -19,7 +19,7 @@ import numpy as np
 from spoofspan.base.columns import utterance_of_rows
 from spoofspan.base.errors import DataError, SpoofspanWarning, UndefinedMeasureError
 from spoofspan.base.progress import progress
-from spoofspan.base.times import SECOND, Float64
+from spoofspan.base.times import SECOND
 from spoofspan.base.version import __version__
 from spoofspan.cm.batches import Corpus, TrainingData
 from spoofspan.cm.card import FUSED, Card, EerThreshold, read_card, write_card
@@ -27,7 +27,7 @@ from spoofspan.cm.config import Config
 from spoofspan.cm.frame_times import SEGMENT_BRANCHES
 from spoofspan.cm.listening import Heard, ListenedSound
 from spoofspan.cm.model_sources import MODEL, file_checksum
-from spoofspan.cm.out_of_domain import TrainingDomain, recording_numbers
+from spoofspan.cm.out_of_domain import DescribedRecordings, TrainingDomain
 from spoofspan.cm.scorers import Scorer, load_scorer
 from spoofspan.cm.scoring import finest_branch, score_sounds
 from spoofspan.cm.sound_notes import heard_band
@@ -40,7 +40,7 @@ from spoofspan.evaluation.evaluate import evaluate, overlay
 from spoofspan.evaluation.utterances import evaluate_utterances
 from spoofspan.uncertainty.eer_replicates import EerReplicates
 
-LISTENED_TO = 1000  # recordings of the training set whose sound is described
+LISTENED_TO = 1000  # recordings of each set whose sound is described
 REPLICATES, CONFIDENCE = 1000, 0.95
 RIDGE = 1e-3  # of the fusion, for branches that are alike or make no error; measured: 0 to 0.003 differ by a percent
 # With fewer utterances of a class, the true map itself costs over 1.15 times minCllr at an EER of 10 % (decision 13)
@@ -57,9 +57,10 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
         if read_card(folder, checksum) is not None:
             return
     scorer = load_scorer(folder, device)
-    scores, held_out, _ = _listen(scorer, data.dev, range(len(data.dev)))
-    chosen = np.random.default_rng(config.training.seed).permutation(len(data.train))[:LISTENED_TO]
-    _, heard, band = _listen(scorer, data.train, sorted(chosen.tolist()))
+    draw = np.random.default_rng(config.training.seed)
+    scores, held_out, _ = _listen(scorer, data.dev, range(len(data.dev)), draw)
+    chosen = draw.permutation(len(data.train))[:LISTENED_TO]
+    _, heard, band = _listen(scorer, data.train, sorted(chosen.tolist()), draw)
     with progress("calibrating"), warnings.catch_warnings():
         warnings.simplefilter("ignore", SpoofspanWarning)  # of gaps and ties, which the figures do not hide
         references, rules = data.dev.references, asdict(config.labels)
@@ -74,27 +75,29 @@ def finish(folder: Path, config: Config, data: TrainingData, device: str | None,
             figures[name] |= _held_out(data.dev, systems, one, rules)
         problems += [*_rough_maps(references, calibrations), *_lost_fusion(figures)]
         about = _about(config, data, figures, problems, licence) | {"band_hz": band}
-    domain = TrainingDomain.learn(heard, held_out, data.dev.speakers) if held_out.size and heard.size else None
+    domain = None if heard is None or held_out is None else TrainingDomain.learn(heard, held_out)
     write_card(folder, Card(checksum, about, calibrations, threshold, domain))
 
 
 def _listen(
-    scorer: Scorer, corpus: Corpus, rows: Sequence[int]
-) -> tuple[dict[str, Scores | UtteranceScores], Float64, tuple[float, float]]:
-    """Score recordings, and describe their sound: scores by branch, numbers of each recording, the band of them all."""
+    scorer: Scorer, corpus: Corpus, rows: Sequence[int], draw: np.random.Generator
+) -> tuple[dict[str, Scores | UtteranceScores], DescribedRecordings | None, tuple[float, float]]:
+    """Score recordings, and describe the sound of some: scores by branch, what is compared, the band of them all."""
     ids = [corpus.references.utterances[i] for i in rows]
-    heard = [Heard() for _ in ids]
-    pairs = zip(rows, heard, strict=True)
-    scores, _ = score_sounds(
-        scorer, dict(zip(ids, (ListenedSound.of(corpus.sounds[i], one) for i, one in pairs), strict=True))
-    )
-    band = heard_band(np.sum([one.counts for one in heard], axis=0))
+    chosen = np.sort(draw.permutation(len(ids))[:LISTENED_TO]).tolist()
+    heard = {place: Heard(picture=True) for place in chosen}
+    sounds = {
+        name: ListenedSound.of(corpus.sounds[i], heard[place]) if place in heard else corpus.sounds[i]
+        for place, (i, name) in enumerate(zip(rows, ids, strict=True))
+    }
+    scores, _ = score_sounds(scorer, sounds)
+    band = heard_band(np.sum([one.counts for one in heard.values()], axis=0))
     windows = finest_branch(scores)
     if windows is None:  # the utterance branch alone says nothing of time
-        return scores, np.zeros((0, 0)), band
-    own = [windows.values[slice(*windows.offsets[i : i + 2])] for i in range(len(ids))]
-    numbers = [recording_numbers(one.counts, values) for one, values in zip(heard, own, strict=True)]
-    return scores, np.stack(numbers), band
+        return scores, None, band
+    own = [windows.values[slice(*windows.offsets[place : place + 2])] for place in chosen]
+    speakers = [corpus.speakers[rows[place]] for place in chosen] if corpus.speakers else ()
+    return scores, DescribedRecordings.of(list(heard.values()), own, speakers), band
 
 
 def _calibrations(
@@ -110,7 +113,8 @@ def _calibrations(
             else:  # a score of each recording is too little for steps
                 found[name] = calibrate(references, one, ridge=RIDGE, name=name)
         except (UndefinedMeasureError, DataError) as error:
-            problems.append(f"the {name} branch could not be calibrated: {error}")
+            why = str(error).removeprefix(f"{name}: ").partition("; ")[0]  # without what the caller could do
+            problems.append(f"the {name} branch could not be calibrated: {why}")
     windows: dict[str, Any] = {name: scores[name] for name in SEGMENT_BRANCHES if name in found}
     if len(windows) > 1:
         found = {FUSED: fuse(references, windows, method="pav", ridge=RIDGE, **rules)} | found

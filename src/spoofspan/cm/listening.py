@@ -2,19 +2,21 @@
 
 Frames are those of the scores: 20 ms apart, 25 ms long. Of each, the power in 67 bands of 120 Hz is kept in steps of
 half a decibel: that is the spectrogram of the page, and, counted over a recording, what is compared with the sound of
-the training (:mod:`spoofspan.cm.out_of_domain`).
+the training (:mod:`spoofspan.cm.out_of_domain`), as is how fast these levels change (:mod:`spoofspan.cm.modulation`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.times import Float64, Int64
-from spoofspan.cm.frame_times import HOP, WINDOW
+from spoofspan.cm.frame_times import HOP, WINDOW, samples_of
+from spoofspan.cm.modulation import WIDE_BANDS, Modulation
 from spoofspan.formats.sound import FULL_SCALE, RATE, Samples, Sound
 
 UInt8 = npt.NDArray[np.uint8]
@@ -40,6 +42,7 @@ class Heard:
     clipped: int = 0
     silent: int = 0
     counts: Int64 = field(default_factory=lambda: np.zeros((BANDS, LEVELS), np.int64))  # of frames by band and level
+    modulation: Modulation = field(default_factory=Modulation)
     _rest: Samples = field(default_factory=lambda: np.zeros(0, np.float32))  # begins at the next frame
     _levels: list[UInt8] = field(default_factory=list)
     _peaks: list[npt.NDArray[np.int8]] = field(default_factory=list)
@@ -90,6 +93,7 @@ class Heard:
         if not self.counts.any() and self._rest.size:
             self._rest = np.pad(self._rest, (0, WINDOW - self._rest.size))
             self._transform(1)
+        self.modulation.end()
         if self.picture and self._unpeaked.size:
             self._draw(np.zeros(-self._unpeaked.size % PEAK_HOP, np.float32))
         self._rest = np.zeros(0, np.float32)
@@ -98,10 +102,21 @@ class Heard:
         views = np.lib.stride_tricks.sliding_window_view(self._rest, WINDOW)[::HOP][:frames]
         for first in range(0, frames, AT_ONCE):
             levels = band_levels(views[first : first + AT_ONCE])
-            rows = (np.arange(BANDS) * LEVELS + levels).ravel()
-            self.counts += np.bincount(rows, minlength=BANDS * LEVELS).reshape(BANDS, LEVELS)
+            self._count(levels)
             if self.picture:
                 self._levels.append(levels)
+
+    def _count(self, levels: UInt8) -> None:
+        rows = (np.arange(BANDS) * LEVELS + levels).ravel()
+        self.counts += np.bincount(rows, minlength=BANDS * LEVELS).reshape(BANDS, LEVELS)
+        self.modulation.hear(STEP * mean_in_bands(levels, MODULATED))
+
+    def part(self, first: int, frames: int) -> Heard:
+        """What was heard of some frames alone, if a picture was wanted."""
+        found = Heard(samples=samples_of(frames))
+        found._count(self.spectrogram[first : first + frames])
+        found.modulation.end()
+        return found
 
     def _draw(self, block: Samples) -> None:
         waiting = np.concatenate((self._unpeaked, block))
@@ -137,6 +152,20 @@ def band_levels(frames: Samples) -> UInt8:
     power = np.add.reduceat(spectra.real**2 + spectra.imag**2, np.arange(0, spectra.shape[1], BINS), axis=1)
     decibel = 10 * np.log10(power / WINDOW + 1e-12)
     return np.clip((decibel - LOWEST) / STEP, 0, LEVELS - 1).astype(np.uint8)
+
+
+def wide_edges(count: int) -> Int64:
+    """The first of the 120 Hz bands in each of so many wide ones."""
+    return np.linspace(0, BANDS, count, endpoint=False).astype(np.int64)
+
+
+def mean_in_bands(levels: npt.NDArray[Any], edges: Int64) -> Float64:
+    """The mean over each wide band; bands are the last axis."""
+    found: Float64 = np.add.reduceat(levels, edges, axis=-1, dtype=np.float64) / np.diff(np.append(edges, BANDS))
+    return found
+
+
+MODULATED = wide_edges(WIDE_BANDS)
 
 
 def band_percentiles(counts: Int64, shares: tuple[float, ...]) -> Float64:

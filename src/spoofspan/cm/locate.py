@@ -180,14 +180,14 @@ class _Decided:
             SuspectedRange(int(start), int(end), float(strength), self._probability(values, int(start), int(end)))
             for start, end, strength in zip(*columns, strict=True)
         )
-        numbers = recording_numbers(heard.counts, branch)
+        numbers = recording_numbers(heard, branch)
         return LocatedRecording(
             recording,
             sound.name,
             sound.channel,
             heard.seconds,
             () if mute else ranges,
-            None if mute or self.domain is None else self.domain.judge(numbers),
+            None if mute or self.domain is None else self.domain.judge(numbers, heard.seconds),
             () if mute else sound_notes(heard, sound.rate),
             mute,
             values,

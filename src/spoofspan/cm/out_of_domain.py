@@ -3,14 +3,18 @@
 A model says something of every sound, and is confidently wrong of sound that it has never heard. So the training also
 notes what its recordings sound like. Of each recording::
 
-    levels    the 10th, 50th and 90th percentile over its frames, in 17 bands, less its loudness: 51 numbers
-    scores    the 10th, 50th and 90th percentile of the finest branch's scores: 3 numbers
+    levels       the 10th, 50th and 90th percentile over its frames, in 17 bands, less its loudness: 51 numbers
+    modulations  how fast levels change (:mod:`spoofspan.cm.modulation`): 5 rates in 6 bands, 30 numbers
+    scores       the 10th, 50th and 90th percentile of the finest branch's scores: 3 numbers
 
 The *distance* of a recording is that of Mahalanobis to the mean of the training recordings, divided by the number of
-numbers; their covariance is shrunk towards its diagonal. Recordings of the development set, which is held out, say what
-distance is usual: at most one in twenty of them lies beyond the *limit* (the quantile of conformal prediction, which
-counts the recording in question as one of them), and where speakers are known, at most one in twenty of any speaker:
-the next speaker may be as unlike the training's as the most unlike of these. Beyond it, a recording is out of domain.
+numbers; their covariance is shrunk towards its diagonal. Recordings of speakers whom the mean does not know say what
+distance is usual: those of the development set, and those of the training, each speaker measured by the others. At most
+one in twenty of them lies beyond the *limit* (the quantile of conformal prediction, which counts the recording in
+question as one of them). Beyond it, a recording is out of domain.
+
+The shorter a recording, the further its numbers lie from any mean. So parts of the same recordings, of a quarter of a
+second, half a second and so on, have limits of their own, and between two lengths the limit is interpolated.
 """
 
 from __future__ import annotations
@@ -18,22 +22,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import DataError
-from spoofspan.base.times import Float64, Int64
-from spoofspan.cm.listening import BANDS, band_percentiles
+from spoofspan.base.times import Float64
+from spoofspan.cm import modulation
+from spoofspan.cm.frame_times import HOP
+from spoofspan.cm.listening import BANDS, Heard, band_percentiles, mean_in_bands, wide_edges
 from spoofspan.cm.scorers import Float32
 from spoofspan.formats.sound import RATE
 
 SHARES = (0.1, 0.5, 0.9)
-WIDE_BANDS = 17
-EDGES = np.linspace(0, BANDS, WIDE_BANDS, endpoint=False).astype(int)
+LEVEL_EDGES = wide_edges(17)
+MODULATION_EDGES = wide_edges(modulation.WIDE_BANDS)
+LEVELS = LEVEL_EDGES.size * len(SHARES)
+MODULATIONS = (len(modulation.RATES) - 1) * modulation.WIDE_BANDS
+SIZE = LEVELS + MODULATIONS + len(SHARES)
+PARTS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds
 FALSE_ALARMS = 0.05
-FEWEST = 5  # recordings of a speaker that count
+FOLDS = 10  # of the training's speakers
+UNUSUAL = 3.0  # standard deviations
 SHRINKAGE = 0.3  # measured: 0.1 to 0.6 find the same recordings
 LEAST_SPREAD = 1e-3  # of the mean variance, so that a number which never changed does not decide alone
 
@@ -47,8 +59,8 @@ class DomainVerdict:
     distance : float
         From the mean of the training recordings.
     limit : float
-        What at most one in twenty recordings of the training's domain exceed; infinite if the development set was too
-        small to say.
+        What at most one in twenty recordings of the training's domain and of this length exceed; infinite if there were
+        too few to say.
     reason : str
         What differs most.
 
@@ -70,54 +82,92 @@ class DomainVerdict:
 
 
 @dataclass(frozen=True, eq=False)
+class DescribedRecordings:
+    """What is compared of some recordings, and who speaks in them."""
+
+    numbers: Float64  # (lengths, recordings, numbers): whole, then PARTS; NaN where a recording is no longer
+    seconds: Float64
+    speakers: tuple[str, ...] = ()  # empty if nobody said
+
+    @classmethod
+    def of(cls, heard: Sequence[Heard], scores: Sequence[Float32], speakers: Sequence[str] = ()) -> DescribedRecordings:
+        """Describe recordings of which a picture was kept."""
+        draw = np.random.default_rng(0)
+        numbers = np.full((1 + len(PARTS), len(heard), SIZE), np.nan)
+        for row, (one, own) in enumerate(zip(heard, scores, strict=True)):
+            numbers[0, row] = recording_numbers(one, own)
+            for place, seconds in enumerate(PARTS, 1):
+                frames = round(seconds * RATE / HOP)
+                if frames < own.size:
+                    first = int(draw.integers(own.size - frames))
+                    numbers[place, row] = recording_numbers(one.part(first, frames), own[first : first + frames])
+        return cls(numbers, np.array([one.seconds for one in heard]), tuple(speakers))
+
+
+@dataclass(frozen=True, eq=False)
 class TrainingDomain:
     """What the recordings of a training sound like, and what its model says of them."""
 
     mean: Float64
     precision: Float64  # the inverse of the covariance
     spread: Float64  # standard deviation of each number
-    limit: float
+    limits: tuple[tuple[float, float], ...]  # seconds, and the limit of recordings that long; empty if nobody can say
     recordings: int
-    held_out: int
+    held_out: int  # by which the limits were set
 
     @classmethod
-    def learn(cls, training: Float64, held_out: Float64, speakers: Sequence[str] = ()) -> TrainingDomain:
-        """Learn from the numbers (:func:`recording_numbers`) of training and held-out recordings, a row each.
+    def learn(cls, training: DescribedRecordings, held_out: DescribedRecordings) -> TrainingDomain:
+        """Learn from recordings of the training, and set the limits by recordings of speakers that it does not know."""
+        whole = training.numbers[0]
+        found = cls._of(whole)
+        distances, seconds = [found._distances(held_out.numbers)], [held_out.seconds]
+        speakers, who = np.unique(np.array(training.speakers), return_inverse=True)
+        if speakers.size > 1:
+            for fold in range(min(FOLDS, speakers.size)):
+                here = who % FOLDS == fold
+                distances.append(cls._of(whole[~here])._distances(training.numbers[:, here]))
+                seconds.append(training.seconds[here])
+        both = np.concatenate(distances, axis=1)
+        return replace(found, limits=_limits(both, np.concatenate(seconds)), held_out=both.shape[1])
 
-        ``speakers`` are those of the held-out recordings, if they are known.
-        """
-        mean: Float64 = training.mean(0)
-        off: Float64 = training - mean
-        covariance = (off.T @ off / max(len(training) - 1, 1)).astype(np.float64)
+    @classmethod
+    def _of(cls, numbers: Float64) -> TrainingDomain:
+        """Without limits."""
+        mean: Float64 = numbers.mean(0)
+        off: Float64 = numbers - mean
+        covariance = (off.T @ off / max(len(numbers) - 1, 1)).astype(np.float64)
         variances = np.diag(covariance)
         least = max(LEAST_SPREAD * float(variances.mean()), 1e-9)
         shrunk = (1 - SHRINKAGE) * covariance + np.diag(SHRINKAGE * variances + least)
-        precision: Float64 = np.linalg.inv(shrunk)
-        found = cls(mean, precision, np.sqrt(variances + least), math.inf, len(training), len(held_out))
-        limit = _limit(np.array([found.distance(one) for one in held_out]), np.array(speakers))
-        return replace(found, limit=limit)
+        return cls(mean, np.linalg.inv(shrunk), np.sqrt(variances + least), (), len(numbers), 0)
+
+    def _distances(self, numbers: Float64) -> Float64:
+        off = numbers - self.mean
+        found: Float64 = ((off @ self.precision) * off).mean(axis=-1)
+        return found
 
     def distance(self, numbers: Float64) -> float:
         """How far a recording is from the mean."""
-        off = numbers - self.mean
-        return float(off @ self.precision @ off / off.size)
+        return float(self._distances(numbers))
 
-    def judge(self, numbers: Float64) -> DomainVerdict:
+    def limit(self, seconds: float) -> float:
+        """What at most one in twenty recordings that long exceed."""
+        if not self.limits:
+            return math.inf
+        lengths, limits = np.array(self.limits).T
+        return float(np.interp(math.log(max(seconds, 1e-3)), np.log(lengths), limits))
+
+    def judge(self, numbers: Float64, seconds: float) -> DomainVerdict:
         """Say whether a recording is of this domain."""
-        return DomainVerdict(self.distance(numbers), self.limit, self._most_different(numbers))
+        return DomainVerdict(self.distance(numbers), self.limit(seconds), self._most_different(numbers))
 
     def _most_different(self, numbers: Float64) -> str:
         off = (numbers - self.mean) / self.spread
         worst = int(np.abs(off).argmax())
-        by = float(numbers[worst] - self.mean[worst])
-        if worst >= WIDE_BANDS * len(SHARES):
-            side = "higher" if by > 0 else "lower"
-            return f"its scores are {side} than those of the training's recordings"
-        band, share = divmod(worst, len(SHARES))
-        low, high = (RATE / 2 * edge / BANDS / 1000 for edge in (EDGES[band], [*EDGES, BANDS][band + 1]))
-        when = ("quietest", "middle", "loudest")[share]
-        side = "louder" if by > 0 else "quieter"
-        return f"{low:.1f} to {high:.1f} kHz is {abs(by):.0f} dB {side} than in the training, in its {when} moments"
+        text = _difference(worst, float(numbers[worst] - self.mean[worst]))
+        return (
+            text if abs(off[worst]) >= UNUSUAL else f"nothing by itself, but all numbers together; most of all, {text}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data; :meth:`from_dict` reads it."""
@@ -125,7 +175,7 @@ class TrainingDomain:
             "mean": self.mean.tolist(),
             "precision": self.precision.tolist(),
             "spread": self.spread.tolist(),
-            "limit": self.limit if math.isfinite(self.limit) else None,
+            "limits": [list(pair) for pair in self.limits],
             "recordings": self.recordings,
             "held_out": self.held_out,
         }
@@ -133,33 +183,59 @@ class TrainingDomain:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any], source: str) -> TrainingDomain:
         """Read what :meth:`to_dict` wrote."""
-        size = WIDE_BANDS * len(SHARES) + len(SHARES)
+        again = "delete the card and end the training again (spoofspan cm train ... --resume): nothing is learned anew"
         try:
             mean, precision, spread = (np.array(plain[name], np.float64) for name in ("mean", "precision", "spread"))
-            limit = math.inf if plain["limit"] is None else float(plain["limit"])
-            found = cls(mean, precision, spread, limit, int(plain["recordings"]), int(plain["held_out"]))
+            limits = tuple((float(seconds), float(limit)) for seconds, limit in plain["limits"])
+            found = cls(mean, precision, spread, limits, int(plain["recordings"]), int(plain["held_out"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{source}: the statistics of the training's sound cannot be read ({error})") from None
-        if mean.shape != (size,) or spread.shape != (size,) or precision.shape != (size, size):
-            raise DataError(f"{source}: the statistics of the training's sound are of another version; train again")
-        if not all(np.isfinite(one).all() for one in (mean, precision, spread)):
-            raise DataError(f"{source}: the statistics of the training's sound are no finite numbers; train again")
+            raise DataError(
+                f"{source}: the statistics of the training's sound cannot be read ({error!r}); {again}"
+            ) from None
+        if mean.shape != (SIZE,) or spread.shape != (SIZE,) or precision.shape != (SIZE, SIZE):
+            raise DataError(f"{source}: the statistics of the training's sound are of another version; {again}")
+        if not all(np.isfinite(one).all() for one in (mean, precision, spread, np.array(limits))):
+            raise DataError(f"{source}: the statistics of the training's sound are no finite numbers; {again}")
+        if any(first <= 0 or first >= second for (first, _), (second, _) in pairwise([*limits, (math.inf, 0.0)])):
+            raise DataError(f"{source}: the limits of the training's sound are not in the order of lengths; {again}")
         return found
 
 
-def _limit(distances: Float64, speakers: npt.NDArray[np.str_]) -> float:
-    """What at most one in twenty exceed: of all, and of each speaker."""
-    rank = math.ceil((distances.size + 1) * (1 - FALSE_ALARMS))
-    if rank > distances.size:
-        return math.inf
-    own = [distances[speakers == one] for one in np.unique(speakers)]
-    quantiles = [np.quantile(some, 1 - FALSE_ALARMS, method="higher") for some in own if some.size >= FEWEST]
-    return float(max([np.sort(distances)[rank - 1], *quantiles]))
+def _limits(distances: Float64, seconds: Float64) -> tuple[tuple[float, float], ...]:
+    """What at most one in twenty exceed, by length: of parts, and of whole recordings at their median."""
+    typical = float(np.median(seconds))
+    found = []
+    for length, own in zip((*PARTS, typical), (*distances[1:], distances[0]), strict=True):
+        known = np.sort(own[np.isfinite(own)])
+        rank = math.ceil((known.size + 1) * (1 - FALSE_ALARMS))
+        if rank <= known.size and length <= typical:
+            found.append((length, float(known[rank - 1])))
+    return tuple(found)
 
 
-def recording_numbers(counts: Int64, scores: Float32) -> Float64:
-    """What is compared of a recording: levels of its bands by how often they were heard, and its scores."""
-    levels = band_percentiles(counts, SHARES)
-    wide = np.add.reduceat(levels, EDGES, axis=0) / np.diff(np.append(EDGES, BANDS))[:, None]
-    wide -= wide[:, -1].mean()  # its loudness does not matter: the network does not see it either
-    return np.concatenate((wide.ravel(), np.percentile(scores.astype(np.float64), [100 * share for share in SHARES])))
+def recording_numbers(heard: Heard, scores: Float32) -> Float64:
+    """What is compared of a recording: levels of its bands, how fast they change, and its scores."""
+    levels = mean_in_bands(band_percentiles(heard.counts, SHARES).T, LEVEL_EDGES).T
+    levels -= levels[:, -1].mean()  # its loudness does not matter: the network does not see it either
+    own = np.percentile(scores.astype(np.float64), [100 * share for share in SHARES])
+    return np.concatenate((levels.ravel(), heard.modulation.numbers.ravel(), own))
+
+
+def _difference(place: int, by: float) -> str:
+    """How a recording differs from the training, in one of its numbers."""
+    if place >= LEVELS + MODULATIONS:
+        return f"its scores are {'higher' if by > 0 else 'lower'} than those of the training's recordings"
+    if place >= LEVELS:
+        rate, band = divmod(place - LEVELS, modulation.WIDE_BANDS)
+        low, high = modulation.RATES[rate : rate + 2]
+        change = f"{abs(by):.0f} dB {'more' if by > 0 else 'less'} than in the training"
+        return f"{_band(MODULATION_EDGES, band)} gets louder and quieter at {low:g} to {high:g} Hz by {change}"
+    band, share = divmod(place, len(SHARES))
+    when = ("quietest", "middle", "loudest")[share]
+    side = "louder" if by > 0 else "quieter"
+    return f"{_band(LEVEL_EDGES, band)} is {abs(by):.0f} dB {side} than in the training, in its {when} moments"
+
+
+def _band(edges: npt.NDArray[np.int64], band: int) -> str:
+    low, high = (RATE / 2 * edge / BANDS / 1000 for edge in (edges[band], [*edges, BANDS][band + 1]))
+    return f"{low:.1f} to {high:.1f} kHz"
