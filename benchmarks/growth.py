@@ -149,23 +149,18 @@ def draw(points: list[dict[str, object]], path: Path) -> None:
     """CPU time and peak of memory over frames, both on logarithmic axes."""
     import matplotlib.pyplot as plt
 
-    from spoofspan.report.figures.style import NO_DATE, STYLE, SYSTEM_COLOURS, SYSTEM_LINES
+    from spoofspan.report.figures.style import NO_DATE, STYLE, system_looks
 
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 2, figsize=(6.7, 2.7))
         for axis, column, label in ((axes[0], "cpu", "CPU time, s"), (axes[1], "megabytes", "peak of memory, MB")):
-            for i, way in enumerate(dict.fromkeys(point["way"] for point in points)):
+            ways = dict.fromkeys(point["way"] for point in points)
+            for mark, way, style in zip("ov^sDPX*", ways, system_looks(), strict=False):
                 of_way = sorted((point["frames"], point[column]) for point in points if point["way"] == way)  # type: ignore[type-var]
-                axis.loglog(
-                    *zip(*of_way, strict=True),
-                    marker="o",
-                    color=SYSTEM_COLOURS[i],
-                    linestyle=SYSTEM_LINES[i],
-                    label=way,
-                )
+                axis.loglog(*zip(*of_way, strict=True), marker=mark, markersize=3.5, label=way, **style)
             axis.set(xlabel="frames of 20 ms", ylabel=label)
             axis.grid(True, which="major")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
         figure.savefig(path, metadata=NO_DATE.get(path.suffix.removeprefix(".")))
 
 

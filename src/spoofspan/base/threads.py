@@ -71,6 +71,10 @@ def rows_for_threads(rows: int, total: int, most: int) -> int:
 
     Python's lock changes hands at every call of NumPy, which costs as much as the call does on a small block. Each
     thread gets at least three blocks, so that none is idle at the end.
+
+    >>> with use_threads(2):
+    ...     rows_for_threads(100, 1_800, 8), rows_for_threads(100, 1_000_000, 8)
+    (300, 800)
     """
     threads = thread_count()
     return rows if threads == 1 else min(max(rows, total // (3 * threads)), most * rows)
