@@ -1,7 +1,8 @@
 """Simulate corpora whose true values are known: how often intervals hold them, and how often tests are wrong.
 
     python benchmarks/coverage.py [--only coverage|level] [--grid published|other] [--cells NAME ...]
-        [--measures NAME ...] [--method METHOD] [--corpora N] [--pairs N] [--second SHARE] [--json FILE]
+        [--measures NAME ...] [--method METHOD] [--corpora N] [--pairs N] [--second SHARE [--same-effects]]
+        [--json FILE]
 
 What is finished is kept in FILE and not made again: a run that was stopped goes on where it was. Without anything left
 to do, it prints the tables.
@@ -25,7 +26,8 @@ se_b on the scale of logits. It is here to be judged; spoofspan has no such meth
 **coverage**: in which share of corpora the 95 % interval holds the true value. **level**: in which share of pairs of
 equally good systems (half of the variance in common) p is at most 1, 5, 10 and 50 %, and how often interval and p
 disagree. With ``--second 0.2``, noise has only 20 % of the second system's variance: its errors pile up in few
-utterances and speakers, and it has nothing in common with the first but the corpus.
+utterances and speakers, and it has nothing in common with the first but the corpus; with ``--same-effects`` both err on
+the same utterances and speakers, the second one more heavily.
 """
 
 from __future__ import annotations
@@ -127,11 +129,17 @@ def names(count: int) -> list[str]:
 
 
 def corpus(
-    cell: Cell, rng: np.random.Generator, systems: int = 1, frames: float = 12, noises: tuple[float, ...] = ()
+    cell: Cell,
+    rng: np.random.Generator,
+    systems: int = 1,
+    frames: float = 12,
+    noises: tuple[float, ...] = (),
+    same_effects: bool = False,
 ) -> tuple[ss.References, list[np.ndarray], np.ndarray]:
     """References, the scores of systems, and the offsets of utterances, whose median length is so many frames.
 
-    With ``noises``, the share of the noise in the variance of each system, they have nothing in common.
+    With ``noises``, the share of the noise in the variance of each system, they have nothing in common, or only what
+    speakers and utterances add.
     """
     count = cell.utterances
     lengths = np.maximum(1, np.rint(np.exp(rng.normal(log(frames), 0.5, count)))).astype(np.int64)
@@ -145,19 +153,23 @@ def corpus(
     spoof = drawn[last] & (rng.random(count) >= pure)[utterance]
     speaker = np.arange(count) % cell.speakers if cell.speakers else None
 
-    def parts(share: float = NOISE) -> np.ndarray:
+    held: list[np.ndarray] = []
+
+    def effects() -> np.ndarray:
         of_class = spoof.astype(np.int64)
-        rest = 1 - share
-        moved = np.zeros(place.size)
-        if speaker is not None:
-            rest /= 2
-            moved = sqrt(rest) * rng.normal(size=(2, cell.speakers))[of_class, speaker[utterance]]
-        moved = moved + sqrt(rest) * rng.normal(size=(2, count))[of_class, utterance]
+        if speaker is None:
+            return rng.normal(size=(2, count))[of_class, utterance]
+        moved = rng.normal(size=(2, cell.speakers))[of_class, speaker[utterance]]
+        return (moved + rng.normal(size=(2, count))[of_class, utterance]) / sqrt(2)
+
+    def parts(share: float = NOISE) -> np.ndarray:
+        if not (held and same_effects):
+            held[:] = [effects()]
         noise = rng.normal(size=place.size)
         for k in range(1, int(lengths.max())):
             rows = np.flatnonzero(place == k)
             noise[rows] = CORRELATION * noise[rows - 1] + sqrt(1 - CORRELATION**2) * noise[rows]
-        return moved + sqrt(share) * noise
+        return sqrt(1 - share) * held[0] + sqrt(share) * noise
 
     mean = np.where(spoof, -cell.distance, cell.distance)
     if noises:
@@ -386,13 +398,15 @@ def cover(cell: Cell, measures: list[str], numbers: range, method: str, truths: 
     return found
 
 
-def null_pairs(cell: Cell, numbers: range, method: str, second: float | None = None) -> Counter:
+def null_pairs(
+    cell: Cell, numbers: range, method: str, second: float | None = None, same_effects: bool = False
+) -> Counter:
     """Compare equally good systems; the second one on another scale, or with so much noise."""
     counts: Counter = Counter()
     for number in numbers:
         rng = np.random.default_rng([2, cell.utterances, cell.speakers, int(1000 * cell.eer), number])
         noises = () if second is None else (NOISE, second)
-        references, (one, other), offsets = corpus(cell, rng, systems=2, noises=noises)
+        references, (one, other), offsets = corpus(cell, rng, systems=2, noises=noises, same_effects=same_effects)
         how = ss.Resampling(cell.clusters, method=method, replicates=REPLICATES[method], seed=number)
         both = scored(one, offsets), scored(np.exp(3 * other), offsets)
         systems = {
@@ -440,19 +454,22 @@ def run_coverage(store: Store, cells: list[Cell], measures: list[str], method: s
             say(f"{cell.name}: {target} corpora", started)
 
 
-def level_key(cell: Cell, method: str, second: float | None) -> str:
-    return f"level, {method}, {cell.name}" + (f", second {second:g}" if second is not None else "")
+def level_key(cell: Cell, method: str, second: float | None, same_effects: bool = False) -> str:
+    other = f", second {second:g}" if second is not None else ""
+    return f"level, {method}, {cell.name}{other}{', same effects' * same_effects}"
 
 
-def run_level(store: Store, cells: list[Cell], method: str, most: int, second: float | None) -> None:
+def run_level(
+    store: Store, cells: list[Cell], method: str, most: int, second: float | None, same_effects: bool
+) -> None:
     for target in rounds(most, 500):
         for cell in cells:
-            key = level_key(cell, method, second)
+            key = level_key(cell, method, second, same_effects)
             counts = store.counts(key)
             started = time.monotonic()
             while counts["runs"] < target:
                 first = counts["runs"]
-                counts.update(null_pairs(cell, range(first, min(first + BATCH, target)), method, second))
+                counts.update(null_pairs(cell, range(first, min(first + BATCH, target)), method, second, same_effects))
                 store.keep(key, counts)
             say(f"{cell.name}: {target} pairs", started)
 
@@ -497,7 +514,7 @@ def coverage_rows(store: Store, cells: list[Cell], method: str) -> list[list[str
 
 
 def published_rows(store: Store, cells: list[Cell], method: str) -> list[list[str]]:
-    """A row for each cell, as in docs/uncertainty.md: the share held by each measure, and how many were cautioned."""
+    """A row for each cell, as in docs/coverage.md: the share held by each measure, and how many were cautioned."""
     rows = [["corpora", "runs", *SHORT.values(), "cautioned, of ranges", "of utterances", "refused", PLAIN]]
     for cell in cells:
         found = {one: store.counts(f"coverage, {method}, {cell.name}, {one}") for one in MEASURES}
@@ -524,10 +541,12 @@ def published_rows(store: Store, cells: list[Cell], method: str) -> list[list[st
     return rows
 
 
-def level_rows(store: Store, cells: list[Cell], method: str, second: float | None = None) -> list[list[str]]:
+def level_rows(
+    store: Store, cells: list[Cell], method: str, second: float | None = None, same_effects: bool = False
+) -> list[list[str]]:
     rows = [["pairs", "runs", *(f"p <= {100 * level:g} %" for level in LEVELS), "interval and p disagree"]]
     for cell in cells:
-        counts = store.counts(level_key(cell, method, second))
+        counts = store.counts(level_key(cell, method, second, same_effects))
         if counts["runs"]:
             shares = (percent(counts[f"{level:g}"] / counts["runs"]) for level in LEVELS)
             rows.append([cell.name, f"{counts['runs']:,}", *shares, str(counts["disagree"])])
@@ -551,8 +570,9 @@ def main() -> int:
     parser.add_argument(
         "--second", type=float, help="the share of noise in the second system of a pair; default: alike"
     )
+    parser.add_argument("--same-effects", action="store_true", help="with --second: both err on the same speakers")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where finished corpora are counted")
-    parser.add_argument("--markdown", action="store_true", help="the tables of docs/uncertainty.md")
+    parser.add_argument("--markdown", action="store_true", help="the tables of docs/coverage.md")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
 
@@ -562,13 +582,13 @@ def main() -> int:
     store = Store(arguments.json)
     pairs = chosen(PAIRS if arguments.grid == "published" else [one for one in OTHER_CELLS if one.spoof == 0.5])
     if "level" in arguments.only:
-        run_level(store, pairs, arguments.method, arguments.pairs, arguments.second)
+        run_level(store, pairs, arguments.method, arguments.pairs, arguments.second, arguments.same_effects)
     if "coverage" in arguments.only:
         run_coverage(store, chosen(GRIDS[arguments.grid]), arguments.measures, arguments.method, arguments.corpora)
     render: Callable[[list[list[str]]], str] = as_markdown if arguments.markdown else as_text
     rows = published_rows if arguments.markdown else coverage_rows
     print(render(rows(store, chosen(GRIDS[arguments.grid]), arguments.method)), end="\n\n")
-    print(render(level_rows(store, pairs, arguments.method, arguments.second)))
+    print(render(level_rows(store, pairs, arguments.method, arguments.second, arguments.same_effects)))
     return 0
 
 

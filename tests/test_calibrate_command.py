@@ -113,7 +113,7 @@ def test_scores_of_whole_utterances(said, corpus, folder):
         (["calibrate", "ref.parquet"], "give SCORES after REFERENCES, or --utterance-scores"),
         (["calibrate"], "give REFERENCES and SCORES to learn a calibration"),
         (["calibrate", "ref.parquet", "s20.parquet", "--method", "line"], "no method 'line'"),
-        (["calibrate", "ref.parquet", "s20.parquet", "--prior", "1"], "prior must lie between 0 and 1"),
+        (["calibrate", "ref.parquet", "s20.parquet", "--prior", "1"], "--prior 1.0: must lie between 0 and 1"),
         (["calibrate", "ref.parquet", "s20.parquet", "--folds", "1"], "at least two folds"),
         (["fuse", "ref.parquet", "s20.parquet"], "at least two systems, not of 1"),
     ],

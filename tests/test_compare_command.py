@@ -229,7 +229,6 @@ def test_seeds_of_one_system(folder):
         ("compare", ["R", "A", "B", "--cluster", "speaker"], "--metadata"),
         ("compare", ["R", "A", "B", "--confidence", "95"], "between 0 and 1"),
         ("eval", ["R", "A", "--replicates", "10"], "goes with --confidence"),
-        ("eval", ["R", "A", "--confidence", "0.95", "--stream", "--interval", "percentile"], "jackknife-t"),
         ("eval", ["R", "A", "--confidence", "0.95", "--interval", "percentile", "--replicates", "10"], "too few"),
     ],
 )

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from test_jackknife import error_of_a_difference
 from typer.testing import CliRunner
 
 import spoofspan as ss
@@ -120,11 +121,10 @@ def test_systems_are_compared_by_events_as_the_jackknife_by_hand():
         for system, one in (("A", proposals), ("B", others)):
             there = np.array([i for i, utt in enumerate(one.utterances) if utt != left])
             values[system].append(ss.evaluate(references.take(kept), one.take(there), [name])[name].value)
-    apart = np.array(values["A"]) - np.array(values["B"])
-    error = (39 / 40 * ((apart - apart.mean()) ** 2).sum()) ** 0.5
-    difference = found["A", "B"]
-    assert difference.interval.standard_error == pytest.approx(error)
     whole = [ss.evaluate(references, one, [name])[name].value for one in (proposals, others)]
+    difference = found["A", "B"]
+    error = error_of_a_difference(np.array(whole), np.stack([values["A"], values["B"]], axis=1))
+    assert difference.interval.standard_error == pytest.approx(error)
     assert difference.value == pytest.approx(whole[0] - whole[1])
     assert found.signatures["A"].comparable == found.signatures["B"].comparable
     with pytest.raises(ss.UsageError, match="jackknife-t"):

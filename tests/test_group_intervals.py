@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from test_jackknife import error_of_a_difference
 from typer.testing import CliRunner
 
 import spoofspan as ss
@@ -59,10 +60,8 @@ def test_the_difference_of_two_groups_is_the_jackknife_by_hand(corpus, column):
     left = []
     for utt in corpus.references.utterances:
         without = {name: auc(groups[name] - {utt}) if utt in groups[name] else whole[name] for name in "AB"}
-        left.append(without["A"] - without["B"])
-    count = len(left)
-    squares = (np.array(left) - np.mean(left)) ** 2
-    error = ((count - 1) / count * squares.sum()) ** 0.5
+        left.append([without["A"], without["B"]])
+    error = error_of_a_difference(np.array([whole["A"], whole["B"]]), np.array(left))
     assert one.value == pytest.approx(whole["A"] - whole["B"])
     assert one.interval.standard_error == pytest.approx(error)
     assert one.p_value == pytest.approx(two_sided_p(one.value / error, one.interval.degrees_of_freedom))

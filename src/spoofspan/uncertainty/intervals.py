@@ -9,6 +9,9 @@ errors to either side as t does with the degrees of freedom that the clusters al
 for rates, and on that of logarithms for costs that may exceed 1: there their distributions are nearer to t. Differences
 are taken as they are.
 
+A value at the best of all thresholds (minDCF, a-DCF, best F1) is too good on average. Its interval is the union of two:
+around the value, and around what it is without that optimism (:mod:`spoofspan.uncertainty.optimism`).
+
 Where no error was seen, a standard error of 0 would be a lie. Of n clusters without any error, the true rate may be as
 high as 1 - (alpha / 2)^(1 / n), the exact binomial bound; the interval reaches at least to the value at that rate.
 
@@ -199,7 +202,7 @@ class Spread:
     @cached_property
     def jackknife(self) -> Jackknife:
         """What leaving out each cluster says of all systems."""
-        return Jackknife.from_left_out(self.estimates.tolist(), self.left_out)
+        return Jackknife.from_left_out(self.estimates.tolist(), self.left_out, self.scale)
 
     def one(self, system: int) -> Interval:
         """The interval of one system."""
@@ -230,8 +233,10 @@ class Spread:
         low = high = nan
         if reason is None:
             mean = (contrast >= 0).all()  # of one system or several
-            low, high = bounds(found, self.scale if mean else "raw", self.how.confidence)
-            low, high = self._with_unseen_errors(contrast, found, low, high)
+            optimism = float(contrast @ np.array([one.optimism for one in self.left_out])) if mean else 0.0
+            centres = replace(found, value=found.value + optimism), found
+            ends = [end for one in centres for end in bounds(one, self.scale if mean else "raw", self.how.confidence)]
+            low, high = self._with_unseen_errors(contrast, found, min(ends), max(ends))
         cautions = (reason,) if reason is not None else (*self.counts.cautions, *self._few_errors(contrast))
         if found.standard_error == 0 and low == high:
             cautions = (*cautions, SAYS_NOTHING)

@@ -14,6 +14,12 @@ as the sum of squares, 2 V^2 / Var(V), with Var(V) from the spread of the square
 the errors, it is a handful. The other counts the clusters of the scarcer class, less one: 60 utterances of which four
 have spoof know as much of spoof as four do.
 
+**Differences.** The standard error of a rate grows with the rate. Where the errors of one system pile up in few
+clusters, a test set that lacks such clusters has a low rate and, with it, a standard error that is too small: the
+system seems better, and too surely. On the scale of logits the two hardly go together. So a difference has the larger
+of two standard errors: that of the values as they are, and that of the values on their scale (logits of shares,
+logarithms of costs), multiplied by the slope between both values. With values that are alike, both are the same.
+
 With few clusters of a class there is a caution, with fewer than three neither interval nor p-value
 (:class:`~spoofspan.uncertainty.clusters.ClusterCounts`).
 
@@ -27,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan, nan, sqrt
+from math import isclose, isnan, nan, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +41,7 @@ import numpy as np
 from spoofspan.base.times import Float64
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters
 from spoofspan.uncertainty.left_out import LeftOut
+from spoofspan.uncertainty.scales import Scale, scale_of, stretches
 from spoofspan.uncertainty.student import quantile, two_sided_p
 
 if TYPE_CHECKING:
@@ -75,25 +82,26 @@ class Jackknife:
         A row for each cluster, a column for each system: the value without it.
     counts
         How many clusters there are, by class.
+    scale
+        On which differences are looked at too.
     """
 
     values: Float64
     without: Float64
     counts: ClusterCounts
+    scale: Scale = "raw"
 
     @classmethod
     def of(cls, systems: Sequence[Measured], clusters: Clusters) -> Jackknife:
         """Leave out each cluster of systems that were measured by one measure on the same utterances."""
-        return cls.from_left_out([one.value for one in systems], [one.left_out(clusters) for one in systems])
+        left_out = [one.left_out(clusters) for one in systems]
+        return cls.from_left_out([one.value for one in systems], left_out, scale_of(systems[0].measure))
 
     @classmethod
-    def from_left_out(cls, values: Sequence[float], systems: Sequence[LeftOut]) -> Jackknife:
+    def from_left_out(cls, values: Sequence[float], systems: Sequence[LeftOut], scale: Scale) -> Jackknife:
         """Put together what was left out of each system."""
-        return cls(
-            np.array(values, np.float64),
-            np.stack([one.without for one in systems], axis=1),
-            counts_of(systems),
-        )
+        without = np.stack([one.without for one in systems], axis=1)
+        return cls(np.array(values, np.float64), without, counts_of(systems), scale)
 
     @property
     def left_out(self) -> int:
@@ -118,9 +126,22 @@ class Jackknife:
         value = float(self.values @ weights)
         if self.refusal is not None:
             return Estimate(value, nan, nan)
+        both = [self._estimate(value, one) for one in (weights, self._on_scale(weights))]
+        return max(both, key=lambda one: one.standard_error)
+
+    def _estimate(self, value: float, weights: Float64) -> Estimate:
         squares = (self.deviations @ weights) ** 2
         error = sqrt((self.left_out - 1) / self.left_out * float(squares.sum()))
         return Estimate(value, error, self._degrees_of_freedom(squares))
+
+    def _on_scale(self, weights: Float64) -> Float64:
+        """The weights of a difference if the scale's slope at each side counts, instead of that between both."""
+        first, second = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
+        whole = float(first.sum())
+        if not isclose(whole, float(second.sum())):  # no difference
+            return weights
+        steeper = stretches(float(self.values @ first) / whole, float(self.values @ second) / whole, self.scale)
+        return first * steeper[0] - second * steeper[1]
 
     def _degrees_of_freedom(self, squares: Float64) -> float:
         most = float(self.counts.fewest - 1)

@@ -72,6 +72,8 @@ class LeftOut:
         where errors were seen in both classes.
     cautions
         Reasons to look twice: few clusters have errors.
+    optimism
+        What is to be added to the value, because its threshold is the best one of this very corpus.
     """
 
     without: Float64
@@ -79,6 +81,7 @@ class LeftOut:
     spoof: Flags | None
     worst: Callable[[float, float], float] | None = None
     cautions: tuple[str, ...] = ()
+    optimism: float = 0.0
 
     @property
     def clusters(self) -> int:

@@ -29,6 +29,7 @@ from spoofspan.uncertainty.clusters import Clusters, Method, Resampling, dealt
 from spoofspan.uncertainty.curve_replicates import AucReplicates, CostReplicates, curve_replicates
 from spoofspan.uncertainty.eer_replicates import EerReplicates, gather_all
 from spoofspan.uncertainty.left_out import LeftOut, class_flags, formula_at, has_slope, left_out_at, sums_by_unit
+from spoofspan.uncertainty.optimism import halves, optimism
 from spoofspan.uncertainty.replicates import (
     ConfusionReplicates,
     MeanReplicates,
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 Signer = Callable[[], Signature]
 # Of measures without a fast way, more clusters than this are left out in groups.
 MOST_LEFT_OUT, GROUPS_LEFT_OUT = 2000, 1000
+# Measures that are taken at the best of all thresholds.
+BEST_OF_ALL = ("min-dcf", "min-tdcf", "best-f1")
 # Of the evaluation; the last three say how proposals are made for event measures.
 OPTIONS = ("convention", "eer_rule", "scores_are", "smoothing", "min_duration", "merge_gap")
 
@@ -160,7 +163,7 @@ class MeasuredSystem:
                 limit = cast("Literal['fpr', 'fnr']", name), Fraction(bound)
                 return curve_replicates(mass, units, count, formula_at(plan), "spoof", limit)
             return None
-        if kind in ("min-dcf", "min-tdcf", "best-f1"):
+        if kind in BEST_OF_ALL:
             return curve_replicates(mass, units, count, formula_at(plan), measure.positive)
         return None
 
@@ -177,7 +180,11 @@ class MeasuredSystem:
         units, measure = clusters.units_of(self.mass.utterances), self.plan.measure
         if not measure.macro and has_slope(self.plan) and not isnan(self._point.threshold):
             sums = sums_by_unit(self.mass, units, clusters.count, self._point)
-            return left_out_at(self.plan, self.mass, self._point, self.value, sums)
+            left_out = left_out_at(self.plan, self.mass, self._point, self.value, sums)
+            if measure.kind.name not in BEST_OF_ALL:
+                return left_out
+            engine = self.replicates(clusters)
+            return replace(left_out, optimism=optimism(self.value, engine.values(halves(*class_flags(sums)))))
         flags = class_flags(sums_by_unit(self.mass, units, clusters.count, None))
         if measure.kind.name == "min-cllr":  # the best map of the scores stays: a small change of it costs nothing
             costs = least_score_costs(error_curve_of(self.mass))

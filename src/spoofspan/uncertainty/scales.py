@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from math import exp
-from typing import Literal
+from math import exp, log
+from typing import TYPE_CHECKING, Literal
 
 from spoofspan.measures.measure import Measure
-from spoofspan.uncertainty.jackknife import Estimate
+
+if TYPE_CHECKING:
+    from spoofspan.uncertainty.jackknife import Estimate
 
 # On which scale an interval is symmetric: logits of shares, logarithms of costs, values as they are.
 Scale = Literal["logit", "log", "raw"]
@@ -23,6 +25,7 @@ MOST_EXPONENT = 700.0
 def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, float]:
     """Both ends of a t interval on a scale; as they are where a value lies at the end of its scale.
 
+    >>> from spoofspan.uncertainty.jackknife import Estimate
     >>> low, high = bounds(Estimate(0.1, 0.02, 30), "logit", 0.95)
     >>> round(low, 4), round(high, 4)
     (0.0659, 0.1489)
@@ -39,6 +42,22 @@ def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, flo
     if scale == "raw":
         return low, high
     return max(low, 0.0), min(high, 1.0) if scale == "logit" else high
+
+
+def stretches(first: float, second: float, scale: Scale) -> tuple[float, float]:
+    """How much steeper a scale is at each of two values than it is between them on average; 1 at the end of a scale.
+
+    >>> [round(one, 3) for one in stretches(0.2, 0.1, "log")]
+    [0.721, 1.443]
+    """
+    most = {"logit": 1.0, "log": float("inf"), "raw": 0.0}[scale]
+    if first == second or not all(0 < value < most for value in (first, second)):
+        return 1.0, 1.0
+    if scale == "log":
+        chord = (log(first) - log(second)) / (first - second)
+        return 1 / (first * chord), 1 / (second * chord)
+    chord = (log(first / (1 - first)) - log(second / (1 - second))) / (first - second)
+    return 1 / (first * (1 - first) * chord), 1 / (second * (1 - second) * chord)
 
 
 def scale_of(measure: Measure) -> Scale:

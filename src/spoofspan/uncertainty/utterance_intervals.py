@@ -29,6 +29,7 @@ from spoofspan.measures.tandem import trial_costs
 from spoofspan.uncertainty.clusters import Clusters
 from spoofspan.uncertainty.left_out import LeftOut
 from spoofspan.uncertainty.measured_system import Measured, MeasuredSystem, Signer
+from spoofspan.uncertainty.optimism import halves, optimism
 from spoofspan.uncertainty.replicates import Replicates
 
 
@@ -83,7 +84,23 @@ class MeasuredTrials:
             return float(self._cost(np.where(all_wrong == 0, unseen, all_wrong / every)))
 
         has_target, has_other = trials[:, 0] > 0, trials[:, 1:].sum(axis=1) > 0
-        return LeftOut(without, has_target, has_other, worst if (all_wrong == 0).any() else None)
+        too_good = optimism(self.value, self._least_costs(units, halves(has_target, has_other)))
+        return LeftOut(without, has_target, has_other, worst if (all_wrong == 0).any() else None, optimism=too_good)
+
+    def _least_costs(self, units: Int64, weights: Int64) -> Float64:
+        """The least cost of the trials of some clusters, a row of weights for each choice; NaN without a class."""
+        values = self.scores.values[positions(self.utterances, self.scores.utterances)]
+        order = np.argsort(values if self.scores.higher == "bonafide" else -values)
+        ends = np.append(np.diff(values[order]) != 0, True)  # a threshold lies between two scores
+        kinds = self._errors[0][order] == np.arange(len(TRIALS))[:, None]
+        least = []
+        for row in weights[:, units[order]]:
+            below = np.concatenate((np.zeros((len(TRIALS), 1)), np.cumsum(kinds * row, axis=1)[:, ends]), axis=1)
+            with np.errstate(invalid="ignore"):
+                rejected = below / below[:, -1:]
+            rejected[1:] = 1 - rejected[1:]
+            least.append(self._cost(rejected.T).min())
+        return np.array(least)
 
     def _cost(self, rates: Float64) -> Any:
         """The normalised cost of the three error rates, the classes in the last axis."""
