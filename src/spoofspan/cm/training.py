@@ -151,7 +151,10 @@ def _check_folder(folder: Path, config: Config, resume: bool) -> None:
     if there and not resume:
         raise UsageError(f"{str(folder)!r} has a training already; go on with resume=True (--resume), or name another")
     if there and Config.from_file(folder / CONFIG) != config:
-        raise UsageError(f"{folder / CONFIG} is another configuration; resume with the one it began with")
+        raise UsageError(
+            f"{folder / CONFIG} is another configuration; resume with the one it began with "
+            f"(--config {folder / CONFIG})"
+        )
 
 
 def _train(config: Config, data: TrainingData, folder: Path, device: str | None, threads: int, say: bool) -> None:
