@@ -237,8 +237,8 @@ class Location:
                     ("start s", "end s", "length s", "strength", "probability"),
                     tuple(range_cells(range_) for range_ in one.ranges),
                 )
-                lines += [f"  {line}" for line in table.render("text").rstrip().splitlines()]
-        return "\n".join(lines)
+                lines += [*(f"  {line}" for line in table.render("text").rstrip().splitlines()), ""]
+        return "\n".join(lines).rstrip("\n")
 
     def _prior_text(self) -> str:
         return "" if self.prior is None else f"; probabilities for a prior of {self.prior:g}"
