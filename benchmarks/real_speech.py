@@ -19,7 +19,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -43,6 +43,7 @@ from spoofspan.corpus.channel import OPEN, Channel
 from spoofspan.corpus.settings import SETS, Settings
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores
+from spoofspan.experiment.held_out import without_attack
 from spoofspan.experiment.results import SEEN, UNSEEN, by_attack
 from spoofspan.formats.writing import write_atomically
 
@@ -84,18 +85,8 @@ class Data:
 
     def fold(self, attack: str) -> Fold:
         """Leave one attack out of training and development."""
-        without = {}
-        for name in ("train", "dev"):
-            corpus = self.sets[name]
-            rows = by_attack(corpus.references, [self.attacks[attack]])[SEEN]
-            without[name] = part_of(corpus, rows.tolist())
-        return Fold(without["train"], without["dev"], self.sets["eval"])
-
-
-def part_of(corpus: Corpus, rows: Sequence[int]) -> Corpus:
-    """Some utterances of a corpus."""
-    sounds, samples = (tuple(column[row] for row in rows) for column in (corpus.sounds, corpus.samples))
-    return Corpus(corpus.references.take(np.array(rows, np.int64)), sounds, samples)
+        train, dev = (without_attack(self.sets[one], self.attacks[attack]) for one in ("train", "dev"))
+        return Fold(train, dev, self.sets["eval"])
 
 
 # ---------------------------------------------------------------- systems

@@ -103,6 +103,12 @@ def test_scores_of_whole_utterances(said, corpus, folder):
     assert "fused, held out by utterance" in said(*words, "--out", "ab.json").out
     # of references, an utterance is spoof if any of it is
     assert said("calibrate", "ref.parquet", "--utterance-scores", "a.tsv", "--folds", "0").out
+    words = ("calibrate", "protocol.txt", "--utterance-scores")
+    said(*words, "a.tsv", "--utterance-scores-format", "asvspoof5", "--out", "again.json")
+    assert ss.read_calibration(folder / "again.json").map == ss.read_calibration(folder / "a.json").map
+    assert "give --utterance-scores-format" in said(*words, "a.tsv", "--scores-format", "asvspoof5", code=2).err
+    (folder / "bare.txt").write_text((folder / "a.tsv").read_text().partition("\n")[2])
+    assert "write the line 'filename TAB cm-score' above them" in said(*words, "bare.txt", code=3).err
     refused = said("calibrate", "--apply", "a.json", "s20.parquet", "--out", "no.parquet", code=2).err
     assert "learned on scores of whole utterances, and these are in time" in refused
 
@@ -113,7 +119,8 @@ def test_scores_of_whole_utterances(said, corpus, folder):
         (["calibrate", "ref.parquet"], "give SCORES after REFERENCES, or --utterance-scores"),
         (["calibrate"], "give REFERENCES and SCORES to learn a calibration"),
         (["calibrate", "ref.parquet", "s20.parquet", "--method", "line"], "no method 'line'"),
-        (["calibrate", "ref.parquet", "s20.parquet", "--prior", "1"], "prior must lie between 0 and 1"),
+        (["calibrate", "ref.parquet", "s20.parquet", "--utterance-scores-format", "asvspoof5"], "goes with --utter"),
+        (["calibrate", "ref.parquet", "s20.parquet", "--prior", "1"], "--prior 1.0: must lie between 0 and 1"),
         (["calibrate", "ref.parquet", "s20.parquet", "--folds", "1"], "at least two folds"),
         (["fuse", "ref.parquet", "s20.parquet"], "at least two systems, not of 1"),
     ],

@@ -134,7 +134,7 @@ def test_what_cannot_be_is_said(convert, tmp_path):
     assert "references are ranges already" in said(tmp_path / "a.rttm", "--threshold", "0.3", "--kind", "references")
     assert "one file for all utterances" in said(f"{tmp_path}/a/", "--to", "rttm", "--threshold", "0.3")
     assert "write a folder of them (OUT/)" in said(tmp_path / "a.TextGrid", "--threshold", "0.3")
-    assert "threshold must be a number" in said(tmp_path / "a.rttm", "--threshold", "nan")
+    assert "--threshold nan: must be a number" in said(tmp_path / "a.rttm", "--threshold", "nan")
     assert "is it of the other polarity? 0.99 would call" in convert(tmp_path / "a.rttm", "--threshold", "-0.99")[1].err
 
 

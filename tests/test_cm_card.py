@@ -153,11 +153,19 @@ def test_what_is_no_card_is_refused(trained, tmp_path):
         json.dumps(plain | {"domain": domain | {"mean": domain["mean"][:-1]}}),
         json.dumps(plain | {"domain": domain | {"spread": [None] * len(domain["spread"])}}),
         json.dumps(plain | {"threshold": {"value": 1}}),
+        json.dumps(
+            plain | {"domain": {name: one for name, one in domain.items() if name != "limits"} | {"limit": 1.0}}
+        ),
     ]
     for text in broken:
         (tmp_path / "card.json").write_text(text)
-        with pytest.raises(ss.DataError, match=r"card\.json"):
+        with pytest.raises(ss.DataError, match=r"card\.json") as refused:
             cards.read_card(tmp_path)
+    remedy = (
+        f"end the training again, with the same data (spoofspan cm train --config {tmp_path / 'config.toml'} --resume"
+    )
+    assert str(refused.value).count("card.json") == 1  # said once
+    assert remedy in str(refused.value)
 
 
 def test_cm_info_prints_the_card(trained, capsys):

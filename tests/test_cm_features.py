@@ -85,3 +85,6 @@ def test_channels_change_the_sound_and_keep_it_finite():
     quiet = augmentation.through_channels(waves, samples, 0.0)  # noise 60 dB below is all that is left
     assert float((quiet - waves).abs().max()) < 0.01
     assert torch.isfinite(augmentation.through_channels(torch.zeros(2, 8_000), torch.tensor([8_000, 1]), 1.0)).all()
+    some = augmentation.through_channels(waves, samples, 1.0, share=0.5)
+    untouched = (some == waves).all(1)
+    assert 0 < int(untouched.sum()) < len(waves)

@@ -104,6 +104,8 @@ def test_a_model_without_calibration_needs_a_threshold(uncalibrated, sounds, tmp
     found = locate(sounds, uncalibrated, threshold=0.3)
     assert (found.prior, found.branch) == (None, None)
     assert all(one.probability is None for recording in found.recordings for one in recording.ranges)
+    assert "strength" in str(found)
+    assert "probability" not in str(found)
     assert all(recording.domain is None for recording in found.recordings)
     score(uncalibrated, sounds, tmp_path)
     assert (ss.read_scores(tmp_path / "scores_20ms.parquet").values == found.scores.values).all()

@@ -50,6 +50,19 @@ def test_the_page_says_everything_without_a_script(page):
     assert "http" not in re.sub(r"data:[^\"]*", "", text).replace("http-equiv", "").replace("http://www.w3.org", "")
 
 
+def test_several_recordings_have_an_overview_that_leads_to_each(page, trained, sounds, tmp_path):
+    text = page.read_text(encoding="utf-8")
+    overview = text[text.index('id="recordings-title"') : text.index("</table>")]
+    leads = dict(re.findall(r'<a href="#(recording-\d+)"><bdi>(\w+)</bdi></a>', overview))
+    assert sorted(leads.values()) == ["broken", "music", "one", "two"]
+    for place, name in leads.items():
+        assert f'<h2 id="{place}" tabindex="-1"><bdi>{name}</bdi>' in text
+    assert "no verdict" in overview
+    assert "unlike the training" in overview
+    locate(sounds / "one.wav", trained[0], keep=PAGE).write(tmp_path / "one.html")
+    assert "recordings-title" not in (tmp_path / "one.html").read_text(encoding="utf-8")
+
+
 def test_sound_in_the_page_is_what_was_heard(page, sounds, tmp_path):
     import base64
 

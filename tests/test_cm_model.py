@@ -275,6 +275,7 @@ def test_a_configuration_survives_toml(name):
         "[training]\nstop_on = 'range-f1'",
         "[training]\nprecision = 'fp8'",
         "[training]\nshuffle_labels = 'yes'",
+        "[training]\nchannel_share = 1.5",
         "[network]\nbranches = []",
         "[network]\nbranches = ['30ms']",
         "[network]\nbranches = ['20ms', '20ms']",

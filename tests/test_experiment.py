@@ -242,6 +242,8 @@ def test_each_attack_is_held_out_in_turn(tmp_path):
     train = Corpus.from_dataset(f"partialspoof:{folder}:train")
     left = without_attack(train, attacks[0])
     assert 0 < len(left) < len(train)
+    who = dict(zip(train.references.utterances, train.speakers, strict=True))
+    assert left.speakers == tuple(who[name] for name in left.references.utterances)
     assert attacks[0] not in {left.references.kind_names[code] for code in left.references.kinds.tolist() if code >= 0}
     for attack in attacks:
         path = tmp_path / "out/scores/eval" / f"without-{attack}/baseline/seed-1/scores_20ms.parquet"

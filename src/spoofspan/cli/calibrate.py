@@ -10,6 +10,7 @@ import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
+from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.eval_inputs import read_truth
 from spoofspan.cli.inputs import Inputs, takes_inputs
@@ -36,6 +37,9 @@ class LearningOptions:
     )
     metadata: str | None = o.typed_flag("Table with a column utterance, or a protocol. Has speakers.")
     method: str | None = o.typed_flag("affine or pav.", of=["affine", "pav"], show_default="affine")
+    utterance_scores_format: str | None = o.typed_flag(
+        "Format, if not recognised.", of=completion.utterance_score_formats
+    )
     scores_to: str | None = o.typed_flag("Format of the scores in --out, if its name does not tell.", "--to")
 
     def refuse_learning(self) -> None:
@@ -168,11 +172,15 @@ def _run(
         raise UsageError("give REFERENCES and SCORES to learn a calibration, or --apply CALIBRATION and SCORES")
     truth: Any = None
     scores: dict[str, Any]
+    if learning.utterance_scores_format is not None and not of_utterances:
+        raise UsageError("--utterance-scores-format goes with --utterance-scores")
     if of_utterances:
+        if inputs.scores_format is not None:
+            raise UsageError("--scores-format is that of scores in time; give --utterance-scores-format")
         truth = read_truth(inputs) if measured else None
         scores = {
             name: read_utterance_scores(
-                str(one), inputs.scores_format, higher=o.polarity(inputs.higher), column=inputs.column
+                str(one), learning.utterance_scores_format, higher=o.polarity(inputs.higher), column=inputs.column
             )
             for name, one in files.items()
         }

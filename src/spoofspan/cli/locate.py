@@ -78,12 +78,12 @@ def locate(
     )
     said = (replace(one, problem=in_words_of_the_shell(one.problem)) for one in found.recordings)
     found = replace(found, recordings=tuple(said))  # before anything of it is shown or written
-    for target in out or ():
-        found.write(target, force=force)
     if output is o.Output.text:
         o.deliver(f"{found}\n", None, False)
     else:
         o.show(found.to_dict(), [found.table], output)
+    for target in out or ():  # after the verdicts, which long work must not lose
+        found.write(target, force=force)
     bad = [one for one in found.recordings if one.problem]
     if bad:
         raise DataError(f"{len(bad)} of {len(found.recordings)} recordings could not be judged; the verdicts say why")

@@ -9,12 +9,12 @@ from spoofspan.data.rules import RULES
 # Arguments that are flags of the same name, besides the rules.
 ARGUMENTS = """
     hop higher column durations eer_rule threshold scores_are confidence convention asv_scores asv_rates
-    resume processes force snap smoothing min_duration merge_gap
+    resume processes force snap smoothing min_duration merge_gap prior ridge folds
 """
 # Arguments that have another name as a flag.
 OTHER_NAMES = {"source": "reference-source", "method": "interval"}
 _NAMES = "|".join(sorted({*RULES, *ARGUMENTS.split(), *OTHER_NAMES}, key=len, reverse=True))
-_VALUES = r"'[^'\s]*'(?:(?:,| or) '[^'\s]*')*|True\b|-?\d[\w.+-]*(?<![.])|(?=[\s,;:)]|$)"
+_VALUES = r"'[^'\s]*'(?:(?:,| or) '[^'\s]*')*|True\b|nan\b|-?inf\b|-?\d[\w.+-]*(?<![.])|(?=[\s,;:)]|$)"
 _ARGUMENT = re.compile(rf"(?<![\w'\"/.=-])(?P<name>{_NAMES})=(?P<value>{_VALUES})(?: \(--[a-z-]+(?: [\w-]+)?\))?")
 
 

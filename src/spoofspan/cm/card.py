@@ -91,6 +91,8 @@ class Card:
                 None if threshold is None else EerThreshold(**{key: float(one) for key, one in threshold.items()}),
                 None if domain is None else TrainingDomain.from_dict(domain, source),
             )
+        except DataError:
+            raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{source}: the card cannot be read ({error!r}); train again, or delete it") from None
 
@@ -122,7 +124,8 @@ def card_lines(about: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "band_hz" in about:
         low, high = (edge / 1000 for edge in about["band_hz"])
         channels = about.get("random_channels")
-        varied = f", and sent through random channels of strength {channels:g}" if channels else ""
+        share = 100 * about.get("random_channel_share", 1.0)
+        varied = f", {share:g} % of it through random channels of strength {channels:g}" if channels else ""
         stated = about.get("data", {}).get("training", {}).get("channel")
         built = (
             f"; corpus.json states {'no channel' if stated == 'none' else f'a channel of {stated}'}" if stated else ""

@@ -75,6 +75,7 @@ class Training:
     halve_every: int = 10  # epochs; 0: never
     weight_decay: float = 0.0  # of AdamW, which is Adam without it
     channels: float = 0.0  # how far training sound is changed by random channels: 0 is not, 1 is much
+    channel_share: float = 1.0  # of the recordings that go through such a channel, drawn anew each time
     largest_gradient: float = 0.0  # longer ones are shortened to this norm; 0: never
     patience: int = 50  # epochs without a new best before training stops
     stop_on: str = "loss"  # of the development set: loss, range-eer, point-eer@20ms, utterance-eer
@@ -160,7 +161,7 @@ class Config:
             "network": {"blocks": 0, "longest": COARSEST, "utterance_dropout": 0},
             "training": {"epochs": 1, "batch_size": 1, "halve_every": 0, "patience": 1, "accumulate": 1}
             | {"save_every": 0, "workers": 0, "seed": 0, "largest_gradient": 0}
-            | {"weight_decay": 0, "channels": 0},
+            | {"weight_decay": 0, "channels": 0, "channel_share": 0},
         }
         for section, bounds in least.items():
             for key, bound in bounds.items():
@@ -169,6 +170,8 @@ class Config:
                     raise UsageError(f"{section}.{key} = {value!r}: must be at least {bound}")
         if not self.training.learning_rate > 0:
             raise UsageError(f"training.learning_rate = {self.training.learning_rate!r}: must be positive")
+        if self.training.channel_share > 1:
+            raise UsageError(f"training.channel_share = {self.training.channel_share!r}: must be at most 1")
         dropouts = ("front_end", "dropout"), ("front_end", "transformer_dropout"), ("network", "utterance_dropout")
         for section, key in dropouts:
             value = getattr(getattr(self, section), key)
@@ -268,6 +271,7 @@ SMALL = Config(
         learning_rate=2e-3,
         weight_decay=0.01,
         channels=1.0,
+        channel_share=0.5,
         schedule="one-cycle",
         largest_gradient=1.0,
         patience=5,

@@ -216,6 +216,7 @@ def _about(
     return {
         "configuration": config.name,
         "random_channels": config.training.channels,
+        "random_channel_share": config.training.channel_share,
         "made_by": f"spoofspan {__version__}",
         "data": sets,
         "figures": figures,

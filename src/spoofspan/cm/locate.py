@@ -120,7 +120,7 @@ def locate(
 
     """
     if not 0 < prior < 1:
-        raise UsageError(f"prior must lie between 0 and 1, not be {prior!r}")
+        raise UsageError(f"prior={prior!r}: must lie between 0 and 1")
     options = ProposalOptions(smoothing, min_duration, merge_gap)
     require("torch", "safetensors")
     with model_at(model, checksum) as source:

@@ -233,12 +233,11 @@ class Location:
             lines += [f"warning: {printable(one.recording)}: {printable(text)}" for text in one.warnings]
             lines += [f"{printable(one.recording)}: {printable(one.verdict)}"]
             if one.ranges:
-                table = Table(
-                    ("start s", "end s", "length s", "strength", "probability"),
-                    tuple(range_cells(range_) for range_ in one.ranges),
-                )
-                lines += [f"  {line}" for line in table.render("text").rstrip().splitlines()]
-        return "\n".join(lines)
+                names: tuple[str, ...] = ("start s", "end s", "length s", "strength", "probability")
+                count = len(names) - (self.prior is None)  # without calibration there is no probability
+                table = Table(names[:count], tuple(range_cells(range_)[:count] for range_ in one.ranges))
+                lines += [*(f"  {line}" for line in table.render("text").rstrip().splitlines()), ""]
+        return "\n".join(lines).rstrip("\n")
 
     def _prior_text(self) -> str:
         return "" if self.prior is None else f"; probabilities for a prior of {self.prior:g}"

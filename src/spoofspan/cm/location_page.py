@@ -62,6 +62,7 @@ def location_page(location: Location, target: Path) -> str:
         "limits": [printable(str(text)) for text in location.model.about.get("limits", ())],
         "strange": sum(one.domain is not None and not one.domain.known for one in location.judged),
         "drawn": len(drawn),
+        "overview": _overview(location) if len(location.recordings) > 1 else None,
         "recordings": [_recording(one, places, notes) for one in location.recordings],
     }
     data = {"threshold": location.threshold, "bands": BANDS, "recordings": pictures}
@@ -74,6 +75,26 @@ def _title(location: Location) -> str:
         return printable(f"{location.recordings[0].recording}: {location.recordings[0].verdict}")
     suspected = sum(bool(one.ranges) for one in location.recordings)
     return f"{len(location.recordings)} recordings, something suspected in {suspected}"
+
+
+def _overview(location: Location) -> dict[str, Any]:
+    """A row for each recording; the name leads to it."""
+    names = ("suspected s", "ranges", "strongest", "lasts s")
+    rows = []
+    for place, one in enumerate(location.recordings):
+        strongest = max((range_.strength for range_ in one.ranges), default=None)
+        values = (None,) * 4 if one.problem else (one.suspected_seconds, len(one.ranges), strongest, one.seconds)
+        texts = (
+            "" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.2f}" for value in values
+        )
+        strange = one.domain is not None and not one.domain.known
+        caution = (
+            "no verdict" if one.problem else "unlike the training" if strange else "see notes" if one.notes else ""
+        )
+        numbers = [cell(text, value) for text, value in zip(texts, values, strict=True)]
+        rows.append([cell(one.recording, place=f"recording-{place}"), *numbers, cell(caution)])
+    columns = [column("recording"), *(column(name, number=True) for name in names), column("caution")]
+    return page_table("recordings", "Recordings", columns, rows)
 
 
 def _recording(one: LocatedRecording, places: Mapping[str, int], notes: Mapping[str, str]) -> dict[str, Any]:

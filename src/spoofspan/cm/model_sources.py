@@ -185,7 +185,8 @@ def _from_hub(repository: str, revision: str | None) -> Path:
     except Exception as error:  # by version of the hub's package, that of one of three others
         why = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UsageError(
-            f"{repository}: the Hugging Face hub does not give this model ({why}); {WHAT_A_MODEL_IS}"
+            f"{repository}: there is no such folder here, and the Hugging Face hub does not give this model ({why}); "
+            f"{WHAT_A_MODEL_IS}"
         ) from None
     weights = folder / MODEL
     stated = weights.resolve().name  # large files are cached under their SHA-256

@@ -23,6 +23,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from spoofspan.base.times import Float64
 from spoofspan.cm import modulation
 from spoofspan.cm.frame_times import HOP
 from spoofspan.cm.listening import BANDS, Heard, band_percentiles, mean_in_bands, wide_edges
+from spoofspan.cm.model_sources import CONFIG
 from spoofspan.cm.scorers import Float32
 from spoofspan.formats.sound import RATE
 
@@ -183,7 +185,10 @@ class TrainingDomain:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any], source: str) -> TrainingDomain:
         """Read what :meth:`to_dict` wrote."""
-        again = "delete the card and end the training again (spoofspan cm train ... --resume): nothing is learned anew"
+        again = (
+            "delete the card and end the training again, with the same data (spoofspan cm train --config "
+            f"{Path(source).parent / CONFIG} --resume ...): the network stays as it is"
+        )
         try:
             mean, precision, spread = (np.array(plain[name], np.float64) for name in ("mean", "precision", "spread"))
             limits = tuple((float(seconds), float(limit)) for seconds, limit in plain["limits"])

@@ -151,7 +151,10 @@ def _check_folder(folder: Path, config: Config, resume: bool) -> None:
     if there and not resume:
         raise UsageError(f"{str(folder)!r} has a training already; go on with resume=True (--resume), or name another")
     if there and Config.from_file(folder / CONFIG) != config:
-        raise UsageError(f"{folder / CONFIG} is another configuration; resume with the one it began with")
+        raise UsageError(
+            f"{folder / CONFIG} is another configuration; resume with the one it began with "
+            f"(--config {folder / CONFIG})"
+        )
 
 
 def _train(config: Config, data: TrainingData, folder: Path, device: str | None, threads: int, say: bool) -> None:
@@ -295,11 +298,7 @@ class _Loop:
         for number, part in enumerate(parts, 1):
             wait = self.team.size > 1 and number < len(parts)
             with self.parallel.no_sync() if wait else nullcontext():
-                if self.config.training.channels:
-                    part = replace(
-                        part, waves=through_channels(part.waves, part.samples, self.config.training.channels)
-                    )
-                batch = part.to(self.team.device)
+                batch = self._augmented(part).to(self.team.device)
                 with self._precision():
                     outputs = self.parallel(batch.waves, batch.samples)
                 loss = whole_loss(outputs, batch.targets, windows) * (0.0 if idle else 1.0)
@@ -319,8 +318,10 @@ class _Loop:
         return total
 
     def _augmented(self, batch: Batch) -> Batch:
-        strength = self.config.training.channels
-        return replace(batch, waves=through_channels(batch.waves, batch.samples, strength)) if strength else batch
+        recipe = self.config.training
+        if not recipe.channels:
+            return batch
+        return replace(batch, waves=through_channels(batch.waves, batch.samples, recipe.channels, recipe.channel_share))
 
     def _precision(self) -> Any:
         precision = self.config.training.precision

@@ -181,6 +181,11 @@ class Rules:
             rule.check(getattr(self, rule.name))
         if self.label not in RULES["label"].values:
             self.spoof_fraction  # noqa: B018  (raises if the label is no fraction either)
+        if self.collar_edges != "inside" and not self.collar:
+            raise UsageError(
+                f"collar_edges={self.collar_edges!r} says which edges have a collar, and there is none; give collar= "
+                "too, such as collar=0.25, or leave it out"
+            )
 
     @property
     def spoof_fraction(self) -> Fraction:

@@ -365,8 +365,7 @@ class Scores(ByUtterance):
         if self.decisions:
             raise UndefinedMeasureError(
                 f"{what} needs scores, and these are hard decisions: there is no threshold to move; give the system's "
-                "scores, or take the errors of the decisions as they are: error_curve(references, decisions).at(0.5), "
-                "errors_by_utterance(references, decisions, 0.5)"
+                "scores, or measure the decisions as they are: range-fpr, range-fnr, range-f1, event-f1"
             )
 
     def take(self, chosen: Int64) -> Scores:

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 def without_attack(corpus: Corpus, attack: str) -> Corpus:
     """A corpus without the utterances that have an attack."""
-    from spoofspan.cm.batches import Corpus
-
     rows = by_attack(corpus.references, [attack]).get(SEEN, np.arange(len(corpus)))
-    sounds, samples = (tuple(column[row] for row in rows.tolist()) for column in (corpus.sounds, corpus.samples))
-    return Corpus(corpus.references.take(rows), sounds, samples)
+    columns = corpus.sounds, corpus.samples, corpus.speakers
+    sounds, samples, speakers = (tuple(column[row] for row in rows.tolist()) if column else () for column in columns)
+    references = corpus.references.take(rows)
+    return replace(corpus, references=references, sounds=sounds, samples=samples, speakers=speakers)
 
 
 def attacks_in_turn(experiment: Experiment, places: Places) -> tuple[str, ...]:

@@ -155,6 +155,8 @@ def _wanted(head: bytes, kind: str) -> str:
     first = text_of(head).lstrip().partition("\n")[0]
     if first.startswith(("{", "[")) and kind in JSON_WANTED:
         return f"JSON has one object a line, such as {JSON_WANTED[kind]}: write it so, or "
+    if kind == "utterance-scores" and len(first.split()) == 2:
+        return "if high scores mean bona fide, write the line 'filename TAB cm-score' above them; or "
     separated = [one for one in (",", "\t", ";") if first.count(one) > 1]
     if separated and kind in COLUMNS_WANTED:
         return f"a table has the columns {COLUMNS_WANTED[kind]}, and this one has {first[:200]!r}: rename them, or "

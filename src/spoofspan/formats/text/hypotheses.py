@@ -110,7 +110,10 @@ def _read(note_ranges: NoteRanges, sources: Sequence[Source], options: ReadOptio
 
 def _as_references(scores: Scores, name: str) -> References:
     if not scores.decisions:
-        raise UsageError(f"{name} holds hard decisions, and these are scores; write a format of scores")
+        raise UsageError(
+            f"{name} holds hard decisions, and these are scores: call spoof what lies below a threshold "
+            "(spoofspan convert --threshold, ss.proposals_from_scores), or write a format of scores"
+        )
     empty = np.flatnonzero(np.diff(scores.offsets) == 0)
     if empty.size:
         raise UsageError(

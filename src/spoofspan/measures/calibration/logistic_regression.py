@@ -63,9 +63,9 @@ def least_cost_map(
 
     """
     if not 0 < prior < 1:
-        raise UsageError(f"prior must lie between 0 and 1, not be {prior!r}")
+        raise UsageError(f"prior={prior!r}: must lie between 0 and 1")
     if not 0 <= ridge < math.inf:
-        raise UsageError(f"ridge must be 0 or a positive number, not {ridge!r}")
+        raise UsageError(f"ridge={ridge!r}: must be 0 or a positive number")
     for name, column in zip(names, columns, strict=True):
         if not np.isfinite(column).all():
             raise DataError(f"{name}: infinite scores cannot be weighed; replace them by the largest finite ones")

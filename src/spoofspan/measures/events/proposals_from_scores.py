@@ -53,10 +53,10 @@ class ProposalOptions:
         if frames is not None and (
             isinstance(frames, bool) or not isinstance(frames, int | np.integer) or frames < 1 or frames % 2 == 0
         ):
-            raise UsageError(f"smoothing must be an odd number of frames, not {frames!r}")
+            raise UsageError(f"smoothing={frames!r}: must be an odd number of frames")
         for name in ("min_duration", "merge_gap"):
             if duration_ns(getattr(self, name), name) < 0:
-                raise UsageError(f"{name} must be 0 or more seconds, not {getattr(self, name)!r}")
+                raise UsageError(f"{name}={getattr(self, name)!r}: must be 0 or more seconds")
 
     @property
     def shortest(self) -> int:
@@ -126,7 +126,7 @@ def proposals_from_scores(
 def checked(threshold: float) -> float:
     """Refuse what is no threshold."""
     if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number) or np.isnan(threshold):
-        raise UsageError(f"threshold must be a number in the polarity of the scores, not {threshold!r}")
+        raise UsageError(f"threshold={threshold!r}: must be a number in the polarity of the scores")
     return float(threshold)
 
 

@@ -26,6 +26,7 @@ def cell(
     share: float | None = None,
     interval: tuple[float, float, float] | None = None,
     heat: float | None = None,
+    place: str | None = None,
 ) -> Plain:
     """A cell: what is read, and the number behind it with all its digits.
 
@@ -43,10 +44,12 @@ def cell(
         Draw low end, value and high end as a dot with whiskers; all are shares of the widest one.
     heat : float, optional
         Shade the cell; 1 is the strongest.
+    place : str, optional
+        The id of an element of the page that a click leads to.
 
     """
     shown: Plain = {"text": printable(text)}
-    for name, given in (("value", value), ("share", share), ("interval", interval), ("heat", heat)):
+    for name, given in (("value", value), ("share", share), ("interval", interval), ("heat", heat), ("place", place)):
         if given is not None:
             shown[name] = list(given) if isinstance(given, tuple) else given
     if about:
