@@ -18,6 +18,7 @@ from spoofspan.evaluation.utterances import evaluate_utterances
 from spoofspan.formats.reading import read_utterance_scores
 from spoofspan.formats.text.protocol import read_utterance_labels
 from spoofspan.uncertainty.clusters import Clusters
+from spoofspan.uncertainty.optimism import halves
 from spoofspan.uncertainty.utterance_intervals import measured_utterances
 
 GOLDEN = Path(__file__).parent / "golden" / "trials"
@@ -175,8 +176,15 @@ def test_the_a_dcf_without_each_cluster_is_that_of_the_other_trials_at_its_thres
     assert found.interval.standard_error == pytest.approx(error, rel=0.05)
     system = measured_utterances(key, scores, ss.Measure.parse(measure), EvaluationOptions())
     clustered = Clusters.of(list(system.utterances), clusters)
-    assert sorted(system.left_out(clustered).without.tolist()) == pytest.approx(sorted(left), abs=1e-12)
+    left_out = system.left_out(clustered)
+    assert sorted(left_out.without.tolist()) == pytest.approx(sorted(left), abs=1e-12)
     assert found.interval.low < found.value < found.interval.high
+    least = []
+    for row in halves(left_out.bona_fide, left_out.spoof).tolist():
+        half = {trial: kind for trial, kind in key.items() if row[clustered.unit_of[trial]]}
+        values = np.array([scores[trial] for trial in half])
+        least.append(evaluate_utterances(half, UtteranceScores(tuple(half), values, higher), [measure])[measure].value)
+    assert left_out.optimism == pytest.approx((found.value - np.mean(least)) / (2 ** (2 / 3) - 1), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(30))
