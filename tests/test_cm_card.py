@@ -262,6 +262,10 @@ def test_modulations_are_found_at_their_rate_however_the_sound_comes_in():
     again.end()
     assert (part.counts == again.counts).all()
     np.testing.assert_allclose(part.modulation.numbers, again.modulation.numbers)
+    some = Heard(picture=True, pictured=70)
+    for piece in np.array_split(wave, 7):
+        some.hear(piece)
+    assert (some.spectrogram == whole.spectrogram[:70]).all()
     short = Heard()
     short.hear(wave[:300])
     short.end()

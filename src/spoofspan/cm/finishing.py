@@ -41,6 +41,7 @@ from spoofspan.evaluation.utterances import evaluate_utterances
 from spoofspan.uncertainty.eer_replicates import EerReplicates
 
 LISTENED_TO = 1000  # recordings of each set whose sound is described
+PICTURED = 1500  # frames of each, 30 s: those of all recordings lie in memory together
 REPLICATES, CONFIDENCE = 1000, 0.95
 RIDGE = 1e-3  # of the fusion, for branches that are alike or make no error; measured: 0 to 0.003 differ by a percent
 # With fewer utterances of a class, the true map itself costs over 1.15 times minCllr at an EER of 10 % (decision 13)
@@ -85,7 +86,7 @@ def _listen(
     """Score recordings, and describe the sound of some: scores by branch, what is compared, the band of them all."""
     ids = [corpus.references.utterances[i] for i in rows]
     chosen = np.sort(draw.permutation(len(ids))[:LISTENED_TO]).tolist()
-    heard = {place: Heard(picture=True) for place in chosen}
+    heard = {place: Heard(picture=True, pictured=PICTURED) for place in chosen}
     sounds = {
         name: ListenedSound.of(corpus.sounds[i], heard[place]) if place in heard else corpus.sounds[i]
         for place, (i, name) in enumerate(zip(rows, ids, strict=True))

@@ -37,6 +37,7 @@ class Heard:
 
     keep: int = 0
     picture: bool = False  # keep waveform and spectrogram
+    pictured: int | None = None  # frames of the spectrogram that are kept; None: all
     samples: int = 0
     loudest: float = 0.0
     clipped: int = 0
@@ -104,7 +105,11 @@ class Heard:
             levels = band_levels(views[first : first + AT_ONCE])
             self._count(levels)
             if self.picture:
-                self._levels.append(levels)
+                self._keep(levels)
+
+    def _keep(self, levels: UInt8) -> None:
+        left = None if self.pictured is None else max(self.pictured - sum(map(len, self._levels)), 0)
+        self._levels.append(levels if left is None or left >= len(levels) else levels[:left].copy())
 
     def _count(self, levels: UInt8) -> None:
         rows = (np.arange(BANDS) * LEVELS + levels).ravel()

@@ -93,15 +93,16 @@ class DescribedRecordings:
 
     @classmethod
     def of(cls, heard: Sequence[Heard], scores: Sequence[Float32], speakers: Sequence[str] = ()) -> DescribedRecordings:
-        """Describe recordings of which a picture was kept."""
+        """Describe recordings; parts are of the picture that was kept."""
         draw = np.random.default_rng(0)
         numbers = np.full((1 + len(PARTS), len(heard), SIZE), np.nan)
         for row, (one, own) in enumerate(zip(heard, scores, strict=True)):
             numbers[0, row] = recording_numbers(one, own)
+            kept = min(len(one.spectrogram), own.size)
             for place, seconds in enumerate(PARTS, 1):
                 frames = round(seconds * RATE / HOP)
-                if frames < own.size:
-                    first = int(draw.integers(own.size - frames))
+                if frames < kept:
+                    first = int(draw.integers(kept - frames))
                     numbers[place, row] = recording_numbers(one.part(first, frames), own[first : first + frames])
         return cls(numbers, np.array([one.seconds for one in heard]), tuple(speakers))
 
