@@ -251,16 +251,16 @@ def test_a_difference_has_the_larger_of_two_standard_errors():
     values = np.array([0.10, 0.06])
     without = values + rng.normal(0, [0.0005, 0.002], (40, 2))
     counts = ClusterCounts(40, 40, 40)
-    plain, both = (Jackknife(values, without, counts, scale).estimate([1, -1]) for scale in ("raw", "logit"))
+    plain, both = (Jackknife(values, without, counts, shares).estimate([1, -1]) for shares in (False, True))
     assert both.standard_error == pytest.approx(error_of_a_difference(values, without))
     assert both.standard_error > 1.2 * plain.standard_error
     assert both.value == plain.value
-    swapped = Jackknife(values, without, counts, "logit").estimate([-1, 1])
+    swapped = Jackknife(values, without, counts, True).estimate([-1, 1])
     assert swapped.p_value == both.p_value
     # as seeds: the mean of two against one
-    three = Jackknife(values[[0, 0, 1]], without[:, [0, 0, 1]], counts, "logit").estimate([0.5, 0.5, -1])
+    three = Jackknife(values[[0, 0, 1]], without[:, [0, 0, 1]], counts, True).estimate([0.5, 0.5, -1])
     assert three.standard_error == pytest.approx(both.standard_error)
-    none = Jackknife(np.array([0.0, 0.06]), without, counts, "logit").estimate([1, -1])
+    none = Jackknife(np.array([0.0, 0.06]), without, counts, True).estimate([1, -1])
     assert none.standard_error == plain.standard_error
 
 

@@ -116,6 +116,7 @@ class Judge:
             "interval": spread.one(0).to_dict(),
             "worst": spread.worst_value(left_out),
             "cautions": list(left_out.cautions),
+            "optimism": left_out.optimism,
             "signature": signature.to_dict(),
         }, left_out
 
@@ -179,4 +180,5 @@ def _left_out(arrays: Mapping[str, Any], place: int, measured: Plain) -> LeftOut
         flags[1],
         None if isnan(worst) else lambda *_: worst,
         tuple(measured["cautions"]),
+        float(measured["optimism"]),
     )

@@ -18,7 +18,7 @@ from spoofspan.uncertainty.intervals import Spread
 from spoofspan.uncertainty.jackknife import Jackknife
 from spoofspan.uncertainty.max_t import adjusted_p_values
 from spoofspan.uncertainty.measured_system import MeasuredSystem
-from spoofspan.uncertainty.scales import scale_of
+from spoofspan.uncertainty.scales import is_share
 
 
 def group_differences(
@@ -41,7 +41,7 @@ def group_differences(
         return Spread.from_left_out(some.measure, how, values[list(chosen)], [left_out[i] for i in chosen])
 
     found = [spread(pair).difference(0, 1) for pair in pairs]
-    whole = Jackknife.from_left_out(values.tolist(), left_out, scale_of(some.measure))
+    whole = Jackknife.from_left_out(values.tolist(), left_out, shares=is_share(some.measure))
     degrees = [one.degrees_of_freedom for one, p in found if one.degrees_of_freedom is not None and not np.isnan(p)]
     covariance = np.nan_to_num(whole.covariance)
     middle = float(np.median(degrees)) if degrees else float("inf")

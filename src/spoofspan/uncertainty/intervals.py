@@ -44,7 +44,7 @@ from spoofspan.uncertainty.left_out import LeftOut, count_classes, sums_by_unit
 from spoofspan.uncertainty.measured_system import BootstrapArguments, Measured, measured_system, split_arguments
 from spoofspan.uncertainty.quantiles import BcaCorrection, inverted_p_value, quantiles
 from spoofspan.uncertainty.replicates import MeasuredReplicates, Replicates
-from spoofspan.uncertainty.scales import Scale, bounds, scale_of
+from spoofspan.uncertainty.scales import Scale, bounds, is_share, scale_of
 from spoofspan.uncertainty.variance_components import Term, with_terms
 
 if TYPE_CHECKING:
@@ -202,7 +202,9 @@ class Spread:
     @cached_property
     def jackknife(self) -> Jackknife:
         """What leaving out each cluster says of all systems."""
-        return Jackknife.from_left_out(self.estimates.tolist(), self.left_out, self.scale)
+        return Jackknife.from_left_out(
+            self.estimates.tolist(), self.left_out, shares=is_share(Measure.parse(self.measure))
+        )
 
     def one(self, system: int) -> Interval:
         """The interval of one system."""

@@ -16,9 +16,9 @@ have spoof know as much of spoof as four do.
 
 **Differences.** The standard error of a rate grows with the rate. Where the errors of one system pile up in few
 clusters, a test set that lacks such clusters has a low rate and, with it, a standard error that is too small: the
-system seems better, and too surely. On the scale of logits the two hardly go together. So a difference has the larger
-of two standard errors: that of the values as they are, and that of the values on their scale (logits of shares,
-logarithms of costs), multiplied by the slope between both values. With values that are alike, both are the same.
+system seems better, and too surely. On the scale of logits the two hardly go together. So a difference of shares has
+the larger of two standard errors: that of the values as they are, and that of their logits, multiplied by the slope
+between both values. With values that are alike, both are the same.
 
 With few clusters of a class there is a caution, with fewer than three neither interval nor p-value
 (:class:`~spoofspan.uncertainty.clusters.ClusterCounts`).
@@ -41,7 +41,7 @@ import numpy as np
 from spoofspan.base.times import Float64
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters
 from spoofspan.uncertainty.left_out import LeftOut
-from spoofspan.uncertainty.scales import Scale, scale_of, stretches
+from spoofspan.uncertainty.scales import is_share, stretches
 from spoofspan.uncertainty.student import quantile, two_sided_p
 
 if TYPE_CHECKING:
@@ -82,26 +82,26 @@ class Jackknife:
         A row for each cluster, a column for each system: the value without it.
     counts
         How many clusters there are, by class.
-    scale
-        On which differences are looked at too.
+    shares
+        Whether the values are rates or shares, whose differences are looked at on the scale of logits too.
     """
 
     values: Float64
     without: Float64
     counts: ClusterCounts
-    scale: Scale = "raw"
+    shares: bool = False
 
     @classmethod
     def of(cls, systems: Sequence[Measured], clusters: Clusters) -> Jackknife:
         """Leave out each cluster of systems that were measured by one measure on the same utterances."""
         left_out = [one.left_out(clusters) for one in systems]
-        return cls.from_left_out([one.value for one in systems], left_out, scale_of(systems[0].measure))
+        return cls.from_left_out([one.value for one in systems], left_out, shares=is_share(systems[0].measure))
 
     @classmethod
-    def from_left_out(cls, values: Sequence[float], systems: Sequence[LeftOut], scale: Scale) -> Jackknife:
+    def from_left_out(cls, values: Sequence[float], systems: Sequence[LeftOut], *, shares: bool) -> Jackknife:
         """Put together what was left out of each system."""
         without = np.stack([one.without for one in systems], axis=1)
-        return cls(np.array(values, np.float64), without, counts_of(systems), scale)
+        return cls(np.array(values, np.float64), without, counts_of(systems), shares)
 
     @property
     def left_out(self) -> int:
@@ -126,7 +126,7 @@ class Jackknife:
         value = float(self.values @ weights)
         if self.refusal is not None:
             return Estimate(value, nan, nan)
-        both = [self._estimate(value, one) for one in (weights, self._on_scale(weights))]
+        both = [self._estimate(value, one) for one in (weights, self._of_logits(weights))]
         return max(both, key=lambda one: one.standard_error)
 
     def _estimate(self, value: float, weights: Float64) -> Estimate:
@@ -134,13 +134,13 @@ class Jackknife:
         error = sqrt((self.left_out - 1) / self.left_out * float(squares.sum()))
         return Estimate(value, error, self._degrees_of_freedom(squares))
 
-    def _on_scale(self, weights: Float64) -> Float64:
-        """The weights of a difference if the scale's slope at each side counts, instead of that between both."""
+    def _of_logits(self, weights: Float64) -> Float64:
+        """The weights of a difference if the slope of logits at each side counts, instead of that between both."""
         first, second = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
         whole = float(first.sum())
-        if not isclose(whole, float(second.sum())):  # no difference
+        if not self.shares or not isclose(whole, float(second.sum())):  # no difference
             return weights
-        steeper = stretches(float(self.values @ first) / whole, float(self.values @ second) / whole, self.scale)
+        steeper = stretches(float(self.values @ first) / whole, float(self.values @ second) / whole)
         return first * steeper[0] - second * steeper[1]
 
     def _degrees_of_freedom(self, squares: Float64) -> float:

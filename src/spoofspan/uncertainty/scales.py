@@ -18,6 +18,8 @@ AT_MOST_ONE = ("min-dcf", "min-tdcf", "min-cllr", "a-dcf")
 BEYOND_ONE = ("der", "collar-error-rate", "intersection-error-rate")
 # Correlations, from -1 to 1.
 SIGNED = ("mcc",)
+# Values that are so far apart need no more, and few errors would make the logit of a rate useless.
+MOST_STRETCH = 3.0
 # exp of more overflows.
 MOST_EXPONENT = 700.0
 
@@ -44,20 +46,22 @@ def bounds(found: Estimate, scale: Scale, confidence: float) -> tuple[float, flo
     return max(low, 0.0), min(high, 1.0) if scale == "logit" else high
 
 
-def stretches(first: float, second: float, scale: Scale) -> tuple[float, float]:
-    """How much steeper a scale is at each of two values than it is between them on average; 1 at the end of a scale.
+def stretches(first: float, second: float) -> tuple[float, float]:
+    """How much steeper logits are at each of two shares than between them on average, at most 3; 1 at 0 and 1.
 
-    >>> [round(one, 3) for one in stretches(0.2, 0.1, "log")]
-    [0.721, 1.443]
+    >>> [round(one, 3) for one in stretches(0.2, 0.1)]
+    [0.771, 1.37]
     """
-    most = {"logit": 1.0, "log": float("inf"), "raw": 0.0}[scale]
-    if first == second or not all(0 < value < most for value in (first, second)):
+    if first == second or not all(0 < value < 1 for value in (first, second)):
         return 1.0, 1.0
-    if scale == "log":
-        chord = (log(first) - log(second)) / (first - second)
-        return 1 / (first * chord), 1 / (second * chord)
     chord = (log(first / (1 - first)) - log(second / (1 - second))) / (first - second)
-    return 1 / (first * (1 - first) * chord), 1 / (second * (1 - second) * chord)
+    at_first, at_second = (min(1 / (value * (1 - value) * chord), MOST_STRETCH) for value in (first, second))
+    return at_first, at_second
+
+
+def is_share(measure: Measure) -> bool:
+    """Whether a measure is a rate or a share, and no cost."""
+    return scale_of(measure) == "logit" and measure.kind.name not in AT_MOST_ONE
 
 
 def scale_of(measure: Measure) -> Scale:
