@@ -56,9 +56,10 @@ def option(about: str, *names: str, of: Names = (), **more: Any) -> Any:
     return typer.Option(*names, help=about, autocompletion=among(of) if of else None, **more)
 
 
-def _be_quiet(wanted: bool) -> None:
+def _be_quiet(wanted: bool) -> bool:
     if wanted:
         progress.hide()
+    return wanted  # what a callback returns is what the command gets
 
 
 def takes(name: str, flags: Mapping[str, Any], build: Callable[..., Any]) -> Callable[[Command], Command]:
