@@ -87,8 +87,8 @@ def cost(setting: Setting) -> Iterator[Figure]:
     best = files.race(min(3, setting.repetitions), drawn=drawn, jackknife=jackknife, report=setting.report())
     setting.made = True
     sides = {
-        "drawn": (f"eval --confidence 0.95, {REPLICATES:,} replicates", 2.5),
-        "jackknife": ("the same, no draws", 5),
+        "drawn": (f"eval --confidence 0.95, {REPLICATES:,} replicates", 2),
+        "jackknife": ("the same, no draws", None),
     }
     for side, (against, bound) in sides.items():
         seconds = f"{best['report'].cpu:.1f} s against {best[side].cpu:.1f} s; {KINDS} kinds"

@@ -11,9 +11,11 @@ from typer.testing import CliRunner
 
 import spoofspan as ss
 import spoofspan.demo
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import DataError, UsageError
 from spoofspan.cli import app
 from spoofspan.cli.system_inputs import named_files
+from spoofspan.formats import reading
+from spoofspan.formats.tables import parquet
 
 SCHEMAS = {
     path.name: json.loads(path.read_text(encoding="utf-8"))
@@ -52,6 +54,28 @@ def as_json(command, folder, *words):
     name = "evaluation.json" if command == "eval" else "comparison.json"
     jsonschema.Draft202012Validator(SCHEMAS[name], registry=REGISTRY).validate(content)
     return content
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_references_are_read_once_whatever_they_turn_out_to_be(folder, corpus, tmp_path, monkeypatch, damaged):
+    """A Parquet file may have references or scores, so report has to look."""
+    where, _ = folder
+    path = tmp_path / "references.parquet"
+    content = b"".join(parquet.write_references(corpus.references))
+    path.write_bytes(content[:-100] if damaged else content)
+    reads = []
+    read = reading.read_references
+
+    def counted(*words, **more):
+        reads.append(words)
+        return read(*words, **more)
+
+    monkeypatch.setattr(reading, "read_references", counted)
+    page = tmp_path / "page.html"
+    result = CliRunner().invoke(app, ["report", str(path), str(where / "unit0.64.score"), "--out", str(page)])
+    assert len(reads) == 1
+    assert page.exists() != damaged
+    assert isinstance(result.exception, DataError) if damaged else result.exit_code == 0, result.output
 
 
 def test_the_interval_of_the_command_is_that_of_the_library(folder, corpus):

@@ -60,15 +60,17 @@ class Systems:
         if not self.words:
             self._refuse_scores_alone()
             raise UsageError("give REFERENCES and SCORES..., or --dataset and SCORES...")
-        return self._references or self.typed.read_known()[0], None
+        if isinstance(self._references, SpoofspanError):
+            raise self._references
+        return self._references, None
 
     @cached_property
-    def _references(self) -> References | None:
-        """The references, read once; None if that file is something else, or has an error."""
+    def _references(self) -> References | SpoofspanError:
+        """The references, read once, or why they cannot be: that file may have scores."""
         try:
-            return None if self.typed.references is None else self.typed.references_from(self.typed.references)
-        except SpoofspanError:
-            return None
+            return self.typed.read_known()[0]
+        except SpoofspanError as error:
+            return error
 
     def read_each(self, fewest: int) -> tuple[References, dict[str, Scores]]:
         """Read the references, and each word (a file, a folder, a pattern) as the scores of one system."""
@@ -114,7 +116,7 @@ class Systems:
         from spoofspan.formats.datasets.systems import split_name
 
         # a Parquet file may be either
-        return "scores" in looks_like(split_name(where)[1]) and self._references is None
+        return "scores" in looks_like(split_name(where)[1]) and isinstance(self._references, SpoofspanError)
 
     def _refuse_scores_alone(self) -> None:
         """Say that references are missing where the only file has scores."""
