@@ -10,7 +10,7 @@ from small_corpora import MS, TWO, TWO_SCORES, content, frames_of, references_of
 
 import spoofspan as ss
 import spoofspan.mass.points
-from spoofspan.mass.points import Grid
+from spoofspan.mass.grid import Grid
 from spoofspan.measures.operating_point import totals
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
@@ -36,7 +36,7 @@ def test_points_and_their_grid_cannot_be_changed():
 
 def test_a_block_of_points_counts_from_its_own_first():
     """Points of a thirtieth of a second in 0.1, 0.05, 0.2 and 0.1 s."""
-    block = Grid.over(np.array([100, 50, 200, 100]) * MS, 1 / 30, "use").runs().block(1, 3)
+    block = Grid.over(np.array([100, 50, 200, 100]) * MS, 1 / 30, "use").block(1, 3).runs()
     assert block.offsets.tolist() == [0, 2, 8]
     ends = [33333333, 50 * MS, 33333333, 66666667, 100 * MS, 133333333, 166666667, 200 * MS]
     assert block.run_ends(np.repeat([0, 1], [2, 6]), np.array([0, 1, 0, 1, 2, 3, 4, 5])).tolist() == ends

@@ -23,7 +23,7 @@ from spoofspan.formats.sources import sources as find_sources
 from spoofspan.formats.text import labelled_ranges, rttm
 from spoofspan.formats.text.protocol import read_protocol
 from spoofspan.formats.text.rttm import read_regions
-from spoofspan.mass.labelling import label_references
+from spoofspan.mass.label_rules import label_references
 
 FORMATS = Registry(
     "reference",

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import DataError, UsageError, refuse
+from spoofspan.base.same_ids import same_ids
 from spoofspan.base.times import LONGEST, Float64, Int64, seconds_text
 
 Flags = npt.NDArray[np.bool_]
@@ -36,7 +37,7 @@ def utterance_ids(utterances: Any) -> tuple[str, ...]:
         seen: set[str] = set()
         repeated = [utt for utt in ids if utt in seen or seen.add(utt)]  # type: ignore[func-returns-value]
         refuse(repeated, lambda utt: f"utterance {utt!r} occurs more than once", "give each utterance one id")
-    if "" in ids or not ((array and utterances.dtype.kind == "U") or set(map(type, ids)) == {str}):
+    if not all(ids) or not ((array and utterances.dtype.kind == "U") or set(map(type, ids)) == {str}):
         bad = [utt for utt in ids if not isinstance(utt, str) or utt == ""]
         if bad:
             raise DataError(f"{bad[0]!r} is no utterance id; ids are non-empty strings")
@@ -167,6 +168,8 @@ def positions(wanted: Sequence[str], utterances: Sequence[str]) -> Int64:
     """Return where each wanted id stands among the utterances; -1 for those that are missing."""
     if wanted == utterances:
         return np.arange(len(utterances))
+    if (found := same_ids(wanted, utterances)) is not None:
+        return found
     where = dict(zip(utterances, range(len(utterances)), strict=True))
     return np.fromiter(map(where.get, wanted, repeat(-1)), np.int64, len(wanted))
 

@@ -46,7 +46,7 @@ from spoofspan.evaluation.reference_diff import diff_references
 from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
 from spoofspan.formats.reading import read_references
 from spoofspan.formats.text.durations import read_durations
-from spoofspan.mass.labelling import label_references
+from spoofspan.mass.label_rules import label_references
 
 
 @dataclass(frozen=True)

@@ -289,10 +289,14 @@ class References(ByUtterance):
 
     def take(self, chosen: Int64) -> References:
         """Keep chosen utterances, in that order."""
+        return self.take_as(chosen, chosen_ids(self.utterances, chosen))
+
+    def take_as(self, chosen: Int64, utterances: tuple[str, ...]) -> References:
+        """Keep chosen utterances whose ids are at hand: to look up 71,237 of them takes longer than all the rest."""
         rows, offsets = rows_of(self.offsets, chosen)
         return replace(
             self.with_rows(rows, offsets),
-            utterances=chosen_ids(self.utterances, chosen),
+            utterances=utterances,
             durations=None if self.durations is None else self.durations[chosen],
         )
 

@@ -12,7 +12,7 @@ from spoofspan.base.times import exact_sum, milliseconds
 from spoofspan.data.references import LABELS, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.mass.labelling import label_references
+from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.ranges import Overlay
 
 if TYPE_CHECKING:

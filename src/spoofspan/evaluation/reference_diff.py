@@ -16,7 +16,8 @@ from spoofspan.base.columns import positions, sum_by_utterance, utterance_of_row
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import Int64, exact_sum
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
-from spoofspan.mass.labelling import IGNORED, Labelling, cut_at_both, fill_as_written
+from spoofspan.mass.label_rules import fill_as_written
+from spoofspan.mass.labelling import IGNORED, Labelling, cut_at_both
 
 NAMES = ("bona fide", "spoof", "non-speech", "no label")
 # Shifts are looked for up to half a second, in steps of a millisecond.

@@ -28,7 +28,7 @@ from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.data.scores import Scores, score_times
 from spoofspan.data.sides import check_sides
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, VerificationScores
-from spoofspan.mass.labelling import merge_overlaps
+from spoofspan.mass.label_rules import merge_overlaps
 
 Rows = npt.NDArray[np.intp] | slice
 _ROWS = 1 << 16

@@ -25,7 +25,7 @@ from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColu
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, verification_of
 from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, utterance_scores_hash
-from spoofspan.mass.points import classes_of
+from spoofspan.mass.point_labels import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances, pair
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import mass_of_classes, trial_mass, utterance_mass

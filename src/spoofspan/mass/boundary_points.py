@@ -18,8 +18,9 @@ from spoofspan.base.columns import utterance_of_rows, within_utterances
 from spoofspan.base.errors import UsageError
 from spoofspan.data.references import BONA_FIDE, NONSPEECH, SPOOF, References
 from spoofspan.data.rules import Rules
-from spoofspan.mass.labelling import label_references
-from spoofspan.mass.points import Grid, point_classes
+from spoofspan.mass.grid import Grid
+from spoofspan.mass.label_rules import label_references
+from spoofspan.mass.point_labels import point_classes
 
 
 def boundary_references(references: References, resolution: float, rules: Rules) -> References:

@@ -19,8 +19,6 @@ from spoofspan.data.rule import top_k
 from spoofspan.data.scores import Higher, Scores, Values
 from spoofspan.mass.score_runs import ScoreRuns
 
-# Points of so many frames are gathered frame by frame; longer ones are faster to reduce as stretches.
-FEW_STEPS = 8
 OF_POINTS = ("min", "mean", "max")  # the others are of whole utterances
 
 
@@ -44,15 +42,21 @@ def pooled_type(pooling: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def extreme(values: Values, first: Int64, last: Int64, pooling: str) -> Values:
     """The lowest (or highest) of values[first] to values[last], for many pairs at once."""
-    if not values.size:
+    if not values.size or not first.size:
         return np.zeros(first.size, values.dtype)
     better = np.maximum if pooling == "max" else np.minimum
-    steps = 0 if last is first else int((last - first).max(initial=0))
-    if steps > FEW_STEPS:
-        return better.reduceat(*_stretches(values, first, last))[::2]
-    found = values[first]
-    for step in range(1, steps + 1):
-        better(found, values[np.minimum(first + step, last)], out=found)
+    length = last - first
+    length += 1
+    # most points are as long as the others: theirs are found for every place at once, and looked up
+    usual = int(np.bincount(length[:: length.size // 256 + 1]).argmax())
+    windows, width = values, 1
+    while width < usual:
+        step = min(width, usual - width)
+        windows, width = better(windows[:-step], windows[step:]), width + step
+    found: Values = windows[np.minimum(first, windows.size - 1)]
+    others = np.flatnonzero(length != usual)
+    if others.size:
+        found[others] = better.reduceat(*_stretches(values, first[others], last[others]))[::2]
     return found
 
 

@@ -24,7 +24,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from spoofspan.base.columns import (
-    block_rows,
     blocks,
     positions,
     sum_by_utterance,
@@ -39,8 +38,10 @@ from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.mass.diagnosis import hop_remedy, id_remedy, pairing_remedy
-from spoofspan.mass.labelling import IGNORED, Labelling, label_references, overwrite
+from spoofspan.mass.label_rules import label_references
+from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
 from spoofspan.mass.score_mass import (
+    FRAMES_PER_BLOCK,
     NS_PER_BLOCK,
     ROWS_PER_BLOCK,
     Columns,
@@ -50,7 +51,7 @@ from spoofspan.mass.score_mass import (
     combine_weights,
 )
 from spoofspan.mass.score_rules import prepare_scores
-from spoofspan.mass.score_runs import FrameRuns, RunBlocks, ScoreRuns, bona_fide_polarity
+from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, bona_fide_polarity
 
 Side = TypeVar("Side", ScoreRuns, UtteranceScores)
 Either = TypeVar("Either", Scores, UtteranceScores)
@@ -89,8 +90,8 @@ def pair(references: References, scores: Either, rules: Rules, touched: list[Tou
     where = positions(scores.utterances, references.utterances)
     both = np.flatnonzero(where >= 0)
     if both.size == where.size == len(references):
-        order = where if (where != np.arange(where.size)).any() else None
-        return references if order is None else references.take(order), scores
+        same = (where == np.arange(where.size)).all()
+        return references if same else references.take_as(where, scores.utterances), scores
     known = {references.utterances[i] for i in where[both]}
     no_scores = [utt for utt in references.utterances if utt not in known]
     no_reference = [scores.utterances[i] for i in np.flatnonzero(where < 0)]
@@ -177,12 +178,15 @@ class RangePart(TimedPart):
         """The first and the last + 1 of the utterances of each block."""
         time = self.labelling.extents if self.weights is None else self.labelling.extents * self.weights
         counts = np.diff(self.runs.offsets)
-        return blocks(counts, time, rows_for_threads(ROWS_PER_BLOCK, int(counts.sum()), 8), NS_PER_BLOCK)
+        light = isinstance(self.runs, FrameRuns) and self.weights is None
+        most = rows_for_threads(FRAMES_PER_BLOCK if light else ROWS_PER_BLOCK, int(counts.sum()), 4)
+        return blocks(counts, time, most, NS_PER_BLOCK)
 
     def utterance_block(self, first: int, last: int) -> UtteranceBlock:
         """Lay labels and scores of some utterances over each other; each row is known to belong to one of them."""
         here = slice(first, last)
-        runs, block = overlay_block(self.labelling, self.runs, first, last)
+        runs = self.runs.block(first, last)
+        block = overlay_block(self.labelling.block(first, last), runs)
         undecided = self.undecided_bona_fide[here], self.undecided_spoof[here]
         if self.weights is not None:
             weights = self.weights[here]
@@ -199,22 +203,16 @@ class RangePart(TimedPart):
         rows = np.arange(0, count, max(count // max(size, count >> 9), 1))
         utterance = np.searchsorted(self.runs.offsets, rows, side="right") - 1
         starts, ends = self.runs.spans(utterance, rows)
-        # floats are near enough for a place on one axis of all utterances
-        axis_start = np.concatenate(([0.0], np.cumsum(self.labelling.extents.astype(np.float64))))
-        run_ends = axis_start[utterance_of_rows(self.labelling.offsets)] + self.labelling.ends
-        middle = axis_start[utterance] + np.minimum((starts + ends) / 2, self.labelling.extents[utterance])
-        run = np.minimum(np.searchsorted(run_ends, middle, side="right"), run_ends.size - 1)
-        label = self.labelling.labels[run]
+        middle = np.minimum((starts + ends) // 2, self.labelling.extents[utterance] - 1)
+        label = self.labelling.label_near(utterance, middle)
         weight = ends - starts if self.weights is None else (ends - starts) * self.weights[utterance]
         scores = self.runs.values[rows]
         return bona_fide_polarity(scores, self.runs.higher), (label == BONA_FIDE) * weight, (label == SPOOF) * weight
 
 
-def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) -> tuple[ScoreRuns, MassBlock]:
-    """Return the score runs of utterances first to last - 1, and the time of both classes under each."""
-    block = runs.block(first, last)
-    here, offsets = block_rows(labelling.offsets, first, last)
-    edges, labels = labelling.ends[here], labelling.labels[here]
+def overlay_block(labelling: Labelling, block: ScoreRuns) -> MassBlock:
+    """Return the time of both classes under each score run; both sides are of the same utterances."""
+    offsets, edges, labels = labelling.offsets, labelling.ends, labelling.labels
     utterance = utterance_of_rows(offsets)
 
     # Whole runs: as many as start inside each stretch of one label. Rows without time go to the last stretch.
@@ -239,7 +237,7 @@ def overlay_block(labelling: Labelling, runs: RunBlocks, first: int, last: int) 
         more.append(np.concatenate((odd_by * (classes[odd] == label), rest * gain)))
     two_classes = not without_time.size and bool((labels <= SPOOF).all())
     rows = np.concatenate((odd, next_row[edge] - 1))
-    return block, MassBlock(block.values, classes, durations, rows, more[0], more[1], two_classes=two_classes)
+    return MassBlock(block.values, classes, durations, rows, more[0], more[1], two_classes=two_classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +284,8 @@ class Overlay:
             return (bona_fide, spoof), self.touched
         few = self.take(missing)
         for first, last in blocks(np.diff(few.runs.offsets), few.labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
-            runs, block = overlay_block(few.labelling, few.runs, first, last)
+            runs = few.runs.block(first, last)
+            block = overlay_block(few.labelling.block(first, last), runs)
             for column, label, scored in ((bona_fide, BONA_FIDE, block.bona_fide), (spoof, SPOOF, block.spoof)):
                 whole = few.labelling.time_of(label)[first:last]
                 column[missing[first:last]] = whole - sum_by_utterance(scored, runs.offsets)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,13 +33,6 @@ from spoofspan.base.columns import (
 )
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Higher, Values
-
-
-class RunBlocks(Protocol):
-    """Runs that an overlay reads: score runs, or points."""
-
-    def block(self, first: int, last: int) -> ScoreRuns:
-        """Return the runs of utterances first to last - 1."""
 
 
 def bona_fide_polarity(values: Values, higher: Higher) -> Values:
@@ -85,6 +78,10 @@ class FrameRuns:
         """The time under a score as (utterance, start, end) of ranges."""
         some = np.flatnonzero(self.used)
         return some, self.origins[some], self.last[some]
+
+    def fill(self, extents: Int64) -> bool:
+        """Whether frames of one hop lie from 0 to the extent in each utterance."""
+        return self._alike and not self.origins.any() and np.array_equal(self.last, extents)
 
     @cached_property
     def _alike(self) -> bool:

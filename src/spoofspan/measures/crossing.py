@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.order import sort_order
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import Columns, MassBlock, ScoreMass
@@ -225,7 +226,7 @@ def sum_ties(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, li
     counted = (bona_fide > 0) | (spoof > 0)
     if not counted.all():
         scores, bona_fide, spoof = scores[counted], bona_fide[counted], spoof[counted]
-    order = np.argsort(scores)
+    order = sort_order(scores)
     scores = scores[order]
     if not scores.size:
         return scores, [bona_fide, spoof]

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.order import sort_order
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
@@ -317,6 +318,6 @@ def _below(block: MassBlock, thresholds: Values) -> Iterator[Int64]:
 
 
 def _summed_below(scores: Values, amounts: Int64, thresholds: Values) -> Int64:
-    order = np.argsort(scores)
+    order = sort_order(scores)
     sums: Int64 = np.concatenate(([0], np.cumsum(amounts[order])))
     return sums[np.searchsorted(scores[order], thresholds)]

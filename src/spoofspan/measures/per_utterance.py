@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags, blocks, offsets_of, sum_by_utterance
 from spoofspan.base.errors import UsageError
+from spoofspan.base.order import sort_order
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
@@ -282,7 +283,8 @@ def errors_of_overlay(
     called = np.zeros((2, nothing.size), np.int64)
     eers = []
     for first, last in blocks(np.diff(runs.offsets), labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
-        block, laid = overlay_block(labelling, runs, first, last)
+        block = runs.block(first, last)
+        laid = overlay_block(labelling.block(first, last), block)
         # in doubles, so that a float32 score and a threshold from text compare as they are
         flags = np.full(block.values.size, True) if everything else block.values.astype(np.float64) < tau
         called[0, first:last] = _sums(laid, laid.is_bona_fide & flags, laid.more_bona_fide * flags[laid.rows], block)
@@ -453,7 +455,7 @@ class _Steps:
             offsets = offsets_of(counts)
         # sorting small integers takes linear time
         utterance = np.repeat(np.arange(counts.size).astype(np.uint16 if counts.size < 2**16 else np.int64), counts)
-        order = np.argsort(scores)
+        order = sort_order(scores)
         order = order[np.argsort(utterance[order], kind="stable")]
         scores = scores[order]
         begins = np.ones(scores.size, bool)
