@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.columns import blocks, kept_offsets, last_rows, utterance_of_rows
+from spoofspan.base.columns import Flags, blocks, kept_offsets, last_rows, utterance_of_rows, within_utterances
 from spoofspan.base.times import Float64, Int64, duration_ns
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.rules import Rules
@@ -69,6 +69,8 @@ def bona_fide_shares(labelling: Labelling, grid: Grid) -> Float64:
 
 def label_points(ranges: Labelling, grid: Grid, rules: Rules) -> Labelling:
     """Label the points of the same utterances; the time of the result is counted in points."""
+    if rules.label == "any" and (ranges.labels <= SPOOF).all():
+        return _stretch_spoof(ranges, grid)
     if rules.label != "rounded":
         return _label_by_time(ranges, grid, rules)
     rounded, by_time = _label_rounded(ranges, grid), _label_by_time(ranges, grid, replace(rules, label="any"))
@@ -79,12 +81,26 @@ def label_points(ranges: Labelling, grid: Grid, rules: Rules) -> Labelling:
     return overwrite(rounded, utterance, by_time.starts[ignored], by_time.ends[ignored], IGNORED)
 
 
+def _begun_and_shared(ranges: Labelling, grid: Grid) -> tuple[Int64, Int64, Flags]:
+    """Of each range: its utterance, the points that begin before it ends, and whether the last of these goes on."""
+    utterance = utterance_of_rows(ranges.offsets)
+    begun = np.minimum(grid.begun_before(ranges.ends), grid.counts[utterance])
+    return utterance, begun, ranges.ends < np.minimum(grid.starts(begun), grid.extents[utterance])
+
+
+def _stretch_spoof(ranges: Labelling, grid: Grid) -> Labelling:
+    """Label points ``any``, where all time is of one class or the other: every point that both share is spoof."""
+    _, begun, shared = _begun_and_shared(ranges, grid)
+    ends = begun - (shared & (ranges.labels == BONA_FIDE))
+    # a bona fide range inside a point that is spoof has no points
+    ends[1:][within_utterances(ranges.offsets, ends[1:] < ends[:-1])] += 1
+    return Labelling(ranges.utterances, grid.counts, ranges.offsets, ends, ranges.labels)
+
+
 def _label_by_time(ranges: Labelling, grid: Grid, rules: Rules) -> Labelling:
     """Label points by the time of both classes in each."""
-    utterance = utterance_of_rows(ranges.offsets)
-    # the points that begin before a range ends; the last of them is shared with the next range if it goes on
-    begun = np.minimum(grid.begun_before(ranges.ends), grid.counts[utterance])
-    shared = np.flatnonzero(ranges.ends < np.minimum(grid.starts(begun), grid.extents[utterance]))
+    utterance, begun, is_shared = _begun_and_shared(ranges, grid)
+    shared = np.flatnonzero(is_shared)
     # two runs for each range: its own points, then the shared one
     run_ends, run_labels = np.repeat(begun, 2), np.repeat(ranges.labels, 2)
     if shared.size:

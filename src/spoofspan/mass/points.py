@@ -42,7 +42,7 @@ from spoofspan.data.scores import Higher, Scores, Values, score_times
 from spoofspan.mass.diagnosis import refuse_milliseconds
 from spoofspan.mass.grid import Grid
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
-from spoofspan.mass.point_labels import classes_of_points, label_points
+from spoofspan.mass.point_labels import classes_of, classes_of_points, label_points
 from spoofspan.mass.pooling import OF_POINTS, check_pooling, extreme, pooled, pooled_type, refuse_no_mean, roughly
 from spoofspan.mass.ranges import Lay, Overlay, TimedPart, overlay_block
 from spoofspan.mass.score_mass import (
@@ -155,7 +155,7 @@ class PointPart(TimedPart):
         return *self._point_scores(first, last), classes_of_points(labelled)
 
     def sample(self, size: int) -> Columns:
-        """About ``size`` points; where there are several labels, only those at both ends or in the middle count."""
+        """About ``size`` points; their labels are guessed."""
         total = int(self.grid.offsets[-1])
         if self.rules.pooling not in OF_POINTS or not total or not self.runs.values.size:
             return self.runs.values[:0].astype(self.dtype), np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -163,9 +163,8 @@ class PointPart(TimedPart):
         point = np.arange(0, total, max(total // max(size, total >> 9), min(8, total)))
         utterance = np.searchsorted(self.grid.offsets, point, side="right") - 1
         starts, ends = self.grid.edges(utterance, point - self.grid.offsets[utterance])
-        looked_at = (starts, ends - 1) if self.rules.label == "any" else ((starts + ends) // 2,)
-        labels = [self.labelling.label_near(utterance, times) for times in looked_at]
-        is_spoof, is_bona_fide = (np.any([one == label for one in labels], axis=0) for label in (SPOOF, BONA_FIDE))
+        rules = replace(self.rules, label="majority") if self.rules.label == "rounded" else self.rules
+        classes = classes_of(*self.labelling.guess.times_of_both(utterance, starts, ends), rules)
         block = replace(self.runs, higher="bonafide").block(0, len(self.utterances))
         first, last, scored = _rows_under(block, utterance, starts, ends)
         # only the rows under these points are looked up and mirrored
@@ -174,7 +173,7 @@ class PointPart(TimedPart):
         values = bona_fide_polarity(self.runs.values[rows], self.runs.higher)
         scores = roughly(values, begins, self.rules.pooling)
         weight: Int64 = scored * (np.int64(1) if self.weights is None else self.weights[utterance])
-        return scores, (is_bona_fide & ~is_spoof) * weight, is_spoof * weight
+        return scores, (classes == BONA_FIDE) * weight, (classes == SPOOF) * weight
 
 
 def point_scores(
@@ -197,21 +196,23 @@ def _rows_under_points(block: FrameRuns, grid: Grid) -> tuple[Int64, Int64]:
     """First and last row under each point, where frames of one hop lie from 0 to the extent of each utterance."""
     counts, hop, begins = grid.counts, int(block.hops[0]), block.offsets[:-1]
     final = begins + block.used - 1
-    if grid.whole and grid.whole % hop == 0 and ((counts - 1) * (grid.whole // hop) < block.used).all():
-        frames = grid.whole // hop
+    frames = (grid.whole or 1) // hop
+    if grid.whole == frames * hop and ((counts - 2) * frames < block.used).all():
+        # all points but the last of an utterance lie under as many frames
         first = np.arange(0, int(grid.offsets[-1]) * frames, frames)
         first += np.repeat(begins - frames * grid.offsets[:-1], counts)
         last: Int64 = first + (frames - 1)
-        last_point, some = last_rows(grid.offsets), has_rows(grid.offsets)
-        last[last_point] = np.minimum(last[last_point], final[some])
+        last_point, limit = last_rows(grid.offsets), final[has_rows(grid.offsets)]
+        for rows in (first, last):
+            rows[last_point] = np.minimum(rows[last_point], limit)
         return first, last
     # A table over k: four times faster than to divide for every point. To repeat what belongs to an utterance takes
     # half as long as to look it up for every point.
     table = np.arange(int(counts.max(initial=0)))
     low, high = grid.starts(table) // hop, (grid.starts(table + 1) - 1) // hop
     k = np.arange(grid.offsets[-1]) - np.repeat(grid.offsets[:-1], counts)
-    base, limit = np.repeat(begins, counts), np.repeat(final, counts)
-    return np.minimum(base + low[k], limit), np.minimum(base + high[k], limit)
+    base, ends = np.repeat(begins, counts), np.repeat(final, counts)
+    return np.minimum(base + low[k], ends), np.minimum(base + high[k], ends)
 
 
 def _rows_under(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64) -> tuple[Int64, Int64, Flags]:

@@ -87,7 +87,10 @@ def refuse_no_mean(scores: Values, offsets: Int64, utterances: Sequence[str]) ->
 
 def _stretches(values: Values, first: Int64, last: Int64) -> tuple[Values, Int64]:
     """What reduceat takes: each pair of places is one stretch; those between them, the odd ones, are left out."""
-    return np.append(values, values[-1:]), np.stack((first, last + 1), axis=1).ravel()
+    places = np.stack((first, last + 1), axis=1).ravel()
+    if places[-1:] == values.size:  # the last stretch ends where the values do
+        places = places[:-1]
+    return np.append(values, values[-1:]) if places.max() == values.size else values, places
 
 
 def mean_over_time(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64, first: Int64, last: Int64) -> Values:
