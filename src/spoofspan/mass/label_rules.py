@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import (
+    Flags,
     ends_before,
     first_rows,
     has_rows,
@@ -62,13 +63,13 @@ class _Ranges:
         self.offsets, self.starts, self.ends = references.offsets, references.starts, references.ends
         self.labels = references.labels
         self.snap = snap
-        self._last_ends: Int64 | None = None
-        merged = merge_rows(self.offsets, self.starts, self.ends, self.labels)
+        self._overlaps: Flags | None = None
+        merged = merge_rows(self.offsets, self.starts, self.ends, self.labels) if self.overlaps.any() else None
         if merged is not None:
             self._move(self.starts, merged[1])
             self._keep(merged[0])
 
-    def _keep(self, keep: npt.NDArray[np.bool_]) -> None:
+    def _keep(self, keep: Flags) -> None:
         if keep.all():
             return
         self.offsets = kept_offsets(self.offsets, keep)
@@ -76,16 +77,24 @@ class _Ranges:
         self.labels = self.labels[keep]
 
     def _move(self, starts: Int64, ends: Int64) -> None:
-        self.starts, self.ends, self._last_ends = starts, ends, None
+        self.starts, self.ends, self._overlaps = starts, ends, None
+
+    @property
+    def overlaps(self) -> Flags:
+        """Of each range but the last: whether the next one of its utterance starts before it ends."""
+        if self._overlaps is None:
+            self._overlaps = within_utterances(self.offsets, self.starts[1:] < self.ends[:-1])
+        return self._overlaps
 
     @property
     def last_ends(self) -> Int64:
         """The last end of each utterance; 0 without ranges."""
-        if self._last_ends is None:
-            self._last_ends = np.zeros(self.offsets.size - 1, np.int64)
-            if self.ends.size:
-                self._last_ends[has_rows(self.offsets)] = np.maximum.reduceat(self.ends, first_rows(self.offsets))
-        return self._last_ends
+        found = np.zeros(self.offsets.size - 1, np.int64)
+        if self.overlaps.any():
+            found[has_rows(self.offsets)] = np.maximum.reduceat(self.ends, first_rows(self.offsets))
+        else:
+            found[has_rows(self.offsets)] = self.ends[last_rows(self.offsets)]
+        return found
 
     def join(self, extents: Int64, touched: list[Touched]) -> None:
         """Rule 3: join edges that miss each other, 0 or the extent by at most ``snap``."""
@@ -105,7 +114,7 @@ class _Ranges:
 
     def refuse_overlaps(self) -> None:
         """Rule 3: different labels at one time are an error under every rule."""
-        inside = np.flatnonzero(within_utterances(self.offsets, self.starts[1:] < self.ends[:-1]))
+        inside = np.flatnonzero(self.overlaps)
         utterance = utterance_of_rows(self.offsets) if inside.size else inside
         refuse(
             inside,

@@ -62,10 +62,14 @@ class Labelling:
         here = slice(first, last)
         return Labelling(self.utterances[here], self.extents[here], offsets, self.ends[rows], self.labels[rows])
 
-    @cached_property
     def guess(self) -> LabelGuess:
         """The labels at a few thousand times, quickly and nearly always right."""
         return LabelGuess(self.extents, self.offsets, self.ends, self.labels)
+
+    @cached_property
+    def kept_guess(self) -> LabelGuess:
+        """The same for several resolutions: it takes eight bytes for each run and label."""
+        return self.guess()
 
     def time_of(self, label: int) -> Int64:
         """Sum the time of one label in each utterance."""

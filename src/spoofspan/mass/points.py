@@ -164,7 +164,7 @@ class PointPart(TimedPart):
         utterance = np.searchsorted(self.grid.offsets, point, side="right") - 1
         starts, ends = self.grid.edges(utterance, point - self.grid.offsets[utterance])
         rules = replace(self.rules, label="majority") if self.rules.label == "rounded" else self.rules
-        classes = classes_of(*self.labelling.guess.times_of_both(utterance, starts, ends), rules)
+        classes = classes_of(*self.labelling.kept_guess.times_of_both(utterance, starts, ends), rules)
         block = replace(self.runs, higher="bonafide").block(0, len(self.utterances))
         first, last, scored = _rows_under(block, utterance, starts, ends)
         # only the rows under these points are looked up and mirrored

@@ -204,7 +204,7 @@ class RangePart(TimedPart):
         utterance = np.searchsorted(self.runs.offsets, rows, side="right") - 1
         starts, ends = self.runs.spans(utterance, rows)
         middle = np.minimum((starts + ends) // 2, self.labelling.extents[utterance] - 1)
-        label = self.labelling.guess.label_at(utterance, middle)
+        label = self.labelling.guess().label_at(utterance, middle)
         weight = ends - starts if self.weights is None else (ends - starts) * self.weights[utterance]
         scores = self.runs.values[rows]
         return bona_fide_polarity(scores, self.runs.higher), (label == BONA_FIDE) * weight, (label == SPOOF) * weight

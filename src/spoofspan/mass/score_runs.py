@@ -81,26 +81,35 @@ class FrameRuns:
 
     def fill(self, extents: Int64) -> bool:
         """Whether frames of one hop lie from 0 to the extent in each utterance."""
-        return self._alike and not self.origins.any() and np.array_equal(self.last, extents)
+        return self._alike and not self._late and np.array_equal(self.last, extents)
 
     @cached_property
     def _alike(self) -> bool:
         """Whether all have one hop: dividing by one number takes a fifth of the time of dividing by many."""
         return bool(self.hops.size) and bool((self.hops == self.hops[0]).all())
 
+    @cached_property
+    def _late(self) -> bool:
+        """Whether any starts after 0: most do not, and looking up where each starts takes as long as to divide."""
+        return bool(self.origins.any())
+
     def _hop_of(self, utterance: Int64) -> Any:
         return self.hops[0] if self._alike else self.hops[utterance]
 
     def rows_before(self, utterance: Int64, times: Int64) -> Int64:
         """Count the runs of an utterance that start before a time."""
-        whole = -((self.origins[utterance] - times) // self._hop_of(utterance))
-        rows: Int64 = np.minimum(np.maximum(whole, 0), self.used[utterance])
+        hop = self._hop_of(utterance)
+        whole = np.maximum(-((self.origins[utterance] - times) // hop) if self._late else -(-times // hop), 0)
+        rows: Int64 = np.minimum(whole, self.used[utterance], out=whole)
         return rows
 
     def run_ends(self, utterance: Int64, position: Int64) -> Int64:
         """Where the runs at these positions in their utterances end."""
-        nominal = self.origins[utterance] + (position + 1) * self._hop_of(utterance)
-        ends: Int64 = np.where(position == self.used[utterance] - 1, self.last[utterance], nominal)
+        ends: Int64 = (position + 1) * self._hop_of(utterance)
+        if self._late:
+            ends += self.origins[utterance]
+        final = np.flatnonzero(position == self.used[utterance] - 1)
+        ends[final] = self.last[utterance[final]]
         return ends
 
     def durations(self) -> tuple[Int64 | int, Int64, Int64]:

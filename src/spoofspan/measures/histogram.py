@@ -24,13 +24,13 @@ from spoofspan.base.threads import in_order
 from spoofspan.base.times import exact_sum
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Values
-from spoofspan.mass.score_mass import ROWS_PER_BLOCK, MassBlock, ScoreMass, block_makers
+from spoofspan.mass.score_mass import FRAMES_PER_BLOCK, MassBlock, ScoreMass, block_makers
 
 BITS_PER_PASS = 16
 BINS = 1 << BITS_PER_PASS
 # So many scores are counted at once: counting costs as much per call as for a few hundred thousand of them.
 ROWS_COUNTED = 1 << 20
-BLOCKS_COUNTED = ROWS_COUNTED // ROWS_PER_BLOCK
+BLOCKS_COUNTED = ROWS_COUNTED // FRAMES_PER_BLOCK
 # Sums that could pass 2**62 hand what is above these bits over to their carry.
 CARRIED_BITS = 60
 
@@ -94,11 +94,10 @@ class Bins:
         """Bytes of the sums."""
         return self._sums.nbytes + (0 if self._carries is None else self._carries.nbytes)
 
-    def add_chosen(self, block: MassBlock, bins: Bits, chosen: Flags) -> None:
-        """Add some rows of a block, given the bin of each of them."""
-        self._make_room(sum(block.sums(chosen)))
-        _, *columns = block.columns_of(chosen)
-        for sums, column in zip(self._sums, columns, strict=True):
+    def add_rows(self, bins: Bits, bona_fide: npt.NDArray[np.int64], spoof: npt.NDArray[np.int64]) -> None:
+        """Add rows of a block, given the bin of each of them."""
+        self._make_room(int(bona_fide.sum()) + int(spoof.sum()))
+        for sums, column in zip(self._sums, (bona_fide, spoof), strict=True):
             np.add.at(sums, bins, column)
 
     def add(self, block: MassBlock, bins: Bits) -> None:
@@ -110,7 +109,9 @@ class Bins:
                 self._count()
             self._amount = block.amounts
             self._rows += bins.size
-            self._keys.append(bins.astype(np.uint32) | (block.classes.astype(np.uint32) << np.uint32(BITS_PER_PASS)))
+            keys: Bits = np.left_shift(block.classes, BITS_PER_PASS, dtype=np.int32).view(np.uint32)
+            keys |= bins.astype(np.uint32, copy=False)
+            self._keys.append(keys)
             for sums, more in zip(self._sums, (block.more_bona_fide, block.more_spoof), strict=True):
                 np.add.at(sums, bins[block.rows], more)
         else:
@@ -264,8 +265,8 @@ class Histogram:
             return
         kind = bits.dtype.type
         leading = bits >> kind(self._shift + BITS_PER_PASS)
-        chosen = leading == index.prefix
-        self.bins.add_chosen(block, (bits[chosen] >> kind(self._shift)) & kind(BINS - 1), chosen)
+        scores, *columns = block.columns_of(leading == index.prefix)
+        self.bins.add_rows((raw_bits(scores) >> kind(self._shift)) & kind(BINS - 1), *columns)
         if index.following_levels == index.level:  # the last pass found where the next score lies
             self._see_following(block, leading == index.following)
 
