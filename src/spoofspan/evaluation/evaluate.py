@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
 from spoofspan.base.threads import use_threads
 from spoofspan.base.times import milliseconds
@@ -27,8 +26,9 @@ from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules, verification_of
 from spoofspan.evaluation.signature import Inputs, sign
 from spoofspan.mass.labelling import label_references
+from spoofspan.mass.point_labels import bona_fide_shares
 from spoofspan.mass.points import Grid, check_resolution, point_mass_with
-from spoofspan.mass.ranges import Overlay, overlay_block
+from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
@@ -366,9 +366,8 @@ def best_possible(
         raise UndefinedMeasureError("no utterance has any time to measure")
     labelling = labelling.take(some)
     grid = Grid.over(labelling.extents, hop, "use")
-    _, laid = overlay_block(labelling, grid.runs(), 0, some.size)
-    shares = laid.bona_fide / np.maximum(laid.bona_fide + laid.spoof, 1)
-    perfect = Scores.from_columns(labelling.utterances, offsets_of(grid.counts), shares, hop=hop, higher="bonafide")
+    shares = bona_fide_shares(labelling, grid)
+    perfect = Scores.from_columns(labelling.utterances, grid.offsets, shares, hop=hop, higher="bonafide")
     measured = range_eer(
         references.take(some), perfect, convention=convention, eer_rule=eer_rule or convention_rule, **rules
     )
