@@ -23,6 +23,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.selections import NO_KIND, OfUtterances, RangesOfKind, RangesOfLength, SpoofedRanges
 from spoofspan.evaluation.whole_corpus import Whole, WholeInMemory
+from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -187,7 +188,7 @@ def groups_by_column(
         chosen = rows[value]
         times = int(whole.errors.bona_fide[chosen].sum()), int(whole.errors.spoof[chosen].sum())
         found = whole.try_on(value, measure)
-        groups.append(_group(value, len(chosen), times, (int(errors[chosen].sum()), whole.error), found))
+        groups.append(_group(value, len(chosen), times, (int(errors[chosen].sum()), int(errors.sum())), found))
     about = "; ".join(strangers(f"a {name}", column, utterances))
     return _breakdown(whole, name, groups, about, differences)
 
@@ -216,10 +217,11 @@ def groups_by_boundary(whole: Whole, distances: Sequence[float] = DISTANCES) -> 
     groups = []
     for distance in distances:
         outside = whole.farther_than(distance)
-        times = whole.bona_fide - outside.bona_fide, whole.spoof - outside.spoof
-        error = whole.error - outside.error, whole.error
+        all_time, left = whole.totals, outside.totals
+        times = all_time.bona_fide - left.bona_fide, all_time.spoof - left.spoof
+        error = _error(all_time) - _error(left), _error(all_time)
         found = outside.with_interval(), ""
-        groups.append(_group(f"within {distance * 1000:g} ms", len(whole.errors.utterances), times, error, found))
+        groups.append(_group(f"within {distance * 1000:g} ms", len(whole.mass.utterances), times, error, found))
     value = whole.measured.value_text
     about = f"each value: on the time farther than that from any boundary; on all time it is {value}"
     return _breakdown(whole, "boundary", groups, about, differences=False)
@@ -227,17 +229,18 @@ def groups_by_boundary(whole: Whole, distances: Sequence[float] = DISTANCES) -> 
 
 def _by_ranges(whole: Whole, by: str, chosen: Mapping[str, SpoofedRanges], differences: bool) -> Breakdown:
     """Measure some spoofed ranges at a time."""
-    totals = dict(zip(chosen, whole.range_totals(list(chosen.values())).tolist(), strict=True))
-    there = {name: one for name, one in chosen.items() if totals[name][0]}
-    missed_of_all = int(whole.errors.false_negative.sum())
     groups = []
-    for name, measure in zip(there, whole.measurers(list(there.values())), strict=True):
-        utterances, spoof, missed = totals[name]
-        found = whole.try_on(name, measure)
-        error = 0 if found[0] is None else missed, missed_of_all
-        groups.append(_group(name, utterances, (whole.bona_fide, spoof), error, found))
+    for name, part in whole.spoofed_parts(chosen).items():
+        found = whole.try_on(name, part.measure)
+        error = 0 if found[0] is None else part.missed, whole.totals.false_negative
+        groups.append(_group(name, part.utterances, (whole.totals.bona_fide, part.spoof), error, found))
     about = "errors: missed spoof only, since a false alarm lies in no spoofed range"
     return _breakdown(whole, by, groups, about, differences)
+
+
+def _error(at: OperatingPoint) -> int:
+    """All time that is called wrong (ns)."""
+    return at.false_positive + at.false_negative
 
 
 def _group(

@@ -6,25 +6,25 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.columns import positions
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
-from spoofspan.base.times import Int64
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, Plan
 from spoofspan.evaluation.regions_left import regions_without
-from spoofspan.evaluation.selections import Selection, SpoofedRanges, kinds_in, range_totals
+from spoofspan.evaluation.selections import Selection, SpoofedRanges, kinds_in, measure_selections
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.measures.crossing import Crossing
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.measure import Measure
-from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.operating_point import OperatingPoint, count_again
 from spoofspan.measures.per_utterance import UtteranceErrors, errors_of_overlay
 
 if TYPE_CHECKING:
@@ -44,15 +44,24 @@ def quietly() -> Iterator[None]:
         yield
 
 
+@dataclass(frozen=True)
+class SpoofedPart:
+    """Some of the spoofed ranges: how many utterances have any, how long they are (ns), and how much is missed."""
+
+    utterances: int
+    spoof: int
+    missed: int
+    measure: MeasurePart
+
+
 class Whole(ABC):
-    """A corpus, its value, and its errors by utterance at one threshold; groups are cut out of it."""
+    """A corpus, its value, and its errors at one threshold; groups are cut out of it."""
 
     plan: Plan  # of the groups
     resampling: Resampling | None
     mass: ScoreMass
     measured: Measurement
-    point: OperatingPoint
-    errors: UtteranceErrors
+    point: OperatingPoint  # that of the whole corpus, also where some of it is left out
 
     @abstractmethod
     def kinds(self) -> frozenset[str]:
@@ -63,8 +72,8 @@ class Whole(ABC):
         """What measures each of some parts of the corpus."""
 
     @abstractmethod
-    def range_totals(self, selections: Sequence[SpoofedRanges]) -> Int64:
-        """A row for each selection: its utterances, its time, and how much of it is missed."""
+    def spoofed_parts(self, chosen: Mapping[str, SpoofedRanges]) -> dict[str, SpoofedPart]:
+        """Those selections, by their names, of which there are any ranges."""
 
     @abstractmethod
     def farther_than(self, distance: float) -> Whole:
@@ -82,22 +91,16 @@ class Whole(ABC):
             self.point = equal_error_rate(self.mass, plan.eer_rule).point
         groups_too = plan.measure.kind.group == "threshold"  # they are measured where the whole corpus is
         self.plan = replace(plan, threshold=self.point.threshold) if groups_too else plan
-        self.errors = self.errors_at(self.point)
 
-    @property
-    def bona_fide(self) -> int:
-        """All bona fide time (ns)."""
-        return int(self.errors.bona_fide.sum())
+    @cached_property
+    def totals(self) -> OperatingPoint:
+        """All time (ns), and how much of it is called wrong at the threshold of all groups."""
+        return count_again(self.mass, self.point)
 
-    @property
-    def spoof(self) -> int:
-        """All spoofed time (ns)."""
-        return int(self.errors.spoof.sum())
-
-    @property
-    def error(self) -> int:
-        """All time that is called wrong (ns)."""
-        return int(self.errors.false_positive.sum() + self.errors.false_negative.sum())
+    @cached_property
+    def errors(self) -> UtteranceErrors:
+        """The errors of each utterance at the threshold of all groups."""
+        return self.errors_at(self.point)
 
     def try_on(self, name: str, measure: MeasurePart) -> tuple[Measurement | None, str]:
         """Measure a part of the corpus; or say why it has no value."""
@@ -165,9 +168,18 @@ class WholeInMemory(Whole):
         """What measures each of some parts of the corpus."""
         return [partial(self._part, one) for one in selections]
 
-    def range_totals(self, selections: Sequence[SpoofedRanges]) -> Int64:
-        """A row for each selection: its utterances, its time, and how much of it is missed."""
-        return range_totals(self.inputs.references, self.laid, selections, self.point)
+    def spoofed_parts(self, chosen: Mapping[str, SpoofedRanges]) -> dict[str, SpoofedPart]:
+        """Those selections of which there are any ranges; all are measured in one pass."""
+        references = self.inputs.references
+        there = {name: one for name, one in chosen.items() if one.kept(references).any()}
+        crossings = self.plan.needs_crossing_only
+        found = measure_selections(references, self.laid, list(there.values()), self.point, crossings=crossings)
+        parts = {}
+        for (name, one), part in zip(there.items(), found, strict=True):
+            signer = partial(self._sign, one, part.laid.labelling.utterances)
+            measure = partial(self._measured, part.laid, signer, part.crossing)
+            parts[name] = SpoofedPart(*one.extent(references), part.missed, measure)
+        return parts
 
     def farther_than(self, distance: float) -> WholeInMemory:
         """The same without the time near boundaries."""
@@ -178,7 +190,9 @@ class WholeInMemory(Whole):
         laid = selection.of(self.inputs.references, self.laid)
         return self._measured(laid, partial(self._sign, selection, laid.labelling.utterances))
 
-    def _measured(self, laid: Overlay, signer: Signer) -> tuple[Measurement, ScoreMass]:
+    def _measured(
+        self, laid: Overlay, signer: Signer, crossing: Crossing | None = None
+    ) -> tuple[Measurement, ScoreMass]:
         mass = laid.mass()[0]
         with quietly():
             found = self.plan.measured(
@@ -187,6 +201,7 @@ class WholeInMemory(Whole):
                 len(mass.utterances),
                 signer,
                 errors_at=lambda point: errors_of_overlay(laid, point.threshold, point.everything),
+                crossing=crossing,
             )
         return found, mass
 

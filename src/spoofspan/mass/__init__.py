@@ -6,7 +6,7 @@
                                            ├─ranges or points─▶ ScoreMass, in blocks
     Scores ─────score_rules───▶ ScoreRuns ─┘
 
-``utterances.py`` makes a mass of scores of whole utterances.
+``utterances.py`` makes a mass of scores of whole utterances, ``joint_parts.py`` counts many parts of one overlay.
 
 Imports :mod:`spoofspan.base` and :mod:`spoofspan.data`.
 """

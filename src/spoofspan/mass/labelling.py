@@ -7,7 +7,7 @@ References say what somebody wrote down; a :class:`Labelling` says what counts::
     ends                        e0 e1       e2          e3            e4 = extent
 
 Its runs of one label touch each other and fill [0, extent). What can be done with it: :func:`overwrite` some time,
-:func:`cut_at_both`. :mod:`spoofspan.mass.label_rules` makes it of references.
+:func:`cut_at` the edges of ranges, :func:`cut_at_both`. :mod:`spoofspan.mass.label_rules` makes it of references.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from spoofspan.base.columns import (
+    Flags,
     block_rows,
     chosen_ids,
     ends_before,
@@ -85,44 +86,47 @@ def overwrite(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64
         ranges          [ x x x x )
         result      | a |   x    |  b     |
     """
-    count = labelling.extents.size
     keep = ends > starts
-    utterance, starts, ends = utterance[keep], starts[keep], ends[keep]
-    axis = TimeAxis(labelling.extents)
-    run_utterance, run_starts = utterance_of_rows(labelling.offsets), labelling.starts
-    first, last = (axis.last_at_or_before(utterance, at, run_utterance, run_starts) for at in (starts, ends - 1))
-    if np.array_equal(run_starts[first], starts) and np.array_equal(labelling.ends[last], ends):
-        # whole runs, as reference ranges are where no rule cut them: nothing to cut
-        begun, over = (np.bincount(rows, minlength=labelling.ends.size + 1) for rows in (first, last + 1))
-        covered = np.cumsum(begun - over)[:-1] > 0
-        return replace(labelling, labels=np.where(covered, np.int8(label), labelling.labels))
-    # Cut the runs at the ranges' edges, then find the label of every cell by its first instant.
-    cell_utterance = np.concatenate((run_utterance, utterance, utterance))
-    cell_end = np.concatenate((labelling.ends, starts, ends))
-    order = axis.order(cell_utterance, cell_end)
-    cell_utterance, cell_end = cell_utterance[order], cell_end[order]
-    distinct = np.ones(cell_end.size, bool)
-    distinct[1:] = (cell_utterance[1:] != cell_utterance[:-1]) | (cell_end[1:] != cell_end[:-1])
-    distinct &= cell_end > 0
-    cell_utterance, cell_end = cell_utterance[distinct], cell_end[distinct]
-    offsets = offsets_of(np.bincount(cell_utterance, minlength=count))
-    cells = Labelling(labelling.utterances, labelling.extents, offsets, cell_end, np.empty(0, np.int8))
-    cell_start = cells.starts
-    labels = labelling.labels[axis.last_at_or_before(cell_utterance, cell_start, run_utterance, run_starts)]
-    # A cell is covered if more ranges have started than ended at its first instant.
-    opened = axis.count_at_or_before(cell_utterance, cell_start, utterance, starts)
-    closed = axis.count_at_or_before(cell_utterance, cell_start, utterance, ends)
-    labels = np.where(opened > closed, np.int8(label), labels)
-    return replace(cells, labels=labels)
+    cut = cut_at(labelling, utterance[keep], starts[keep], ends[keep])
+    return replace(cut.cells, labels=np.where(cut.covered(), np.int8(label), cut.cells.labels))
+
+
+@dataclass(frozen=True, eq=False)
+class CutLabelling:
+    """A labelling that is cut at the edges of ranges: range i is made of the cells ``first[i]`` to ``last[i]``."""
+
+    cells: Labelling
+    first: Int64
+    last: Int64
+
+    def covered(self, ranges: Flags | slice = slice(None)) -> Flags:
+        """The cells under any of the chosen ranges: more of these have started than ended."""
+        count = self.cells.ends.size + 1
+        begun, over = (np.bincount(at[ranges], minlength=count) for at in (self.first, self.last + 1))
+        flags: Flags = np.cumsum(begun - over)[:-1] > 0
+        return flags
+
+
+def cut_at(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64) -> CutLabelling:
+    """Cut the runs of a labelling at the edges of ranges (any order, they may overlap), none of which is empty."""
+    runs = labelling.ends.size
+    edge_utterance = np.concatenate((utterance_of_rows(labelling.offsets), utterance, utterance))
+    edge = np.concatenate((labelling.ends, starts, ends))
+    order = TimeAxis(labelling.extents).order(edge_utterance, edge)
+    in_order_utterance, in_order = edge_utterance[order], edge[order]
+    ends_cell = np.ones(edge.size, bool)
+    ends_cell[1:] = (in_order_utterance[1:] != in_order_utterance[:-1]) | (in_order[1:] != in_order[:-1])
+    ends_cell &= in_order > 0
+    # the cell that each edge ends; an edge at 0 ends none, and counts as the end of the utterance before
+    cell = np.empty(edge.size, np.int64)
+    cell[order] = np.cumsum(ends_cell) - 1
+    offsets = offsets_of(np.bincount(in_order_utterance[ends_cell], minlength=labelling.extents.size))
+    labels = np.repeat(labelling.labels, np.diff(cell[:runs], prepend=-1))
+    cells = Labelling(labelling.utterances, labelling.extents, offsets, in_order[ends_cell], labels)
+    return CutLabelling(cells, cell[runs : runs + starts.size] + 1, cell[runs + starts.size :])
 
 
 def cut_at_both(a: Labelling, b: Labelling) -> tuple[Labelling, Labels]:
     """Cut two labellings of the same utterances and extents at the edges of both; returns a's runs and b's labels."""
-    utterance, starts = utterance_of_rows(b.offsets), b.starts
-    # an overwrite with a's own labels only cuts
-    cells = overwrite(a, utterance, starts, b.ends, IGNORED)
-    cell_utterance, cell_start = utterance_of_rows(cells.offsets), cells.starts
-    axis = TimeAxis(a.extents)
-    labels_a = a.labels[axis.last_at_or_before(cell_utterance, cell_start, utterance_of_rows(a.offsets), a.starts)]
-    labels_b = b.labels[axis.last_at_or_before(cell_utterance, cell_start, utterance, starts)]
-    return replace(cells, labels=labels_a), labels_b
+    cut = cut_at(a, utterance_of_rows(b.offsets), b.starts, b.ends)
+    return cut.cells, np.repeat(b.labels, cut.last + 1 - cut.first)

@@ -33,13 +33,13 @@ from spoofspan.base.columns import (
 from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
 from spoofspan.base.threads import rows_for_threads
 from spoofspan.base.times import Int64, seconds_text
-from spoofspan.data.references import BONA_FIDE, SPOOF, References
+from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References
 from spoofspan.data.rules import Rules, Touched, note_touched
-from spoofspan.data.scores import Scores
+from spoofspan.data.scores import Scores, Values
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.mass.diagnosis import hop_remedy, id_remedy, pairing_remedy
 from spoofspan.mass.label_rules import label_references
-from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
+from spoofspan.mass.labelling import IGNORED, Labelling
 from spoofspan.mass.score_mass import (
     FRAMES_PER_BLOCK,
     NS_PER_BLOCK,
@@ -196,8 +196,13 @@ class RangePart(TimedPart):
 
     def sample(self, size: int) -> Columns:
         """About ``size`` rows; each counts whole for the label under its middle."""
+        scores, label, weight = self.labelled_sample(size)
+        return scores, (label == BONA_FIDE) * weight, (label == SPOOF) * weight
+
+    def labelled_sample(self, size: int) -> tuple[Values, Labels, Int64]:
+        """About ``size`` rows: their scores, the label under the middle of each, and how much each counts."""
         if not self.runs.values.size:
-            return self.runs.values, np.zeros(0, np.int64), np.zeros(0, np.int64)
+            return self.runs.values, self.labelling.labels[:0], np.zeros(0, np.int64)
         # large corpora get larger samples: what a bracket holds must not outgrow the rest of the work
         count = self.runs.values.size
         rows = np.arange(0, count, max(count // max(size, count >> 9), 1))
@@ -206,12 +211,27 @@ class RangePart(TimedPart):
         middle = np.minimum((starts + ends) // 2, self.labelling.extents[utterance] - 1)
         label = self.labelling.guess().label_at(utterance, middle)
         weight = ends - starts if self.weights is None else (ends - starts) * self.weights[utterance]
-        scores = self.runs.values[rows]
-        return bona_fide_polarity(scores, self.runs.higher), (label == BONA_FIDE) * weight, (label == SPOOF) * weight
+        return bona_fide_polarity(self.runs.values[rows], self.runs.higher), label, weight
 
 
-def overlay_block(labelling: Labelling, block: ScoreRuns) -> MassBlock:
-    """Return the time of both classes under each score run; both sides are of the same utterances."""
+@dataclass(frozen=True, eq=False)
+class LaidBlock:
+    """Score runs of some utterances under labels, as above: whole runs first, then what their edges change."""
+
+    runs: ScoreRuns
+    labels: Labels  # of each run, under its first instant
+    without_time: Int64  # rows of runs that do not count, whatever their label
+    durations: Int64 | int  # of each run, or of all
+    odd: Int64  # rows of runs that last longer or shorter, and by how much
+    odd_by: Int64
+    cut: Int64  # rows of runs that an edge cuts; a row may occur twice
+    rest: Int64  # what lies behind the edge in each, which goes from one label to another
+    giver: Labels
+    taker: Labels
+
+
+def lay_block(labelling: Labelling, block: ScoreRuns) -> LaidBlock:
+    """Lay labels, of whatever meaning, over the score runs of the same utterances."""
     offsets, edges, labels = labelling.offsets, labelling.ends, labelling.labels
     utterance = utterance_of_rows(offsets)
 
@@ -220,10 +240,6 @@ def overlay_block(labelling: Labelling, block: ScoreRuns) -> MassBlock:
     next_row = block.offsets[utterance] + before  # where the stretch after an edge begins
     next_row[offsets[1:] - 1] = block.offsets[1:]
     classes = np.repeat(labels, np.diff(next_row, prepend=0))
-    without_time = block.rows_without_time()
-    if without_time.size:
-        classes[without_time] = IGNORED
-    durations, odd, odd_by = block.durations()
 
     # Parts of runs: each edge hands the rest of the run it lies in from the label before to the label after.
     edge = np.flatnonzero(within_utterances(offsets, (labels[1:] != labels[:-1]) & (before[:-1] > 0)))
@@ -231,13 +247,24 @@ def overlay_block(labelling: Labelling, block: ScoreRuns) -> MassBlock:
     cuts = rest > 0
     if not cuts.all():
         edge, rest = edge[cuts], rest[cuts]
+    giver, taker = labels[edge], labels[edge + 1]
+    without_time, (durations, odd, odd_by) = block.rows_without_time(), block.durations()
+    return LaidBlock(block, classes, without_time, durations, odd, odd_by, next_row[edge] - 1, rest, giver, taker)
+
+
+def overlay_block(labelling: Labelling, block: ScoreRuns) -> MassBlock:
+    """Return the time of both classes under each score run; both sides are of the same utterances."""
+    laid = lay_block(labelling, block)
+    classes = laid.labels
+    if laid.without_time.size:
+        classes[laid.without_time] = IGNORED
     more = []
     for label in (BONA_FIDE, SPOOF):
-        gain = np.diff((labels == label).view(np.int8))[edge]
-        more.append(np.concatenate((odd_by * (classes[odd] == label), rest * gain)))
-    two_classes = not without_time.size and bool((labels <= SPOOF).all())
-    rows = np.concatenate((odd, next_row[edge] - 1))
-    return MassBlock(block.values, classes, durations, rows, more[0], more[1], two_classes=two_classes)
+        gain = (laid.taker == label).view(np.int8) - (laid.giver == label).view(np.int8)
+        more.append(np.concatenate((laid.odd_by * (classes[laid.odd] == label), laid.rest * gain)))
+    two_classes = not laid.without_time.size and bool((labelling.labels <= SPOOF).all())
+    rows = np.concatenate((laid.odd, laid.cut))
+    return MassBlock(block.values, classes, laid.durations, rows, more[0], more[1], two_classes=two_classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,10 +285,6 @@ class Overlay:
         touched += score_touched
         labelling, runs = drop_empty(labelling, runs, touched)
         return cls(labelling, runs, rules, tuple(touched))
-
-    def without(self, utterance: Int64, starts: Int64, ends: Int64) -> Overlay:
-        """Ignore the time in some ranges (``utterance``: their positions in the labelling)."""
-        return replace(self, labelling=overwrite(self.labelling, utterance, starts, ends, IGNORED))
 
     def take(self, chosen: Int64) -> Overlay:
         """Keep chosen utterances, in that order."""
@@ -305,12 +328,16 @@ class Overlay:
         note_touched(touched, "uncovered", self.rules.uncovered, undecided)
         return (bona_fide, spoof), tuple(touched)
 
-    def mass(self) -> tuple[ScoreMass, tuple[Touched, ...]]:
-        """How long each class lasted under each score, and what the rules touched."""
+    def part(self) -> tuple[RangePart, tuple[Touched, ...]]:
+        """The only part of its mass, and what the rules touched."""
         undecided, touched = self.undecided()
         ignored = self.rules.uncovered == "ignore"
         counted = [np.zeros_like(column) if ignored else column for column in undecided]
-        part = RangePart(self.labelling, self.runs, *counted)
+        return RangePart(self.labelling, self.runs, *counted), touched
+
+    def mass(self) -> tuple[ScoreMass, tuple[Touched, ...]]:
+        """How long each class lasted under each score, and what the rules touched."""
+        part, touched = self.part()
         basis = f"ranges, {self.rules.spelled('range')}"
         return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, basis), touched
 

@@ -25,7 +25,8 @@ class TimeAxis:
         """The rows by utterance, then time."""
         if self._shift is None:
             return np.lexsort((time, utterance))
-        return np.argsort(self._shift[utterance] + time)
+        # rows are mostly in order, or a few such columns one after the other, which this sort merges
+        return np.argsort(self._shift[utterance] + time, kind="stable")
 
     def count_at_or_before(self, utterance: Int64, time: Int64, other_utterance: Int64, other_time: Int64) -> Any:
         """Count, over all utterances up to and including its own, the other times that do not come later."""

@@ -115,7 +115,7 @@ def crossing_at(sums: Totals, step: Step | None) -> Crossing:
 
 def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
     """Try a bracket from a sample; None if it does not hold the crossing."""
-    ends = _bracket(mass.sample(SAMPLE))
+    ends = bracket(mass.sample(SAMPLE))
     if not ends:
         return None
     sums = RunningTotals(mass)
@@ -134,7 +134,7 @@ def _from_guess(mass: ScoreMass) -> tuple[Totals, Step] | None:
     whole.check()
     if whole.crossed(*below):
         return None
-    step = _step_inside(whole, below, tied, inside)
+    step = step_inside(whole, below, tied, inside)
     if step is not None and step.next_score is None and above:
         step = replace(step, next_score=next_score(mass, step.score))
     return None if step is None else (whole, step)
@@ -171,7 +171,7 @@ def _add(amounts: Amounts, more: Amounts) -> Amounts:
     return amounts[0] + more[0], amounts[1] + more[1]
 
 
-def _bracket(sample: Columns) -> tuple[Any, ...]:
+def bracket(sample: Columns) -> tuple[Any, ...]:
     """Two scores of a sample that should hold the crossing between them, or be it; nothing if it cannot tell.
 
     Where three scores of the sample are all there are between them, these three.
@@ -199,7 +199,7 @@ def _bracket(sample: Columns) -> tuple[Any, ...]:
     return tuple(ends if ends.size <= 3 else ends[[0, -1]])
 
 
-def _step_inside(whole: Totals, below: Amounts, tied: dict[Any, Amounts], inside: list[Columns]) -> Step | None:
+def step_inside(whole: Totals, below: Amounts, tied: dict[Any, Amounts], inside: list[Columns]) -> Step | None:
     """Find the step among the gathered scores and the ends of the bracket (no next score: it lies beyond)."""
     scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*inside, strict=True))
     ends = np.array(list(tied), scores.dtype)
@@ -226,12 +226,17 @@ def sum_ties(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, li
     counted = (bona_fide > 0) | (spoof > 0)
     if not counted.all():
         scores, bona_fide, spoof = scores[counted], bona_fide[counted], spoof[counted]
+    return add_equal(scores, bona_fide, spoof)
+
+
+def add_equal(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, list[npt.NDArray[Any]]]:
+    """As :func:`sum_ties`, of amounts that may be negative as long as their sums are not; none of them goes."""
     order = sort_order(scores)
     scores = scores[order]
     if not scores.size:
         return scores, [bona_fide, spoof]
     last = np.flatnonzero(np.concatenate((scores[1:] != scores[:-1], [True])))
-    exact = float(bona_fide.sum(dtype=np.float64) + spoof.sum(dtype=np.float64)) < 2**62
+    exact = float(sum(np.abs(column).sum(dtype=np.float64) for column in (bona_fide, spoof))) < 2**62
     # differences of running sums, which take a fifth of the time of reduceat
     columns = [
         np.diff(np.cumsum(column[order] if exact else column[order].astype(object))[last], prepend=0)

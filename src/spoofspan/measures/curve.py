@@ -296,9 +296,11 @@ def _one_pass(mass: ScoreMass, thresholds: Values) -> _Counted:
             below = below.astype(object)
         for column, called in zip(below, _below(block, thresholds), strict=True):
             column += called
-        if block.counted.any():
-            here = block.scores[block.counted].min()
-            least = here if least is None else min(least, here)
+        # few blocks have a lower score, and only there it matters whether it has counted time
+        if least is None or (block.scores.size and block.scores.min() < least):
+            counted = block.scores[block.counted]
+            if counted.size:
+                least = counted.min() if least is None else min(least, counted.min())
     sums = running.totals()
     sums.check()
     return _Counted(thresholds, (below[0], below[1]), sums, least)

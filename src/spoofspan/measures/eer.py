@@ -111,10 +111,14 @@ def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:
         return _bucketed(mass, rule)
     found = crossing(mass)
     if rule != "convex-hull" or found.before is None:
-        value = eer_at(found, rule)
-    else:
-        value = error_curve_of(mass).hull_crossing()
+        return eer_of(found, rule)
+    value = error_curve_of(mass).hull_crossing()
     return EqualErrorRate(value, found.nearest, (found.before, found.after))
+
+
+def eer_of(found: Crossing, rule: str) -> EqualErrorRate:
+    """The equal error rate at a crossing, by a rule that needs no more of the curve."""
+    return EqualErrorRate(eer_at(found, rule), found.nearest, (found.before, found.after))
 
 
 def eer_at(found: Crossing, rule: str) -> Fraction:

@@ -221,6 +221,14 @@ def point_at(mass: ScoreMass, threshold: float) -> OperatingPoint:
     return sums.totals().point(tau, called[0], called[1])
 
 
+def count_again(mass: ScoreMass, point: OperatingPoint) -> OperatingPoint:
+    """The errors of a mass at an operating point that was found on another one."""
+    if not point.everything:
+        return point_at(mass, point.threshold)
+    sums = totals(mass)
+    return sums.point(None, sums.bona_fide, sums.spoof)
+
+
 def sums_of(block: MassBlock) -> BlockSums:
     """What a block adds up to."""
     return (*block.sums(), block.undecided_bona_fide, block.undecided_spoof)

@@ -6,7 +6,7 @@ groups are prepared in one pass, and each takes passes of its own to find its va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -31,7 +31,7 @@ from spoofspan.evaluation.plan import EvaluationOptions, Plan
 from spoofspan.evaluation.regions_left import regions_without
 from spoofspan.evaluation.selections import OfUtterances, Selection, SpoofedRanges, kinds_in, range_totals
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, Signature
-from spoofspan.evaluation.whole_corpus import MeasurePart, Whole, measure_of_ranges, quietly
+from spoofspan.evaluation.whole_corpus import MeasurePart, SpoofedPart, Whole, measure_of_ranges, quietly
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
@@ -93,9 +93,16 @@ class WholeInShards(Whole):
         look = self.corpus.look([replace(self.plan, selection=one) for one in selections], signed=False)
         return [partial(self._part, one, look.unpaired) for one in look.plans]
 
-    def range_totals(self, selections: Sequence[SpoofedRanges]) -> Int64:
-        """A row for each selection: its utterances, its time, and how much of it is missed."""
-        return self.corpus.merged(partial(_totals, self.plan, selections, self.point), np.add, "groups")
+    def spoofed_parts(self, chosen: Mapping[str, SpoofedRanges]) -> dict[str, SpoofedPart]:
+        """Those selections of which there are any ranges."""
+        selections = list(chosen.values())
+        totals = self.corpus.merged(partial(_totals, self.plan, selections, self.point), np.add, "groups").tolist()
+        there = {name: row for name, row in zip(chosen, totals, strict=True) if row[0]}
+        parts = {}
+        for name, measure in zip(there, self.measurers([chosen[name] for name in there]), strict=True):
+            utterances, spoof, missed = there[name]
+            parts[name] = SpoofedPart(utterances, spoof, missed, measure)
+        return parts
 
     def farther_than(self, distance: float) -> WholeInShards:
         """The same without the time near boundaries."""

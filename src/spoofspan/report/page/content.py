@@ -13,15 +13,21 @@ from spoofspan.base.times import exact_sum, milliseconds
 from spoofspan.base.version import __version__
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.breakdown import Breakdown, by_boundary, by_column, by_kind, by_length
-from spoofspan.evaluation.corpus import default_measures
+from spoofspan.evaluation.breakdown import (
+    Breakdown,
+    groups_by_boundary,
+    groups_by_column,
+    groups_by_kind,
+    groups_by_length,
+)
+from spoofspan.evaluation.corpus import Evaluation, default_measures
 from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import EventMeasurement, Measurement
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
-from spoofspan.mass.ranges import Overlay
+from spoofspan.evaluation.whole_corpus import WholeInMemory
 from spoofspan.measures.curve import thin_curve
 from spoofspan.measures.measure import parse_measures
-from spoofspan.measures.per_utterance import errors_with
+from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.report.figures.line_simplification import deviates
 from spoofspan.report.page.measures_by_group import iou_of, measures_by_group
 from spoofspan.report.page.packing import packed, packed_short
@@ -143,8 +149,7 @@ def _timelines(
         each = sum(scores.values.nbytes / max(len(scores), 1) for scores in systems.values())
         count = int(min(max(MOST_BYTES / max(each, 1), 12), MOST_TIMELINES))
     with progress("choosing utterances"):
-        errors = errors_with(references, systems[first.name], first.eer.point, first.eer.rules)
-        choices = choose(errors, count)
+        choices = choose(first.errors, count)
         drawn = {printable(name): (systems[name], one.eer.rules) for name, one in found.items()}
         return timelines(
             references,
@@ -170,6 +175,7 @@ class _System:
     name: str
     eer: Measurement
     content: dict[str, Any]
+    errors: UtteranceErrors
 
 
 def _same_measures(systems: Mapping[str, Scores], settings: PageSettings) -> list[str]:
@@ -193,11 +199,11 @@ def _system(name: str, references: References, scores: Scores, plan: _Plan, sett
         references, scores, measures, resampling=settings.resampling, on_undefined=leave_out, **arguments
     )
     eer = evaluation[measures[0]]
+    whole = WholeInMemory(references, scores, measures[0], arguments)
     with progress("drawing the curve"):
-        mass = Overlay.of(references, scores, eer.rules).mass()[0]
         # a figure of many systems needs no more than it can show
         coarse: dict[str, Any] = {} if plan.fine else {"tolerance": COARSE, "scale": deviates}
-        curve = thin_curve(mass, include=[eer.threshold], **coarse)
+        curve = thin_curve(whole.mass, include=[eer.threshold], **coarse)
     start = curve.thresholds.tolist().index(eer.threshold) if eer.threshold in curve.thresholds else 0
     content = {
         "name": printable(name),
@@ -212,11 +218,11 @@ def _system(name: str, references: References, scores: Scores, plan: _Plan, sett
             "spoof_seconds": curve.sums.all_spoof / 1e9,
             "start": start,
         },
-        "resolutions": _resolutions(references, scores, settings),
-        "breakdowns": [_breakdown(one, plan.most_groups) for one in _breakdowns(references, scores, settings)],
+        "resolutions": _resolutions(references, scores, evaluation, settings),
+        "breakdowns": [_breakdown(one, plan.most_groups) for one in _breakdowns(whole, settings)],
         "measures_by": measures_by_group(references, scores, settings.measures, settings.columns, arguments),
     }
-    return _System(name, eer, content)
+    return _System(name, eer, content, whole.errors)
 
 
 def _measurement(m: Measurement) -> dict[str, Any]:
@@ -261,15 +267,18 @@ def _hours(ns: int) -> str:
     return f"{seconds / 60:.1f} min" if seconds >= 60 else f"{seconds:.2f} s"
 
 
-def _resolutions(references: References, scores: Scores, settings: PageSettings) -> dict[str, Any]:
-    """The row of the resolution table that belongs to a system."""
+def _resolutions(references: References, scores: Scores, known: Evaluation, settings: PageSettings) -> dict[str, Any]:
+    """The row of the resolution table that belongs to a system; what is known already is not measured again."""
     arguments = dict(settings.arguments)
     measures = [f"point-eer@{milliseconds(one)}" for one in settings.resolutions]
+    others = [one for one in measures if one not in known.measurements]
     skipped: list[str] = []
     try:
-        found = evaluate(
-            references, scores, measures, on_undefined=lambda measure, _: skipped.append(str(measure)), **arguments
-        ).measurements
+        found = dict(known.measurements)
+        if others:
+            found |= evaluate(
+                references, scores, others, on_undefined=lambda measure, _: skipped.append(str(measure)), **arguments
+            ).measurements
     except UsageError:  # a convention without points
         return {"cells": [], "floor": None}
     cells = [
@@ -285,13 +294,12 @@ def _resolutions(references: References, scores: Scores, settings: PageSettings)
     return {"cells": cells, "floor": floor}
 
 
-def _breakdowns(references: References, scores: Scores, settings: PageSettings) -> list[Breakdown]:
-    arguments = dict(settings.arguments)
-    ways = [*([by_kind] if references.kinds is not None else []), by_length, by_boundary]
+def _breakdowns(whole: WholeInMemory, settings: PageSettings) -> list[Breakdown]:
+    """All breakdowns of a system, which share what is laid over each other."""
     with progress("breaking down"):
-        found = [break_down(references, scores, **arguments) for break_down in ways]
-        for name, column in settings.columns.items():
-            found.append(by_column(references, scores, column, name=name, **arguments))
+        found = [groups_by_kind(whole)] if whole.inputs.references.kinds is not None else []
+        found += [groups_by_length(whole), groups_by_boundary(whole)]
+        found += [groups_by_column(whole, column, name) for name, column in settings.columns.items()]
     return found
 
 

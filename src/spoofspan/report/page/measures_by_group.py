@@ -36,11 +36,13 @@ def measures_by_group(
 ) -> list[dict[str, Any]]:
     """For each column, and for the attacks that utterances have: the measures of each group, as plain data."""
     wanted = [one for one in parse_measures(measures) if not one.macro or one.basis == EVENT]
+    if not wanted:
+        return []
     attacks = {"kind": _attacks(references)} if references.kinds is not None else {}
     corpus, options = CorpusInMemory(references, scores), EvaluationOptions.from_arguments(arguments)
     found = []
     with progress("measuring groups"):
-        for name, column in (attacks | dict(columns)).items() if wanted else ():
+        for name, column in (attacks | dict(columns)).items():
             crossed = {str(one): corpus.cross(name, str(one), options, {name: column}.__getitem__) for one in wanted}
             rows = next(iter(crossed.values())).rows
             groups = [_group(row, [one[row, POOLED] for one in crossed.values()]) for row in rows]
