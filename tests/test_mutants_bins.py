@@ -103,7 +103,8 @@ def test_chosen_rows_add_up_past_an_int64():
     bins, scores = Bins(), np.array([1.0, 2.0, 3.0])
     for _ in range(9):
         block = block_of(scores, "bsb", np.array([2**60, 2**61 - 1, 5]), [(0, -1, 1)])
-        bins.add_chosen(block, np.array([8, 9], np.uint64), np.array([True, True, False]))
+        _, bona_fide, spoof = block.columns_of(np.array([True, True, False]))
+        bins.add_rows(np.array([8, 9], np.uint64), bona_fide, spoof)
     assert amounts_in(bins) == {8: (9 * 2**60 - 9, 9), 9: (0, 9 * 2**61 - 9)}
 
 

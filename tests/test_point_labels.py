@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from small_corpora import content
 
@@ -24,12 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 def labellings(draw):
     """A few utterances of runs of 1 to 40 ns, some of which have the label of their neighbours."""
     runs = st.lists(st.tuples(st.integers(1, 40), st.sampled_from([0, 1, IGNORED])), min_size=1, max_size=12)
-    utterances = draw(st.lists(runs, min_size=1, max_size=4))
-    offsets = np.cumsum([0, *map(len, utterances)])
-    ends = np.concatenate([np.cumsum([length for length, _ in one]) for one in utterances])
-    labels = np.array([label for one in utterances for _, label in one], np.int8)
-    names = tuple(f"u{i}" for i in range(len(utterances)))
-    return Labelling(names, ends[offsets[1:] - 1], offsets, ends, labels)
+    return of_runs(*draw(st.lists(runs, min_size=1, max_size=4)))
 
 
 def times_in_points(labelling, grid):
@@ -43,6 +38,15 @@ def times_in_points(labelling, grid):
             yield int((here == 0).sum()), int((here == 1).sum())
 
 
+def of_runs(*utterances):
+    """A labelling of (length, label) in each utterance."""
+    offsets = np.cumsum([0, *map(len, utterances)])
+    ends = np.concatenate([np.cumsum([length for length, _ in one]) for one in utterances])
+    labels = np.array([label for one in utterances for _, label in one], np.int8)
+    return Labelling(tuple(f"u{i}" for i in range(len(utterances))), ends[offsets[1:] - 1], offsets, ends, labels)
+
+
+@example(of_runs([(51, 1), (5, 0), (5, 0), (60, 1)], [(1, 0)]), 50, "any", "use", True)
 @given(
     labelling=labellings(),
     spacing=st.sampled_from([1, 3, 7, 20, 50]),

@@ -116,7 +116,7 @@ def cut_at(labelling: Labelling, utterance: Int64, starts: Int64, ends: Int64) -
     in_order_utterance, in_order = edge_utterance[order], edge[order]
     ends_cell = np.ones(edge.size, bool)
     ends_cell[1:] = (in_order_utterance[1:] != in_order_utterance[:-1]) | (in_order[1:] != in_order[:-1])
-    ends_cell &= in_order > 0
+    ends_cell &= (in_order > 0) | (labelling.extents == 0)[in_order_utterance]  # an empty utterance keeps one
     # the cell that each edge ends; an edge at 0 ends none, and counts as the end of the utterance before
     cell = np.empty(edge.size, np.int64)
     cell[order] = np.cumsum(ends_cell) - 1

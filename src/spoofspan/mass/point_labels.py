@@ -90,10 +90,11 @@ def _begun_and_shared(ranges: Labelling, grid: Grid) -> tuple[Int64, Int64, Flag
 
 def _stretch_spoof(ranges: Labelling, grid: Grid) -> Labelling:
     """Label points ``any``, where all time is of one class or the other: every point that both share is spoof."""
-    _, begun, shared = _begun_and_shared(ranges, grid)
+    utterance, begun, shared = _begun_and_shared(ranges, grid)
     ends = begun - (shared & (ranges.labels == BONA_FIDE))
-    # a bona fide range inside a point that is spoof has no points
-    ends[1:][within_utterances(ranges.offsets, ends[1:] < ends[:-1])] += 1
+    if within_utterances(ranges.offsets, ends[1:] < ends[:-1]).any():
+        # bona fide ranges that end in a point of an earlier spoof have no points
+        ends = np.maximum.accumulate(ends + grid.offsets[utterance]) - grid.offsets[utterance]
     return Labelling(ranges.utterances, grid.counts, ranges.offsets, ends, ranges.labels)
 
 

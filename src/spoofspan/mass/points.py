@@ -197,14 +197,15 @@ def _rows_under_points(block: FrameRuns, grid: Grid) -> tuple[Int64, Int64]:
     counts, hop, begins = grid.counts, int(block.hops[0]), block.offsets[:-1]
     final = begins + block.used - 1
     frames = (grid.whole or 1) // hop
-    if grid.whole == frames * hop and ((counts - 2) * frames < block.used).all():
-        # all points but the last of an utterance lie under as many frames
+    if grid.whole == frames * hop and ((counts - 2) * frames <= block.used).all():
+        # all points but the last two of an utterance lie under as many frames
         first = np.arange(0, int(grid.offsets[-1]) * frames, frames)
         first += np.repeat(begins - frames * grid.offsets[:-1], counts)
         last: Int64 = first + (frames - 1)
-        last_point, limit = last_rows(grid.offsets), final[has_rows(grid.offsets)]
-        for rows in (first, last):
-            rows[last_point] = np.minimum(rows[last_point], limit)
+        for back in (1, 2):
+            some = np.flatnonzero(counts >= back)
+            point = grid.offsets[1:][some] - back
+            first[point], last[point] = (np.minimum(rows[point], final[some]) for rows in (first, last))
         return first, last
     # A table over k: four times faster than to divide for every point. To repeat what belongs to an utterance takes
     # half as long as to look it up for every point.
