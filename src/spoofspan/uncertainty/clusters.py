@@ -7,7 +7,6 @@ workers. A replicate on which the measure has no value (one class only) is drawn
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +15,7 @@ import numpy as np
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
+from spoofspan.base.threads import ALL_CORES, in_order, use_threads
 from spoofspan.base.times import Float64, Int64
 from spoofspan.uncertainty.replicates import Replicates
 
@@ -50,7 +50,8 @@ class Resampling:
     seed
         Of the random draws.
     workers
-        How many threads measure replicates; the result has the same bits with any number.
+        How many threads measure replicates; the result has the same bits with any number. None: as many as ``threads=``
+        or ``SPOOFSPAN_THREADS`` say, else one for each core, up to four.
     clusters_are
         What the clusters are, for people.
 
@@ -71,7 +72,7 @@ class Resampling:
     confidence: float = 0.95
     method: Method = "jackknife-t"
     seed: int = 0
-    workers: int = 1
+    workers: int | None = None
     clusters_are: str = "cluster"
 
     @property
@@ -89,7 +90,7 @@ class Resampling:
             raise UsageError(f"method={self.method!r}: valid: {', '.join(map(repr, METHODS))}")
         if not 0 < self.confidence < 1:
             raise UsageError(f"confidence={self.confidence!r}: must lie between 0 and 1, as 0.95")
-        if self.replicates < 1 or self.workers < 1 or self.seed < 0:
+        if self.replicates < 1 or (self.workers is not None and self.workers < 1) or self.seed < 0:
             raise UsageError("replicates and workers must be at least 1, seed at least 0")
         if self.method == "bca" and self.replicates < FEWEST_FOR_BCA:
             raise UsageError(f"method='bca' needs at least {FEWEST_FOR_BCA:,} replicates; use more, or 'percentile'")
@@ -213,9 +214,9 @@ def draw_replicates(systems: Sequence[Replicates], how: Resampling) -> Sample:
         return _measure_draws(systems, how, range(start, min(start + at_once, how.replicates)))
 
     pieces = []
-    # threads: the columns are shared, and NumPy works outside of the interpreter's lock
-    with progress("bootstrap replicates", total=how.replicates) as advance, ThreadPoolExecutor(how.workers) as pool:
-        for piece in (map if how.workers == 1 else pool.map)(measure, starts):
+    # draws and matrix products take milliseconds outside of the interpreter's lock
+    with progress("bootstrap replicates", total=how.replicates) as advance, use_threads(how.workers):
+        for piece in in_order(measure, starts, unasked=ALL_CORES):
             pieces.append(piece)
             advance(piece.values.shape[1])
     return Sample(np.concatenate([piece.values for piece in pieces], axis=1), sum(piece.redrawn for piece in pieces))

@@ -469,7 +469,7 @@ def bootstrap_of(
     confidence: float = 0.95,
     method: Literal["percentile", "bca"] = "percentile",
     seed: int = 0,
-    workers: int = 1,
+    workers: int | None = None,
 ) -> Interval:
     """Give any function of a mass its interval; the function is called once per replicate."""
     how = Resampling(clusters, replicates, confidence, method, seed, workers)

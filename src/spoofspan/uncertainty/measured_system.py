@@ -87,7 +87,7 @@ class BootstrapArguments(RuleArguments, total=False):
     confidence: float
     method: Method
     seed: int
-    workers: int
+    workers: int | None
     clusters_are: str
     convention: str
     eer_rule: str | None
