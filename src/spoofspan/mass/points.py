@@ -10,7 +10,8 @@ defined for any ratio::
     points 40 ms   |    0.2    |    0.4    |
     points 30 ms   |   0.2  |   0.2  | 0.4 ... |
 
-A point counts one, whatever its length: a ScoreMass whose unit is points.
+A point counts one, whatever its length: a ScoreMass whose unit is points. Its rows are points, or frames that are cut
+into whole points, each with as many as it has of both classes.
 """
 
 from __future__ import annotations
@@ -92,10 +93,10 @@ class PointPart(TimedPart):
     def points_per_frame(self) -> int | None:
         """How many points each frame is cut into; None if some point has not the score of exactly one frame."""
         runs, point = self.runs, self.grid.whole
-        alike = isinstance(runs, FrameRuns) and runs.fill(self.grid.extents) and self.rules.pooling in OF_POINTS
-        if not isinstance(runs, FrameRuns) or not alike or not point or runs.hops[0] % point:
+        if self.rules.pooling not in OF_POINTS or not isinstance(runs, FrameRuns) or point is None:
             return None
-        return int(runs.hops[0]) // point
+        cut = runs.fill(self.grid.extents) and runs.hops[0] % point == 0
+        return int(runs.hops[0]) // point if cut else None
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """The first and the last + 1 of the utterances of each block."""
