@@ -29,7 +29,8 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import at_constraint, macro_at, value_at
 from spoofspan.measures.costs import VerificationErrors, verification_errors
 from spoofspan.measures.curve import error_curve_of
-from spoofspan.measures.eer import check_eer_rule, equal_error_rate
+from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.eer_rules import check_eer_rule
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 from spoofspan.measures.per_utterance import UtteranceErrors

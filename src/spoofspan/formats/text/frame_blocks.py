@@ -46,7 +46,6 @@ def read_regular(source: Source, widths: Sequence[int], column: int) -> Frames |
     # filled in place, which touches half as much new memory as joining the pieces at the end
     values = np.empty(_expected_lines(source))
     done = 0
-    pa.default_memory_pool().release_unused()  # of the references; a fifth of what an evaluation needs at its peak
     try:
         for piece in regular_pieces(source, widths, column):
             ids += piece.ids
@@ -57,7 +56,6 @@ def read_regular(source: Source, widths: Sequence[int], column: int) -> Frames |
             done += piece.values.size
     except IrregularError:
         return None
-    pa.default_memory_pool().release_unused()
     if not ids or len(set(ids)) != len(ids):
         return None
     return Frames(ids, counts, values[:done])
