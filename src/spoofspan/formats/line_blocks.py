@@ -21,7 +21,7 @@ from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import MOST_BYTES_PER_LINE, Source
 
 BOM = b"\xef\xbb\xbf"
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 19
 CACHE_LINE = 64
 # what Python takes for white space in text, and not in bytes; quotes are for the reader of lines to judge
 UNUSUAL = b'\0\v\f\x1c\x1d\x1e\x1f"'

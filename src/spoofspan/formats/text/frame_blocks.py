@@ -23,7 +23,7 @@ from spoofspan.formats.tables.table_columns import flat_array
 from spoofspan.formats.text.lines import first_lines
 
 Int32 = npt.NDArray[np.int32]
-LINES_PER_PIECE = 1 << 17
+LINES_PER_PIECE = 1 << 16
 
 
 @dataclass(frozen=True)
