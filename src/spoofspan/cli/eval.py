@@ -12,7 +12,6 @@ import typer
 
 from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
-from spoofspan.base.threads import meanwhile
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.algorithm import AlgorithmOptions, takes_algorithm
@@ -183,8 +182,7 @@ def eval_(
         metadata = metadata or inputs.protocol() or (inputs.references if alone else None)
         # how proposals are made concerns the measures alone, and neither breakdowns nor utterances
         asked = replace(options, resampling=bootstrap.resampling_if_asked(metadata), **proposals.arguments())
-        with meanwhile(corpus.hash_scores):  # SHA-256 takes longer than a range EER
-            evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
+        evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
         first = next(iter(evaluation.measurements.values()))
         column = partial(read_column, metadata)
         crossing = [one for one in by or () if crosses(one, first, alone)]

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, cast
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, strangers
 from spoofspan.base.progress import progress, track
 from spoofspan.base.tabular import Tabular
-from spoofspan.base.threads import use_threads
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS
 from spoofspan.data.scores import Higher, Scores
@@ -139,9 +138,6 @@ class Corpus(ABC):
     @abstractmethod
     def prepare(self, measures: Sequence[Measure], options: EvaluationOptions) -> MeasureOne:
         """Plan the measures; return the function that takes one of them."""
-
-    def hash_scores(self) -> None:  # noqa: B027 (where there is nothing to hash ahead)
-        """Compute ahead what takes longest of every signature."""
 
     @abstractmethod
     def errors_by_utterance(
@@ -261,13 +257,6 @@ class CorpusInMemory(Corpus):
             inputs = Inputs(self.references, self.boundary_scores)
             return measure_scores(inputs, plan, resampling=options.resampling)
         return measure_scores(self._inputs, plan, resampling=options.resampling, lay=lay)
-
-    def hash_scores(self) -> None:
-        """Compute ahead what takes longest of every signature."""
-        # by one thread, as the measures need most of the memory; hashing references now would add 10 MB to it
-        if isinstance(self.system, Scores):
-            with use_threads(1):
-                _ = self._inputs.scores_hash
 
     @cached_property
     def _inputs(self) -> Inputs:
