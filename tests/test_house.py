@@ -141,6 +141,12 @@ def output_of(arguments, **environment):
     return run.stdout.decode("utf-8")
 
 
+def test_explain_needs_no_numpy():
+    code = "import sys; sys.modules['numpy'] = None; from spoofspan.cli import main; main()"
+    for subject in ("range-eer", "rules", "conventions", "measures", "bucketed", "false acceptance"):
+        subprocess.run([sys.executable, "-c", code, "explain", subject], capture_output=True, check=True)
+
+
 TERMINALS = [{"COLUMNS": "40"}, {"COLUMNS": "300", "FORCE_COLOR": "1"}, {"TERM": "dumb", "NO_COLOR": "1"}]
 
 

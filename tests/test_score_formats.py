@@ -8,6 +8,8 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import spoofspan as ss
 from spoofspan.data.proposals import Proposals
@@ -173,6 +175,25 @@ def test_both_ways_through_the_reader_agree(monkeypatch):
     for other in (small, slow, mixed):
         assert (other.ids, other.counts) == (quick.ids, quick.counts)
         assert other.values.tolist() == quick.values.tolist()
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "bb", "ccc"]), min_size=1, max_size=8),
+    st.lists(st.integers(0, 3), min_size=8, max_size=8),
+    st.integers(20, 200),
+)
+def test_runs_of_ids_are_found_whatever_the_frames_are(ids, frames, size):
+    text = "".join(f"{utt} {frame} 0 {i}\n" for i, (utt, frame) in enumerate(zip(ids, frames, strict=False)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frame_blocks, "BLOCK_BYTES", size)
+        quick = frame_blocks.read_regular(source(text), frame_lines.UNIT.widths, 3)
+    try:
+        slow = frame_lines._line_by_line(source(text), frame_lines.UNIT, 3)
+    except ss.DataError:
+        assert quick is None
+    else:
+        assert quick is not None
+        assert (quick.ids, quick.counts, quick.values.tolist()) == (slow.ids, slow.counts, slow.values.tolist())
 
 
 def test_several_files_may_have_several_hops():

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import spoofspan as ss
 from spoofspan.base.errors import UsageError
-from spoofspan.base.threads import VARIABLE, in_order, thread_count, use_threads
+from spoofspan.base.threads import VARIABLE, in_order, meanwhile, thread_count, use_threads
+from spoofspan.cli.inputs import Inputs
 from spoofspan.mass import score_mass
 from spoofspan.measures.crossing import crossing
 
@@ -34,6 +36,26 @@ def test_an_error_comes_out_and_no_thread_stays() -> None:
 def test_a_thread_starts_no_threads_of_its_own() -> None:
     with use_threads(3):
         assert list(in_order(lambda _: thread_count(), range(4))) == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_done_meanwhile_has_its_result_its_error_and_its_number_of_threads(threads: int) -> None:
+    before = threading.active_count()
+    with use_threads(threads):
+        with meanwhile(thread_count) as count, meanwhile(lambda: 1 // 0) as broken:
+            assert count() == threads
+            with pytest.raises(ZeroDivisionError):
+                broken()
+        with pytest.raises(KeyError), meanwhile(lambda: time.sleep(0.01)):
+            raise KeyError
+    assert threading.active_count() == before
+
+
+def test_one_thread_does_nothing_meanwhile() -> None:
+    done: list[int] = []
+    with use_threads(1), meanwhile(lambda: done.append(1)):
+        pass
+    assert not done
 
 
 def test_asked_for_by_argument_or_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,3 +92,11 @@ def test_a_mass_has_the_same_crossing_with_any_number_of_threads(guess: bool, mo
             assert found[0] == found[1] == found[2]
         one, two = (ss.range_eer(references, scores, eer_rule="interpolated", threads=threads) for threads in (1, 2))
         assert (one.value, one.threshold, one.signature) == (two.value, two.threshold, two.signature)
+
+
+def test_an_error_of_the_references_comes_before_one_of_the_scores(tmp_path: Path) -> None:
+    (tmp_path / "ref.rttm").write_text("SPEAKER u1 1 0.0 banana <NA> <NA> spoof <NA> <NA>\n")
+    (tmp_path / "unit0.02.score").write_text("u1 0 0.1 banana\n" * 3)
+    for threads in (1, 2):
+        with use_threads(threads), pytest.raises(ss.DataError, match=r"ref\.rttm:1"):
+            Inputs(str(tmp_path / "ref.rttm"), str(tmp_path / "unit0.02.score")).read()

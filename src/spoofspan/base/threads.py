@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -104,6 +104,26 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], *, unasked: 
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)  # waits: no thread is left when the interpreter ends
+
+
+@contextmanager
+def meanwhile(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
+    """Work in a thread while the caller does something else; what this yields gives the result, or raises its error.
+
+    With one thread the work is done when its result is asked for. The thread has ended when this ends.
+
+    >>> with meanwhile(lambda: 6 * 7) as answer:
+    ...     answer()
+    42
+    """
+    if thread_count(ALL_CORES) == 1:
+        yield work
+        return
+    pool = ThreadPoolExecutor(1, "spoofspan")
+    try:
+        yield pool.submit(copy_context().run, work).result
+    finally:
+        pool.shutdown()
 
 
 def _begin() -> None:

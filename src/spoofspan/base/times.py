@@ -8,35 +8,18 @@ precision, whether or not h is a whole number of nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
-from typing import Any, SupportsInt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import UsageError, refuse
+from spoofspan.base.seconds import LONGEST, SECOND, duration_ns, milliseconds, seconds_text
+
+__all__ = ["LONGEST", "SECOND", "duration_ns", "milliseconds", "seconds_text"]
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
-
-SECOND = 1_000_000_000
-# Longer times are a mistake in the data, and the bound keeps every intermediate sum of a chunk below 2**63.
-LONGEST = 2**60
-
-
-def duration_ns(seconds: float, name: str) -> int:
-    """Convert one argument given in seconds (a rule, a hop), naming it in the error.
-
-    >>> duration_ns(0.02, "hop")
-    20000000
-    """
-    try:
-        value = float(seconds)
-    except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"{name} must be a number of seconds, not {seconds!r}") from None
-    if not np.isfinite(value) or abs(value) * 1e9 > LONGEST:
-        raise UsageError(f"{name} must be a finite number of seconds, not {seconds!r}")
-    return int(np.rint(value * 1e9))
 
 
 def times_ns(times: Any, name: str, place: Callable[[int], str] = "row {}".format) -> Int64:
@@ -106,25 +89,3 @@ def exact_sum(values: Int64) -> int:
     """
     high, low = values >> 32, values & 0xFFFFFFFF
     return (int(high.sum()) << 32) + int(low.sum())
-
-
-def seconds_text(ns: SupportsInt) -> str:
-    """Write a time for a person.
-
-    >>> seconds_text(1_234_000_000), seconds_text(1)
-    ('1.234 s', '0.000000001 s')
-    """
-    sign = "-" if int(ns) < 0 else ""
-    whole, rest = divmod(abs(int(ns)), SECOND)
-    fraction = f"{rest:09d}".rstrip("0").ljust(3, "0")
-    return f"{sign}{whole}.{fraction} s"
-
-
-def milliseconds(seconds: float) -> str:
-    """Write a short time.
-
-    >>> milliseconds(0.02), milliseconds(0.0125)
-    ('20ms', '12.5ms')
-    """
-    # from the shortest decimal, so that two resolutions never share a spelling
-    return f"{Decimal(repr(float(seconds))).scaleb(3).normalize():f}ms"

@@ -34,7 +34,7 @@ def benchmarks() -> Iterable[str]:
 
 def eer_rules() -> Iterable[str]:
     """The EER rules; a bucketed one needs numbers of its own."""
-    from spoofspan.measures.eer import EER_RULES
+    from spoofspan.measures.eer_rules import EER_RULES
 
     return ["bucketed(-1,1,10000)" if name == "bucketed" else name for name in EER_RULES]
 
@@ -94,7 +94,7 @@ def subjects() -> Iterable[str]:
     from spoofspan.data.rules import CONVENTIONS, RULES
     from spoofspan.evaluation.explain import MEASURES, TOPICS
     from spoofspan.evaluation.synonyms import SYNONYMS
-    from spoofspan.measures.eer import EER_RULES
+    from spoofspan.measures.eer_rules import EER_RULES
 
     events = (name for name in measures() if name.startswith("event-"))
     return [*TOPICS, *MEASURES, *events, *RULES, *EER_RULES, *CONVENTIONS, *SYNONYMS]

@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
+from spoofspan.base.threads import meanwhile
 from spoofspan.cli import options as o
 from spoofspan.data.rules import RULES
 from spoofspan.formats.format import OF_METADATA
@@ -61,10 +62,17 @@ class Inputs:
 
     def read_known(self, *, wanted: bool = False) -> tuple[References, Scores | None]:
         """Read the references, and the scores if they are given or ``wanted``."""
+        from spoofspan.base.freed_memory import keep_little_memory
+
+        keep_little_memory()
         if self.dataset is not None:
             return self._read_dataset(wanted)
-        references = self.references_from(self._files(wanted)[0])
-        return references, None if self.scores is None else self.read_scores(self.scores)
+        where = self._files(wanted)[0]
+        if self.scores is None:
+            return self.references_from(where), None
+        # an error of the references comes first, and waits for the scores
+        with meanwhile(partial(self.read_scores, self.scores)) as scores:
+            return self.references_from(where), scores()
 
     def _files(self, wanted: bool = True) -> tuple[str, str | None]:
         """The files that were typed; said before a large one is read, if one is missing."""

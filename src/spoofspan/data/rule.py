@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.base.times import duration_ns
+from spoofspan.base.seconds import duration_ns
 
 
 def declared(

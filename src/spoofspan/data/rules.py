@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from inspect import cleandoc
-from typing import Any, Literal, TypedDict, get_args, get_type_hints
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_type_hints
 
 from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.base.times import Int64, exact_sum
 from spoofspan.data.rule import Rule, declared
+
+if TYPE_CHECKING:
+    from spoofspan.base.times import Int64
 
 # Raised whenever a rule changes its meaning, so that old and new numbers are not called comparable.
 RULES_VERSION = 1
@@ -387,6 +387,8 @@ class Touched:
 
 def note_touched(touched: list[Touched], rule: str, value: str, by_utterance: Int64) -> None:
     """Add what a rule decided, given in ns per utterance, if it decided anything."""
-    count = int(np.count_nonzero(by_utterance))
+    from spoofspan.base.times import exact_sum
+
+    count = int((by_utterance != 0).sum())
     if count:
         touched.append(Touched(rule, value, exact_sum(by_utterance), count))

@@ -11,7 +11,7 @@ from spoofspan.data.rule import Rule
 from spoofspan.data.rules import CONVENTIONS, RULES
 from spoofspan.evaluation.synonyms import SYNONYMS, synonym
 from spoofspan.measures.catalogue import ALIASES, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind
-from spoofspan.measures.eer import EER_RULES
+from spoofspan.measures.eer_rules import EER_RULES
 from spoofspan.measures.measure import Measure
 
 MEASURES: Mapping[str, str] = {

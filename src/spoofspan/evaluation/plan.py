@@ -30,7 +30,8 @@ from spoofspan.measures.confusion import at_constraint, macro_at, value_at
 from spoofspan.measures.costs import VerificationErrors, verification_errors
 from spoofspan.measures.crossing import Crossing
 from spoofspan.measures.curve import error_curve_of
-from spoofspan.measures.eer import NEIGHBOUR_RULES, check_eer_rule, eer_of, equal_error_rate
+from spoofspan.measures.eer import eer_of, equal_error_rate
+from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 from spoofspan.measures.per_utterance import UtteranceErrors

@@ -31,7 +31,7 @@ from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, Verificatio
 from spoofspan.mass.label_rules import merge_overlaps
 
 Rows = npt.NDArray[np.intp] | slice
-_ROWS = 1 << 16
+_ROWS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,12 @@ class ScoresHash:
         hashed.add_texts("ids", chosen_ids(scores.utterances, order))
         rows = np.diff(scores.offsets)[order]
 
+        turned = np.subtract if scores.higher == "spoof" else np.add
+
         def runs(span: tuple[int, int]) -> dict[str, npt.NDArray[Any]]:
             some = scores.take(order[slice(*span)])
-            values = some.values.astype(np.float64)
-            if scores.higher == "spoof":
-                np.negative(values, out=values)
-            values += 0.0  # no negative zero
+            # no negative zero comes out of either
+            values = turned(0.0, some.values, dtype=np.float64)
             first, columns = _runs(some.offsets, *score_times(some), values)
             return columns | {"scores": values[first].astype("<f8", copy=False)}
 

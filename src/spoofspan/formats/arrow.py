@@ -5,6 +5,7 @@
 (DataType(int64), 3)
 """
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -15,3 +16,9 @@ def __getattr__(name: str) -> Any:
     value = import_module(f"pyarrow.{name}") if name in MODULES else getattr(import_module("pyarrow"), name)
     globals()[name] = value  # found without asking from now on
     return value
+
+
+def give_back_memory() -> None:
+    """Give back to the system what Arrow keeps of memory that was freed; all that C keeps, if Arrow uses its memory."""
+    if "pyarrow" in sys.modules:
+        import_module("pyarrow").default_memory_pool().release_unused()

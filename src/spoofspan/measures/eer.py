@@ -1,4 +1,4 @@
-"""The equal error rate (Eqs. 3 and 4) and the rules under which it is read off.
+"""The equal error rate (Eqs. 3 and 4), read off under one of the rules of :mod:`spoofspan.measures.eer_rules`.
 
 ``nearest``: the mean of both rates at the threshold of least ``|FPR - FNR|``; ``interpolated`` and ``convex-hull``:
 where a line, or the hull, meets FPR = FNR; ``bucketed(lo,hi,n)``: scores are quantised first, as some tools do.
@@ -6,8 +6,7 @@ where a line, or the hull, meets FPR = FNR; ``bucketed(lo,hi,n)``: scores are qu
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -15,25 +14,13 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.errors import UsageError
-from spoofspan.base.numbers import is_number
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures.crossing import Crossing, crossing
 from spoofspan.measures.curve import error_curve_of
+from spoofspan.measures.eer_rules import BUCKETED, check_eer_rule
 from spoofspan.measures.operating_point import OperatingPoint
-
-# What each rule does, for people; a bucketed one has its numbers in brackets.
-EER_RULES: Mapping[str, str] = {
-    "nearest": "The mean of FPR and FNR at the threshold of least |FPR - FNR|; the lowest such threshold.",
-    "interpolated": "Where the line between the two neighbouring operating points meets FPR = FNR.",
-    "convex-hull": "Where the lower convex hull of all operating points meets FPR = FNR (ROCCH).",
-    "bucketed": "Scores are quantised to n buckets between lo and hi first, as some tools do: bucketed(lo,hi,n).",
-}
-# Rules that need no more of the curve than the two points next to the crossing.
-NEIGHBOUR_RULES = ("nearest", "interpolated")
-_PLAIN = tuple(name for name in EER_RULES if name != "bucketed")
-_BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d{1,15})\)")  # doubles count so many buckets
 
 
 @dataclass(frozen=True)
@@ -58,19 +45,6 @@ class EqualErrorRate:
     value: Fraction
     point: OperatingPoint
     neighbours: tuple[OperatingPoint | None, OperatingPoint | None]
-
-
-def check_eer_rule(rule: str) -> str:
-    """Return the canonical spelling of an EER rule.
-
-    >>> check_eer_rule("bucketed(-2, 2, 10000)")
-    'bucketed(-2,2,10000)'
-    """
-    spelled = str(rule).replace(" ", "")
-    match = _BUCKETED.fullmatch(spelled)
-    if spelled not in _PLAIN and (match is None or not all(map(is_number, match.groups("0")))):
-        raise UsageError(f"eer_rule={rule!r}: valid: {', '.join(_PLAIN)}, bucketed(lo,hi,n), bucketed(2max,n)")
-    return spelled
 
 
 def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:
@@ -129,7 +103,7 @@ def eer_at(found: Crossing, rule: str) -> Fraction:
 
 
 def _bucketed(mass: ScoreMass, rule: str) -> EqualErrorRate:
-    match = _BUCKETED.fullmatch(rule)
+    match = BUCKETED.fullmatch(rule)
     if match is None:
         raise UsageError(f"no such rule: {rule}")
     buckets = int(match[3])

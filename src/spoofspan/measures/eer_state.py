@@ -29,7 +29,8 @@ from spoofspan.data.references import BONA_FIDE
 from spoofspan.data.scores import Higher, Values
 from spoofspan.mass.score_mass import NS_PER_BLOCK, MassBlock, ScoreMass
 from spoofspan.measures.crossing import Crossing, crossing_at
-from spoofspan.measures.eer import NEIGHBOUR_RULES, EqualErrorRate, eer_at
+from spoofspan.measures.eer import EqualErrorRate, eer_at
+from spoofspan.measures.eer_rules import NEIGHBOUR_RULES
 from spoofspan.measures.histogram import BITS_PER_PASS, Amounts, BinIndex, Bins, Histogram, fill, score_of_bits
 from spoofspan.measures.operating_point import Totals
 

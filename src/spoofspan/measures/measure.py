@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Literal
 
 from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.base.times import milliseconds
+from spoofspan.base.seconds import milliseconds
 from spoofspan.measures.catalogue import ALIASES, EVENT, KINDS, Kind, Parameters, all_kinds, kinds_of
 
 EXAMPLES = (

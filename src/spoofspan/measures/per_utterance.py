@@ -36,7 +36,8 @@ from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores, Values
 from spoofspan.mass.ranges import Overlay, overlay_block
 from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, no_rows
 from spoofspan.measures.crossing import mean_rate, rate_between
-from spoofspan.measures.eer import NEIGHBOUR_RULES, check_eer_rule, equal_error_rate
+from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:

@@ -35,7 +35,8 @@ from spoofspan.data.scores import Values
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import NS_PER_BLOCK, Columns, ScoreMass
 from spoofspan.measures.crossing import SAMPLE, crossing, mean_rate, rate_between, sum_ties
-from spoofspan.measures.eer import NEIGHBOUR_RULES, check_eer_rule, equal_error_rate
+from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
 from spoofspan.uncertainty.replicates import (
     BlocksByUtterance,
     ExactColumns,

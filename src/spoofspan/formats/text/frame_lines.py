@@ -115,7 +115,7 @@ def read(layout: Layout, sources: Sequence[Source], options: ReadOptions) -> Sco
     problems = Problems()
     for number, source in enumerate(sources):
         parts.append(read_regular(source, layout.widths, column) or _line_by_line(source, layout, column))
-        for utterance in parts[-1].ids:
+        for utterance in parts[-1].ids if len(sources) > 1 else ():
             other = file_of.setdefault(utterance, number)
             if other != number:
                 problems.add(f"{source.name}: utterance {utterance!r} is in {sources[other].name} as well")
