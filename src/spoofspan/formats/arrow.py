@@ -13,6 +13,8 @@ MODULES = ("compute", "csv", "fs", "json", "parquet")
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # an import statement looks for __path__, which must not load Arrow
+        raise AttributeError(name)
     value = import_module(f"pyarrow.{name}") if name in MODULES else getattr(import_module("pyarrow"), name)
     globals()[name] = value  # found without asking from now on
     return value
