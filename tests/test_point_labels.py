@@ -104,3 +104,15 @@ def test_the_points_of_an_utterance_can_still_be_listed():
     assert values.tolist() == [0.9, 0.9, 0.3, 0.3, -0.2, -0.2]
     assert scored is None
     assert classes.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_frames_of_a_microsecond_are_pooled_into_whole_utterances():
+    """As many frames of a point as utterances would have if each lasted as long as one may does not fit into int64."""
+    ids = [f"u{i}" for i in range(20_000)]
+    is_spoof = np.arange(20_000) % 2 == 1
+    references = ss.References.from_columns(
+        ids, np.full(20_000, 2000), np.arange(20_001), np.zeros(20_000, int), np.full(20_000, 2000), is_spoof
+    )
+    values = np.stack((1.0 - is_spoof, np.full(20_000, 2.0)), axis=1).ravel()
+    scores = ss.Scores.from_columns(ids, 2 * np.arange(20_001), values, hop=1e-6, higher="bonafide")
+    assert ss.evaluate(references, scores, "utterance-eer").measurements["utterance-eer"].value == 0.0

@@ -13,6 +13,7 @@ from test_exactness import assert_same, build, outcome_of_brute_force, outcome_o
 
 import spoofspan as ss
 import spoofspan.demo
+from spoofspan.mass.pooling import extreme
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
@@ -205,3 +206,17 @@ def test_signatures_written_before_there_were_these_rules_stay_as_they_were(demo
     assert ss.point_eer(demo.references, demo.systems[0.02], 0.64, pooling="min").signature == found.signature
     other = ss.point_eer(demo.references, demo.systems[0.02], 0.64, pooling="mean").signature.comparable
     assert other == found.signature.comparable.replace("|rules:1", "|pooling:mean|rules:1")
+
+
+@pytest.mark.parametrize("pooling", ["min", "max"])
+@pytest.mark.parametrize("lengths", [[3] * 9, [3] * 5 + [1, 2, 4, 40], [1, 2, 3, 4, 5, 6, 7, 8], [5], [60, 1]])
+def test_stretches_of_equal_and_of_different_lengths_have_their_own_extreme(lengths, pooling):
+    values = np.random.default_rng(3).normal(size=sum(lengths)).astype(np.float32)
+    ends = np.cumsum(lengths)
+    first, last = ends - lengths, ends - 1
+    found = extreme(values, first, last, pooling)
+    expected = [(min if pooling == "min" else max)(values[a : b + 1]) for a, b in zip(first, last, strict=True)]
+    assert found.tolist() == expected
+    # in any order, and twice
+    again = np.concatenate((first[::-1], first)), np.concatenate((last[::-1], last))
+    assert extreme(values, *again, pooling).tolist() == [*expected[::-1], *expected]

@@ -198,9 +198,10 @@ def _rows_under_points(block: FrameRuns, grid: Grid) -> tuple[Int64, Int64]:
     counts, hop, begins = grid.counts, int(block.hops[0]), block.offsets[:-1]
     final = begins + block.used - 1
     frames = (grid.whole or 1) // hop
-    if grid.whole == frames * hop and ((counts - 2) * frames <= block.used).all():
+    places = int(grid.offsets[-1]) * frames
+    if grid.whole == frames * hop and places < 2**62 and ((counts - 2) * frames <= block.used).all():
         # all points but the last two of an utterance lie under as many frames
-        first = np.arange(0, int(grid.offsets[-1]) * frames, frames)
+        first = np.arange(0, places, frames)
         first += np.repeat(begins - frames * grid.offsets[:-1], counts)
         last: Int64 = first + (frames - 1)
         for back in (1, 2):
