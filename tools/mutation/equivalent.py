@@ -33,10 +33,11 @@ EQUIVALENT = (
     Equivalent("mass/score_mass", "ScoreMass.sample", None, None, GUESS),
     Equivalent("mass/ranges", "RangePart.sample", None, None, GUESS),
     Equivalent("mass/points", "PointPart.sample", None, None, GUESS),
-    Equivalent("mass/points", "PointPart.sample.time_of", None, None, GUESS),
     Equivalent("measures/crossing", "bracket", None, None, GUESS),
     Equivalent("measures/crossing", None, "SAMPLE = ", None, GUESS),
     Equivalent("*", None, "ROWS_PER_BLOCK = ", None, "speed only: the size of a block"),
+    Equivalent("mass/score_mass", None, "FRAMES_PER_BLOCK = ", None, "speed only: the size of a block"),
+    Equivalent("mass/points", "PointPart.spans", None, None, "speed only: the size of a block"),
     Equivalent("measures/histogram", None, "ROWS_COUNTED = ", None, "speed only: how many scores are counted at once"),
     Equivalent(
         "measures/histogram", "Bins.add", "self._rows >= ROWS", "self._rows > ROWS", "speed only: as ROWS_COUNTED"
@@ -137,39 +138,11 @@ EQUIVALENT = (
     ),
     Equivalent("measures/eer", "_bucketed", "match[1] is None", "match[2] is None", "both groups are missing, or none"),
     Equivalent(
-        "mass/points",
-        "PointPart.labelled_points",
-        "rows = np.maximum(",
-        "rows = np.minimum(",
-        "speed only: the size of a block",
-    ),
-    Equivalent(
-        "mass/points",
-        "point_scores",
-        "frames.hops == frames.hops[0]",
-        "frames.hops != frames.hops[0]",
-        "speed only: the slow way finds the same rows",
-    ),
-    Equivalent("mass/pooling", None, "FEW_STEPS = ", None, "speed only: both ways find the lowest score"),
-    Equivalent(
         "mass/points", "resample", "rows = np.maximum(", "rows = np.minimum(", "speed only: the size of a block"
     ),
-    Equivalent("mass/pooling", "extreme", "for step in range(1", "+ 2)", "speed only: one more look at the last row"),
     Equivalent("data/rules", "RuleArguments", "total=False", "total=True", "for type checkers alone"),
-    Equivalent(
-        "mass/points",
-        "_rounded_labels",
-        "prepend=0",
-        "prepend=1",
-        "the first count is overwritten in the next line but one",
-    ),
-    Equivalent(
-        "mass/pooling", "extreme", "max(initial=0)", "max(initial=1)", "speed only: one more look at the last row"
-    ),
-    Equivalent("mass/pooling", "extreme", "steps > FEW_STEPS", "steps >= FEW_STEPS", "speed only: as FEW_STEPS"),
     Equivalent("mass/pooling", "_stretches", "np.append(values, values[-1:])", "values[1:])", ONE_MORE),
     Equivalent("mass/pooling", "_stretches", "np.append(values, values[-1:])", "values[-2:])", ONE_MORE),
-    Equivalent("mass/pooling", "extreme", "(last - first)", "(last + first)", "speed only: more looks at the last row"),
     Equivalent(
         "mass/points",
         "resample",

@@ -47,7 +47,7 @@ MODULES = {
     "mass": ("mass/score_mass", "mass/ranges"),
     "histogram": ("measures/histogram",),
     "curve": ("measures/operating_point", "measures/crossing", "measures/curve", "measures/eer"),
-    "points": ("mass/points", "mass/pooling"),
+    "points": ("mass/grid", "mass/point_labels", "mass/points", "mass/pooling"),
     "rules": ("data/rule", "data/rules"),
 }
 COPIED = (
@@ -58,7 +58,7 @@ MADE_TESTS = {module: (f"test_mutants_{module}.py",) for module in MODULES}
 MADE_TESTS["histogram"] = ("test_mutants_bins.py", "test_mutants_histogram.py")  # the faster ones first
 MADE_TESTS["mass"] += ("test_mutants_overlaying.py", "test_mutants_large.py")
 MADE_TESTS["curve"] += ("test_mutants_large.py",)
-MADE_TESTS["points"] += ("test_pooling.py", "test_mutants_mass.py", "test_mutants_large.py")
+MADE_TESTS["points"] += ("test_point_labels.py", "test_pooling.py", "test_mutants_mass.py", "test_mutants_large.py")
 for sampled in ("mass", "curve", "points"):
     MADE_TESTS[sampled] += ("test_mutants_guess.py",)
 OTHER_TESTS = (
