@@ -892,3 +892,12 @@ def test_a_column_that_is_asked_for_keeps_its_name_and_takes_no_polarity_from_an
     with pytest.raises(ss.UsageError, match="what high scores mean"):
         ss.read_scores(path, column="logit")
     assert ss.read_scores(path, column="logit", higher="bonafide").values.tolist() == [5.0, -5.0]
+
+
+def test_ids_that_are_the_same_text_when_joined_are_told_apart(tmp_path):
+    path = tmp_path / "unit0.02.score"
+    path.write_text("ab 0 1.0 -1.0\naba 1 0.5 -0.5\nb 2 0.1 -0.1\n")
+    with pytest.raises(ss.DataError, match="aba"):
+        ss.read_scores(path)
+    path.write_text("ab 0 1.0 -1.0\nab 1 0.5 -0.5\naba 0 0.2 -0.2\nb 0 0.1 -0.1\n")
+    assert ss.read_scores(path).utterances == ("ab", "aba", "b")

@@ -176,10 +176,11 @@ def _equal_ids(column: Any, begins: Sequence[int]) -> Iterator[tuple[str, int]]:
     offset = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
     text = data.to_pybytes()
     at = offset[begins].tolist()
-    lengths = np.diff(offset)[begins[:-1]].tolist()
-    for i, length in enumerate(lengths):
+    # other ids may be the same text when joined: ab, aba, b
+    shortest, longest = (one.reduceat(np.diff(offset), begins[:-1]).tolist() for one in (np.minimum, np.maximum))
+    for i, length in enumerate(shortest):
         utterance, count = text[at[i] : at[i] + length], begins[i + 1] - begins[i]
-        if utterance * count == text[at[i] : at[i + 1]]:
+        if length == longest[i] and utterance * count == text[at[i] : at[i + 1]]:
             yield utterance.decode(), count
         else:
             for one in column[begins[i] : begins[i + 1]].to_pylist():
