@@ -57,8 +57,8 @@ if not all(map(installed, ("torch", "transformers", "safetensors"))):
 
 # `pytest -m quick`: the core and all that it is compared with. A test that is slow is not quick.
 QUICK = """
-    brute_force exactness oracles properties golden labelling order point_labels thin_curve eer_state measures
-    detection costs errors signature utterance uncertainty comparison jackknife per_utterance events
+    bits brute_force exactness oracles properties golden labelling order near_step point_labels thin_curve eer_state
+    measures detection costs errors signature utterance uncertainty comparison jackknife per_utterance events
     event_measures decisions house mutants_bins mutants_curve mutants_large mutants_overlaying mutants_rules
 """
 # Not these: more of the same, or whole commands.
@@ -93,7 +93,7 @@ SLOW = (
     "tests/test_progress.py::test_quiet_and_stdout_of_the_command",
     "tests/test_house.py::test_results_do_not_depend_on_the_terminal",
     "tests/test_jobs.py::test_the_command_line_prints_the_same_with_jobs",
-    "tests/test_jobs.py::test_a_script_without_a_guard_is_told_of_it[False]",
+    "tests/test_jobs.py::test_a_script_without_a_guard_is_told_of_it",
     "tests/test_house.py::test_the_demo_says_the_same_in_lines_of_any_length",
     "tests/test_demo.py::test_the_lines_for_own_data_run",
     "tests/test_demo.py::test_every_command_of_the_written_readme_works",
@@ -112,11 +112,21 @@ SLOW = (
     "tests/test_notebooks.py",
     "tests/test_report_browser.py",
     "tests/test_torch.py",
-    "tests/test_bounds.py::test_the_command_line_refuses_four_gibibytes_in_one_line_within_seconds[scores]",
-    "tests/test_bounds.py::test_the_command_line_refuses_four_gibibytes_in_one_line_within_seconds[durations]",
+    "tests/test_bounds.py::test_the_command_line_refuses_four_gibibytes_in_one_line_within_seconds",
     "tests/test_corpus_build.py::test_a_build_that_was_killed",
     "tests/test_corpus_build.py::test_the_same_seed_gives_the_same_bytes",
     "tests/test_pipes.py::test_pipes_are_cut_into_shards_to_the_same_bits[jobs]",
+    "tests/test_corpus_protocol.py::test_drawn_intervals_in_shards_are_those_in_memory[percentile]",
+    "tests/test_streamed_events.py::test_random_corpora_have_the_same_bits_or_the_same_refusal_in_shards",
+    # one format is enough there
+    *(
+        f"tests/test_every_format.py::test_references_from_standard_input[{i}]"
+        for i in ("parquet", "jsonl", "segment-list")
+    ),
+    *(
+        f"tests/test_every_format.py::test_scores_from_standard_input[{i}]"
+        for i in ("partialspoof-pickle", "csv", "arrow", "kaldi-ark")
+    ),
     # the first of several random draws is enough there
     *(f"tests/test_streaming.py::test_random_corpora_have_the_same_bits_in_shards[{i}]" for i in range(1, 8)),
     *(

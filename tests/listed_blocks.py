@@ -53,9 +53,8 @@ def amounts_by_score(blocks):
     return sorted((score, *amounts) for score, amounts in found.items() if any(amounts))
 
 
-def step_by_hand(counted, reached):
-    """The first score of a sorted list at whose inclusion a condition becomes true."""
-    below = (0, 0)
+def step_by_hand(counted, reached, below=(0, 0)):
+    """The first score of a sorted list at whose inclusion a condition becomes true, given what lies below it."""
     for place, (score, bona_fide, spoof) in enumerate(counted):
         called = below[0] + bona_fide, below[1] + spoof
         if reached(*called):

@@ -1,4 +1,4 @@
-"""Overwriting ranges of a labelling, against a picture of it with one cell per nanosecond."""
+"""Overwriting ranges of a labelling, and times in it, against a picture of it with one cell per nanosecond."""
 
 import numpy as np
 import pytest
@@ -41,6 +41,21 @@ def test_overwriting(monkeypatch, longer_than_the_axis):
         assert [one.tolist() for one in picture(after)] == [one.tolist() for one in expected]
         for i in range(len(after.utterances)):
             assert (np.diff(after.ends[after.offsets[i] : after.offsets[i + 1]]) > 0).all()
+
+
+def test_the_run_of_any_time_and_the_time_of_each_label_in_any_range_are_exact():
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        labelling = random_labelling(rng)
+        cells = picture(labelling)
+        utterance = rng.integers(0, len(labelling.utterances), int(rng.integers(0, 9)))
+        starts = rng.integers(0, labelling.extents[utterance])
+        ends = rng.integers(starts, labelling.extents[utterance] + 1)  # some are empty
+        labels = labelling.labels[labelling.runs_at(utterance, starts)]
+        assert labels.tolist() == [cells[u][start] for u, start in zip(utterance, starts, strict=True)]
+        for label, time in zip((1, 0), labelling.times_of((1, 0), utterance, starts, ends), strict=True):
+            ranges = zip(utterance, starts, ends, strict=True)
+            assert time.tolist() == [np.count_nonzero(cells[u][start:end] == label) for u, start, end in ranges]
 
 
 def test_a_corpus_of_centuries_has_no_axis():

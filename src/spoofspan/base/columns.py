@@ -92,9 +92,23 @@ def flat_rows(rows: Mapping[str, Iterable[Row]]) -> tuple[list[str], Int64, list
     return list(listed), offsets_of([len(own) for own in listed.values()]), pairs
 
 
+def no_rows() -> Int64:
+    """No rows, or no amounts of them."""
+    return np.zeros(0, np.int64)
+
+
 def utterance_of_rows(offsets: Int64) -> Int64:
     """Return the utterance of every row."""
     return np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+
+
+def utterance_of_every(step: int, offsets: Int64) -> Int64:
+    """Return the utterances of the rows 0, step, 2 * step and so on.
+
+    >>> utterance_of_every(2, np.array([0, 3, 3, 5])).tolist()
+    [0, 0, 2]
+    """
+    return utterance_of_rows(-(-offsets // step))
 
 
 def rows_of(offsets: Int64, chosen: Int64) -> tuple[Int64, Int64]:

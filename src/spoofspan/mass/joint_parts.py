@@ -19,14 +19,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags, blocks, offsets_of
+from spoofspan.base.columns import Flags, blocks, no_rows, offsets_of
 from spoofspan.base.order import sort_order
 from spoofspan.base.times import Int64
 from spoofspan.data.references import Labels
 from spoofspan.data.scores import Values
 from spoofspan.mass.labelling import IGNORED, CutLabelling, Labelling
 from spoofspan.mass.ranges import LaidBlock, Overlay, RangePart, lay_block
-from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, no_rows
+from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK
 
 # An integer tells sorts apart: labels take two bits, and each part one that says whether it ignores a cell. More parts
 # would fit in, but what is gathered of each of them is in memory at once.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from spoofspan.base.columns import (
     has_rows,
     kept_offsets,
     last_rows,
+    no_rows,
     sum_by_utterance,
     utterance_of_rows,
     within_utterances,
@@ -63,8 +65,7 @@ class _Ranges:
         self.offsets, self.starts, self.ends = references.offsets, references.starts, references.ends
         self.labels = references.labels
         self.snap = snap
-        self._overlaps: Flags | None = None
-        merged = merge_rows(self.offsets, self.starts, self.ends, self.labels) if self.overlaps.any() else None
+        merged = merge_rows(self.offsets, self.starts, self.ends, self.labels) if self.overlaps.size else None
         if merged is not None:
             self._move(self.starts, merged[1])
             self._keep(merged[0])
@@ -77,23 +78,37 @@ class _Ranges:
         self.labels = self.labels[keep]
 
     def _move(self, starts: Int64, ends: Int64) -> None:
-        self.starts, self.ends, self._overlaps = starts, ends, None
+        self.starts, self.ends = starts, ends
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            delattr(self, name)  # what was found of other ranges
 
-    @property
-    def overlaps(self) -> Flags:
-        """Of each range but the last: whether the next one of its utterance starts before it ends."""
-        if self._overlaps is None:
-            self._overlaps = within_utterances(self.offsets, self.starts[1:] < self.ends[:-1])
-        return self._overlaps
+    @cached_property
+    def joined(self) -> bool:
+        """Whether each range starts where the one before it ends, and the first of an utterance at 0."""
+        apart = self.starts[1:] != self.ends[:-1]
+        inside = np.count_nonzero(apart) - np.count_nonzero(apart[self.last[:-1]])
+        return inside == 0 and not self.starts[first_rows(self.offsets)].any()
 
-    @property
+    @cached_property
+    def overlaps(self) -> Int64:
+        """The ranges that end after the next one of their utterance starts."""
+        if self.joined:
+            return no_rows()
+        return np.flatnonzero(within_utterances(self.offsets, self.starts[1:] < self.ends[:-1]))
+
+    @cached_property
+    def last(self) -> Int64:
+        """The last range of each utterance that has any."""
+        return last_rows(self.offsets)
+
+    @cached_property
     def last_ends(self) -> Int64:
         """The last end of each utterance; 0 without ranges."""
+        late = np.maximum.reduceat(self.ends, first_rows(self.offsets)) if self.overlaps.size else self.ends[self.last]
+        if late.size == self.offsets.size - 1:
+            return late
         found = np.zeros(self.offsets.size - 1, np.int64)
-        if self.overlaps.any():
-            found[has_rows(self.offsets)] = np.maximum.reduceat(self.ends, first_rows(self.offsets))
-        else:
-            found[has_rows(self.offsets)] = self.ends[last_rows(self.offsets)]
+        found[has_rows(self.offsets)] = late
         return found
 
     def join(self, extents: Int64, touched: list[Touched]) -> None:
@@ -104,7 +119,7 @@ class _Ranges:
         ends[near] = starts[near + 1]
         first = first_rows(self.offsets)
         starts[first[starts[first] <= self.snap]] = 0
-        last, extent = last_rows(self.offsets), extents[has_rows(self.offsets)]
+        last, extent = self.last, extents[has_rows(self.offsets)]
         reaches = np.abs(extent - ends[last]) <= self.snap
         ends[last[reaches]] = extent[reaches]
         moved = np.abs(starts - self.starts) + np.abs(ends - self.ends)
@@ -114,10 +129,9 @@ class _Ranges:
 
     def refuse_overlaps(self) -> None:
         """Rule 3: different labels at one time are an error under every rule."""
-        inside = np.flatnonzero(self.overlaps)
-        utterance = utterance_of_rows(self.offsets) if inside.size else inside
+        utterance = utterance_of_rows(self.offsets) if self.overlaps.size else no_rows()
         refuse(
-            inside,
+            self.overlaps,
             lambda row: (
                 f"utterance {self.utterances[utterance[row]]!r}: {LABELS[self.labels[row]]} until "
                 f"{seconds_text(self.ends[row])}, but {LABELS[self.labels[row + 1]]} from "
@@ -139,7 +153,7 @@ class _Ranges:
         last_ends = self.last_ends
         past = last_ends - extents > self.snap
         listed = has_rows(self.offsets)
-        past[listed] |= self.starts[last_rows(self.offsets)] >= extents[listed]
+        past[listed] |= self.starts[self.last] >= extents[listed]
         if not past.any():
             return
         refuse(
@@ -154,9 +168,10 @@ class _Ranges:
 
     def fill(self, extents: Int64, rules: Rules, touched: list[Touched]) -> Labelling:
         """Rule 4: give gaps a label; what is left touches and fills [0, extent)."""
-        before, after = self.starts - ends_before(self.ends, self.offsets), extents - self.last_ends
-        if not before.any() and not after.any():
+        after = extents - self.last_ends
+        if self.joined and not after.any():
             return Labelling(self.utterances, extents, self.offsets, self.ends, self.labels)
+        before = self.starts - ends_before(self.ends, self.offsets)
         gaps = sum_by_utterance(before, self.offsets) + after
         if rules.gaps == "error":
             told = unit_remedy(self.last_ends, extents) if gaps.any() else None

@@ -12,8 +12,8 @@ Its runs of one label touch each other and fill [0, extent). What can be done wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from spoofspan.base.columns import (
 )
 from spoofspan.base.times import Int64
 from spoofspan.data.references import Labels
-from spoofspan.mass.label_guess import LabelGuess
 from spoofspan.mass.time_axis import TimeAxis
 
 # The label of time that counts on neither side; the others are those of references.
@@ -63,14 +62,30 @@ class Labelling:
         here = slice(first, last)
         return Labelling(self.utterances[here], self.extents[here], offsets, self.ends[rows], self.labels[rows])
 
-    def guess(self) -> LabelGuess:
-        """The labels at a few thousand times, quickly and nearly always right."""
-        return LabelGuess(self.extents, self.offsets, self.ends, self.labels)
+    def runs_at(self, utterance: Int64, times: Int64) -> Int64:
+        """The run in which each time lies; all are before the extent of their utterance.
 
-    @cached_property
-    def kept_guess(self) -> LabelGuess:
-        """The same for several resolutions: it takes eight bytes for each run and label."""
-        return self.guess()
+        Bisects in all these utterances at once. Nothing is made for the other ones, of which there may be millions.
+        """
+        runs, last = self.offsets[utterance], self.offsets[utterance + 1] - 1
+        most = int((last - runs).max(initial=0)) + 1
+        for step in (1 << bit for bit in reversed(range(most.bit_length()))):
+            # the last run ends after all times, so it may stand for what lies behind it
+            runs += step * (self.ends[np.minimum(runs + (step - 1), last)] <= times)
+        return runs
+
+    def times_of(self, labels: Sequence[int], utterance: Int64, starts: Int64, ends: Int64) -> list[Int64]:
+        """The time of some labels in ranges that start before the extent: a column for each label."""
+        first = self.runs_at(utterance, starts)
+        last = first.copy()
+        longer = np.flatnonzero(ends > self.ends[first])  # few of short ranges
+        last[longer] = self.runs_at(utterance[longer], ends[longer] - 1)
+        offsets = offsets_of(last + 1 - first)
+        begins = offsets[:-1]
+        runs = np.arange(offsets[-1]) + np.repeat(first - begins, np.diff(offsets))
+        run_starts, run_ends = self.ends[runs - 1], self.ends[runs]
+        run_starts[begins], run_ends[offsets[1:] - 1] = starts, ends
+        return [np.add.reduceat((run_ends - run_starts) * (self.labels[runs] == label), begins) for label in labels]
 
     def time_of(self, label: int) -> Int64:
         """Sum the time of one label in each utterance."""

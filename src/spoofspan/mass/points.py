@@ -32,6 +32,7 @@ from spoofspan.base.columns import (
     last_rows,
     offsets_of,
     sum_by_utterance,
+    utterance_of_every,
     utterance_of_rows,
 )
 from spoofspan.base.errors import UsageError, refuse
@@ -122,10 +123,10 @@ class PointPart(TimedPart):
         undecided = [np.zeros(last - first, np.int64)] * 2
         if scored is not None:
             nobody = np.int8(IGNORED)
-            unscored = replace(block, classes=np.where(scored, nobody, block.classes), two_classes=False)
+            unscored = replace(block, labels=np.where(scored, nobody, block.classes), two_classes=False)
             unscored = unscored if weights is None else unscored.weigh(weights)
             undecided = [sum_by_utterance(column, runs.offsets) for column in (unscored.bona_fide, unscored.spoof)]
-            block = replace(block, classes=np.where(scored, block.classes, nobody), two_classes=False)
+            block = replace(block, labels=np.where(scored, block.classes, nobody), two_classes=False)
         block = block if weights is None else block.weigh(weights)
         return UtteranceBlock(first, last, runs.offsets, block, *undecided)
 
@@ -161,11 +162,12 @@ class PointPart(TimedPart):
         if self.rules.pooling not in OF_POINTS or not total or not self.runs.values.size:
             return self.runs.values[:0].astype(self.dtype), np.zeros(0, np.int64), np.zeros(0, np.int64)
         # of a few long points, take a few: each of them costs as much as in the real pass
-        point = np.arange(0, total, max(total // max(size, total >> 9), min(8, total)))
-        utterance = np.searchsorted(self.grid.offsets, point, side="right") - 1
+        step = max(total // max(size, total >> 9), min(8, total))
+        point, utterance = np.arange(0, total, step), utterance_of_every(step, self.grid.offsets)
         starts, ends = self.grid.edges(utterance, point - self.grid.offsets[utterance])
         rules = replace(self.rules, label="majority") if self.rules.label == "rounded" else self.rules
-        classes = classes_of(*self.labelling.kept_guess.times_of_both(utterance, starts, ends), rules)
+        bona_fide, spoof = self.labelling.times_of((BONA_FIDE, SPOOF), utterance, starts, ends)
+        classes = classes_of(bona_fide, spoof, rules)
         block = replace(self.runs, higher="bonafide").block(0, len(self.utterances))
         first, last, scored = _rows_under(block, utterance, starts, ends)
         # only the rows under these points are looked up and mirrored

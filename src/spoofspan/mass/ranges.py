@@ -18,6 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import starmap
 from typing import Any, TypeVar
 
@@ -27,8 +28,8 @@ from spoofspan.base.columns import (
     blocks,
     positions,
     sum_by_utterance,
+    utterance_of_every,
     utterance_of_rows,
-    within_utterances,
 )
 from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
 from spoofspan.base.threads import rows_for_threads
@@ -52,6 +53,7 @@ from spoofspan.mass.score_mass import (
 )
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, bona_fide_polarity
+from spoofspan.mass.stretches import Stretches
 
 Side = TypeVar("Side", ScoreRuns, UtteranceScores)
 Either = TypeVar("Either", Scores, UtteranceScores)
@@ -205,11 +207,11 @@ class RangePart(TimedPart):
             return self.runs.values, self.labelling.labels[:0], np.zeros(0, np.int64)
         # large corpora get larger samples: what a bracket holds must not outgrow the rest of the work
         count = self.runs.values.size
-        rows = np.arange(0, count, max(count // max(size, count >> 9), 1))
-        utterance = np.searchsorted(self.runs.offsets, rows, side="right") - 1
+        step = max(count // max(size, count >> 9), 1)
+        rows, utterance = np.arange(0, count, step), utterance_of_every(step, self.runs.offsets)
         starts, ends = self.runs.spans(utterance, rows)
         middle = np.minimum((starts + ends) // 2, self.labelling.extents[utterance] - 1)
-        label = self.labelling.guess().label_at(utterance, middle)
+        label = self.labelling.labels[self.labelling.runs_at(utterance, middle)]
         weight = ends - starts if self.weights is None else (ends - starts) * self.weights[utterance]
         return bona_fide_polarity(self.runs.values[rows], self.runs.higher), label, weight
 
@@ -219,15 +221,20 @@ class LaidBlock:
     """Score runs of some utterances under labels, as above: whole runs first, then what their edges change."""
 
     runs: ScoreRuns
-    labels: Labels  # of each run, under its first instant
+    stretches: Stretches  # runs of one label, under the first instant of each
     without_time: Int64  # rows of runs that do not count, whatever their label
     durations: Int64 | int  # of each run, or of all
     odd: Int64  # rows of runs that last longer or shorter, and by how much
     odd_by: Int64
-    cut: Int64  # rows of runs that an edge cuts; a row may occur twice
-    rest: Int64  # what lies behind the edge in each, which goes from one label to another
+    cut: Int64  # of each edge: the row of the run in which it lies; a row may occur twice
+    rest: Int64  # what of that run lies behind the edge (often nothing), which goes from one label to another
     giver: Labels
     taker: Labels
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The label of each run, under its first instant."""
+        return self.stretches.of_rows()
 
 
 def lay_block(labelling: Labelling, block: ScoreRuns) -> LaidBlock:
@@ -236,35 +243,42 @@ def lay_block(labelling: Labelling, block: ScoreRuns) -> LaidBlock:
     utterance = utterance_of_rows(offsets)
 
     # Whole runs: as many as start inside each stretch of one label. Rows without time go to the last stretch.
-    before = block.rows_before(utterance, edges)
+    before, rest = block.cut_at(utterance, edges)
     next_row = block.offsets[utterance] + before  # where the stretch after an edge begins
     next_row[offsets[1:] - 1] = block.offsets[1:]
-    classes = np.repeat(labels, np.diff(next_row, prepend=0))
-
-    # Parts of runs: each edge hands the rest of the run it lies in from the label before to the label after.
-    edge = np.flatnonzero(within_utterances(offsets, (labels[1:] != labels[:-1]) & (before[:-1] > 0)))
-    rest = block.run_ends(utterance[edge], before[edge] - 1) - edges[edge]
-    cuts = rest > 0
-    if not cuts.all():
-        edge, rest = edge[cuts], rest[cuts]
-    giver, taker = labels[edge], labels[edge + 1]
+    # Parts of runs: each edge hands the rest of the run it lies in from the label before to the label after. Behind the
+    # last edge of an utterance nothing is left.
+    cut, giver, taker = next_row - 1, labels, np.append(labels[1:], labels[-1:])
+    if not block.values.size:
+        cut, rest, giver, taker = cut[:0], rest[:0], giver[:0], taker[:0]
     without_time, (durations, odd, odd_by) = block.rows_without_time(), block.durations()
-    return LaidBlock(block, classes, without_time, durations, odd, odd_by, next_row[edge] - 1, rest, giver, taker)
+    return LaidBlock(block, Stretches(next_row, labels), without_time, durations, odd, odd_by, cut, rest, giver, taker)
 
 
 def overlay_block(labelling: Labelling, block: ScoreRuns) -> MassBlock:
     """Return the time of both classes under each score run; both sides are of the same utterances."""
     laid = lay_block(labelling, block)
-    classes = laid.labels
+    two_classes = bool((labelling.labels <= SPOOF).all())
+    more_spoof = _exceptions(laid, SPOOF)
+    if two_classes:
+        more_bona_fide = -more_spoof
+        more_bona_fide[: laid.odd.size] += laid.odd_by
+    else:
+        more_bona_fide = _exceptions(laid, BONA_FIDE)
+    # stretches are for counting rows: where each has an amount of its own, the class of each is needed anyway
+    classes = laid.stretches if isinstance(laid.durations, int) else laid.labels
     if laid.without_time.size:
+        classes, two_classes = laid.labels, False
         classes[laid.without_time] = IGNORED
-    more = []
-    for label in (BONA_FIDE, SPOOF):
-        gain = (laid.taker == label).view(np.int8) - (laid.giver == label).view(np.int8)
-        more.append(np.concatenate((laid.odd_by * (classes[laid.odd] == label), laid.rest * gain)))
-    two_classes = not laid.without_time.size and bool((labelling.labels <= SPOOF).all())
     rows = np.concatenate((laid.odd, laid.cut))
-    return MassBlock(block.values, classes, laid.durations, rows, more[0], more[1], two_classes=two_classes)
+    return MassBlock(block.values, classes, laid.durations, rows, more_bona_fide, more_spoof, two_classes=two_classes)
+
+
+def _exceptions(laid: LaidBlock, label: int) -> Int64:
+    """What odd runs, and then runs that an edge cuts, have of a label beside what all have."""
+    gain = (laid.taker == label).view(np.int8) - (laid.giver == label).view(np.int8)
+    odd_by = laid.odd_by * laid.stretches.where(label).at(laid.odd) if laid.odd.size else laid.odd_by
+    return np.concatenate((odd_by, laid.rest * gain))
 
 
 @dataclass(frozen=True, eq=False)

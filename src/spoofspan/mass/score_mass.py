@@ -39,12 +39,14 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags
+from spoofspan.base.bits import Bits
+from spoofspan.base.columns import Flags, no_rows
 from spoofspan.base.errors import UsageError
 from spoofspan.base.threads import in_order
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.scores import Higher, Values
+from spoofspan.mass.stretches import Stretches
 
 # Measured on two cores: a quarter as many rows cost a third more time, four times as many up to a fifth more.
 ROWS_PER_BLOCK = 1 << 18
@@ -236,21 +238,17 @@ class ScoreMass:
         return replace(self, parts=tuple(parts))
 
 
-def no_rows() -> Int64:
-    """No amounts at all."""
-    return np.zeros(0, np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class MassBlock:
     """A piece of a ScoreMass: scores in bona fide polarity, the two columns, and what no score decides.
 
-    Most scores lie under one class for as long as all others, so the columns are written as a byte per score (its
-    class), one amount for all, and a few exceptions: what ``more_bona_fide`` and ``more_spoof`` add in certain rows.
+    Most scores lie under one class for as long as all others, so the columns are written as one class per score (or
+    per stretch of scores), one amount for all, and a few exceptions: what ``more_bona_fide`` and ``more_spoof`` add in
+    certain rows.
     """
 
     scores: Values
-    classes: Labels  # BONA_FIDE, SPOOF, or another number for neither
+    labels: Labels | Stretches  # BONA_FIDE, SPOOF, or another number for neither
     amounts: Int64 | int  # of each score, or of all
     rows: Int64 = field(default_factory=no_rows)  # the exceptions; a row may occur twice
     more_bona_fide: Int64 = field(default_factory=no_rows)
@@ -258,6 +256,11 @@ class MassBlock:
     undecided_bona_fide: int = 0
     undecided_spoof: int = 0
     two_classes: bool = False  # no score is under neither: what is not spoof is bona fide
+
+    @cached_property
+    def classes(self) -> Labels:
+        """The class of each score: BONA_FIDE, SPOOF, or another number for neither."""
+        return self.labels.of_rows() if isinstance(self.labels, Stretches) else self.labels
 
     @cached_property
     def is_bona_fide(self) -> Flags:
@@ -296,18 +299,23 @@ class MassBlock:
 
     def sums(self, chosen: Flags | None = None) -> tuple[int, int]:
         """The bona fide and the spoofed amount of all, or of the chosen, scores."""
-        spoof = self._sum(self.is_spoof, chosen)
-        bona_fide = self._sum(chosen) - spoof if self.two_classes else self._sum(self.is_bona_fide, chosen)
+        spoof = self._sum(SPOOF, chosen)
+        bona_fide = self._sum(None, chosen) - spoof if self.two_classes else self._sum(BONA_FIDE, chosen)
         # multiplying by flags is seven times faster than indexing with them
         odd = 1 if chosen is None else chosen[self.rows]
         return bona_fide + int((self.more_bona_fide * odd).sum()), spoof + int((self.more_spoof * odd).sum())
 
-    def _sum(self, flags: Flags | None, chosen: Flags | None = None) -> int:
-        """The amount of scores for which all flags are set, without the exceptions."""
+    def _sum(self, label: int | None, chosen: Flags | None) -> int:
+        """The amount of the chosen scores of a class (None: of all), without the exceptions."""
+        if label is not None and isinstance(self.labels, Stretches) and isinstance(self.amounts, int):
+            bits = self.labels.where(label)
+            return (bits if chosen is None else bits & Bits.of(chosen)).count() * self.amounts
+        flags = chosen
+        if label is not None:
+            flags = self.is_spoof if label == SPOOF else self.is_bona_fide
+            flags = flags if chosen is None else flags & chosen
         if flags is None:
             return self.scores.size * self.amounts if isinstance(self.amounts, int) else int(self.amounts.sum())
-        if chosen is not None:
-            flags = flags & chosen
         if isinstance(self.amounts, int):
             return int(np.count_nonzero(flags)) * self.amounts
         return int((self.amounts * flags).sum())
@@ -324,15 +332,22 @@ class MassBlock:
     def columns_of(self, chosen: Flags) -> Columns:
         """The scores and both columns of the chosen rows."""
         rows, found = np.flatnonzero(chosen), np.flatnonzero(chosen[self.rows])
-        few = MassBlock(
-            self.scores[rows],
-            self.classes[rows],
-            self.amounts if isinstance(self.amounts, int) else self.amounts[rows],
-            np.searchsorted(rows, self.rows[found]),
-            self.more_bona_fide[found],
-            self.more_spoof[found],
-        )
-        return few.scores, few.bona_fide, few.spoof
+        places = np.searchsorted(rows, self.rows[found])
+        amounts = self.amounts if isinstance(self.amounts, int) else self.amounts[rows]
+        columns = []
+        for label, more in ((BONA_FIDE, self.more_bona_fide), (SPOOF, self.more_spoof)):
+            column = np.multiply(self._has(label, rows), amounts, dtype=np.int64)
+            np.add.at(column, places, more[found])
+            columns.append(column)
+        return self.scores[rows], columns[0], columns[1]
+
+    def _has(self, label: int, rows: Int64) -> Flags:
+        """Whether some scores are of a class."""
+        if label == BONA_FIDE and self.two_classes:
+            return ~self._has(SPOOF, rows)
+        if isinstance(self.labels, Stretches):
+            return self.labels.where(label).at(rows)
+        return np.equal(self.labels[rows], label)
 
 
 @dataclass(frozen=True, eq=False)

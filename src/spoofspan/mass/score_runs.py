@@ -103,6 +103,18 @@ class FrameRuns:
         rows: Int64 = np.minimum(whole, self.used[utterance], out=whole)
         return rows
 
+    def cut_at(self, utterance: Int64, times: Int64) -> tuple[Int64, Int64]:
+        """Count the runs that start before a time, and say how much of the last of them lies behind it."""
+        before = self.rows_before(utterance, times)
+        rest = before * self._hop_of(utterance) - times
+        if self._late:
+            rest += self.origins[utterance]
+        final = np.flatnonzero(before == self.used[utterance])
+        rest[final] = self.last[utterance[final]] - times[final]
+        if not before.all():
+            rest *= before > 0
+        return before, np.maximum(rest, 0, out=rest)
+
     def run_ends(self, utterance: Int64, position: Int64) -> Int64:
         """Where the runs at these positions in their utterances end."""
         ends: Int64 = (position + 1) * self._hop_of(utterance)
@@ -182,6 +194,14 @@ class RangeRuns:
         on_axis = shift[utterance] + np.minimum(times, reach[utterance])
         rows: Int64 = np.searchsorted(starts, on_axis) - self.offsets[utterance]
         return rows
+
+    def cut_at(self, utterance: Int64, times: Int64) -> tuple[Int64, Int64]:
+        """Count the runs that start before a time, and say how much of the last of them lies behind it."""
+        before = self.rows_before(utterance, times)
+        some = np.flatnonzero(before)
+        rest = np.zeros_like(times)
+        rest[some] = np.maximum(self.run_ends(utterance[some], before[some] - 1) - times[some], 0)
+        return before, rest
 
     def run_ends(self, utterance: Int64, position: Int64) -> Int64:
         """Where the runs at these positions in their utterances end."""

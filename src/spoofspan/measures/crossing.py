@@ -21,12 +21,25 @@ from spoofspan.base.order import sort_order
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import Columns, MassBlock, ScoreMass
-from spoofspan.measures.histogram import Amounts, Histogram, Step, fill, find_inside, first_reached, next_score
+from spoofspan.measures.histogram import (
+    Amounts,
+    Histogram,
+    Reached,
+    Step,
+    fill,
+    find_inside,
+    first_reached,
+    next_score,
+)
 from spoofspan.measures.operating_point import BlockSums, OperatingPoint, RunningTotals, Totals, sums_of
 
 # A guess from so many scores puts the crossing into a bracket that holds about 1 % of them.
 SAMPLE = 1 << 15
 SAMPLE_DEVIATIONS = 3.5
+# What a bracket holds is summed over so many bins; the scores of one or two are sorted.
+BINS_INSIDE = 1 << 10
+# So many scores are compared at once: with their flags they fit into a core's cache, which saves a twentieth of a pass.
+ROWS_COMPARED = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -154,11 +167,17 @@ class _Split:
 
 def _split(ends: Sequence[Any], block: MassBlock) -> _Split:
     scores = block.scores
-    less, not_above = scores < ends[0], scores <= ends[-1]
-    above = scores.size - int(np.count_nonzero(not_above))
-    held = not_above != less
+    less, held = np.empty(scores.size, bool), np.empty(scores.size, bool)
+    above = many = 0
+    for first in range(0, scores.size, ROWS_COMPARED):
+        here = slice(first, first + ROWS_COMPARED)
+        np.less(scores[here], ends[0], out=less[here])
+        not_above = np.less_equal(scores[here], ends[-1], out=held[here])
+        above += not_above.size - int(np.count_nonzero(not_above))
+        not_above ^= less[here]  # of which only what is held is left
+        many += int(np.count_nonzero(not_above))
     tied: dict[Any, Amounts] = {}
-    if np.count_nonzero(held) > scores.size >> 4:
+    if many > scores.size >> 4:
         # scores tied with an end of the bracket may be many: they are summed, not gathered
         for end in set(ends):
             equal = scores == end
@@ -201,21 +220,47 @@ def bracket(sample: Columns) -> tuple[Any, ...]:
 
 def step_inside(whole: Totals, below: Amounts, tied: dict[Any, Amounts], inside: list[Columns]) -> Step | None:
     """Find the step among the gathered scores and the ends of the bracket (no next score: it lies beyond)."""
-    scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*inside, strict=True))
-    ends = np.array(list(tied), scores.dtype)
     exact = max(map(sum, tied.values())) < 2**62
     amounts = np.array(list(tied.values()), np.int64 if exact else object)
-    distinct, columns = sum_ties(
-        np.concatenate((scores, ends)),
-        np.concatenate((bona_fide, amounts[:, 0])),
-        np.concatenate((spoof, amounts[:, 1])),
-    )
+    ends = np.array(list(tied), inside[0][0].dtype), amounts[:, 0], amounts[:, 1]
+    scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*inside, ends, strict=True))
+    below, rows = near_step(below, scores, (bona_fide, spoof), whole.crossed)
+    distinct, columns = sum_ties(*rows)
     found = first_reached(below, columns, whole.crossed)
     if found is None:
         return None
     row, so_far, here = found
     following = float(distinct[row + 1]) if row + 1 < distinct.size else None
     return Step(float(distinct[row]), *so_far, *here, following)
+
+
+def near_step(
+    below: Amounts, scores: Values, columns: tuple[npt.NDArray[Any], npt.NDArray[Any]], reached: Reached
+) -> tuple[Amounts, tuple[Values, npt.NDArray[Any], npt.NDArray[Any]]]:
+    """Few of many rows that hold the step and the next score with counted time, and what lies below these few.
+
+    Sums over bins of equal width take a tenth of the time of sorting all rows. Where doubles cannot tell the bins, or
+    their sums, all rows are left.
+    """
+    rows = (scores, *columns)
+    if scores.size <= BINS_INSIDE or np.result_type(*columns).hasobject:
+        return below, rows
+    low, high = float(scores.min()), float(scores.max())
+    scale = BINS_INSIDE / (high - low) if high > low else np.inf
+    if not np.isfinite([high - low, scale]).all():
+        return below, rows
+    # both operations keep the order of scores, however they round: a higher score is in no lower bin
+    bins = ((scores.astype(np.float64) - low) * scale).astype(np.int64)
+    sums = [np.bincount(bins, weights=column) for column in columns]
+    if sum(column.sum() for column in sums) >= 2**52:  # doubles that stay below are exact
+        return below, rows
+    filled = np.flatnonzero(sums[0] + sums[1])
+    found = first_reached(below, [column[filled].astype(np.int64) for column in sums], reached)
+    if found is None:
+        return below, rows
+    bin_, below, _ = found
+    here = np.flatnonzero((bins >= filled[bin_]) & (bins <= filled[min(bin_ + 1, filled.size - 1)]))
+    return below, (scores[here], columns[0][here], columns[1][here])
 
 
 def sum_ties(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, list[npt.NDArray[Any]]]:

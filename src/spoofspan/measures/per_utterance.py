@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags, blocks, offsets_of, sum_by_utterance
+from spoofspan.base.columns import Flags, blocks, no_rows, offsets_of, sum_by_utterance
 from spoofspan.base.errors import UsageError
 from spoofspan.base.order import sort_order
 from spoofspan.base.tabular import Tabular
@@ -34,7 +34,7 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores, Values
 from spoofspan.mass.ranges import Overlay, overlay_block
-from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock, no_rows
+from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock
 from spoofspan.measures.crossing import mean_rate, rate_between
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
