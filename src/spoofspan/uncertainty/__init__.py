@@ -3,7 +3,7 @@
 Read ``intervals.py`` first (:func:`interval`), then ``jackknife.py`` (each cluster, a speaker or an utterance, is left
 out once) and ``left_out.py`` (how the value without it is computed). A bootstrap draws clusters instead
 (``clusters.py``), measures each draw exactly (``replicates.py``; EERs have a fast way of their own in
-``eer_replicates.py``) and takes ``quantiles.py``. ``comparison.py`` compares systems:
+``eer_replicates.py`` and ``gathered.py``) and takes ``quantiles.py``. ``comparison.py`` compares systems:
 ``families.py`` has all differences that are judged together, ``max_t.py`` their adjusted p-values, ``ranks.py`` what
 follows for ranks, ``seeds.py`` and ``variance_components.py`` systems that were trained several times.
 ``event_intervals.py`` and ``group_differences.py`` do the same for events and for groups of one corpus.

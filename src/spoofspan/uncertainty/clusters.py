@@ -115,12 +115,11 @@ class Clusters:
         if missing:
             listed = ", ".join(map(repr, missing[:20]))
             raise DataError(f"{len(missing):,} utterances belong to no cluster: {listed}; name one for each")
-        of_utterance = {utt: utt if clusters is None else clusters[utt] for utt in utterances}
-        names = sorted(utterances if clusters is None else set(of_utterance.values()))
+        names = sorted(utterances if clusters is None else {clusters[utt] for utt in utterances})
         if len(names) < 2:
             raise UsageError("a bootstrap needs at least two clusters; draw utterances (clusters=None) instead")
         index = {name: i for i, name in enumerate(names)}
-        return cls(tuple(names), {utt: index[name] for utt, name in of_utterance.items()})
+        return cls(tuple(names), index if clusters is None else {utt: index[clusters[utt]] for utt in utterances})
 
     @property
     def count(self) -> int:

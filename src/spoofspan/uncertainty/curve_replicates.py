@@ -1,7 +1,7 @@
 """Replicates of measures over all thresholds: the scores are sorted once, and only counted anew for each replicate.
 
 - **The best of all thresholds** (minDCF, t-DCF, best F1) and **FNR at an FPR**: :class:`CurveReplicates`. Scores are in
-  groups (:class:`~spoofspan.uncertainty.eer_replicates.Gathered`). Both errors at the edges of a group bound what can
+  groups (:class:`~spoofspan.uncertainty.gathered.Gathered`). Both errors at the edges of a group bound what can
   be had inside of it, so only groups that may hold the best threshold are looked at. The result has the bits of the
   measure of the re-weighted mass.
 - **AUC**: :class:`AucReplicates`. Twice the number of pairs in the right order, a tie counting once, is a whole number.
@@ -25,7 +25,8 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import ConfusionMatrix, Formula, Positive
 from spoofspan.measures.operating_point import Totals
 from spoofspan.measures.ranking import exact_dot
-from spoofspan.uncertainty.eer_replicates import TOTALS, Below, Gathered, gather_all
+from spoofspan.uncertainty.eer_replicates import gather_all
+from spoofspan.uncertainty.gathered import TOTALS, Below, Gathered
 from spoofspan.uncertainty.replicates import SummedReplicates, all_but_one, blocks_by_unit
 
 # Ratios in doubles this close to the best are compared exactly.

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from spoofspan.base.errors import SpoofspanWarning
+from spoofspan.base.threads import use_threads
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
@@ -346,7 +347,8 @@ def spread_of(measured: Mapping[str, Measured], how: Resampling) -> Spread:
     clusters = Clusters.of(list(dict.fromkeys(utt for one in systems for utt in one.utterances)), how.clusters)
     estimates = np.array([one.value for one in systems])
     if how.draws:
-        engines = [one.replicates(clusters) for one in systems]
+        with use_threads(how.workers):
+            engines = [one.replicates(clusters) for one in systems]
         counts = count_classes([_amounts(*both, clusters) for both in zip(engines, systems, strict=True)])
         return _drawn(str(some.measure), scale_of(some.measure), counts, estimates, engines, how)
     spread = Spread.from_left_out(some.measure, how, estimates, [one.left_out(clusters) for one in systems])

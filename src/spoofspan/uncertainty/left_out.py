@@ -32,13 +32,14 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.times import Float64, Int64
+from spoofspan.data.scores import Values
 from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.confusion import ConfusionMatrix, Formula, formula_of
 from spoofspan.measures.costs import TandemCosts, dcf_formula, tdcf_formula, verification_errors
 from spoofspan.measures.operating_point import OperatingPoint, Totals, point_at, totals
 from spoofspan.uncertainty.clusters import ClusterCounts
-from spoofspan.uncertainty.replicates import add_sums, blocks_by_unit
+from spoofspan.uncertainty.replicates import confusions_by_unit
 from spoofspan.uncertainty.score_sample import sampled_scores
 
 # A chord of the curve reaches so many standard errors to either side.
@@ -102,7 +103,7 @@ class Amounts:
 
     @classmethod
     def of(cls, sums: npt.NDArray[Any], uncovered: str) -> Amounts:
-        """From sums as :func:`~spoofspan.uncertainty.replicates.add_sums` makes them."""
+        """From sums as :func:`~spoofspan.uncertainty.replicates.confusions` makes them."""
         bona_fide, spoof, undecided_bona_fide, undecided_spoof, called_bona_fide, called_spoof = sums.T
         whole = Totals("bonafide", "", uncovered, bona_fide, spoof, undecided_bona_fide, undecided_spoof)
         none = np.zeros_like(bona_fide)
@@ -134,18 +135,17 @@ class Amounts:
 
 def sums_by_unit(mass: ScoreMass, unit_of: Int64, units: int, point: OperatingPoint | None) -> Int64:
     """The confusion matrix of each unit at an operating point; without one, nothing is called spoof."""
-    sums = np.zeros((units, 6), np.int64)
     tau = -np.inf
     if point is not None:
         tau = point.threshold if mass.higher == "bonafide" else -point.threshold
-    for unit, block in blocks_by_unit(mass, unit_of):
-        scores = block.mass.scores
-        # in doubles, so that a float32 score and a threshold from text compare as they are
-        below = scores.astype(np.float64, copy=False) < tau
+
+    def called(scores: Values) -> Flags:
         if point is not None and point.everything:
-            below = np.ones(scores.size, bool)
-        add_sums(sums, unit, block, below)
-    return sums
+            return np.ones(scores.size, bool)
+        # in doubles, so that a float32 score and a threshold from text compare as they are
+        return np.less(scores.astype(np.float64, copy=False), tau)
+
+    return confusions_by_unit(mass, unit_of, units, called)
 
 
 def class_flags(sums: Int64) -> tuple[Flags, Flags]:

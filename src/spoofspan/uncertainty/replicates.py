@@ -11,17 +11,24 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, runtime_checkable
+from copy import copy
+from functools import partial
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import Flags, sum_by_utterance
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.threads import in_order, use_threads
 from spoofspan.base.times import Float64, Int64
+from spoofspan.data.scores import Values
+from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import ScoreMass, UtteranceBlock
 from spoofspan.measures.histogram import RemotePart
 from spoofspan.measures.operating_point import OperatingPoint, Totals
+
+Result = TypeVar("Result")
 
 
 class Replicates(Protocol):
@@ -66,26 +73,62 @@ def refuse_shards(mass: ScoreMass) -> None:
 
 def blocks_by_unit(mass: ScoreMass, unit_of: Int64) -> Iterator[tuple[Int64, UtteranceBlock]]:
     """The blocks of a mass, each with the units of its utterances."""
+    return each_by_unit(mass, unit_of, lambda block: block)
+
+
+def each_by_unit(
+    mass: ScoreMass, unit_of: Int64, work: Callable[[UtteranceBlock], Result]
+) -> Iterator[tuple[Int64, Result]]:
+    """What work makes of each block of a mass, in order, with the units of its utterances.
+
+    Several threads compute blocks and work on them, if asked for.
+    """
+
+    def made(make: Callable[[], UtteranceBlock]) -> tuple[int, int, Result]:
+        block = make()
+        return block.first, block.last, work(block)
+
     done = 0
     for part in mass.parts:
         if not isinstance(part, BlocksByUtterance):
             raise UsageError(f"the rows of a {type(part).__name__} cannot be told to their utterances")
-        for block in part.utterance_blocks():
-            yield unit_of[done + block.first : done + block.last], block
+        for first, last, found in in_order(made, _makers(part)):
+            yield unit_of[done + first : done + last], found
         done += len(part.utterances)
 
 
-def add_sums(sums: npt.NDArray[Any], unit: Int64, block: UtteranceBlock, called: Flags) -> None:
-    """Add a block to the confusion matrix of each unit, given which rows are called spoof.
+def _makers(part: BlocksByUtterance) -> Iterator[Callable[[], UtteranceBlock]]:
+    """What computes each block of a part, in any thread."""
+    if not isinstance(part, TimedPart):
+        return (partial(copy, block) for block in part.utterance_blocks())
+    with use_threads(1):  # the columns of larger blocks would take much memory, and are no faster
+        spans = list(part.spans())
+    return (partial(part.utterance_block, *span) for span in spans)
 
-    A row for each unit: the bona fide and the spoofed amount under scores, those under none, and what of the former is
-    called spoof.
+
+def confusions(block: UtteranceBlock, called: Flags) -> Int64:
+    """The confusion matrix of each utterance of a block, given which rows are called spoof.
+
+    The bona fide and the spoofed amount under scores, those under none, and what of the former is called spoof.
     """
-    columns = (block.mass.bona_fide, block.undecided_bona_fide), (block.mass.spoof, block.undecided_spoof)
-    for column, (amounts, undecided) in enumerate(columns):
-        np.add.at(sums[:, column], unit, sum_by_utterance(amounts, block.offsets))
-        np.add.at(sums[:, 2 + column], unit, undecided)
-        np.add.at(sums[:, 4 + column], unit, sum_by_utterance(amounts * called, block.offsets))
+    both = block.mass.bona_fide, block.mass.spoof
+    under = [sum_by_utterance(amounts, block.offsets) for amounts in both]
+    below = [sum_by_utterance(amounts * called, block.offsets) for amounts in both]
+    return np.stack([*under, block.undecided_bona_fide, block.undecided_spoof, *below], axis=1)
+
+
+def add_by_unit(sums: npt.NDArray[Any], unit: Int64, matrices: Int64) -> None:
+    """Add the matrices of some utterances to those of their units."""
+    for column, more in zip(sums.T, matrices.T, strict=True):
+        np.add.at(column, unit, more)
+
+
+def confusions_by_unit(mass: ScoreMass, unit_of: Int64, units: int, called: Callable[[Values], Flags]) -> Int64:
+    """The confusion matrix of each unit, given which scores are called spoof."""
+    sums = np.zeros((units, 6), np.int64)
+    for unit, found in each_by_unit(mass, unit_of, lambda block: confusions(block, called(block.mass.scores))):
+        add_by_unit(sums, unit, found)
+    return sums
 
 
 class ExactColumns:
@@ -161,10 +204,10 @@ class ConfusionReplicates(SummedReplicates):
     ) -> None:
         self._mass, self._threshold, self._value_at = mass, threshold, value_at
         tau = threshold if mass.higher == "bonafide" else -threshold
-        columns = np.zeros((units, 6), np.int64)
-        for unit, block in blocks_by_unit(mass, unit_of_utterance):
-            # in doubles, so that a float32 score and a threshold from text compare as they are
-            add_sums(columns, unit, block, block.mass.scores.astype(np.float64) < tau)
+        # in doubles, so that a float32 score and a threshold from text compare as they are
+        columns = confusions_by_unit(
+            mass, unit_of_utterance, units, lambda scores: scores.astype(np.float64, copy=False) < tau
+        )
         super().__init__(columns)
         self._exact = ExactColumns(columns)
 
