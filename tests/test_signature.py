@@ -135,6 +135,24 @@ def test_the_container_of_the_scores_leaves_no_trace():
     assert {signed(given_scores=other, slack=0.0) for other in same} == {signed(slack=0.0)}
 
 
+@few_examples
+@given(
+    frames=st.lists(st.lists(st.sampled_from([-0.5, 0.0, 2.0]), max_size=6), min_size=1, max_size=4).filter(any),
+    hop=st.sampled_from([1, 20_000_000, 10**14]),
+    start=st.integers(0, 3),
+    blocks=st.integers(1, 30),
+)
+def test_frames_are_hashed_as_the_ranges_they_stand_for(frames, hop, start, blocks):
+    named = {f"u{i}": np.array(values, np.float32) for i, values in enumerate(frames)}
+    built = ss.Scores.from_frames(named, hop=hop / 1e9, start=start * hop / 1e9, higher="bonafide")
+    times = (start + np.concatenate([np.arange(len(values)) for values in frames])).astype(np.int64) * hop
+    columns = built.utterances, built.offsets, built.values
+    ranges = ss.Scores.from_columns(*columns, starts=times, ends=times + hop, higher="bonafide")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signature, "_ROWS", blocks)
+        assert signature.scores_hash(built) == signature.scores_hash(ranges)
+
+
 def test_equal_values_of_any_type_are_the_same_scores():
     values = {utt: np.rint(4 * frames) / 4 for utt, frames in FRAMES.items()}
     hashes = {

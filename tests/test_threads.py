@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run
 
 import spoofspan as ss
 from spoofspan.base.errors import UsageError
 from spoofspan.base.threads import VARIABLE, in_order, meanwhile, thread_count, use_threads
 from spoofspan.cli.inputs import Inputs
+from spoofspan.evaluation.signature import ScoresHash, scores_hash
 from spoofspan.mass import score_mass
 from spoofspan.measures.crossing import crossing
 
@@ -100,3 +102,28 @@ def test_an_error_of_the_references_comes_before_one_of_the_scores(tmp_path: Pat
     for threads in (1, 2):
         with use_threads(threads), pytest.raises(ss.DataError, match=r"ref\.rttm:1"):
             Inputs(str(tmp_path / "ref.rttm"), str(tmp_path / "unit0.02.score")).read()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_eval_hashes_scores_once_and_leaves_no_thread(
+    threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ref.rttm").write_text("SPEAKER u1 1 0.00 0.03 <NA> <NA> bonafide <NA> <NA>\n")
+    (tmp_path / "spoofed.rttm").write_text(
+        "SPEAKER u1 1 0.00 0.01 <NA> <NA> bonafide <NA> <NA>\nSPEAKER u1 1 0.01 0.02 <NA> <NA> spoof <NA> <NA>\n"
+    )
+    scores = tmp_path / "unit0.01.score"
+    scores.write_text("u1 0 0.9 -0.9\nu1 1 0.1 -0.1\nu1 2 0.2 -0.2\n")
+    monkeypatch.setenv(VARIABLE, str(threads))
+    hashed: list[ss.Scores] = []
+    add = ScoresHash.add
+    monkeypatch.setattr(ScoresHash, "add", lambda self, scores: hashed.append(scores) or add(self, scores))
+    code, said = run(["eval", tmp_path / "spoofed.rttm", scores, "--format", "json"], capsys)
+    built = ss.Scores.from_frames({"u1": [-0.9, -0.1, -0.2]}, hop=0.01, higher="spoof")
+    assert (code, len(hashed)) == (0, 1)
+    assert f'"scores:{scores_hash(built)}"' in said.out
+    # one class only: the error of the measure comes out, and the thread that hashes has ended
+    (tmp_path / "reco2dur").write_text("u1 0.03\n")
+    one_class = ["eval", tmp_path / "ref.rttm", scores, "--durations", tmp_path / "reco2dur", "-m", "range-eer"]
+    assert run(one_class, capsys)[0] == 4
+    assert not [one for one in threading.enumerate() if one.name.startswith("spoofspan")]

@@ -21,3 +21,9 @@ def keep_little_memory() -> None:
         set_option = ctypes.CDLL(None).mallopt
         for option, value in ((M_MMAP_THRESHOLD, LARGE), (M_TRIM_THRESHOLD, KEPT), (M_ARENA_MAX, 1)):
             set_option(option, value)
+
+
+def give_back_memory() -> None:
+    """Give the system what was freed and kept since, also in between what is in use."""
+    with suppress(AttributeError, OSError, TypeError):  # no glibc
+        ctypes.CDLL(None).malloc_trim(0)

@@ -413,18 +413,25 @@ def score_times(scores: Scores) -> tuple[Int64, Int64]:
         raise TypeError("scores have neither frames nor ranges")
     frames = np.diff(scores.offsets)
     k = np.arange(scores.values.size) - np.repeat(scores.offsets[:-1], frames)
-    if scores.window is None and frames.size and (scores.hops == scores.hops[0]).all():
-        ns = duration_ns(float(scores.hops[0]), "hop")
-        if whole_ns(scores.hops[:1], (int(frames.max()) + 1) * ns):
-            k *= ns
-            starts = k + np.repeat(scores.origins, frames) if scores.origins.any() else k
-            return starts, starts + ns
+    if (ns := whole_hop(scores)) is not None:
+        k *= ns
+        starts = k + np.repeat(scores.origins, frames) if scores.origins.any() else k
+        return starts, starts + ns
     hops, origins = np.repeat(scores.hops, frames), np.repeat(scores.origins, frames)
     starts = origins + grid_edges(k, hops)
     ends = origins + grid_edges(k + 1, hops)
     if scores.window is not None:
         ends = np.where(hops == scores.window, ends, starts + duration_ns(scores.window, "window"))
     return starts, ends
+
+
+def whole_hop(scores: Scores) -> int | None:
+    """The hop in ns if frames touch, all have the same hop, and frame k starts k hops after the first; else None."""
+    if scores.hops is None or scores.window is not None or not scores.hops.size:
+        return None
+    ns = duration_ns(float(scores.hops[0]), "hop")
+    longest = (int(np.diff(scores.offsets).max()) + 1) * ns
+    return ns if (scores.hops == scores.hops[0]).all() and whole_ns(scores.hops[:1], longest) else None
 
 
 def _decision(label: str, utterance: str) -> float:

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import blocks, chosen_ids, within_utterances
+from spoofspan.base.columns import blocks, chosen_ids, first_rows, has_rows, within_utterances
 from spoofspan.base.hashing import ContentHash, utterances_hash
 from spoofspan.base.threads import ALL_CORES, in_order
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
-from spoofspan.data.scores import Scores, score_times
+from spoofspan.data.scores import Scores, score_times, whole_hop
 from spoofspan.data.sides import check_sides
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, VerificationScores
 from spoofspan.mass.label_rules import merge_overlaps
@@ -129,7 +129,10 @@ class ScoresHash:
             some = scores.take(order[slice(*span)])
             # no negative zero comes out of either
             values = turned(0.0, some.values, dtype=np.float64)
-            first, columns = _runs(some.offsets, *score_times(some), values)
+            hop = whole_hop(some)
+            first, columns = (
+                _runs(some.offsets, *score_times(some), values) if hop is None else _frame_runs(some, hop, values)
+            )
             return columns | {"scores": values[first].astype("<f8", copy=False)}
 
         # while some are hashed here, the next are made elsewhere
@@ -209,6 +212,23 @@ def _runs(
         "starts": starts[first].astype("<i8", copy=False),
         "ends": ends[last].astype("<i8", copy=False),
     }
+
+
+def _frame_runs(scores: Scores, hop: int, values: npt.NDArray[Any]) -> tuple[Rows, dict[str, npt.NDArray[Any]]]:
+    """The same for frames that touch, in a third of the time: no times are made of frames that go on."""
+    begins = np.concatenate(([True], values[1:] != values[:-1]))[: values.size]
+    begins[first_rows(scores.offsets)] = True
+    first, some = np.flatnonzero(begins), has_rows(scores.offsets)
+    before = np.searchsorted(first, scores.offsets)
+    counts = np.diff(before)
+    origins = np.zeros(counts.size, np.int64) if scores.origins is None else scores.origins
+    starts = first * hop
+    starts += np.repeat(origins - scores.offsets[:-1] * hop, counts)
+    ends = np.empty_like(starts)
+    ends[:-1] = starts[1:]
+    ends[before[1:][some] - 1] = (origins + np.diff(scores.offsets) * hop)[some]
+    columns = {"counts": counts, "starts": starts, "ends": ends}
+    return first, {name: column.astype("<i8", copy=False) for name, column in columns.items()}
 
 
 @dataclass(frozen=True, eq=False)
