@@ -203,7 +203,9 @@ class Wav2Vec2FrontEnd(nn.Module):
         self.encoder = encoder
         encoder.feature_extractor.requires_grad_(False)
         if gradient_checkpointing:
-            encoder.gradient_checkpointing_enable({"use_reentrant": False})
+            # what older versions of transformers call gradient_checkpointing_enable, a name that newer ones warn of
+            newer = getattr(encoder, "activation_checkpointing_enable", None)
+            (newer or encoder.gradient_checkpointing_enable)({"use_reentrant": False})
         self.width = encoder.config.hidden_size
         self.mix = nn.Parameter(torch.zeros(encoder.config.num_hidden_layers + 1))
         # group normalisation looks along time, so it would see the padding: such a checkpoint takes one at a time
