@@ -169,7 +169,9 @@ def test_gradient_checkpointing_changes_no_gradient(tiny):
     for checkpointing in (False, True):
         torch.manual_seed(1)
         model = build(config_for(tiny, gradient_checkpointing=checkpointing)).train()
-        assert any(getattr(m, "gradient_checkpointing", False) for m in model.front_end.encoder.modules()) is checkpointing
+        assert (
+            any(getattr(m, "gradient_checkpointing", False) for m in model.front_end.encoder.modules()) is checkpointing
+        )
         for module in model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = 0.0
