@@ -64,3 +64,7 @@ class Bits:
         """The flags of some rows."""
         flags: Flags = (self.words[rows >> 5] >> (rows & 31) & 1).astype(bool)
         return flags
+
+    def flags(self, rows: int) -> Flags:
+        """The flags of the first rows, a byte each."""
+        return np.unpackbits(self.words.view(np.uint8), count=rows, bitorder="little").view(np.bool_)

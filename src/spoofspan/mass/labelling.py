@@ -24,6 +24,7 @@ from spoofspan.base.columns import (
     ends_before,
     offsets_of,
     rows_of,
+    rows_that_end_after,
     sum_by_utterance,
     utterance_of_rows,
 )
@@ -63,16 +64,8 @@ class Labelling:
         return Labelling(self.utterances[here], self.extents[here], offsets, self.ends[rows], self.labels[rows])
 
     def runs_at(self, utterance: Int64, times: Int64) -> Int64:
-        """The run in which each time lies; all are before the extent of their utterance.
-
-        Bisects in all these utterances at once. Nothing is made for the other ones, of which there may be millions.
-        """
-        runs, last = self.offsets[utterance], self.offsets[utterance + 1] - 1
-        most = int((last - runs).max(initial=0)) + 1
-        for step in (1 << bit for bit in reversed(range(most.bit_length()))):
-            # the last run ends after all times, so it may stand for what lies behind it
-            runs += step * (self.ends[np.minimum(runs + (step - 1), last)] <= times)
-        return runs
+        """The run in which each time lies; all are before the extent of their utterance."""
+        return rows_that_end_after(times, self.ends, self.offsets, utterance)
 
     def times_of(self, labels: Sequence[int], utterance: Int64, starts: Int64, ends: Int64) -> list[Int64]:
         """The time of some labels in ranges that start before the extent: a column for each label."""

@@ -29,7 +29,6 @@ from spoofspan.base.columns import (
     positions,
     sum_by_utterance,
     utterance_of_every,
-    utterance_of_rows,
 )
 from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
 from spoofspan.base.threads import rows_for_threads
@@ -240,11 +239,8 @@ class LaidBlock:
 def lay_block(labelling: Labelling, block: ScoreRuns) -> LaidBlock:
     """Lay labels, of whatever meaning, over the score runs of the same utterances."""
     offsets, edges, labels = labelling.offsets, labelling.ends, labelling.labels
-    utterance = utterance_of_rows(offsets)
-
     # Whole runs: as many as start inside each stretch of one label. Rows without time go to the last stretch.
-    before, rest = block.cut_at(utterance, edges)
-    next_row = block.offsets[utterance] + before  # where the stretch after an edge begins
+    next_row, rest = block.cut_at(offsets, edges)  # where the stretch after an edge begins
     next_row[offsets[1:] - 1] = block.offsets[1:]
     # Parts of runs: each edge hands the rest of the run it lies in from the label before to the label after. Behind the
     # last edge of an utterance nothing is left.

@@ -299,21 +299,35 @@ class MassBlock:
 
     def sums(self, chosen: Flags | None = None) -> tuple[int, int]:
         """The bona fide and the spoofed amount of all, or of the chosen, scores."""
-        spoof = self._sum(SPOOF, chosen)
-        bona_fide = self._sum(None, chosen) - spoof if self.two_classes else self._sum(BONA_FIDE, chosen)
+        if isinstance(self.labels, Stretches) and isinstance(self.amounts, int):
+            bona_fide, spoof = self._counts(self.labels, None if chosen is None else Bits.of(chosen))
+            bona_fide, spoof = bona_fide * self.amounts, spoof * self.amounts
+        else:
+            spoof = self._sum(self.is_spoof, chosen)
+            bona_fide = self._sum(None, chosen) - spoof if self.two_classes else self._sum(self.is_bona_fide, chosen)
+        if chosen is None:
+            return bona_fide + int(self.more_bona_fide.sum()), spoof + int(self.more_spoof.sum())
         # multiplying by flags is seven times faster than indexing with them
-        odd = 1 if chosen is None else chosen[self.rows]
+        odd = chosen[self.rows]
         return bona_fide + int((self.more_bona_fide * odd).sum()), spoof + int((self.more_spoof * odd).sum())
 
-    def _sum(self, label: int | None, chosen: Flags | None) -> int:
+    def _counts(self, labels: Stretches, chosen: Bits | None) -> tuple[int, int]:
+        """How many of the chosen scores are bona fide, and how many spoof."""
+
+        def count(label: int) -> int:
+            return (labels.where(label) if chosen is None else labels.where(label) & chosen).count()
+
+        spoof = count(SPOOF)
+        if self.two_classes:  # what is not spoof is bona fide
+            return (self.scores.size if chosen is None else chosen.count()) - spoof, spoof
+        return count(BONA_FIDE), spoof
+
+    def _sum(self, flags: Flags | None, chosen: Flags | None) -> int:
         """The amount of the chosen scores of a class (None: of all), without the exceptions."""
-        if label is not None and isinstance(self.labels, Stretches) and isinstance(self.amounts, int):
-            bits = self.labels.where(label)
-            return (bits if chosen is None else bits & Bits.of(chosen)).count() * self.amounts
-        flags = chosen
-        if label is not None:
-            flags = self.is_spoof if label == SPOOF else self.is_bona_fide
-            flags = flags if chosen is None else flags & chosen
+        if flags is None:
+            flags = chosen
+        elif chosen is not None:
+            flags = flags & chosen
         if flags is None:
             return self.scores.size * self.amounts if isinstance(self.amounts, int) else int(self.amounts.sum())
         if isinstance(self.amounts, int):

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import first_rows, has_rows, last_rows, offsets_of, utterance_of_rows, within_utterances
+from spoofspan.base.columns import (
+    first_rows,
+    has_rows,
+    last_rows,
+    offsets_of,
+    rows_that_end_after,
+    utterance_of_rows,
+    within_utterances,
+)
 from spoofspan.base.errors import DataError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text, whole_ns
 from spoofspan.data.rules import Rules, Touched, note_touched
@@ -20,7 +28,7 @@ from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, keep_runs
 
 def resolve_overlaps(utterances: tuple[str, ...], runs: RangeRuns, rules: Rules, touched: list[Touched]) -> RangeRuns:
     """Rule 11."""
-    inside = within_utterances(runs.offsets, runs.starts[1:] < runs.ends[:-1])
+    inside = _overlaps(runs)
     if not inside.any():
         return runs
     if rules.overlap == "error":
@@ -35,6 +43,11 @@ def resolve_overlaps(utterances: tuple[str, ...], runs: RangeRuns, rules: Rules,
     overlapped = runs.covered() - resolved.covered()
     note_touched(touched, "overlap", rules.overlap, overlapped)
     return resolved
+
+
+def _overlaps(runs: RangeRuns) -> npt.NDArray[np.bool_]:
+    """Which runs end after the next one of their utterance starts."""
+    return within_utterances(runs.offsets, runs.starts[1:] < runs.ends[:-1])
 
 
 def _refuse_overlaps(utterances: tuple[str, ...], runs: RangeRuns, inside: npt.NDArray[np.bool_], remedy: str) -> None:
@@ -187,30 +200,47 @@ def _cut_overlong(
 def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[Touched]) -> RangeRuns:
     starts, ends = score_times(scores)
     runs = RangeRuns(scores.offsets, scores.values, scores.higher, starts, ends)
-    limit = np.repeat(extents, np.diff(runs.offsets))
-    late = runs.starts >= limit
-    out = np.flatnonzero(late)
-    late_ns = _sums_at(runs, out, runs.ends[out] - runs.starts[out])
-    _cut_overlong(scores.utterances, _sums_at(runs, out, np.ones_like(out)), late_ns, rules, touched)
-    sticks_out, drop = np.flatnonzero(runs.ends > limit), rules.last_frame == "drop"
-    sticks_out = sticks_out[~late[sticks_out]]
-    end = limit[sticks_out]
-    del limit  # as large as a column of the scores
+    overlap = bool(_overlaps(runs).any())
+    past, limit = _rows_past(runs, extents, overlap=overlap)
+    out = runs.starts[past] >= limit
+    late, sticks_out, end, drop = past[out], past[~out], limit[~out], rules.last_frame == "drop"
+    late_ns = _sums_at(runs, late, runs.ends[late] - runs.starts[late])
+    _cut_overlong(scores.utterances, _sums_at(runs, late, np.ones_like(late)), late_ns, rules, touched)
     decided = end - runs.starts[sticks_out] if drop else runs.ends[sticks_out] - end
     note_touched(touched, "last_frame", rules.last_frame, _sums_at(runs, sticks_out, decided))
     if drop:
-        late[sticks_out] = True
+        late = past
     elif sticks_out.size:
         ends = runs.ends.copy()
         ends[sticks_out] = end
         runs = replace(runs, ends=ends)
-    if late.any():
-        runs = keep_runs(runs, ~late)
-    runs = resolve_overlaps(scores.utterances, runs, rules, touched)
+    if late.size:
+        keep = np.ones(runs.values.size, bool)
+        keep[late] = False
+        runs = keep_runs(runs, keep)
+    if overlap:
+        runs = resolve_overlaps(scores.utterances, runs, rules, touched)
     runs = _hold(scores, runs, extents, rules, touched)
     if (runs.starts < 0).any():
         runs = keep_runs(replace(runs, starts=np.maximum(runs.starts, 0)), runs.ends > 0)
     return runs
+
+
+def _rows_past(runs: RangeRuns, extents: Int64, *, overlap: bool) -> tuple[Int64, Int64]:
+    """The rows that end after the extent of their utterance, and that extent.
+
+    Where none overlap, they are the last ones; a look at every row, with its extent, takes a fifth of all time.
+    """
+    if overlap:
+        limit = np.repeat(extents, np.diff(runs.offsets))
+        past = np.flatnonzero(runs.ends > limit)
+        return past, limit[past]
+    utterance = np.flatnonzero(has_rows(runs.offsets))
+    utterance = utterance[runs.ends[last_rows(runs.offsets)] > extents[utterance]]
+    first = rows_that_end_after(extents[utterance], runs.ends, runs.offsets, utterance)
+    counts = runs.offsets[utterance + 1] - first
+    past = np.arange(counts.sum()) + np.repeat(first - offsets_of(counts)[:-1], counts)
+    return past, np.repeat(extents[utterance], counts)
 
 
 def _sums_at(runs: RangeRuns, rows: npt.NDArray[np.intp], amounts: Int64) -> Int64:

@@ -103,17 +103,33 @@ class FrameRuns:
         rows: Int64 = np.minimum(whole, self.used[utterance], out=whole)
         return rows
 
-    def cut_at(self, utterance: Int64, times: Int64) -> tuple[Int64, Int64]:
-        """Count the runs that start before a time, and say how much of the last of them lies behind it."""
-        before = self.rows_before(utterance, times)
-        rest = before * self._hop_of(utterance) - times
-        if self._late:
-            rest += self.origins[utterance]
-        final = np.flatnonzero(before == self.used[utterance])
-        rest[final] = self.last[utterance[final]] - times[final]
-        if not before.all():
-            rest *= before > 0
-        return before, np.maximum(rest, 0, out=rest)
+    def cut_at(self, offsets: Int64, times: Int64) -> tuple[Int64, Int64]:
+        """Return the row after each time, and how much of the row before it lies behind the time.
+
+        The times of an utterance rise; every utterance has at least one, and offsets tell whose they are.
+        """
+        times_of = np.diff(offsets)
+        hop = self.hops[0] if self._alike else np.repeat(self.hops, times_of)
+        since = times - np.repeat(self.origins, times_of) if self._late else times
+        rows = since + (hop - 1)
+        rows //= hop
+        rest = rows * hop
+        rest -= since
+        if self._late:  # nothing lies behind a time before the first run
+            begun = rows > 0
+            rows *= begun
+            rest *= begun
+        rows += np.repeat(self.offsets[:-1], times_of)
+        # the last used run may be shorter or longer: times in it or behind it are the last ones of their utterance
+        stop, utterance, at = self.offsets[:-1] + self.used, np.arange(self.used.size), offsets[1:] - 1
+        while at.size:
+            late = rows[at] >= stop[utterance]
+            utterance, at = utterance[late], at[late]
+            rows[at] = stop[utterance]
+            rest[at] = np.maximum(self.last[utterance] - times[at], 0) * (self.used[utterance] > 0)
+            more = at > offsets[utterance]
+            utterance, at = utterance[more], at[more] - 1
+        return rows, rest
 
     def run_ends(self, utterance: Int64, position: Int64) -> Int64:
         """Where the runs at these positions in their utterances end."""
@@ -195,13 +211,14 @@ class RangeRuns:
         rows: Int64 = np.searchsorted(starts, on_axis) - self.offsets[utterance]
         return rows
 
-    def cut_at(self, utterance: Int64, times: Int64) -> tuple[Int64, Int64]:
-        """Count the runs that start before a time, and say how much of the last of them lies behind it."""
+    def cut_at(self, offsets: Int64, times: Int64) -> tuple[Int64, Int64]:
+        """Return the row after each time, and how much of the row before it lies behind the time; as for frames."""
+        utterance = utterance_of_rows(offsets)
         before = self.rows_before(utterance, times)
         some = np.flatnonzero(before)
         rest = np.zeros_like(times)
         rest[some] = np.maximum(self.run_ends(utterance[some], before[some] - 1) - times[some], 0)
-        return before, rest
+        return before + self.offsets[utterance], rest
 
     def run_ends(self, utterance: Int64, position: Int64) -> Int64:
         """Where the runs at these positions in their utterances end."""
