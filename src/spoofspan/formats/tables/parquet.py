@@ -77,9 +77,8 @@ def _read_lists(file: Any, chosen: Sequence[str]) -> Any:
         size += len(items)
     # not by pa.array, which imports pandas wherever it is installed
     items = pa.Array.from_buffers(kind.value_type, size, [None, pa.py_buffer(values)])
-    joined = pa.Array.from_buffers(
-        kind, file.metadata.num_rows, [None, pa.py_buffer(np.concatenate(ends))], children=[items]
-    )
+    edges = np.concatenate(ends)
+    joined = pa.Array.from_buffers(kind, edges.size - 1, [None, pa.py_buffer(edges)], children=[items])
     table = file.read([name for name in chosen if name not in lists])
     return table.add_column(chosen.index(lists[0]), schema.field(lists[0]), joined)
 
