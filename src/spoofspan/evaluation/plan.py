@@ -29,7 +29,7 @@ from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 
-# What only some measures take is imported where they are taken: that of 30 modules is a sixth of the start of eval.
+# What only some measures take is imported where they are taken: eval of one EER starts without 30 modules, 40 ms.
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.evaluation.selections import Selection
