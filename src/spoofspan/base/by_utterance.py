@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from abc import abstractmethod
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -53,6 +52,8 @@ class ByUtterance:
 
     def _repr_html_(self) -> str:
         """What it is, and the first utterances, for notebooks."""
+        import html
+
         rows = []
         for i, utterance in enumerate(self.utterances[:SHOWN]):
             said = str(self._said_of(i))

@@ -210,7 +210,19 @@ def chosen_ids(utterances: tuple[str, ...], chosen: npt.NDArray[np.integer[Any]]
     >>> chosen_ids(("u1", "u2", "u3"), np.array([2, 0]))
     ('u3', 'u1')
     """
-    return tuple(map(utterances.__getitem__, chosen.tolist()))
+    run = neighbours(chosen)
+    return tuple(map(utterances.__getitem__, chosen.tolist())) if run is None else utterances[run]
+
+
+def neighbours(chosen: npt.NDArray[np.integer[Any]]) -> slice | None:
+    """Chosen utterances as a slice, if they follow each other; else None.
+
+    >>> neighbours(np.array([2, 3, 4])), neighbours(np.array([2, 4]))
+    (slice(2, 5, None), None)
+    """
+    if chosen.size and (chosen[1:] - chosen[:-1] == 1).all():
+        return slice(int(chosen[0]), int(chosen[-1]) + 1)
+    return None
 
 
 def blocks(rows: Int64, weight: Int64, most_rows: int, most_weight: int) -> Iterator[tuple[int, int]]:

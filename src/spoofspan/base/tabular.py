@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +33,8 @@ class Tabular:
 
     def _repr_html_(self) -> str:
         """What it is, and the first rows, for notebooks."""
+        from html import escape
+
         rows = self.to_rows()[:SHOWN]
         cells = [[f"{one:.4g}" if isinstance(one, float) else str(one) for one in row.values()] for row in rows]
         head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))

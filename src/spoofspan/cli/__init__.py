@@ -13,6 +13,7 @@ May import every room. Results go to stdout, diagnostics and progress to stderr.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import gc
 import io
@@ -72,6 +73,7 @@ def main() -> None:
     """Run the command line; refusals of the library become one sentence and an exit code."""
     # one command reads many objects and makes few cycles: looking for them took 7 % of an eval
     gc.set_threshold(100_000, 50, 50)
+    atexit.register(_leave_cycles)
     # a pool of Arrow's own keeps memory for each thread: 20 MB at the peak of an eval from text
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     if sys.stdout is None:
@@ -109,6 +111,15 @@ def main() -> None:
                 _drop_what_stdout_holds()
             print(f"error: {why}", file=sys.stderr)
             sys.exit(SpoofspanError.exit_code)
+
+
+def _leave_cycles() -> None:
+    """Let the interpreter end without looking for cycles in all that was imported: 30 ms, a tenth of a small eval.
+
+    Torch and Dask may still have processes or connections to end, which some of their cycles hold.
+    """
+    if not {"torch", "distributed"} & sys.modules.keys():
+        gc.freeze()
 
 
 def _drop_what_stdout_holds() -> None:

@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from spoofspan.cli.help import HelpCommand
+from spoofspan.cli.plain_values import with_plain_values
 
 
 class LazyCommand(NamedTuple):
@@ -82,6 +83,10 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "commands": {one.name: one.placeholder() for one in COMMANDS}})
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The flags before a command, which convert plain values themselves."""
+        return with_plain_values(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find the command that the first word names; both running and completing ask here."""

@@ -139,7 +139,6 @@ def eval_(
     from spoofspan.base.freed_memory import give_back_memory
     from spoofspan.evaluation.corpus import CorpusInMemory, read_eer_threshold
     from spoofspan.evaluation.plan import EvaluationOptions
-    from spoofspan.evaluation.utterances import UtteranceCorpus
     from spoofspan.report.results import render
 
     o.must_be_free(out, per_utterance, heatmap, force=force)
@@ -164,6 +163,8 @@ def eval_(
         corpus: Corpus
         alone = more.alone(inputs)
         if alone:
+            from spoofspan.evaluation.utterances import UtteranceCorpus
+
             corpus = UtteranceCorpus(read_truth(inputs), more.read_scores(str(more.utterance_scores)))
         elif scheduler is not None:
             more.refuse_stream()

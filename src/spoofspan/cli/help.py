@@ -12,6 +12,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from spoofspan.cli.plain_values import with_plain_values
 from spoofspan.cli.renamed import in_present_words
 
 IN_FULL = "--help-all"
@@ -48,6 +49,10 @@ class HelpCommand(TyperCommand):
         """Understand --help-all, which every command has, and old names of flags."""
         self._in_full = IN_FULL in args
         return super().parse_args(ctx, ["--help"] if self._in_full else in_present_words(ctx, args))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The flags and arguments, which convert plain values themselves."""
+        return with_plain_values(super().get_params(ctx))
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """The first sentence, examples, and then the rest."""

@@ -198,10 +198,10 @@ takes_range_rules = _takes_rules_of("range")
 
 def must_be_free(*targets: str | Path | None, force: bool) -> None:
     """Refuse before long work what writing would refuse after it."""
-    from spoofspan.formats.writing import check_target
-
     for target in targets:
         if target is not None and str(target) != "-":
+            from spoofspan.formats.writing import check_target
+
             check_target(Path(target).expanduser(), force)
 
 

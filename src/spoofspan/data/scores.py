@@ -31,6 +31,7 @@ from spoofspan.base.columns import (
     check_ranges,
     chosen_ids,
     flat_rows,
+    neighbours,
     offsets_of,
     place_of,
     rows_of,
@@ -370,10 +371,9 @@ class Scores(ByUtterance):
 
     def take(self, chosen: Int64) -> Scores:
         """Keep chosen utterances, in that order."""
-        if chosen.size and (np.diff(chosen) == 1).all():  # neighbours need no copy
-            kept = self.with_rows(*block_rows(self.offsets, int(chosen[0]), int(chosen[-1]) + 1))
-        else:
-            kept = self.with_rows(*rows_of(self.offsets, chosen))
+        run = neighbours(chosen)  # which need no copy
+        rows = rows_of(self.offsets, chosen) if run is None else block_rows(self.offsets, run.start, run.stop)
+        kept = self.with_rows(*rows)
         return replace(
             kept,
             utterances=chosen_ids(self.utterances, chosen),

@@ -34,7 +34,6 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
 from spoofspan.measures.measure import Measure, flat_name, parse_measures
 from spoofspan.measures.operating_point import OperatingPoint
-from spoofspan.measures.per_utterance import UtteranceErrors, errors_by_utterance, errors_with
 
 if TYPE_CHECKING:
     from spoofspan.data.proposals import Proposals
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.evaluation.events import EventEvaluation
     from spoofspan.evaluation.utterances import UtteranceCorpus
+    from spoofspan.measures.per_utterance import UtteranceErrors
     from spoofspan.uncertainty.clusters import Resampling
 
 # How a signature says that utterance scores were given.
@@ -297,6 +297,8 @@ class CorpusInMemory(Corpus):
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
     ) -> UtteranceErrors:
         """The errors of each utterance at an operating point."""
+        from spoofspan.measures.per_utterance import errors_by_utterance
+
         with progress("errors by utterance"):
             return errors_by_utterance(
                 self.references,
@@ -376,6 +378,12 @@ def measure_scores(
 ) -> Measurement:
     """Take one measure of scores, with an interval if it is said how to resample."""
     references, scores = inputs.references, inputs.scores
+
+    def errors_at(point: OperatingPoint) -> UtteranceErrors:
+        from spoofspan.measures.per_utterance import errors_with
+
+        return errors_with(references, scores, point, plan.rules)
+
     try:
         mass, touched = plan.mass(references, scores, lay)
         plan = replace(plan, notes=(*plan.notes, *strangers("regions", plan.rules.regions or (), mass.utterances)))
@@ -385,7 +393,7 @@ def measure_scores(
             len(mass.utterances),
             plan.signer(inputs, mass.utterances),
             undefined,
-            lambda point: errors_with(references, scores, point, plan.rules),
+            errors_at,
         )
     except UndefinedMeasureError:
         refuse_strange_regions(plan.rules.regions, references.utterances)  # that may be why

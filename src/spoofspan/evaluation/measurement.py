@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from spoofspan.base.errors import UsageError
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.evaluation.signature import Signature
-from spoofspan.measures.bisection import Bisection, BisectionStep
 from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
+    from spoofspan.measures.bisection import Bisection, BisectionStep
     from spoofspan.uncertainty.intervals import Interval
 
 # From this gap between FPR and FNR on, "equal" error rate is a bold name for their mean.
@@ -229,6 +229,12 @@ class Measurement:
         }
 
 
+def _no_steps() -> Bisection:
+    from spoofspan.measures.bisection import Bisection
+
+    return Bisection((), False, False)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BisectionMeasurement(Measurement):
     """An estimate of the range-based EER by the paper's Algorithm 1, with its trace.
@@ -249,7 +255,7 @@ class BisectionMeasurement(Measurement):
 
     """
 
-    bisection: Bisection = field(default=Bisection((), False, False), repr=False)
+    bisection: Bisection = field(default_factory=_no_steps, repr=False)
 
     @property
     def trace(self) -> tuple[BisectionStep, ...]:

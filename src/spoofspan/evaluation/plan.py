@@ -19,25 +19,22 @@ from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import Modality, Rules, Touched, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
-from spoofspan.mass.boundary_points import boundary_references, rules_of_boundaries
-from spoofspan.mass.points import WHOLE_UTTERANCE, check_resolution, point_mass_with
 from spoofspan.mass.ranges import Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.measures.confusion import at_constraint, macro_at, value_at
-from spoofspan.measures.costs import VerificationErrors, verification_errors
 from spoofspan.measures.crossing import Crossing
-from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.eer import eer_of, equal_error_rate
 from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
-from spoofspan.measures.per_utterance import UtteranceErrors
 
+# What only some measures take is imported where they are taken: eval of one EER starts without 30 modules, 40 ms.
 if TYPE_CHECKING:
+    from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.evaluation.selections import Selection
+    from spoofspan.measures.costs import VerificationErrors
+    from spoofspan.measures.per_utterance import UtteranceErrors
     from spoofspan.uncertainty.clusters import Resampling
 
 ScoresAre = Literal["llr", "probability"]
@@ -82,6 +79,8 @@ class Plan:
         if self.measure.kind.group == "eer":
             return self.eer_rule
         if self.measure.kind.needs_asv and self.asv_scores is not None:
+            from spoofspan.measures.costs import VerificationErrors
+
             asv = self.asv_scores
             if isinstance(asv, VerificationErrors):
                 system = f"asv-rates:{asv.spelled}"
@@ -104,8 +103,12 @@ class Plan:
         """Lay references and scores over each other, and say what the rules touched."""
         if self.kind == "range":
             return self.laid(references, scores, lay).mass()
+        from spoofspan.mass.points import WHOLE_UTTERANCE, point_mass_with
+
         resolution = WHOLE_UTTERANCE if self.measure.resolution is None else self.measure.resolution
         if self.measure.kind.boundaries:
+            from spoofspan.mass.boundary_points import boundary_references, rules_of_boundaries
+
             boundaries = boundary_references(references, resolution, self.rules)
             return point_mass_with(boundaries, scores, resolution, rules_of_boundaries(self.rules))
         return point_mass_with(references, scores, resolution, self.rules, lay)
@@ -132,7 +135,11 @@ class Plan:
             else:
                 eer = eer_of(crossing, self.eer_rule)
             return Value(eer.value, eer.point, eer.neighbours)
+        from spoofspan.measures.curve import error_curve_of
+
         if kind.group == "threshold":
+            from spoofspan.measures.confusion import at_constraint, value_at
+
             if measure.given is not None:
                 name, bound = measure.given
                 curve = error_curve_of(mass)
@@ -224,6 +231,8 @@ class Plan:
 
     def _mean(self, point: OperatingPoint, errors: UtteranceErrors) -> tuple[Value, str]:
         """The mean over the utterances on which the measure has a value."""
+        from spoofspan.measures.confusion import macro_at
+
         mean = macro_at(errors, self.measure.kind.name, self.measure.positive, self.measure.parameters)
         left_out = f"; {mean.left_out} have no value and are left out" if mean.left_out else ""
         return Value(mean.value, point), f"the mean of {mean.utterances} utterances{left_out}"
@@ -282,6 +291,8 @@ class EvaluationOptions:
         elif measure.resolution is None:
             rules, convention_rule = rules_for("point", self.convention, {**self.rules, "last_point": "use"})
         else:
+            from spoofspan.mass.points import check_resolution
+
             resolution = check_resolution(measure.resolution)
             measure = replace(measure, resolution=resolution)
             rules, convention_rule = point_rules(hop, resolution, self.convention, self.rules)
@@ -293,6 +304,8 @@ class EvaluationOptions:
         if measure.basis != "range" and rules.pooling == "noisy-or":
             notes = (*notes, "thresholds are of ln P(no frame is spoofed), or minus it where high scores mean spoof")
         if measure.kind.needs_asv and measure.kind.name != "t-eer" and self.asv_scores is not None:
+            from spoofspan.measures.costs import verification_errors
+
             notes = (*notes, str(verification_errors(self.asv_scores)))
         rule = check_eer_rule(self.eer_rule or convention_rule)
         threshold = self.threshold if measure.at_threshold else None
@@ -334,6 +347,8 @@ def verification_of(
         return scores
     if scores is not None:
         raise UsageError("give asv_scores or asv_rates (--asv-scores, --asv-rates), not both")
+    from spoofspan.measures.costs import VerificationErrors
+
     return VerificationErrors.of_rates(rates)
 
 

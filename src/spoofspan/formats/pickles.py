@@ -35,7 +35,6 @@ from numpy.lib import format as npy
 
 from spoofspan.base.errors import DataError, SpoofspanError
 from spoofspan.formats.sources import Source
-from spoofspan.formats.unpickler import ALLOWANCE, FACTOR
 
 MEMORY = 2 << 30  # bytes
 SECONDS = 600
@@ -206,6 +205,8 @@ class _Child:
 
     def _room(self) -> int:
         """How many bytes may still come: not many times more than the file has."""
+        from spoofspan.formats.unpickler import ALLOWANCE, FACTOR
+
         return max(FACTOR * self._fed + ALLOWANCE - self._taken, 0)
 
     def _raw(self, count: int) -> bytearray:

@@ -9,7 +9,6 @@ then.
 from __future__ import annotations
 
 import io
-import tempfile
 import threading
 import weakref
 from collections.abc import Iterator
@@ -52,6 +51,8 @@ class Pipe:
     """The bytes of a pipe, which is opened when the first are asked for."""
 
     def __init__(self, where: Path | IO[bytes], name: str) -> None:
+        import tempfile
+
         self._where, self._name = where, name
         self._stream: IO[bytes] | None = None
         self._size, self._ended = 0, False
@@ -95,6 +96,8 @@ class Pipe:
         try:
             self._kept.write(piece)
         except OSError as error:
+            import tempfile
+
             raise DataError(
                 f"{self._name}: {self._size:,} bytes that came could not be kept in {tempfile.gettempdir()!r} "
                 f"({error.strerror or error}); set TMPDIR to a folder with more room, or give a file"

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import starmap
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -36,7 +36,6 @@ from spoofspan.base.times import Int64, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores, Values
-from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.mass.diagnosis import hop_remedy, id_remedy, pairing_remedy
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.labelling import IGNORED, Labelling
@@ -54,8 +53,11 @@ from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, bona_fide_polarity
 from spoofspan.mass.stretches import Stretches
 
-Side = TypeVar("Side", ScoreRuns, UtteranceScores)
-Either = TypeVar("Either", Scores, UtteranceScores)
+if TYPE_CHECKING:
+    from spoofspan.data.utterance_scores import UtteranceScores
+
+Side = TypeVar("Side", ScoreRuns, "UtteranceScores")
+Either = TypeVar("Either", Scores, "UtteranceScores")
 Part = TypeVar("Part", bound="TimedPart")
 
 

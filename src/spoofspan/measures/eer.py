@@ -18,7 +18,6 @@ from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import Columns, MassBlock, MassPart, ScoreMass
 from spoofspan.measures.crossing import Crossing, crossing
-from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.eer_rules import BUCKETED, check_eer_rule
 from spoofspan.measures.operating_point import OperatingPoint
 
@@ -86,6 +85,8 @@ def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:
     found = crossing(mass)
     if rule != "convex-hull" or found.before is None:
         return eer_of(found, rule)
+    from spoofspan.measures.curve import error_curve_of
+
     value = error_curve_of(mass).hull_crossing()
     return EqualErrorRate(value, found.nearest, (found.before, found.after))
 

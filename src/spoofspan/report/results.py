@@ -8,18 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.version import __version__
-from spoofspan.evaluation.breakdown import Breakdown
-from spoofspan.evaluation.check import Check
-from spoofspan.evaluation.corpus import Evaluation
-from spoofspan.evaluation.crossed import CrossedBreakdown
 from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
-from spoofspan.evaluation.reference_diff import NAMES, ReferenceDifference
 from spoofspan.measures.measure import in_percent
-from spoofspan.measures.operating_point import OperatingPoint
-from spoofspan.measures.per_utterance import UtteranceErrors
 from spoofspan.report.cells import (
     DECISION,
     IN_FULL,
@@ -32,10 +25,16 @@ from spoofspan.report.cells import (
     share_cell,
     warning_lines,
 )
-from spoofspan.report.crossed_table import crossed_table
 from spoofspan.report.table import Shown, Table, json_text
-from spoofspan.report.trace import trace_table
-from spoofspan.report.verdicts import breakdown_tables
+
+if TYPE_CHECKING:
+    from spoofspan.evaluation.breakdown import Breakdown
+    from spoofspan.evaluation.check import Check
+    from spoofspan.evaluation.corpus import Evaluation
+    from spoofspan.evaluation.crossed import CrossedBreakdown
+    from spoofspan.evaluation.reference_diff import ReferenceDifference
+    from spoofspan.measures.operating_point import OperatingPoint
+    from spoofspan.measures.per_utterance import UtteranceErrors
 
 VALUE = Shown("value", exact="value (shares in %)")  # the cells of CSV are plain numbers
 ROWS_PER_PIECE = 1 << 16  # of a Parquet file
@@ -57,10 +56,19 @@ def render(
         if crossed:
             plain["crossed"] = [finite(one.to_dict()) for one in crossed]
         return json_text(plain)
-    traces = [trace_table(one) for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]
-    short = spelling == "text" and not full_signature
-    grouped = [table for one in breakdowns for table in breakdown_tables(one)]
-    tables = [results_table(evaluation, short=short), *traces, *grouped, *map(crossed_table, crossed)]
+    tables = [results_table(evaluation, short=spelling == "text" and not full_signature)]
+    if steps := [one for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]:
+        from spoofspan.report.trace import trace_table
+
+        tables += map(trace_table, steps)
+    if breakdowns:
+        from spoofspan.report.verdicts import breakdown_tables
+
+        tables += [table for one in breakdowns for table in breakdown_tables(one)]
+    if crossed:
+        from spoofspan.report.crossed_table import crossed_table
+
+        tables += map(crossed_table, crossed)
     return "\n".join(table.render(spelling) for table in tables)
 
 
@@ -172,6 +180,8 @@ def check_table(check: Check) -> Table:
 
 def difference_dict(difference: ReferenceDifference, most: int) -> dict[str, Any]:
     """A comparison of two references as plain data."""
+    from spoofspan.evaluation.reference_diff import NAMES
+
     return {
         "utterances": len(difference.utterances),
         "only_a": list(difference.only_a),
@@ -187,6 +197,8 @@ def difference_dict(difference: ReferenceDifference, most: int) -> dict[str, Any
 
 def difference_table(difference: ReferenceDifference, most: int) -> Table:
     """A comparison of two references: one row per label of A, one column per label of B, in seconds."""
+    from spoofspan.evaluation.reference_diff import NAMES
+
     low, high = difference.eer_interval
     rows = tuple(
         (

@@ -7,7 +7,6 @@ terminal, markup in Markdown and LaTeX, and a CSV cell that a spreadsheet would 
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 import unicodedata
@@ -201,10 +200,11 @@ def _csv(table: Table) -> str:
 
 def _html(table: Table) -> str:
     """A table for notebooks; text from files is escaped."""
+    from html import escape
 
     def row(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(printable(cell))}</{tag}>" for cell in cells) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{escape(printable(cell))}</{tag}>" for cell in cells) + "</tr>"
 
     lines = ["<table>", row(table.columns, "th"), *(row(cells, "td") for cells in table.rows), "</table>"]
-    notes = [f"<div>{html.escape(printable(note))}</div>" for note in table.notes if note]
+    notes = [f"<div>{escape(printable(note))}</div>" for note in table.notes if note]
     return "\n".join([*lines, *notes]) + "\n"

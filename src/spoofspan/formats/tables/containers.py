@@ -20,8 +20,6 @@ from spoofspan.formats.format import Format, ReadOptions, T
 from spoofspan.formats.line_blocks import native_buffer
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES, Schema, table_from_references, table_from_scores
-from spoofspan.formats.tables.reference_tables import references_from_parts
-from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.tables.table_columns import Part
 
 FromParts = Callable[[Sequence[Part], ReadOptions], T]
@@ -47,12 +45,12 @@ class Container:
     @property
     def references(self) -> Format[References]:
         """References in this container, for the registry."""
-        return self._format(REFERENCES, references_from_parts, self.write_references)
+        return self._format(REFERENCES, _references_from_parts, self.write_references)
 
     @property
     def scores(self) -> Format[Scores]:
         """Scores in this container, for the registry."""
-        return self._format(SCORES, scores_from_parts, self.write_scores)
+        return self._format(SCORES, _scores_from_parts, self.write_scores)
 
     def write_references(self, references: References) -> Iterator[bytes]:
         """Write one row per range."""
@@ -79,6 +77,19 @@ class Container:
             return self.recognises(head, schema)
 
         return Format(self.name, f"{grammar}, {self.about}", read, recognises, write, self.suffixes, stream=stream)
+
+
+# What reads tables is imported when there is one: whatever a file is, all formats are asked whether it is theirs.
+def _references_from_parts(parts: Sequence[Part], options: ReadOptions) -> References:
+    from spoofspan.formats.tables.reference_tables import references_from_parts
+
+    return references_from_parts(parts, options)
+
+
+def _scores_from_parts(parts: Sequence[Part], options: ReadOptions) -> Scores:
+    from spoofspan.formats.tables.score_tables import scores_from_parts
+
+    return scores_from_parts(parts, options)
 
 
 def joined(pieces: Iterable[Part]) -> Part:

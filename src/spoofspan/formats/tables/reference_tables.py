@@ -34,8 +34,7 @@ def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> Refere
     found = [_read_part(part) for part in parts]
     read = joined_groups(found)
     snap = float(read.columns["snap"].max()) if options.snap is None else options.snap
-    durations = _durations(read.ids, read.columns["durations"], options, duration_ns(snap, "snap"))
-    ids = read.ids if durations is None else list(durations)
+    ids, durations = _durations(read.ids, read.columns["durations"], options, duration_ns(snap, "snap"))
     counts = np.append(read.counts, np.zeros(len(ids) - len(read.ids), np.int64))
     kinds = read.columns["kinds"]
     modalities = {part.metadata().get("modality") for part in parts}
@@ -44,7 +43,7 @@ def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> Refere
     try:
         references = References.from_columns(
             ids,
-            None if durations is None else np.array(list(durations.values()), np.int64),
+            durations,
             offsets_of(counts),
             read.columns["starts"],
             read.columns["ends"],
@@ -135,10 +134,12 @@ def _part_durations(columns: PartColumns, groups: Groups) -> Int64:
     return durations
 
 
-def _durations(ids: Sequence[str], stated: Int64, options: ReadOptions, snap: int) -> dict[str, int] | None:
-    """Every utterance's duration from the options and the tables, which must agree."""
+def _durations(ids: list[str], stated: Int64, options: ReadOptions, snap: int) -> tuple[list[str], Int64 | None]:
+    """The ids, and every utterance's duration from the options and the tables, which must agree."""
     if options.durations is None and not stated.any():
-        return None
+        return ids, None
+    if options.durations is None and stated.all():
+        return ids, stated
     known = dict(zip(ids, stated.tolist(), strict=True))
     problems = Problems()
     for utt, seconds in (options.durations or {}).items():
@@ -149,4 +150,4 @@ def _durations(ids: Sequence[str], stated: Int64, options: ReadOptions, snap: in
     problems.raise_if_any("give one duration for each utterance")
     without = [utt for utt, ns in known.items() if not ns]
     refuse(without, lambda utt: f"utterance {utt!r} has no duration", "complete the durations")
-    return known
+    return list(known), np.array(list(known.values()), np.int64)

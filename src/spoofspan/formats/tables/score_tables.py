@@ -21,7 +21,15 @@ from spoofspan.data.scores import Higher, Scores, Values
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES
-from spoofspan.formats.tables.table_columns import Part, PartColumns, flat, flat_array, missing_columns, one_array
+from spoofspan.formats.tables.table_columns import (
+    Part,
+    PartColumns,
+    flat,
+    flat_array,
+    items_of,
+    missing_columns,
+    one_array,
+)
 from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
 
 # which rows positions among the scores belong to, and what the scores there are called
@@ -93,18 +101,18 @@ def _read_wide(columns: PartColumns, column: str, options: ReadOptions) -> _Part
     if lists.null_count:
         columns.note(np.flatnonzero(flat_array(lists.is_null())), lambda row: f"{column} is missing (null)")
         columns.stop_if_any("give a list of scores, empty if there are none")
-    counts = flat_array(pa.compute.list_value_length(lists)).astype(np.int64)
-    offsets = offsets_of(counts)
+    items, begins = items_of(lists)
+    offsets = begins.astype(np.int64)
 
     def places(positions: Int64) -> tuple[Int64, Iterable[str]]:
         owners = np.searchsorted(offsets, positions, side="right") - 1
         return owners, (f"score {item}" for item in positions - offsets[owners])
 
-    values = _numbers(columns, column, lists.flatten(), places)
+    values = _numbers(columns, column, items, places)
     times, window = _frame_times(columns, groups, options)
     columns.stop_if_any()
     higher = _polarity(columns, options)
-    return _PartScores(columns.part.name, groups.ids, counts, {"values": values, **times}, higher, window)
+    return _PartScores(columns.part.name, groups.ids, np.diff(offsets), {"values": values, **times}, higher, window)
 
 
 def _numbers(columns: PartColumns, column: str, array: Any, places: Places, allowed: Flags | None = None) -> Values:

@@ -175,7 +175,7 @@ class PartColumns:
                 f"{self.part.name}: column {name!r} is of type {kind}; times are floats (seconds) or integers "
                 "(nanoseconds): convert the column"
             )
-        if not floats:
+        if not floats and kind != pa.int64():
             try:
                 column = column.cast(pa.int64() if integers else pa.float64())
             except pa.ArrowInvalid as error:
@@ -248,10 +248,13 @@ def encoded_texts(column: Any, *, empty_is_missing: bool = False) -> Texts:
     # one dictionary for all chunks; each may come with all ids of the corpus
     encoded = one_array(column.unify_dictionaries())
     found = encoded.dictionary.to_pylist()
+    index = encoded.indices
+    some_missing = index.null_count or encoded.dictionary.null_count or (empty_is_missing and "" in found)
+    if not some_missing and len(set(found)) == len(found):
+        return Texts(flat_array(index).astype(np.int32, copy=False), found)
     values = [text for text in dict.fromkeys(found) if text is not None and (text or not empty_is_missing)]
     codes = {text: code for code, text in enumerate(values)}
     own = [codes.get(text, -1) for text in found] + [-1]  # index -1: null
-    index = encoded.indices
     index = index.cast(pa.int64(), safe=False).fill_null(-1) if index.null_count else index
     return Texts(np.array(own, np.int32)[flat_array(index)], values)
 
@@ -262,6 +265,17 @@ def flat_array(array: Any) -> npt.NDArray[Any]:
         # without a copy; to_numpy would import pandas wherever it is installed, which takes half a second
         return np.from_dlpack(array)
     return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def items_of(lists: Any) -> tuple[Any, npt.NDArray[Any]]:
+    """The items of lists, of which none is null, and where among them each list begins and the last one ends.
+
+    What ``flatten`` gives, which would import pyarrow.compute.
+    """
+    if pa.types.is_fixed_size_list(lists.type):
+        return lists.flatten(), np.arange(len(lists) + 1) * lists.type.list_size
+    offsets = flat_array(lists.offsets)
+    return lists.values.slice(offsets[0], offsets[-1] - offsets[0]), offsets - offsets[0]
 
 
 def one_array(column: Any) -> Any:

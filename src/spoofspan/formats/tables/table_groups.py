@@ -58,7 +58,7 @@ def group(texts: Texts) -> Groups:
     stretch = codes[heads]
     distinct, first = np.unique(stretch, return_index=True)
     if distinct.size == stretch.size:
-        return Groups([texts.values[code] for code in stretch], np.append(heads, codes.size), None)
+        return Groups(list(map(texts.values.__getitem__, stretch.tolist())), np.append(heads, codes.size), None)
     by_appearance = distinct[np.argsort(first)]
     rank = np.empty(len(texts.values), np.int64)
     rank[by_appearance] = np.arange(by_appearance.size)
