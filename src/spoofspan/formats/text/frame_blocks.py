@@ -19,13 +19,14 @@ from spoofspan.base.columns import offsets_of, utterance_of_rows
 from spoofspan.base.threads import ALL_CORES, in_order
 from spoofspan.base.times import Float64
 from spoofspan.formats import arrow as pa
-from spoofspan.formats.line_blocks import BLOCK_BYTES, line_blocks
+from spoofspan.formats.line_blocks import line_blocks
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.table_columns import flat_array
 from spoofspan.formats.text.fixed_decimals import fixed_lines
 from spoofspan.formats.text.lines import first_lines
 
 Int32 = npt.NDArray[np.int32]
+BLOCK_BYTES = 1 << 20  # calls on 0.5 MB are so short that threads lose as much at the lock as they gain
 LINES_PER_PIECE = 1 << 16
 
 
