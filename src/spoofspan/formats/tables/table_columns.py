@@ -249,9 +249,11 @@ def encoded_texts(column: Any, *, empty_is_missing: bool = False) -> Texts:
     encoded = one_array(column.unify_dictionaries())
     found = encoded.dictionary.to_pylist()
     values = [text for text in dict.fromkeys(found) if text is not None and (text or not empty_is_missing)]
+    index = encoded.indices
+    if values == found and not index.null_count:
+        return Texts(flat_array(index).astype(np.int32, copy=False), values)
     codes = {text: code for code, text in enumerate(values)}
     own = [codes.get(text, -1) for text in found] + [-1]  # index -1: null
-    index = encoded.indices
     index = index.cast(pa.int64(), safe=False).fill_null(-1) if index.null_count else index
     return Texts(np.array(own, np.int32)[flat_array(index)], values)
 
