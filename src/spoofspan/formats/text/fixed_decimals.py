@@ -76,15 +76,16 @@ def fixed_lines(lines: Any, separator: str, width: int) -> FixedLines | None:
         left -= id_bytes + decimals + 5
         values = _scores(tails, decimals, gap, left)
         begins = _begins(heads, id_bytes)
-        counts = np.diff(begins, append=ends.size).tolist()
-        _check_frames(heads[:, id_bytes:], first_frame, counts, gap, left)
+        counts = np.diff(begins, append=ends.size)
+        _check_frames(heads[:, id_bytes:], first_frame, begins, counts, gap, left)
     except _DifferentError:
         return None
     # nothing, or a field that has at least a separator: so each line has as many separators as the block has on average
     if left.any() if width == 3 else left.min() < 1:
         return None
     ids = heads[begins, :id_bytes].tobytes()
-    return FixedLines([ids[at : at + id_bytes] for at in range(0, len(ids), id_bytes)], counts, values, first_frame)
+    texts = [ids[at : at + id_bytes] for at in range(0, len(ids), id_bytes)]
+    return FixedLines(texts, counts.tolist(), values, first_frame)
 
 
 def _check(holds: Any) -> None:
@@ -133,15 +134,17 @@ def _begins(heads: Bytes, id_bytes: int) -> Int64:
     return np.concatenate(([0], np.flatnonzero(differ != 0) + 1))
 
 
-def _check_frames(after_ids: Bytes, first_frame: int, counts: list[int], gap: bytes, left: Int64) -> None:
+def _check_frames(after_ids: Bytes, first_frame: int, begins: Int64, counts: Int64, gap: bytes, left: Int64) -> None:
     """Compare frames, and the separators around them, with those that are expected."""
-    most = max(first_frame + counts[0], *counts)
+    most = int(max(first_frame + counts[0], counts.max()))
     _check(most <= MOST_FRAMES)
     table = _frame_table(gap, max(LEAST_TABLE, 1 << most.bit_length()))
-    runs = [slice(first_frame, first_frame + counts[0]), *map(slice, counts[1:])]
+    frames = np.arange(len(after_ids))
+    frames -= np.repeat(begins, counts)
+    frames[: counts[0]] += first_frame
     words = _words(after_ids, 0)
-    words ^= np.concatenate([table.words[run] for run in runs])
-    unused = np.concatenate([table.unused[run] for run in runs])
+    words ^= table.words[frames]
+    unused = table.unused[frames]
     words <<= unused
     _check(not words.any())
     unused >>= np.uint64(3)
@@ -171,20 +174,18 @@ def _scores(tails: Bytes, decimals: int, gap: bytes, left: Int64) -> Float64:
     """The numbers at the ends of lines."""
     words = _words(tails, BEFORE - WORD)
     point = 8 * (WORD - 1 - decimals)  # its first bit
-    other = words >> np.uint64(point)
-    other &= np.uint64(0xFF)
-    _check((other == ord(".")).all())
+    digits = np.uint64((1 << 64) - (1 << (point + 8)) | 0xFF << (point - 8))
+    words ^= (digits & _every_byte(ord("0"))) | np.uint64(ord(".") << point)
+    # what is more than 9, or more than 0 where the point should be, has the highest bit of its byte or gets it
+    other = words + ((digits & _every_byte(0x80 - 10)) | np.uint64(0x7F << point))
+    other |= words
+    other &= _every_byte(0x80) >> np.uint64(point - 8) << np.uint64(point - 8)
+    _check(not other.any())
     # the digit before the point takes its place
     np.left_shift(words, np.uint64(8), out=other)
     other &= np.uint64(0xFF << point)
     words &= np.uint64((1 << 64) - (1 << (point + 8)))
     words |= other
-    words ^= np.uint64(_every_byte(ord("0")) >> point << point)
-    # what is more than 9 has the highest bit of its byte, or gets it
-    np.add(words, np.uint64(_every_byte(0x80 - 10)), out=other)
-    other |= words
-    other &= np.uint64(_every_byte(0x80))
-    _check(not other.any())
     values = _eight_digits(words).astype(np.float64)
     minus = _before_digit(tails[:, : BEFORE - decimals - 2], gap[0], 10 ** (decimals + 1), values, left)
     values /= 10**decimals
@@ -214,8 +215,9 @@ def _before_digit(tails: Bytes, gap: int, ten: int, values: Float64, left: Int64
     return minus
 
 
-def _every_byte(byte: int) -> int:
-    return int.from_bytes(bytes([byte] * WORD), "little")
+def _every_byte(byte: int) -> np.uint64:
+    every: np.uint64 = np.uint64(int.from_bytes(bytes([byte] * WORD), "little"))
+    return every
 
 
 def _eight_digits(words: Words) -> Int64:
