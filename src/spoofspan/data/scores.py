@@ -371,12 +371,13 @@ class Scores(ByUtterance):
     def take(self, chosen: Int64) -> Scores:
         """Keep chosen utterances, in that order."""
         if chosen.size and (np.diff(chosen) == 1).all():  # neighbours need no copy
-            kept = self.with_rows(*block_rows(self.offsets, int(chosen[0]), int(chosen[-1]) + 1))
+            first, last = int(chosen[0]), int(chosen[-1]) + 1
+            kept, ids = self.with_rows(*block_rows(self.offsets, first, last)), self.utterances[first:last]
         else:
-            kept = self.with_rows(*rows_of(self.offsets, chosen))
+            kept, ids = self.with_rows(*rows_of(self.offsets, chosen)), chosen_ids(self.utterances, chosen)
         return replace(
             kept,
-            utterances=chosen_ids(self.utterances, chosen),
+            utterances=ids,
             hops=None if self.hops is None else self.hops[chosen],
             origins=None if self.origins is None else self.origins[chosen],
         )
