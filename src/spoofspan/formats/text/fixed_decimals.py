@@ -4,8 +4,8 @@ Nothing is searched for but the ends of the lines. The first line says how long 
 have; around each end, one record then holds all that matters, always at the same place::
 
     CON_E_0000000 152 2.44141 -2.44141\nCON_E_0000000 153 2.83501 -2.83501\n
-                            |------- one record --------|
-                               score  \n      id    frame
+                           |---------- one record ----------|
+                              score     id            frame
 
 That is a guess, and it is checked: an id goes on with its next frame or another one begins with frame 0, every line
 ends with a score, and there is no white space but that. A block where anything differs is for another parser to read.
@@ -32,7 +32,7 @@ WORD = 8  # bytes
 BEFORE = 11  # bytes of a record before the end of a line: separator, sign, two digits, point, six decimals
 MOST_FRAMES = 99_999  # a word holds a frame and the separators around it
 LEAST_TABLE = 1 << 12
-SAMPLES, SAMPLE = 8, 512  # how many, and of how many bytes
+SAMPLES, SAMPLE = 8, 512  # how many lines are looked at first, and how many bytes to find one in
 PATTERN = rb"(?!\xef\xbb\xbf)([^\0- ]{1,64})%b(\d{1,5})%b(?:[^\0- ]+%b)?-?\d{1,2}\.(\d{2,6})\n"
 LINE = {gap: re.compile(PATTERN.replace(b"%b", gap)) for gap in (b" ", b"\t")}
 
@@ -80,7 +80,7 @@ def fixed_lines(lines: Any, separator: str, width: int) -> FixedLines | None:
         _check_frames(heads[:, id_bytes:], first_frame, begins, counts, gap, left)
     except _DifferentError:
         return None
-    # nothing, or a field that has at least a separator: so each line has as many separators as the block has on average
+    # what is left is nothing, or another field and its separator: then the count of white space allows for no more
     if left.any() if width == 3 else left.min() < 1:
         return None
     ids = heads[begins, :id_bytes].tobytes()
