@@ -90,14 +90,18 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], *, unasked: 
     """
     threads, tasks = thread_count(unasked), iter(tasks)
     first = list(islice(tasks, 2))
-    if threads == 1 or len(first) < 2:
-        yield from map(work, chain(first, tasks))
+    one = threads == 1 or len(first) < 2
+    tasks = chain(first, tasks)
+    del first  # or else the first two would stay in memory up to the end
+    if one:
+        yield from map(work, tasks)
         return
     waiting: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(threads, "spoofspan", _begin)
     try:
-        for task in chain(first, tasks):
+        for task in tasks:
             waiting.append(pool.submit(work, task))
+            del task
             if len(waiting) > threads:  # one more than can run, so that none has to wait for us
                 yield waiting.popleft().result()
         while waiting:

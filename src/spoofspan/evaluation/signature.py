@@ -223,11 +223,15 @@ def _frame_runs(scores: Scores, hop: int, values: npt.NDArray[Any]) -> tuple[Row
     """The same for frames that touch, in a third of the time: no times are made of frames that go on."""
     begins = np.concatenate(([True], values[1:] != values[:-1]))[: values.size]
     begins[first_rows(scores.offsets)] = True
-    first, some = np.flatnonzero(begins), has_rows(scores.offsets)
-    before = np.searchsorted(first, scores.offsets)
+    some = has_rows(scores.offsets)
+    first: Rows = slice(None)
+    rows, before = np.arange(values.size), scores.offsets
+    if not begins.all():  # in most blocks no score follows itself
+        first = rows = np.flatnonzero(begins)
+        before = np.searchsorted(rows, scores.offsets)
     counts = np.diff(before)
     origins = np.zeros(counts.size, np.int64) if scores.origins is None else scores.origins
-    starts = first * hop
+    starts = rows * hop
     starts += np.repeat(origins - scores.offsets[:-1] * hop, counts)
     ends = np.empty_like(starts)
     ends[:-1] = starts[1:]

@@ -60,6 +60,7 @@ def line_blocks(source: Source, size: int) -> Iterator[Any]:
                 if block is not None:
                     done += length
                     yield block
+                    del block
     except (OSError, EOFError, zlib.error) as error:
         raise source.broken(error) from None
     if carried:

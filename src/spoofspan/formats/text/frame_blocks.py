@@ -19,12 +19,14 @@ from spoofspan.base.columns import offsets_of, utterance_of_rows
 from spoofspan.base.threads import ALL_CORES, in_order
 from spoofspan.base.times import Float64
 from spoofspan.formats import arrow as pa
-from spoofspan.formats.line_blocks import BLOCK_BYTES, line_blocks
+from spoofspan.formats.line_blocks import line_blocks
 from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.table_columns import flat_array
+from spoofspan.formats.text.fixed_decimals import fixed_lines
 from spoofspan.formats.text.lines import first_lines
 
 Int32 = npt.NDArray[np.int32]
+BLOCK_BYTES = 1 << 20  # calls on 0.5 MB are so short that threads lose as much at the lock as they gain
 LINES_PER_PIECE = 1 << 16
 
 
@@ -79,33 +81,32 @@ def regular_pieces(source: Source, widths: Sequence[int], column: int) -> Iterat
         raise IrregularError
     ids: list[str] = []
     counts: list[int] = []
-    frames: list[Int32] = []
-    values: list[Float64] = []
+    blocks: list[_Block] = []
     in_order = True  # of all utterances up to here
 
     def complete(utterances: int) -> Frames:
         """Take the first utterances out of what has been read."""
         rows = sum(counts[:utterances])
-        all_frames, all_values = np.concatenate(frames), np.concatenate(values)
-        done = Frames(ids[:utterances], counts[:utterances], all_values[:rows])
+        values = np.concatenate([block.values for block in blocks])
+        done = Frames(ids[:utterances], counts[:utterances], values[:rows])
         if len(set(done.ids)) != len(done.ids) or not _plain_ids(done.ids, separator):
             raise IrregularError
         del ids[:utterances], counts[:utterances]
-        frames[:], values[:] = [all_frames[rows:]], [all_values[rows:].copy()]
-        return done if in_order else _sorted_frames(done, all_frames[:rows])
+        frames = None if in_order else np.concatenate([block.numbered() for block in blocks])
+        blocks[:] = [_Block(ids, counts[:], values[rows:].copy(), 0, frames if frames is None else frames[rows:])]
+        return done if frames is None else _sorted_frames(done, frames[:rows])
 
     for block in _blocks(source, separator, width, column):
         found, lengths = block.ids, block.counts
         goes_on = bool(ids) and ids[-1] == found[0]
-        in_order &= block.in_order and block.frames[0] == (counts[-1] if goes_on else 0)
+        in_order &= block.frames is None and block.first_frame == (counts[-1] if goes_on else 0)
         if goes_on:
             counts[-1] += lengths[0]
             found, lengths = found[1:], lengths[1:]
         ids += found
         counts += lengths
-        frames.append(block.frames)
-        values.append(block.values)
-        if len(ids) > 1 and sum(map(len, values)) >= LINES_PER_PIECE:
+        blocks.append(block)
+        if len(ids) > 1 and sum(block.values.size for block in blocks) >= LINES_PER_PIECE:
             yield complete(len(ids) - 1)  # the last one may go on
     if ids:
         yield complete(len(ids))
@@ -125,8 +126,16 @@ def _sorted_frames(read: Frames, frames: Int32) -> Frames:
 class _Block(Frames):
     """Some lines of a file: runs of one id each, how many lines they have, and what is on the lines."""
 
-    frames: Int32
-    in_order: bool  # each run counts up by 1, all but the first from 0 on
+    first_frame: int
+    frames: Int32 | None  # None if each run counts up by 1, all but the first from 0 on
+
+    def numbered(self) -> Int32:
+        """The frame of every line."""
+        if self.frames is not None:
+            return self.frames
+        begins = [self.first_frame, *[0] * (len(self.counts) - 1)]
+        runs = (np.arange(begin, begin + count) for begin, count in zip(begins, self.counts, strict=False))
+        return np.concatenate([np.empty(0), *runs]).astype(np.int32)
 
 
 def _blocks(source: Source, separator: str, width: int, column: int) -> Iterator[_Block]:
@@ -137,6 +146,9 @@ def _blocks(source: Source, separator: str, width: int, column: int) -> Iterator
     names = [str(i) for i in range(width)]
 
     def parsed(lines: Any) -> list[_Block]:
+        if column == width - 1 and (fixed := fixed_lines(lines, separator, width)) is not None:
+            ids = [utterance.decode() for utterance in fixed.ids]
+            return [_Block(ids, fixed.counts, fixed.values, fixed.first_frame, None)]
         reading = pa.csv.ReadOptions(use_threads=False, block_size=lines.size, column_names=names)
         found = pa.csv.read_csv(pa.BufferReader(lines), reading, parsing, conversion)
         return [_block(*batch.columns) for batch in found.to_batches()]
@@ -159,7 +171,9 @@ def _block(id_column: Any, frame_column: Any, value_column: Any) -> _Block:
     ids, counts = _equal_ids(id_column, begins)
     runs = np.cumsum(counts)[:-1]
     in_order = np.array_equal(runs, begins[1:-1]) and not frames[runs].any()
-    return _Block([utterance.decode() for utterance in ids], counts, values, frames, in_order)
+    return _Block(
+        [utterance.decode() for utterance in ids], counts, values, int(frames[0]), None if in_order else frames
+    )
 
 
 def _equal_ids(column: Any, begins: npt.NDArray[np.int64]) -> tuple[list[bytes], list[int]]:

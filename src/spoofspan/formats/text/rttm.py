@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 
 import numpy as np
 
@@ -72,14 +72,14 @@ def _quickly(source: Source, options: ReadOptions) -> References | None:
     fine = ((times >= 0) & (times <= SUSPICIOUS_SECONDS)).all() and all(code is not None for code, _ in meanings)
     if mark.values != ["SPEAKER"] or not fine or (times == np.floor(times)).all():
         return None
-    durations, listed = options.durations, utterances.values
+    durations, ids = options.durations, utterances.values
     if durations is not None:
-        if not durations.keys() >= set(listed):
+        known = np.array(list(map(durations.get, ids, repeat(np.nan))))
+        # false too where an id has no duration
+        if not (ends <= SUSPICIOUS_RATIO * known[utterances.codes]).all():
             return None
-        known = np.array(list(map(durations.__getitem__, listed)))
-        if (ends > SUSPICIOUS_RATIO * known[utterances.codes]).any():
-            return None
-    ids = list(dict.fromkeys([*listed, *(durations or ())]))
+        if len(durations) > len(ids):
+            ids = list(dict.fromkeys([*ids, *durations]))
     codes = np.array([code for code, _ in meanings], np.int8)[labels.codes]
     kind_of = [kind for _, kind in meanings]
     kinds = [kind_of[word] for word in labels.codes.tolist()] if any(kind_of) else None
