@@ -107,7 +107,7 @@ class PointPart(TimedPart):
             rows, most = np.maximum(points, rows), ROWS_PER_BLOCK
         # both the time to lay over and the weighted points must fit into int64
         heavy = points if self.weights is None else points * self.weights
-        most = rows_for_threads(most, int(rows.sum()), 4 if self.points_per_frame else 2)
+        most = rows_for_threads(most, int(rows.sum()), 8 if self.points_per_frame else 2)
         return blocks(rows, np.maximum(self.labelling.extents, heavy), most, NS_PER_BLOCK)
 
     def utterance_block(self, first: int, last: int) -> UtteranceBlock:
