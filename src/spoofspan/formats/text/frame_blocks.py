@@ -26,9 +26,8 @@ from spoofspan.formats.text.fixed_decimals import fixed_lines
 from spoofspan.formats.text.lines import first_lines
 
 Int32 = npt.NDArray[np.int32]
-BLOCK_BYTES = (
-    3 << 19
-)  # calls on 0.5 MB are so short that threads lose as much at the lock as they gain; 2 MB need more memory
+# Calls on 0.5 MB are so short that threads lose as much at Python's lock as they gain.
+BLOCK_BYTES = 1 << 21
 LINES_PER_PIECE = 1 << 16
 
 
