@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spoofspan.base.bits import Bits
-from spoofspan.data.references import BONA_FIDE, SPOOF
+from spoofspan.data.references import BONA_FIDE, NONSPEECH, SPOOF
 from spoofspan.mass.labelling import IGNORED
 from spoofspan.mass.score_mass import MassBlock
 from spoofspan.mass.stretches import Stretches
 
 # some stretches are empty, some end where a word does, some are longer than a word
 LENGTHS = st.integers(0, 3) | st.sampled_from([31, 32, 33, 64]) | st.integers(0, 200)
-STRETCHES = st.lists(st.tuples(LENGTHS, st.sampled_from([BONA_FIDE, SPOOF, IGNORED])), max_size=20)
+STRETCHES = st.lists(st.tuples(LENGTHS, st.sampled_from([BONA_FIDE, SPOOF, NONSPEECH, IGNORED])), max_size=20)
 
 
 def stretches_of(listed):
@@ -29,12 +29,17 @@ def test_bits_of_stretches_are_those_of_their_rows(listed, seed):
     stretches, rows = stretches_of(listed), rows_of(listed)
     assert stretches.of_rows().tolist() == rows
     chosen = np.random.default_rng(seed).random(len(rows)) < 0.5
-    for label in (BONA_FIDE, SPOOF, IGNORED):
+    for label in (BONA_FIDE, SPOOF, NONSPEECH, IGNORED):
         bits, flags = stretches.where(label), [row == label for row in rows]
         assert bits.words.tolist() == Bits.of(np.array(flags, bool)).words.tolist()
         assert bits.at(np.arange(len(rows))).tolist() == flags
         assert bits.count() == sum(flags)
         assert (bits & Bits.of(chosen)).count() == sum(a and b for a, b in zip(flags, chosen.tolist(), strict=True))
+
+
+def test_rows_of_a_third_label_keep_it():
+    for label in (NONSPEECH, IGNORED):
+        assert stretches_of([(3, BONA_FIDE), (2, label), (1, SPOOF)]).of_rows().tolist() == [0, 0, 0, label, label, 1]
 
 
 def test_every_row_has_a_bit_of_its_own():
@@ -51,7 +56,7 @@ def test_a_block_of_stretches_is_a_block_of_their_rows(listed, seed):
     scores, chosen = rng.normal(size=rows.size), rng.random(rows.size) < 0.5
     odd = rng.integers(0, rows.size, 5 if rows.size else 0)
     more = rng.integers(0, 9, (2, odd.size))
-    two_classes = IGNORED not in rows.tolist()
+    two_classes = not {NONSPEECH, IGNORED} & set(rows.tolist())
     for amounts in (7, rng.integers(1, 9, rows.size)):
         blocks = [
             MassBlock(scores, labels, amounts, odd, *more, two_classes=two_classes) for labels in (stretches, rows)
