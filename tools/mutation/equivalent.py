@@ -116,7 +116,7 @@ EQUIVALENT = (
     Equivalent("mass/ranges", "lay_block", "taker[:0]", "taker[:1]", "one label of no rows"),
     Equivalent("mass/ranges", "overlay_block", "labels <= SPOOF", "labels < SPOOF", "speed only: both classes counted"),
     Equivalent("mass/ranges", "RangePart.spans", "light = isinstance", None, "speed only: the size of blocks"),
-    Equivalent("mass/ranges", "RangePart.spans", "rows_for_threads(", "), 9)", "speed only: the size of blocks"),
+    Equivalent("mass/ranges", "RangePart.spans", "rows, times_as_many = ", None, "speed only: the size of blocks"),
     Equivalent("mass/stretches", "Stretches.of_rows", "max() > 1", "max() >= 1", "speed only: bits or bytes"),
     Equivalent("measures/crossing", "_split", "if many >", "if many >=", "speed only: ties are summed or gathered"),
     Equivalent("measures/crossing", "_split", ">> 4", ">> 5", "speed only: ties are summed or gathered"),

@@ -119,9 +119,17 @@ def rows_of(offsets: Int64, chosen: Int64) -> tuple[Int64, Int64]:
     ([3, 4, 0, 1, 2], [0, 2, 5])
     """
     counts = (offsets[1:] - offsets[:-1])[chosen]
-    new = offsets_of(counts)
-    rows = np.arange(new[-1]) + np.repeat(offsets[:-1][chosen] - new[:-1], counts)
-    return rows, new
+    return rows_from(offsets[:-1][chosen], counts), offsets_of(counts)
+
+
+def rows_from(first: Int64, counts: Int64) -> Int64:
+    """Return so many rows from each first one on.
+
+    >>> rows_from(np.array([7, 2]), np.array([2, 3])).tolist()
+    [7, 8, 2, 3, 4]
+    """
+    offsets = offsets_of(counts)
+    return np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], counts)
 
 
 def rows_that_end_after(times: Int64, ends: Int64, offsets: Int64, utterance: Int64) -> Int64:
@@ -138,6 +146,20 @@ def rows_that_end_after(times: Int64, ends: Int64, offsets: Int64, utterance: In
         # the last row ends after all times, so it may stand for what lies behind it
         rows += step * (ends[np.minimum(rows + (step - 1), last)] <= times)
     return rows
+
+
+def rows_after(limits: Int64, ends: Int64, offsets: Int64) -> tuple[Int64, Int64]:
+    """Return the rows that end after the limit of their utterance, and their utterances; ends rise in each.
+
+    >>> rows, utterance = rows_after(np.array([4, 4, 4]), np.array([2, 5, 6, 3, 8]), np.array([0, 3, 4, 5]))
+    >>> rows.tolist(), utterance.tolist()
+    ([1, 2, 4], [0, 0, 2])
+    """
+    utterance = np.flatnonzero(has_rows(offsets))
+    utterance = utterance[ends[last_rows(offsets)] > limits[utterance]]
+    first = rows_that_end_after(limits[utterance], ends, offsets, utterance)
+    counts = offsets[utterance + 1] - first
+    return rows_from(first, counts), np.repeat(utterance, counts)
 
 
 def block_rows(offsets: Int64, first: int, last: int) -> tuple[slice, Int64]:

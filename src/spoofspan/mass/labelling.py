@@ -23,6 +23,7 @@ from spoofspan.base.columns import (
     chosen_ids,
     ends_before,
     offsets_of,
+    rows_from,
     rows_of,
     rows_that_end_after,
     sum_by_utterance,
@@ -74,8 +75,7 @@ class Labelling:
         longer = np.flatnonzero(ends > self.ends[first])  # few of short ranges
         last[longer] = self.runs_at(utterance[longer], ends[longer] - 1)
         offsets = offsets_of(last + 1 - first)
-        begins = offsets[:-1]
-        runs = np.arange(offsets[-1]) + np.repeat(first - begins, np.diff(offsets))
+        begins, runs = offsets[:-1], rows_from(first, last + 1 - first)
         run_starts, run_ends = self.ends[runs - 1], self.ends[runs]
         run_starts[begins], run_ends[offsets[1:] - 1] = starts, ends
         return [np.add.reduceat((run_ends - run_starts) * (self.labels[runs] == label), begins) for label in labels]

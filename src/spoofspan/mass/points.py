@@ -31,6 +31,7 @@ from spoofspan.base.columns import (
     has_rows,
     last_rows,
     offsets_of,
+    rows_from,
     sum_by_utterance,
     utterance_of_every,
     utterance_of_rows,
@@ -172,7 +173,7 @@ class PointPart(TimedPart):
         first, last, scored = _rows_under(block, utterance, starts, ends)
         # only the rows under these points are looked up and mirrored
         begins = offsets_of(last + 1 - first)
-        rows = np.arange(begins[-1]) + np.repeat(first - begins[:-1], np.diff(begins))
+        rows = rows_from(first, last + 1 - first)
         values = bona_fide_polarity(self.runs.values[rows], self.runs.higher)
         scores = roughly(values, begins, self.rules.pooling)
         weight: Int64 = scored * (np.int64(1) if self.weights is None else self.weights[utterance])

@@ -182,7 +182,8 @@ class RangePart(TimedPart):
         time = self.labelling.extents if self.weights is None else self.labelling.extents * self.weights
         counts = np.diff(self.runs.offsets)
         light = isinstance(self.runs, FrameRuns) and self.weights is None
-        most = rows_for_threads(FRAMES_PER_BLOCK if light else ROWS_PER_BLOCK, int(counts.sum()), 8)
+        rows, times_as_many = (FRAMES_PER_BLOCK, 8) if light else (ROWS_PER_BLOCK, 4)
+        most = rows_for_threads(rows, int(counts.sum()), times_as_many)
         return blocks(counts, time, most, NS_PER_BLOCK)
 
     def utterance_block(self, first: int, last: int) -> UtteranceBlock:

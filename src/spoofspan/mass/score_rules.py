@@ -14,7 +14,7 @@ from spoofspan.base.columns import (
     has_rows,
     last_rows,
     offsets_of,
-    rows_that_end_after,
+    rows_after,
     utterance_of_rows,
     within_utterances,
 )
@@ -235,12 +235,8 @@ def _rows_past(runs: RangeRuns, extents: Int64, *, overlap: bool) -> tuple[Int64
         limit = np.repeat(extents, np.diff(runs.offsets))
         past = np.flatnonzero(runs.ends > limit)
         return past, limit[past]
-    utterance = np.flatnonzero(has_rows(runs.offsets))
-    utterance = utterance[runs.ends[last_rows(runs.offsets)] > extents[utterance]]
-    first = rows_that_end_after(extents[utterance], runs.ends, runs.offsets, utterance)
-    counts = runs.offsets[utterance + 1] - first
-    past = np.arange(counts.sum()) + np.repeat(first - offsets_of(counts)[:-1], counts)
-    return past, np.repeat(extents[utterance], counts)
+    past, utterance = rows_after(extents, runs.ends, runs.offsets)
+    return past, extents[utterance]
 
 
 def _sums_at(runs: RangeRuns, rows: npt.NDArray[np.intp], amounts: Int64) -> Int64:

@@ -27,6 +27,7 @@ from spoofspan.base.columns import (
     kept_offsets,
     last_rows,
     offsets_of,
+    rows_after,
     rows_of,
     sum_by_utterance,
     utterance_of_rows,
@@ -121,14 +122,10 @@ class FrameRuns:
             rest *= begun
         rows += np.repeat(self.offsets[:-1], times_of)
         # the last used run may be shorter or longer: times in it or behind it are the last ones of their utterance
-        stop, utterance, at = self.offsets[:-1] + self.used, np.arange(self.used.size), offsets[1:] - 1
-        while at.size:
-            late = rows[at] >= stop[utterance]
-            utterance, at = utterance[late], at[late]
-            rows[at] = stop[utterance]
-            rest[at] = np.maximum(self.last[utterance] - times[at], 0) * (self.used[utterance] > 0)
-            more = at > offsets[utterance]
-            utterance, at = utterance[more], at[more] - 1
+        stop = self.offsets[:-1] + self.used
+        at, utterance = rows_after(stop - 1, rows, offsets)
+        rows[at] = stop[utterance]
+        rest[at] = np.maximum(self.last[utterance] - times[at], 0) * (self.used[utterance] > 0)
         return rows, rest
 
     def run_ends(self, utterance: Int64, position: Int64) -> Int64:

@@ -28,7 +28,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags, blocks, offsets_of, utterance_of_rows
+from spoofspan.base.columns import Flags, blocks, rows_from, utterance_of_rows
 from spoofspan.base.times import Float64, Int64
 from spoofspan.measures.events.spoof_ranges import Ranges
 
@@ -251,8 +251,7 @@ class Overlaps:
         found: list[tuple[Int64, ...]] = []
         for low, high in blocks(counts, counts, PAIRS_PER_BLOCK, 2**62):
             count = counts[low:high]
-            begins = offsets_of(count)
-            rows = np.arange(begins[-1]) + np.repeat(first[low:high] - begins[:-1], count)
+            rows = rows_from(first[low:high], count)
             before_end = self.starts[rows] < np.repeat(self.events.ends[low:high], count)
             some = np.flatnonzero(before_end & (self.ends[rows] > np.repeat(self.events.starts[low:high], count)))
             found.append(self._measured(np.repeat(np.arange(low, high), count)[some], rows[some]))
