@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from command_line import run
 
 import spoofspan as ss
 from spoofspan.base.errors import UsageError
-from spoofspan.base.threads import VARIABLE, in_order, meanwhile, thread_count, use_threads
+from spoofspan.base.threads import ALL_CORES, VARIABLE, in_order, meanwhile, thread_count, use_threads
 from spoofspan.cli.inputs import Inputs
 from spoofspan.evaluation.signature import ScoresHash, scores_hash
 from spoofspan.mass import score_mass
@@ -127,3 +128,14 @@ def test_eval_hashes_scores_once_and_leaves_no_thread(
     one_class = ["eval", tmp_path / "ref.rttm", scores, "--durations", tmp_path / "reco2dur", "-m", "range-eer"]
     assert run(one_class, capsys)[0] == 4
     assert not [one for one in threading.enumerate() if one.name.startswith("spoofspan")]
+
+
+def test_blocks_have_threads_unasked_only_where_python_has_no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr("spoofspan.base.threads.cores", lambda: 3)
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: True, raising=False)
+    assert (thread_count(), thread_count(ALL_CORES)) == (1, 3)
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False)
+    assert (thread_count(), thread_count(2)) == (3, 2)
+    with use_threads(1):
+        assert thread_count() == 1

@@ -3,12 +3,14 @@
 Results come in the order of the tasks and sums are of integers, so that the bits are those of one thread. How many:
 ``threads=`` of a function, else the variable ``SPOOFSPAN_THREADS``, else what the work says. Text is parsed and hashed
 in pieces that take milliseconds without the lock, which pays everywhere. A block of a mass takes a hundred calls of 5
-to 50 us each, and handing the lock over costs as much where others use the cores too: blocks are for those who ask.
+to 50 us each, and handing the lock over costs as much as they do: blocks have threads if somebody asks for them, or
+where Python has no lock (the free-threaded build).
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -35,15 +37,24 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def thread_count(unasked: int = 1) -> int:
-    """How many threads to use here: one inside a thread, or else what was asked for."""
+def has_lock() -> bool:
+    """Whether Python runs one thread at a time; free-threaded builds do not, unless a package brings the lock back."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+
+
+def thread_count(unasked: int | None = None) -> int:
+    """How many threads to use here: one inside a thread, or else what was asked for, or else ``unasked``.
+
+    Without ``unasked`` this is the number for blocks of a mass.
+    """
     if getattr(_worker, "works", False):
         return 1
     if (asked := _asked.get()) is not None:
         return asked
     given = os.environ.get(VARIABLE, "").strip()
     if not given:
-        return min(cores(), unasked)
+        of_blocks = 1 if has_lock() else ALL_CORES
+        return min(cores(), of_blocks if unasked is None else unasked)
     if not given.isdecimal() or not int(given):
         raise UsageError(f"the environment variable {VARIABLE} must be a whole number from 1 on, not {given!r}")
     return int(given)
@@ -82,10 +93,10 @@ def rows_for_threads(rows: int, total: int, most: int) -> int:
     return rows if threads == 1 else min(max(rows, share), most * rows)
 
 
-def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], *, unasked: int = 1) -> Iterator[Result]:
+def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], *, unasked: int | None = None) -> Iterator[Result]:
     """Work on tasks, several at a time; the results in the order of the tasks.
 
-    ``unasked`` is how many threads there are at most if nobody asked for a number.
+    ``unasked`` is how many threads there are at most if nobody asked for a number (:func:`thread_count`).
 
     >>> list(in_order(abs, [-3, 1, -2]))
     [3, 1, 2]

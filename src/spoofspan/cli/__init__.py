@@ -76,6 +76,8 @@ def main() -> None:
     atexit.register(_leave_cycles)
     # a pool of Arrow's own keeps memory for each thread: 20 MB at the peak of an eval from text
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    # threads of NumPy's matrix library spin while they wait, 27 ms at its import alone; with this they sleep
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     if sys.stdout is None:
         sys.stdout = io.TextIOWrapper(_Closed(), write_through=True)
     said: set[str] = set()

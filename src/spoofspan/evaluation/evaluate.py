@@ -145,7 +145,8 @@ def range_eer(
     undefined
         ``"nan"`` gives NaN where there is no EER (one class only) instead of an error.
     threads
-        How many threads compute; the number is the same. Without it, what ``SPOOFSPAN_THREADS`` says, or else one.
+        How many threads compute; the number is the same. Without it, what ``SPOOFSPAN_THREADS`` says, or else one;
+        on free-threaded Python as many as there are cores, up to four.
     **rules
         Rules that override those of the convention (``docs/rules.md``).
 
