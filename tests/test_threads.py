@@ -13,6 +13,7 @@ from command_line import run
 
 import spoofspan as ss
 from spoofspan.base.errors import UsageError
+from spoofspan.base.pool import open_pool
 from spoofspan.base.threads import ALL_CORES, VARIABLE, in_order, meanwhile, thread_count, use_threads
 from spoofspan.cli.inputs import Inputs
 from spoofspan.evaluation.signature import ScoresHash, scores_hash
@@ -139,3 +140,13 @@ def test_blocks_have_threads_unasked_only_where_python_has_no_lock(monkeypatch: 
     assert (thread_count(), thread_count(2)) == (3, 2)
     with use_threads(1):
         assert thread_count() == 1
+
+
+def _threads_there(unasked: int) -> int:
+    return thread_count(unasked)
+
+
+def test_a_process_of_a_pool_has_one_thread() -> None:
+    with open_pool(2) as pool:
+        assert pool is not None
+        assert list(pool.in_order(_threads_there, [4, 4])) == [1, 1]

@@ -24,7 +24,7 @@ from typing import TypeVar
 
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.progress import progress
-from spoofspan.base.threads import cores
+from spoofspan.base.threads import cores, work_alone
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -135,6 +135,7 @@ def _begin(begun: Event) -> None:
     started this one deals with it.
     """
     begun.set()
+    work_alone()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
 

@@ -43,7 +43,7 @@ def has_lock() -> bool:
 
 
 def thread_count(unasked: int | None = None) -> int:
-    """How many threads to use here: one inside a thread, or else what was asked for, or else ``unasked``.
+    """How many threads to use here: one inside a worker, or else what was asked for, or else ``unasked``.
 
     Without ``unasked`` this is the number for blocks of a mass.
     """
@@ -110,7 +110,7 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], *, unasked: 
         yield from map(work, tasks)
         return
     waiting: deque[Future[Result]] = deque()
-    pool = ThreadPoolExecutor(threads, "spoofspan", _begin)
+    pool = ThreadPoolExecutor(threads, "spoofspan", work_alone)
     try:
         for task in tasks:
             waiting.append(pool.submit(work, task))
@@ -143,5 +143,6 @@ def meanwhile(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
         pool.shutdown()
 
 
-def _begin() -> None:
+def work_alone() -> None:
+    """Use one thread from here on in this thread: others, or other processes, have the rest of the cores."""
     _worker.works = True
