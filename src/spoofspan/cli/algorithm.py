@@ -21,9 +21,10 @@ class AlgorithmOptions:
     """How the range EER is found."""
 
     algorithm: str | None = o.typed_flag(
-        "Of the range EER: exact (default), or bisection, the paper's Algorithm 1, with its trace.", of=ALGORITHMS
+        "How to find the range EER: exact (default), or bisection (the paper's Algorithm 1, with its trace).",
+        of=ALGORITHMS,
     )
-    precision: float | None = o.typed_flag("Bisection: end where FPR and FNR differ by less (1e-5).")
+    precision: float | None = o.typed_flag("Bisection: stop when FPR and FNR differ by less than this (1e-5).")
     quantiles: str | None = o.typed_flag(
         "Bisection: real (default, as in the published script) or integer (as printed).", of=["real", "integer"]
     )

@@ -13,7 +13,9 @@ from spoofspan.cli import options as o
 def benchmarks(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="One of them.", autocompletion=completion.among(completion.benchmarks)),
+        typer.Argument(
+            metavar="NAME", help="Show this one only.", autocompletion=completion.among(completion.benchmarks)
+        ),
     ] = None,
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
@@ -21,7 +23,7 @@ def benchmarks(
 ) -> None:
     """List benchmarks and what they are ranked by.
 
-    Data set, files expected, official measures and the command; with a NAME, all that is known of one.
+    Prints the data set, expected files, official measures and command of each; with NAME, everything about one.
 
     For example:
 

@@ -23,13 +23,13 @@ class BootstrapOptions:
         show_default="speaker, if known",
     )
     interval: str | None = o.typed_flag(
-        "jackknife-t, percentile, bca. The last two are of a bootstrap.",
+        "jackknife-t, percentile or bca. The last two draw bootstrap replicates.",
         of=["jackknife-t", "percentile", "bca"],
         show_default="jackknife-t",
     )
     replicates: int | None = o.typed_flag("Number of bootstrap replicates.", show_default="2000")
     seed: int | None = o.typed_flag("Seed of the bootstrap.", show_default="0")
-    workers: int | None = o.typed_flag("Number of threads of the bootstrap; the same results.")
+    workers: int | None = o.typed_flag("Number of threads of the bootstrap; the result is the same.")
 
     def resampling_if_asked(self, metadata: str | None) -> Resampling | None:
         """How to resample, if intervals are asked for; flags that only make sense with them are refused without."""

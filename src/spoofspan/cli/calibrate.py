@@ -27,18 +27,22 @@ class LearningOptions:
     """How a calibration is learned and tried, or which one is applied."""
 
     apply: str | None = o.typed_flag("Apply this calibration to SCORES; REFERENCES may be left out.")
-    prior: float | None = o.typed_flag("Share of spoof that learning weighs the classes to.", show_default="0.5")
-    ridge: float | None = o.typed_flag("Penalty of large weights, for scores that separate the classes: 0.001.")
+    prior: float | None = o.typed_flag(
+        "Assumed share of spoof, which weighs the classes in learning.", show_default="0.5"
+    )
+    ridge: float | None = o.typed_flag(
+        "Penalty of large weights, such as 0.001, for scores that separate the classes without an error."
+    )
     folds: int | None = o.typed_flag("Groups of clusters in cross-validation; 0 for none.", show_default="10")
     cluster: str | None = o.typed_flag(
         "What is held out together: a column of --metadata, or utterance.",
         of=["speaker", "utterance"],
         show_default="speaker, if known",
     )
-    metadata: str | None = o.typed_flag("Table with a column utterance, or a protocol. Has speakers.")
+    metadata: str | None = o.typed_flag("Table with a column utterance, or a protocol. It names speakers.")
     method: str | None = o.typed_flag("affine or pav.", of=["affine", "pav"], show_default="affine")
     utterance_scores_format: str | None = o.typed_flag(
-        "Format, if not recognised.", of=completion.utterance_score_formats
+        "Format of the utterance scores, if not recognised.", of=completion.utterance_score_formats
     )
     scores_to: str | None = o.typed_flag("Format of the scores in --out, if its name does not tell.", "--to")
 

@@ -33,7 +33,7 @@ class Submissions(str, Enum):
     utterance_scores = "utterance-scores"
 
 
-PhaseName = Annotated[str | None, o.option("Which phase; the last one without.")]
+PhaseName = Annotated[str | None, o.option("Which phase; without it, the last one.")]
 
 
 @app.command(cls=HelpCommand)
@@ -49,7 +49,7 @@ def build(
     title: str = o.flag("Spoof localization challenge", "Title of the challenge."),
     measure: list[str] | None = o.flag(
         None,
-        "What is measured; the first one ranks. range-eer without. May be repeated.",
+        "A measure; the first one ranks. May be repeated; without it, range-eer.",
         "--measure",
         "-m",
         of=completion.measures,
@@ -75,7 +75,7 @@ def build(
         None, "NAME=FILE: the utterances that count in a phase, one a line; or NAME=0.3: this share of them, drawn."
     ),
     seed: int = o.flag(0, "Of the draw of --phase-utterances. Keep it secret."),
-    hop: float | None = o.flag(None, "Spacing of submitted scores that do not say it, in seconds."),
+    hop: float | None = o.flag(None, "Spacing of submitted scores in seconds, if they do not state it."),
     higher: o.HigherOption = None,
     confidence: float = o.flag(0.95, "Level of intervals, ranks and groups."),
     docker_image: str | None = o.flag(
@@ -185,8 +185,8 @@ def check(
 ) -> None:
     """Check a submission: every problem at once, without labels.
 
-    Utterances that are missing, unknown or there twice, time without a score, NaN, what high scores mean, how long a
-    frame is. Exits with 3 if there is any problem.
+    Finds utterances that are missing, unknown or duplicate, time without a score, NaN, and scores that do not state
+    their hop or what high means. Exits with 3 if there is a problem.
 
     For example:
 
@@ -223,8 +223,8 @@ def score(
 ) -> None:
     """Score submissions, all of a folder or one.
 
-    What was scored before is kept, until the submission, the labels or the measures change. A submission that is
-    refused does not stop the others; the command then exits with 3.
+    Keeps earlier results until the submission, the labels or the measures change. A refused submission does not stop
+    the others; the command then exits with 3.
 
     For example:
 
@@ -278,8 +278,8 @@ def leaderboard(
 ) -> None:
     """Rank the teams that were scored.
 
-    Ranks with intervals, groups of teams that cannot be told apart, and columns by attack. It has numbers over all
-    utterances and over attacks, and nothing of the labels of an utterance, so it can be published.
+    Prints ranks with intervals, groups of teams that cannot be told apart, and columns by attack. The numbers are over
+    all utterances and over attacks and reveal no label of a single utterance, so the leaderboard can be published.
 
     For example:
 

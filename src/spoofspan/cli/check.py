@@ -25,8 +25,8 @@ def check(
 ) -> None:
     """Check files before measuring.
 
-    Every problem, every second that a rule would decide, and no number. SCORES may be left out. Columns of scores that
-    are not measured are read too; what is wrong there is a note. Exits with 3 if measuring would be refused.
+    Lists every problem, and how much time each rule would decide; prints no error rate. SCORES may be left out. A
+    problem in a column of scores that is not measured is a note. Exits with 3 if measuring would be refused.
 
     For example:
 

@@ -29,7 +29,7 @@ Preset = Annotated[
 Device = Annotated[str | None, o.option("cpu, cuda, cuda:0; without it, a GPU if there is one.")]
 Gaps = Annotated[str | None, o.option("Time without a label, see explain gaps.")]
 Nonspeech = Annotated[str | None, o.option("Ranges labelled non-speech.")]
-Channel = Annotated[str | None, o.option("Of sound with several channels: mix, or a number from 0 on.")]
+Channel = Annotated[str | None, o.option("Which of several channels: mix, or a number from 0 on.")]
 
 
 @app.command(cls=HelpCommand)
@@ -49,18 +49,18 @@ def train(
     channel: Channel = None,
     gaps: Gaps = None,
     nonspeech: Nonspeech = None,
-    licence: str = o.flag("not stated", "Under which licence the model may be used; its card says so."),
-    resume: bool = o.flag(False, "Go on with the training in --out.", "--resume"),
+    licence: str = o.flag("not stated", "Licence of the model, for its card."),
+    resume: bool = o.flag(False, "Continue the training in --out.", "--resume"),
     device: Device = None,
-    processes: int = o.flag(1, "Train with so many processes here.", min=1),
+    processes: int = o.flag(1, "Number of processes on this machine.", min=1),
     threads: int = o.flag(1, "Threads of each process; more than one is slower on a busy machine.", min=1),
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
     """Train a countermeasure.
 
-    The folder is a checkpoint of the best epoch from the first epoch on. A training that was killed goes on with
-    --resume, and ends with the same weights.
+    From the first epoch on, the folder holds a checkpoint of the best epoch so far. After a kill, --resume continues
+    and ends with the same weights.
 
     For example:
 
@@ -121,8 +121,9 @@ def score(
 ) -> None:
     """Score recordings.
 
-    One Parquet file for each resolution, and a table of utterance scores. High scores mean bona fide. Of a calibrated
-    model, also log-likelihood ratios (llr_20ms.parquet, ...; llr_fused.parquet: all resolutions as one).
+    Writes one Parquet file for each resolution, and a table of utterance scores. High scores mean bona fide. A
+    calibrated model also writes log-likelihood ratios (llr_20ms.parquet, ...; llr_fused.parquet: all resolutions as
+    one).
 
     For example:
 
@@ -173,8 +174,9 @@ def info(
 ) -> None:
     """Say what a checkpoint or a preset is.
 
-    Of a model whose training ended, with its card: data, attacks, figures, the EER threshold, licence, limits. With
-    --preset: the configuration as TOML, a file for cm train --config. Without anything: the presets.
+    After a finished training, it prints the card of the model: data, attacks, figures, the EER threshold, licence,
+    limits. With --preset, it prints the configuration as TOML, a file for cm train --config. Without either, it lists
+    the presets.
 
     For example:
 
@@ -220,8 +222,12 @@ def convert(
 ) -> None:
     """Make a checkpoint of the published code's weights.
 
-    The file is read without running what a pickle may contain. The checkpoint has the published model's padding of the
+    Reads the file without running what a pickle may contain. The checkpoint has the published model's padding of the
     last pooling (legacy_pool_padding), since its weights were learned with it.
+
+    For example:
+
+      spoofspan cm convert trained_network.pt official
     """
     require("torch", "transformers", "safetensors")
     from spoofspan.cm.official import convert as convert_weights

@@ -24,20 +24,20 @@ def compare(
     *,
     systems: Systems,
     measure: list[str] | None = o.flag(
-        None, "What is compared; range-eer. May be repeated.", "--measure", "-m", of=completion.measures
+        None, "Measure to compare by; range-eer. May be repeated.", "--measure", "-m", of=completion.measures
     ),
     threshold: list[str] | None = o.flag(
         None, "NAME=NUMBER for each system, for measures at a threshold.", "--system-threshold"
     ),
     threshold_from: list[str] | None = o.flag(
-        None, "NAME=FILE: from the EER in the JSON of an eval on other data.", "--system-threshold-from"
+        None, "NAME=FILE: the threshold of the EER in the JSON of an eval on other data.", "--system-threshold-from"
     ),
     against: str | None = o.flag(None, "Compare all systems with this one only (its name), or with the best."),
     one_family: bool = o.flag(
-        False, "Adjust p for the comparisons of all measures together, not of each measure.", "--one-family"
+        False, "Adjust p for the comparisons of all measures together, not for each measure alone.", "--one-family"
     ),
     unpaired: bool = o.flag(
-        False, "Measure each system on the utterances it has, though others lack them.", "--unpaired"
+        False, "Measure each system on the utterances it has, even if others lack them.", "--unpaired"
     ),
     seeds: bool = o.flag(
         False, "The files are one system, trained several times: mean, SD, intervals.", "--one-system"
@@ -57,9 +57,10 @@ def compare(
 ) -> None:
     """Compare systems on one corpus, every two of them.
 
-    The value and the rank of each system, and the difference of every two with its interval and p-value, over speakers
-    (or utterances). P-values are also adjusted for their number, and verdicts and ranks follow from those. A system
-    that was trained several times is given as a pattern; its value is the mean over its seeds.
+    Prints the value and the rank of each system, and the difference of every two with its interval and p-value, over
+    speakers (or utterances). P-values are also adjusted for the number of comparisons; the adjusted ones decide which
+    system is better, and the ranks. Give a system that was trained several times as a pattern; its value is the mean
+    over its seeds.
 
     For example:
 

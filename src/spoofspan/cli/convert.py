@@ -46,7 +46,7 @@ def convert(
 ) -> None:
     """Convert between formats.
 
-    References or scores; a pickle to Parquet is the recommended first step. With --dataset, only OUT is given.
+    Converts references or scores. Convert pickles to Parquet before anything else. With --dataset, give OUT only.
 
     With --threshold, scores become ranges: labels of all time (RTTM, TextGrid, ...), or what is called spoof, each
     range with its mean score (.json, .csv). OUT/ is a folder with a file for each utterance.

@@ -54,14 +54,14 @@ def build(
     truncated: o.Truncated = "error",
     seed: int = o.flag(1, "Same seed, same bytes."),
     jobs: int | None = o.flag(None, "Processes; one per core by default.", "--jobs", "-j"),
-    force: bool = o.flag(False, "Throw away another corpus that is there.", "--force"),
+    force: bool = o.flag(False, "Delete another corpus that is there.", "--force"),
     output: o.OutputFormat = o.Output.text,
     quiet: o.Quiet = False,
 ) -> None:
     """Build a partially spoofed corpus.
 
-    Of bona fide and spoofed recordings by the same speakers, or of built-in voices and vocoders. A build that was
-    interrupted goes on where it stopped.
+    Builds it from bona fide and spoofed recordings by the same speakers, or from built-in voices and vocoders. After an
+    interruption, repeat the command: it continues where it stopped.
 
     For example:
 
@@ -147,9 +147,9 @@ def audit(
 ) -> None:
     """Ask whether a corpus gives itself away.
 
-    Level, offset, band, noise, silence, lengths, positions and speakers should not tell spoof from bona fide. Each is
-    measured as if it were a system, by models that never heard the speaker; 50 % is chance. An alarm is what chance
-    does not explain.
+    Level, offset, band, noise, silence, lengths, positions and speakers should not tell spoof from bona fide. The audit
+    measures each of them like a system, with models that never heard the speaker; 50 % is chance. An alarm is an EER
+    that chance does not explain.
 
     For example:
 

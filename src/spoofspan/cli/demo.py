@@ -31,15 +31,15 @@ SHOWN = (0.02, 0.16)  # branches on the page
 
 MEANING = (
     "Range and point. The range EER weighs every error by how long it lasts. The point EER cuts time into points and "
-    "calls a point spoof if any of it is; the system was trained the same way. At the own resolution (*) of the "
-    "branches that is {native_point} against {native_range} at {finest}, and {coarsest_point} against {coarsest_range} "
-    "at {coarsest}, where much bona fide time shares a window with a spoof.",
+    "calls a point spoof if any of it is; the system was trained the same way. At its own resolution (*), the branch "
+    "of {finest} has a point EER of {native_point} and a range EER of {native_range}. The branch of {coarsest} has "
+    "{coarsest_point} and {coarsest_range}, because much bona fide time shares a window with a spoof there.",
     "Right of the star. Measured coarser than the hop, the same scores answer another question: the lowest score of a "
     "window decides. Finding any part of a spoof is enough to be right, one short false alarm is enough to be wrong. "
     "The branch of {finest} has {finest_coarse} at {coarsest} instead of {native_point}, and is the same system. Left "
-    "of the star the scores are repeated, and the points see what the window hid.",
-    "Floor. What a perfect system would get that must give one score per hop. It is the price of the resolution; the "
-    "difference to the range EER is the system's own: {native_own} points at {finest}, {coarsest_own} at {coarsest}.",
+    "of the star, finer points repeat the scores and show the errors inside a window.",
+    "Floor. The range EER of a perfect system that must give one score per hop. It is the error that the resolution "
+    "causes. The system causes the rest: {native_own} points at {finest}, {coarsest_own} at {coarsest}.",
 )
 
 OWN_FILES = """\

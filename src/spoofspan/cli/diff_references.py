@@ -26,7 +26,7 @@ def diff_references(
 ) -> None:
     """Compare two references of one corpus.
 
-    Agreement by label, shift, and what the difference does to an EER.
+    Prints the agreement by label, the shift, and the effect of the difference on an EER.
 
     For example:
 

@@ -21,7 +21,9 @@ def domains(
     *,
     systems: Systems,
     sets: list[str] | None = o.flag(None, "A corpus, put in the place of {set} in every name; at least two.", "--set"),
-    dev: str | None = o.flag(None, "The set whose EER threshold is carried over; without it, that of all pooled."),
+    dev: str | None = o.flag(
+        None, "The set whose EER threshold is used on all; without it, the threshold of all pooled."
+    ),
     measure: str = o.flag(
         "range-eer", "range-eer, point-eer@20ms or utterance-eer.", "--measure", "-m", of=completion.measures
     ),
@@ -35,9 +37,9 @@ def domains(
 ) -> None:
     """Measure systems on several corpora at once.
 
-    Each corpus's EER and its error rates at the threshold of --dev, the mean of the EERs, and the EER of all corpora
-    pooled. Of several systems also whether they err on the same utterances: McNemar's test and the correlation of
-    their errors.
+    Prints the EER of each corpus and its error rates at the threshold of --dev, the mean of the EERs, and the EER of
+    all corpora pooled. With several systems, also whether they err on the same utterances: McNemar's test and the
+    correlation of their errors.
 
     For example:
 

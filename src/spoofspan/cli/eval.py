@@ -58,9 +58,9 @@ def eval_(
         of=completion.measures,
     ),
     threshold: float | None = o.flag(
-        None, "Where to decide. For measures at a threshold.", show_default="where the EER is"
+        None, "Decision threshold. For measures that need one.", show_default="where the EER is"
     ),
-    threshold_from: Path | None = o.flag(None, "The same, read from the JSON of another eval. Where its EER is."),
+    threshold_from: Path | None = o.flag(None, "The same, from the EER in another eval's JSON."),
     scores_are: o.ScoresAre = None,
     more: UtteranceInputs,
     convention: o.Convention = "default",
@@ -86,11 +86,11 @@ def eval_(
     metadata: o.Metadata = None,
     bootstrap: BootstrapOptions,
     stream: bool | None = o.flag(
-        None, "Keep little in memory, with temporary files on disk. Files too large for the memory do so anyway."
+        None, "Measure shard by shard, with little memory and files on disk. Files larger than memory need no flag."
     ),
     jobs: int | None = o.flag(
         None,
-        "Measure in so many processes, with files on disk; slower than one if all fits into memory.",
+        "Number of processes, with shards on disk; slower than one if all fits into memory.",
         "--jobs",
         "-j",
     ),

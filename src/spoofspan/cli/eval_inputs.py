@@ -31,9 +31,9 @@ class UtteranceInputs:
         "SCORES be left out."
     )
     utterance_scores_format: str | None = o.typed_flag(
-        "Format, if not recognised.", of=completion.utterance_score_formats
+        "Format of the utterance scores, if not recognised.", of=completion.utterance_score_formats
     )
-    utterance_column: str | None = o.typed_flag("Which of several utterance scores in a line.")
+    utterance_column: str | None = o.typed_flag("Which column of utterance scores, if there are several.")
     asv_scores: str | None = o.typed_flag(
         "Scores of a speaker verification system, for utterance-min-tdcf and utterance-t-eer (ASVspoof's file)."
     )
@@ -41,7 +41,8 @@ class UtteranceInputs:
         "Scores of a boundary track, high where spoof begins or ends, for point-boundary-eer@20ms."
     )
     asv_rates: str | None = o.typed_flag(
-        "Instead, its rates: PFA,PMISS,PFA_SPOOF (accepted non-targets, rejected targets, accepted spoofs)."
+        "Rates of a speaker verification system, instead of its scores: PFA,PMISS,PFA_SPOOF (accepted non-targets, "
+        "rejected targets, accepted spoofs)."
     )
 
     def check(self, measures: list[str] | None) -> None:
@@ -135,7 +136,7 @@ def read_labels(where: str) -> Mapping[str, str] | None:
 class ProposalOptions(RangeOptions):
     """How proposals are read or made."""
 
-    fps: float | None = o.typed_flag("Times of proposals are frames, so many per second.")
+    fps: float | None = o.typed_flag("Frames per second, if the times of proposals are frame numbers.")
 
     def streams(self, inputs: Inputs, stream: bool | None) -> bool:
         """Whether to read shard by shard, as it was typed or as the files need it; proposals cannot be."""

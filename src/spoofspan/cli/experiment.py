@@ -24,9 +24,9 @@ def experiment(
     data: Path | None = o.flag(None, "PartialSpoof, or a corpus with its folders; without it, one is built."),
     systems: str = o.flag(
         "multi,baseline,joint-detector",
-        "multi, single, baseline, shuffled, joint-detector: those wanted, with commas.",
+        "Which of multi, single, baseline, shuffled, joint-detector, with commas.",
     ),
-    seeds: str = o.flag("1", "Of every training: 1,10,100 as in the paper."),
+    seeds: str = o.flag("1", "Seeds of every training: 1,10,100 as in the paper."),
     hold_out: str | None = o.flag(None, "each: train without every attack in turn.", of=["each"]),
     change: list[str] | None = o.flag(
         None, "Change one value of the preset: training.epochs=20; may be repeated.", "--change"
@@ -36,7 +36,7 @@ def experiment(
     gaps: Gaps = None,
     nonspeech: Nonspeech = None,
     device: Device = None,
-    processes: int = o.flag(1, "Train with so many processes here.", min=1),
+    processes: int = o.flag(1, "Number of processes on this machine.", min=1),
     jobs: int | None = o.flag(None, "Processes that build the corpus.", "--jobs", "-j"),
     report: bool = o.flag(True, "With a page of the evaluation set."),
     output: o.OutputFormat = o.Output.text,
@@ -44,9 +44,9 @@ def experiment(
 ) -> None:
     """Run the paper's experiment from end to end.
 
-    Corpus, training, scores, tables, a page. Without --data, the corpus is made of voices and vocoders of the package.
-    The tables are the paper's Table 3 (multi) and Table 4 (single). What is in OUT already is not made again: repeat
-    the command after a stop, or with more systems or seeds.
+    Builds a corpus, trains, scores, and makes tables and a page. Without --data, the corpus is made of voices and
+    vocoders of the package. The tables are the paper's Table 3 (multi) and Table 4 (single). After a stop, repeat the
+    command, also with more systems or seeds: it keeps what is finished in OUT.
 
     For example:
 

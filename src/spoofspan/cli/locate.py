@@ -26,12 +26,12 @@ def locate(
         "Write a page (.html), RTTM (.rttm), Audacity labels (.txt), .TextGrid, .json or .csv; may be repeated. {} in "
         "the name: a file for each recording.",
     ),
-    threshold: float | None = o.flag(None, "Call spoof what scores below; without it, what the prior says."),
+    threshold: float | None = o.flag(None, "Call spoof what scores below this; without it, the prior decides."),
     prior: float = o.flag(0.5, "How probable spoof is before the recording is heard."),
-    smoothing: int | None = o.flag(None, "Median filter over so many scores, an odd number."),
+    smoothing: int | None = o.flag(None, "Median filter over this many scores, an odd number."),
     min_duration: float = o.flag(0.1, "Shortest suspected range, in seconds."),
     merge_gap: float = o.flag(0.1, "Widest gap that is bridged, in seconds."),
-    channel: str | None = o.flag(None, "Of several channels: mix, or a number from 0 on; without it, each is judged."),
+    channel: str | None = o.flag(None, "Which channel: mix, or a number from 0 on; without it, each is judged."),
     truncated: o.Truncated = "error",
     checksum: str | None = o.flag(None, "SHA-256 that the weights of the model must have."),
     device: str | None = o.flag(None, "cpu, cuda, cuda:0; without it, a GPU if there is one."),
@@ -41,8 +41,9 @@ def locate(
 ) -> None:
     """Find where recordings are spoofed.
 
-    Prints the suspected ranges, or that there are none; warns first of sound that the model does not know.
-    Probabilities are for the prior. The model comes from cm train or cm convert, or from the Hugging Face hub.
+    Prints the suspected ranges, or that there are none. A warning comes first if the sound is unlike that of the
+    training. Probabilities depend on --prior. The model comes from cm train or cm convert, or from the Hugging Face
+    hub.
 
     For example:
 

@@ -114,13 +114,15 @@ DatasetSpec = Annotated[
 ]
 LABELS_OF_DATABASE = "Which labels of the database: an RTTM by its name, or segment_labels@20ms."
 ReferenceSource = Annotated[str | None, option(LABELS_OF_DATABASE, of=completion.reference_sources)]
-ReferenceFormat = Annotated[str | None, option("Format, if not recognised.", of=completion.reference_formats)]
-ScoresFormat = Annotated[str | None, option("Format, if not recognised.", of=completion.system_formats)]
+ReferenceFormat = Annotated[
+    str | None, option("Format of the references, if not recognised.", of=completion.reference_formats)
+]
+ScoresFormat = Annotated[str | None, option("Format of the scores, if not recognised.", of=completion.system_formats)]
 Durations = Annotated[str | None, option("reco2dur file: <utt> <seconds>.")]
 Hop = Annotated[float | None, option("Spacing of scores and label arrays, in seconds.")]
-ReferenceHop = Annotated[float | None, option("Spacing of label arrays, where it is another.")]
+ReferenceHop = Annotated[float | None, option("Spacing of label arrays in seconds, if it is not --hop.")]
 HigherOption = Annotated[str | None, option("What high scores mean: bonafide or spoof.", of=["bonafide", "spoof"])]
-Split = Annotated[str | None, option("Which part of metadata that hold several, such as test.")]
+Split = Annotated[str | None, option("Which split of audio-visual metadata, such as test.")]
 Modality = Annotated[str | None, option(RULES["modality"].help, of=RULES["modality"].values)]
 Subset = Annotated[
     str | None,
@@ -129,7 +131,7 @@ Subset = Annotated[
 LabelIds = Annotated[str | None, option("JSON file: which column of an archive is which class.")]
 Column = Annotated[str | None, option("Which column holds the score.")]
 Metadata = Annotated[
-    str | None, option("Table with a column utterance, or a protocol. Has speakers, attacks, codecs, ...")
+    str | None, option("Table with a column utterance, or a protocol. It names speakers, attacks, codecs, ...")
 ]
 
 # ---------------------------------------------------------------- measuring, printing
@@ -140,7 +142,9 @@ EerRule = Annotated[
     str | None,
     option(f"How the EER is read off. {EER_RULE_NAMES}", of=completion.eer_rules, show_default="the convention's"),
 ]
-ScoresAre = Annotated[str | None, option("llr or probability, for measures that take scores at their word.")]
+ScoresAre = Annotated[
+    str | None, option("What scores are: llr or probability. Cllr, actDCF and other measures of calibration need it.")
+]
 OutputFormat = Annotated[Output, option("text, json, markdown, latex or csv.", "--format", metavar="FORMAT")]
 Out = Annotated[Path | None, option("Write the result to this file, not to stdout.")]
 FullSignature = Annotated[bool, option("Print signatures in full.", "--signature")]

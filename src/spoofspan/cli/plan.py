@@ -15,14 +15,12 @@ from spoofspan.cli.system_inputs import Systems, takes_each_system
 def plan(
     *,
     systems: Systems,
-    measure: str = o.flag("range-eer", "What is measured.", "--measure", "-m", of=completion.measures),
-    first: float | None = o.flag(
-        None, "A value to be told from another, as it is printed (5.2). Default: as measured.", "--from"
-    ),
-    second: float | None = o.flag(None, "The other value (5.5). Default: that of the second system.", "--to"),
-    power: float = o.flag(0.8, "With which probability the two shall be told apart."),
+    measure: str = o.flag("range-eer", "The measure.", "--measure", "-m", of=completion.measures),
+    first: float | None = o.flag(None, "The first value, as it is printed (5.2). Default: as measured.", "--from"),
+    second: float | None = o.flag(None, "The second value (5.5). Default: that of the second system.", "--to"),
+    power: float = o.flag(0.8, "Probability to tell the two values apart."),
     confidence: float = o.flag(0.95, "1 - the level of the test."),
-    correlation: float | None = o.flag(None, "Of two systems over clusters, if it is known and only one is given."),
+    correlation: float | None = o.flag(None, "Correlation of two systems over clusters, if only one system is given."),
     metadata: o.Metadata = None,
     cluster: str | None = o.flag(
         None,
@@ -40,8 +38,8 @@ def plan(
 ) -> None:
     """Plan a test set: how many utterances or speakers tell two values apart.
 
-    From one evaluation, of one system or of two. Says how many it takes if both systems are measured on the same
-    utterances (paired) and on different ones (unpaired), and what the test set at hand can tell.
+    Estimates it from an evaluation of one or two systems: how many it takes if both systems are measured on the same
+    utterances (paired), or on different ones (unpaired), and which difference the test set at hand can tell.
 
     For example:
 

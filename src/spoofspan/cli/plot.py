@@ -58,12 +58,12 @@ def plot(
     ),
     resolutions: str | None = o.flag(None, "resolution, resampling: points of these, in ms: 10,20,40."),
     confidence: float | None = o.flag(None, "det: draw the interval of the EER, such as 0.95."),
-    replicates: int | None = o.flag(None, "Intervals by a bootstrap with so many replicates. Default: jackknife-t."),
+    replicates: int | None = o.flag(None, "Intervals by a bootstrap with this many replicates. Default: jackknife-t."),
     scores_are: o.ScoresAre = None,
-    prior: float | None = o.flag(None, "reliability, pav, tippett: the share of spoof that is meant; 0.5."),
+    prior: float | None = o.flag(None, "reliability, pav, tippett: the assumed share of spoof; 0.5."),
     bins: int | None = o.flag(None, "reliability: how many bins; 10."),
-    utterance: str | None = o.flag(None, "timeline, measurement, resampling: which one."),
-    threshold: float | None = o.flag(None, "Of figures of one utterance; without it, that of the EER."),
+    utterance: str | None = o.flag(None, "timeline, measurement, resampling: which utterance."),
+    threshold: float | None = o.flag(None, "Threshold in figures of one utterance; without it, that of the EER."),
     audio: Path | None = o.flag(None, "timeline: the recording, a WAV file."),
     ranges: RangeOptions,
     convention: o.Convention = "default",
@@ -76,7 +76,7 @@ def plot(
 
     det: FNR over FPR on normal-deviate axes, with the EER and (--confidence) its interval.
 
-    roc: the spoof that is found over FPR, with the EER.
+    roc: the share of spoof that is found, over FPR, with the EER.
 
     threshold: FPR and FNR over the threshold.
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 class RangeOptions:
     """Besides the threshold."""
 
-    smoothing: int | None = o.typed_flag("Ranges: median filter over so many frames (odd).", "--smoothing", "--smooth")
+    smoothing: int | None = o.typed_flag(
+        "Ranges: median filter over this many frames (odd).", "--smoothing", "--smooth"
+    )
     merge_gap: float | None = o.typed_flag("Ranges: bridge gaps of up to this many seconds.")
     min_duration: float | None = o.typed_flag("Ranges: drop those that are shorter (seconds).")
 

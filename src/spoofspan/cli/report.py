@@ -47,7 +47,9 @@ def report(
         "digits, and can be published.",
         min=0,
     ),
-    threshold: float | None = o.flag(None, "Without REFERENCES: show what is beyond this, on the scale of the scores."),
+    threshold: float | None = o.flag(
+        None, "Without REFERENCES: show what is spoof at this threshold, on the scale of the scores."
+    ),
     ranges: RangeOptions,
     bootstrap: BootstrapOptions,
     convention: o.Convention = "default",
@@ -58,9 +60,9 @@ def report(
 ) -> None:
     """Make a page that shows where systems err.
 
-    One file that opens from disk without a network: numbers with intervals, DET curve, a threshold to drag, errors by
-    attack, length and boundary, and timelines of the worst, the median and random utterances. Without REFERENCES, what
-    scores call spoof at --threshold.
+    The page is one file that opens from disk without a network. It has numbers with intervals, DET curves, a threshold
+    to drag, errors by attack, length and boundary, and timelines of the worst, the median and random utterances.
+    Without REFERENCES, it shows what the scores call spoof at --threshold.
 
     For example:
 

@@ -29,27 +29,27 @@ def table(
     *,
     systems: Systems,
     sets: list[str] | None = o.flag(
-        None, "A set to put in the place of {set} in all paths; may be repeated (dev, eval).", "--set"
+        None, "A set, put in the place of {set} in all paths; may be repeated (dev, eval).", "--set"
     ),
     measure: list[str] | None = o.flag(
         None,
-        "A further column, such as event-f1@iou=0.5 or event-psds; proposals have no others. May be repeated.",
+        "A further column, such as event-f1@iou=0.5 or event-psds. May be repeated; proposals have no other columns.",
         "--measure",
         "-m",
         of=completion.measures,
     ),
-    resolutions: str | None = o.flag(None, "Of the points, in ms: 10,20,40 (default: the paper's)."),
+    resolutions: str | None = o.flag(None, "Lengths of the points in ms: 10,20,40 (default: the paper's)."),
     label_sources: str = o.flag(
         "one",
         "one, or nii-2023: ranges and segment label arrays mixed, as the published scripts do.",
         of=["one", "nii-2023"],
     ),
     segment_labels: str | None = o.flag(None, "For nii-2023 without --dataset: 'dev_seglab_{resolution}.npy'."),
-    floor: bool = o.flag(True, "With the floor of each hop, or without."),
+    floor: bool = o.flag(True, "Show the floor of each hop: the range EER of a perfect system."),
     decimals: int = o.flag(2, "Digits after the point.", min=0, max=6),
     published: bool = o.flag(
         False,
-        "Beside them, the numbers in print, and which rules differ; without SCORES, all that is known.",
+        "Also show printed numbers, and which rules differ; without SCORES, all that are known.",
         "--published",
     ),
     heatmap: Path | None = o.flag(None, "Also draw the table, to this .png, .svg or .pdf file."),

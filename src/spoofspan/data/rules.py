@@ -81,7 +81,7 @@ class Rules:
     gaps: Gaps = declared(
         "error",
         "Time without a label: {}.",
-        "Time in the reference under no range. following: it takes the label of the next range.",
+        "Time without a label in the references. following: it takes the label of the next range.",
     )
     snap: float | None = declared(
         None,
@@ -91,7 +91,8 @@ class Rules:
     extent: Extent = declared(
         "duration",
         "Where an utterance ends: {}.",
-        "Where an utterance ends: at its duration, or at the end of its last range.",
+        "Where an utterance ends: at its duration (cut-at-duration cuts ranges there), or at the end of its last\n"
+        "range.",
     )
     nonspeech: Nonspeech = declared(
         "error", "Ranges labelled non-speech: {}.", "What ranges labelled non-speech count as."
@@ -99,13 +100,14 @@ class Rules:
     uncovered: Uncovered = declared(
         "error",
         "Time without a score: {}.",
-        "Labelled time under no score. hold: every score lasts until the next; bonafide, spoof: called so at every\n"
-        "threshold; ignore: not counted; unanswered: never an error, but in the denominators.",
+        "Labelled time without a score. hold: every score lasts until the next; bonafide, spoof: called so at every\n"
+        "threshold; ignore: not counted; unanswered: counted in the totals, but never as an error.",
     )
     slack: float | None = declared(
         None,
-        "Missing tail that is held in any case, in seconds.",
-        "A missing tail of at most this is held under every rule: one hop + 25 ms, or 25 ms for ranges.",
+        "Longest missing tail that takes the last score, in seconds.",
+        "A missing tail of at most this takes the last score, whatever uncovered is: one hop + 25 ms, or 25 ms for\n"
+        "ranges.",
     )
     overlong: Overlong = declared(
         "error",
@@ -114,7 +116,7 @@ class Rules:
     )
     last_frame: LastFrame = declared(
         "use",
-        "A last frame that sticks out: {}.",
+        "A last frame that ends after the utterance: {}.",
         "A last frame that ends after the utterance: used up to the end, or dropped.",
     )
     overlap: Overlap = declared(
@@ -133,7 +135,7 @@ class Rules:
     collar_edges: CollarEdges = declared(
         "inside",
         "Which edges have a collar: {}.",
-        "Which edges have a collar. inside: those between labels; all: also 0 and the end, where spoof lies there.",
+        "Which edges have a collar. inside: those between labels; all: also 0 and the end, if there is spoof.",
         implied="inside",
     )
     partial: bool = declared(
@@ -149,7 +151,8 @@ class Rules:
     label: Label = declared(
         "any",
         "Label of a point: {}, or a fraction.",
-        "Label of a point: any spoof, majority, a fraction, or rounded edges (as in the published script).",
+        "A point is spoof if any of it is, if the majority or at least a fraction is, or by rounded edges (as in the\n"
+        "published script).",
         ("point",),
     )
     last_point: LastPoint = declared(
@@ -161,7 +164,7 @@ class Rules:
     pooling: Pooling = declared(
         "min",
         "Score of a point or utterance: {}, or top-k(5).",
-        "The score of a point (or utterance) of several scores, in bona fide polarity: the lowest, the mean over\n"
+        "The score of a point (or utterance) with several scores, in bona fide polarity: the lowest, the mean over\n"
         "time, the highest. For utterances also top-k(5): the mean of the 5 lowest frames; and noisy-or, for\n"
         "probabilities: ln of the product of the frames' probabilities of bona fide.",
         ("point",),
@@ -169,9 +172,9 @@ class Rules:
     )
     modality: Modality | None = declared(
         None,
-        "Whose fakes in audio-visual labels: {}.",
+        "Which fakes of audio-visual labels are spoof: {}.",
         "Which fakes of audio-visual metadata (LAV-DF, AV-Deepfake1M) are spoof: those of sound or picture (any, as\n"
-        "both benchmarks rank), of the sound, or of the picture. It is settled when the labels are read.",
+        "both benchmarks rank), of the sound, or of the picture. It applies when the labels are read.",
         ("references",),
         implied="audio",
     )

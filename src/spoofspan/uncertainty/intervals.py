@@ -85,7 +85,7 @@ class Interval:
     drawn_by
         What was left out or drawn: ``"utterance"``, ``"speaker"``, ...
     seed
-        Of the draws.
+        Seed of the random draws.
     degrees_of_freedom
         Of t, with ``"jackknife-t"``.
     with_bona_fide, with_spoof

@@ -46,7 +46,7 @@ def adjusted_p_values(
     degrees
         Of freedom, of the covariance.
     seed
-        Of the draws.
+        Seed of the random draws.
 
     Returns
     -------
