@@ -189,8 +189,7 @@ def point_scores(
     """
     if isinstance(block, FrameRuns) and block.fill(grid.extents) and pooling in ("min", "max"):
         return extreme(block.values, *_rows_under_points(block, grid), pooling), None
-    utterance = utterance_of_rows(grid.offsets)
-    starts, ends = grid.edges(utterance, np.arange(utterance.size) - grid.offsets[utterance])
+    utterance, starts, ends = grid.cover()
     low_row, high_row, scored = _rows_under(block, utterance, starts, ends)
     found = pooled(pooling, block, higher, utterance, (starts, ends), (low_row, high_row))
     return found, None if scored.all() else scored

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import (
+    Flags,
     first_rows,
     has_rows,
     last_rows,
     offsets_of,
     rows_after,
+    rows_from,
     utterance_of_rows,
     within_utterances,
 )
@@ -45,12 +47,12 @@ def resolve_overlaps(utterances: tuple[str, ...], runs: RangeRuns, rules: Rules,
     return resolved
 
 
-def _overlaps(runs: RangeRuns) -> npt.NDArray[np.bool_]:
+def _overlaps(runs: RangeRuns) -> Flags:
     """Which runs end after the next one of their utterance starts."""
     return within_utterances(runs.offsets, runs.starts[1:] < runs.ends[:-1])
 
 
-def _refuse_overlaps(utterances: tuple[str, ...], runs: RangeRuns, inside: npt.NDArray[np.bool_], remedy: str) -> None:
+def _refuse_overlaps(utterances: tuple[str, ...], runs: RangeRuns, inside: Flags, remedy: str) -> None:
     utterance = utterance_of_rows(runs.offsets)
     refuse(
         np.flatnonzero(inside),
@@ -62,7 +64,7 @@ def _refuse_overlaps(utterances: tuple[str, ...], runs: RangeRuns, inside: npt.N
     )
 
 
-def _cut_at_centres(runs: RangeRuns, inside: npt.NDArray[np.bool_]) -> RangeRuns:
+def _cut_at_centres(runs: RangeRuns, inside: Flags) -> RangeRuns:
     starts, ends = runs.starts.copy(), runs.ends.copy()
     a = np.flatnonzero(inside)
     border = (runs.starts[a] + runs.ends[a] + runs.starts[a + 1] + runs.ends[a + 1]) // 4
@@ -86,8 +88,7 @@ def _combine_overlaps(utterances: tuple[str, ...], runs: RangeRuns, mean: bool) 
     distinct_time, distinct_utterance = edge_time[order][new], edge_utterance[order][new]
     first_cell, last_cell = rank[:rows], rank[rows:]  # a range covers the cells first to last - 1
     covers = last_cell - first_cell
-    cell = np.arange(covers.sum()) - np.repeat(offsets_of(covers)[:-1] - first_cell, covers)
-    row = np.repeat(np.arange(rows), covers)
+    cell, row = rows_from(first_cell, covers), np.repeat(np.arange(rows), covers)
     by_cell = np.argsort(cell, kind="stable")
     cell, row = cell[by_cell], row[by_cell]
     depth = np.bincount(cell, minlength=distinct_time.size)

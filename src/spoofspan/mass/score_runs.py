@@ -19,15 +19,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from spoofspan.base.columns import (
+    Flags,
     block_rows,
     has_rows,
     kept_offsets,
     last_rows,
-    offsets_of,
+    no_rows,
     rows_after,
+    rows_from,
     rows_of,
     sum_by_utterance,
     utterance_of_rows,
@@ -147,11 +148,7 @@ class FrameRuns:
     def rows_without_time(self) -> Int64:
         """Rows after the last used ones."""
         unused = self.offsets[1:] - self.offsets[:-1] - self.used
-        if not unused.any():
-            return np.zeros(0, np.int64)
-        first_unused = np.repeat(self.offsets[:-1] + self.used, unused)
-        before = np.repeat(offsets_of(unused)[:-1], unused)
-        return first_unused + np.arange(first_unused.size) - before
+        return rows_from(self.offsets[:-1] + self.used, unused) if unused.any() else no_rows()
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,15 +221,14 @@ class RangeRuns:
 
     def durations(self) -> tuple[Int64 | int, Int64, Int64]:
         """Each run has its own."""
-        nothing = np.zeros(0, np.int64)
-        return self.ends - self.starts, nothing, nothing
+        return self.ends - self.starts, no_rows(), no_rows()
 
     def rows_without_time(self) -> Int64:
-        """Runs lie inside the extent."""
-        return np.zeros(0, np.int64)
+        """None: runs lie inside the extent."""
+        return no_rows()
 
 
-def keep_runs(runs: RangeRuns, keep: npt.NDArray[np.bool_]) -> RangeRuns:
+def keep_runs(runs: RangeRuns, keep: Flags) -> RangeRuns:
     """Keep some of the runs."""
     if keep.all():
         return runs

@@ -258,10 +258,9 @@ def points_data(
     part = mass.parts[0]
     assert isinstance(part, PointPart)  # noqa: S101 - for the type checker
     found, scored, classes = part.labelled_points(0, 1)
-    count = int(part.grid.counts[0])
-    starts, ends = part.grid.edges(np.zeros(count, np.int64), np.arange(count))
+    _, starts, ends = part.grid.cover()
     values = found.astype(np.float64) if scores.higher == "bonafide" else -found.astype(np.float64)
-    has = np.ones(count, bool) if scored is None else scored
+    has = np.ones(starts.size, bool) if scored is None else scored
     called = _called(values, threshold, scores.higher)
     decision = _decisions(called, has, chosen)
     return PointsData(
