@@ -37,6 +37,7 @@ from spoofspan.evaluation.signature import Signature, references_hash, scores_ha
 from spoofspan.evaluation.utterances import Truth, UtteranceCorpus
 from spoofspan.mass.joint_scores import joint_scores
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.calibration.logistic_regression import least_cost_map
 from spoofspan.measures.calibration.pav_map import pav_map
 from spoofspan.measures.costs import ScoredAmounts, refuse_undecided
@@ -261,8 +262,7 @@ class LearningSet:
             here = np.flatnonzero(of_row == number)
             learned = self._map(method, prior, ridge, fold != number)
             values[here] = learned.ratios([column[here] for column in self.columns])
-        values = (values if made.result_higher == "bonafide" else -values) + 0.0
-        return replace(self.rows, values=values, higher=made.result_higher)
+        return replace(self.rows, values=mirrored(values, made.result_higher) + 0.0, higher=made.result_higher)
 
 
 def _check_method(method: str) -> None:
@@ -280,8 +280,7 @@ def _by_id(utterances: Sequence[str]) -> Int64:
 
 
 def _mirrored(columns: Sequence[Float64], systems: Sequence[System]) -> tuple[Float64, ...]:
-    pairs = zip(columns, systems, strict=True)
-    return tuple(column if one.higher == "bonafide" else -column for column, one in pairs)
+    return tuple(mirrored(column, one.higher) for column, one in zip(columns, systems, strict=True))
 
 
 def _used(mass: ScoreMass) -> str:

@@ -28,6 +28,7 @@ from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.data.scores import Scores, score_times, whole_hop
 from spoofspan.data.sides import check_sides
 from spoofspan.mass.label_rules import merge_overlaps
+from spoofspan.mass.score_runs import mirrored
 
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
@@ -169,7 +170,7 @@ def utterance_scores_hash(scores: UtteranceScores) -> str:
     order = _sorted_order(scores.utterances)
     hashed = ContentHash("utterance scores 1")
     hashed.add_texts("ids", chosen_ids(scores.utterances, order))
-    values = scores.values[order] if scores.higher == "bonafide" else -scores.values[order]
+    values = mirrored(scores.values[order], scores.higher)
     hashed.add("scores", (values + 0.0).astype("<f8"))  # no negative zero
     return hashed.digest()
 

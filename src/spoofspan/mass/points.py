@@ -57,7 +57,7 @@ from spoofspan.mass.score_mass import (
     UtteranceBlock,
 )
 from spoofspan.mass.score_rules import prepare_scores
-from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, bona_fide_polarity
+from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, mirrored
 
 # No utterance is as long as one point of this resolution (seconds).
 WHOLE_UTTERANCE = LONGEST / 1e9
@@ -174,7 +174,7 @@ class PointPart(TimedPart):
         # only the rows under these points are looked up and mirrored
         begins = offsets_of(last + 1 - first)
         rows = rows_from(first, last + 1 - first)
-        values = bona_fide_polarity(self.runs.values[rows], self.runs.higher)
+        values = mirrored(self.runs.values[rows], self.runs.higher)
         scores = roughly(values, begins, self.rules.pooling)
         weight: Int64 = scored * (np.int64(1) if self.weights is None else self.weights[utterance])
         return scores, (classes == BONA_FIDE) * weight, (classes == SPOOF) * weight
@@ -294,7 +294,7 @@ def resample(scores: Scores, resolution: float, durations: Mapping[str, float] |
     return Scores.from_columns(
         scores.utterances,
         grid.offsets,
-        values if scores.higher == "bonafide" else -values,
+        mirrored(values, scores.higher),
         hop=resolution,
         higher=scores.higher,
     )

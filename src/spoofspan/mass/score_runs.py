@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,12 +33,19 @@ from spoofspan.base.columns import (
     sum_by_utterance,
     utterance_of_rows,
 )
-from spoofspan.base.times import Int64
+from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher, Values
 
+# Scores, or a threshold.
+Mirrored = TypeVar("Mirrored", float, Float64, Values)
 
-def bona_fide_polarity(values: Values, higher: Higher) -> Values:
-    """Mirror scores that are higher for spoof."""
+
+def mirrored(values: Mirrored, higher: str) -> Mirrored:
+    """Turn scores, or a threshold, into bona fide polarity, or back: where high means spoof, the sign changes.
+
+    >>> mirrored(0.3, "bonafide"), mirrored(0.3, "spoof"), mirrored(-0.3, "spoof")
+    (0.3, -0.3, 0.3)
+    """
     return values if higher == "bonafide" else -values
 
 
@@ -58,7 +65,7 @@ class FrameRuns:
         """Return the runs of utterances first to last - 1, in bona fide polarity."""
         rows, offsets = block_rows(self.offsets, first, last)
         columns = (column[first:last] for column in (self.hops, self.origins, self.used, self.last))
-        return FrameRuns(offsets, bona_fide_polarity(self.values[rows], self.higher), "bonafide", *columns)
+        return FrameRuns(offsets, mirrored(self.values[rows], self.higher), "bonafide", *columns)
 
     def take(self, chosen: Int64) -> FrameRuns:
         """Keep chosen utterances, in that order."""
@@ -164,7 +171,7 @@ class RangeRuns:
     def block(self, first: int, last: int) -> RangeRuns:
         """Return the runs of utterances first to last - 1, in bona fide polarity."""
         rows, offsets = block_rows(self.offsets, first, last)
-        values = bona_fide_polarity(self.values[rows], self.higher)
+        values = mirrored(self.values[rows], self.higher)
         return RangeRuns(offsets, values, "bonafide", self.starts[rows], self.ends[rows])
 
     def take(self, chosen: Int64) -> RangeRuns:

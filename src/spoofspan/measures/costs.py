@@ -57,6 +57,7 @@ import numpy as np
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64
 from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.mass.utterances import utterance_mass
 from spoofspan.measures.confusion import Formula, ValueAtPoint, as_fraction, best_point
 from spoofspan.measures.crossing import crossing
@@ -105,7 +106,7 @@ def threshold_of_ratio(
     share = _inside_0_1(prior, "prior")
     if scores_are == "llr":
         tau = math.log(ratio.numerator) - math.log(ratio.denominator)
-        return tau if curve.sums.higher == "bonafide" else -tau
+        return mirrored(tau, curve.sums.higher)
     odds = ratio * (1 - share) / share
     return float(odds / (1 + odds) if curve.sums.higher == "bonafide" else 1 / (1 + odds))
 
@@ -164,9 +165,8 @@ class ScoredAmounts:
         """Take the steps of a curve apart again."""
         sums = curve.sums
         refuse_undecided(sums)
-        sign = 1.0 if sums.higher == "bonafide" else -1.0
         amounts = (np.diff(called).astype(np.float64) for called in (curve.called_bona_fide, curve.called_spoof))
-        return cls(sign * curve.thresholds[:-1], *amounts)
+        return cls(mirrored(curve.thresholds[:-1], sums.higher), *amounts)
 
 
 def refuse_undecided(sums: Totals) -> None:
@@ -280,12 +280,10 @@ def _log_ratios(scores: Float64, higher: str, scores_are: ScoresAre, prior: Frac
     share = float(_inside_0_1(prior, "prior"))
     if scores_are == "llr":
         return scores
-    given = scores if higher == "bonafide" else -scores
+    given = mirrored(scores, higher)
     with np.errstate(divide="ignore"):
         log_odds = np.log(given) - np.log1p(-given)
-    if higher == "spoof":
-        log_odds = -log_odds
-    return log_odds - math.log((1 - share) / share)
+    return mirrored(log_odds, higher) - math.log((1 - share) / share)
 
 
 def _check_declared(scores: Float64, scores_are: ScoresAre) -> None:

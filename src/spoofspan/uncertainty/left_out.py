@@ -35,9 +35,10 @@ from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
 from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.confusion import ConfusionMatrix, Formula, formula_of
 from spoofspan.measures.costs import TandemCosts, dcf_formula, tdcf_formula, verification_errors
-from spoofspan.measures.operating_point import OperatingPoint, Totals, point_at, totals
+from spoofspan.measures.operating_point import OperatingPoint, Totals, called_spoof, point_at, totals
 from spoofspan.uncertainty.clusters import ClusterCounts
 from spoofspan.uncertainty.replicates import confusions_by_unit
 from spoofspan.uncertainty.score_sample import sampled_scores
@@ -135,15 +136,11 @@ class Amounts:
 
 def sums_by_unit(mass: ScoreMass, unit_of: Int64, units: int, point: OperatingPoint | None) -> Int64:
     """The confusion matrix of each unit at an operating point; without one, nothing is called spoof."""
-    tau = -np.inf
-    if point is not None:
-        tau = point.threshold if mass.higher == "bonafide" else -point.threshold
 
     def called(scores: Values) -> Flags:
-        if point is not None and point.everything:
-            return np.ones(scores.size, bool)
-        # in doubles, so that a float32 score and a threshold from text compare as they are
-        return np.less(scores.astype(np.float64, copy=False), tau)
+        if point is None or point.everything:
+            return np.full(scores.size, point is not None)
+        return called_spoof(scores, point.threshold, mass.higher)
 
     return confusions_by_unit(mass, unit_of, units, called)
 
@@ -273,7 +270,7 @@ def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) 
     called = [np.concatenate(([0.0], np.cumsum(column.astype(np.float64)))) for column in columns]
     fpr, recall = (curve / max(float(curve[-1]), 1.0) for curve in called)
     level = fpr + recall if kept == "difference" else fpr if kept == "fpr" else recall
-    tau = point.threshold if mass.higher == "bonafide" else -point.threshold
+    tau = mirrored(point.threshold, mass.higher)
     at = distinct.size if point.everything else int(np.searchsorted(distinct, tau))
     low = max(int(np.searchsorted(level, level[at] - distance, side="right")) - 1, 0)
     high = min(int(np.searchsorted(level, level[at] + distance)), distinct.size)
@@ -283,8 +280,7 @@ def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) 
             whole = totals(mass)
             ends.append(whole.point(None, whole.bona_fide, whole.spoof))
         else:
-            threshold = float(distinct[place])
-            ends.append(point_at(mass, threshold if mass.higher == "bonafide" else -threshold))
+            ends.append(point_at(mass, mirrored(float(distinct[place]), mass.higher)))
     first, last = ends
     return (
         last.false_positive_rate - first.false_positive_rate,

@@ -22,6 +22,7 @@ from spoofspan.evaluation.evaluate import overlay, point_eer, point_mass, range_
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.curve import ThinCurve, thin_curve
 from spoofspan.report.figures.line_simplification import (
     SHARE_OF_PICKING,
@@ -293,7 +294,7 @@ def score_data(system: SystemCurve, bins: int = BINS) -> ScoreData:
     # of each class: below the first edge, in each bin, above the last edge
     found = np.zeros((2, bins + 2))
     for block in mass.blocks():
-        values = (block.scores if mass.higher == "bonafide" else -block.scores).astype(np.float64)
+        values = mirrored(block.scores, mass.higher).astype(np.float64)
         for sums, amounts in zip(found, (block.bona_fide, block.spoof), strict=True):
             sums[1:-1] += np.histogram(values, edges, weights=amounts)[0]
             sums[0] += amounts[values < low].sum()

@@ -28,7 +28,7 @@ from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.plan import point_rules
 from spoofspan.mass.points import PointPart, check_resolution, point_mass_with
 from spoofspan.mass.ranges import Overlay
-from spoofspan.mass.score_runs import ScoreRuns
+from spoofspan.mass.score_runs import ScoreRuns, mirrored
 from spoofspan.measures.events.called_ranges import called_ranges
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions, runs_of
 
@@ -259,7 +259,7 @@ def points_data(
     assert isinstance(part, PointPart)  # noqa: S101 - for the type checker
     found, scored, classes = part.labelled_points(0, 1)
     _, starts, ends = part.grid.cover()
-    values = found.astype(np.float64) if scores.higher == "bonafide" else -found.astype(np.float64)
+    values = mirrored(found.astype(np.float64), scores.higher)
     has = np.ones(starts.size, bool) if scored is None else scored
     called = _called(values, threshold, scores.higher)
     decision = _decisions(called, has, chosen)
