@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from spoofspan.base.hashing import utterances_hash
 from spoofspan.challenge.definition import Definition
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.data.proposals import Proposals
@@ -25,7 +24,7 @@ from spoofspan.evaluation.breakdown import BREAKDOWNS, Breakdown, by_column
 from spoofspan.evaluation.corpus import CorpusInMemory
 from spoofspan.evaluation.crossed import POOLED
 from spoofspan.evaluation.events import crossed_events
-from spoofspan.evaluation.signature import Signature, sign_hashes
+from spoofspan.evaluation.signature import Signature, sign_hashes, used_hash
 from spoofspan.evaluation.utterances import UtteranceCorpus
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
@@ -54,7 +53,7 @@ def measured_submission(
     measured = measured_system(references, system, measure, options, at)
     # as its signer would, with hashes that are known
     used, plan = measured.mass.utterances, measured.plan
-    hashes = hidden.truth_hash, f"{len(used)}:{utterances_hash(used)}", said
+    hashes = hidden.truth_hash, used_hash(used), said
     rules = plan.spelled_rules(references.snap, references.modality)
     return measured, sign_hashes(str(plan.measure), plan.read_off, rules, hashes, plan.rules.regions)
 

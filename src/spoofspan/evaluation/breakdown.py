@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, UsageError, strangers
+from spoofspan.base.errors import UsageError, strangers
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
+from spoofspan.evaluation.crossed import check_column
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.selections import NO_KIND, OfUtterances, RangesOfKind, RangesOfLength, SpoofedRanges
 from spoofspan.evaluation.whole_corpus import Whole, WholeInMemory
@@ -174,9 +175,7 @@ def groups_by_column(
 ) -> Breakdown:
     """The groups of utterances with the same value."""
     utterances = whole.errors.utterances
-    missing = [utt for utt in utterances if utt not in column]
-    if missing:
-        raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
+    check_column(name, column, utterances)
     rows: dict[str, list[int]] = {}
     for row, utt in enumerate(utterances):
         rows.setdefault(column[utt], []).append(row)

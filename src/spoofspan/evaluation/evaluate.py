@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, reason_of
 from spoofspan.base.threads import use_threads
 from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
@@ -522,5 +522,4 @@ def evaluate(
 
 
 def _warn_left_out(measure: Measure, error: UndefinedMeasureError) -> None:
-    reason = str(error).partition(";")[0]  # the remedy is for someone who asked for it
-    warnings.warn(f"{measure} is left out: {reason}", SpoofspanWarning, stacklevel=2)
+    warnings.warn(f"{measure} is left out: {reason_of(error)}", SpoofspanWarning, stacklevel=2)

@@ -154,6 +154,10 @@ class Plan:
         found = kind.function(error_curve_of(mass), **self._arguments())
         return Value(*found) if isinstance(found, tuple) else Value(found)
 
+    def number(self, mass: ScoreMass) -> float:
+        """The value of a mass, as a float."""
+        return float(self.value(mass).value)
+
     def _arguments(self) -> dict[str, Any]:
         """What the function of a measure over all thresholds takes besides the curve."""
         arguments: dict[str, Any] = dict(self.measure.parameters)

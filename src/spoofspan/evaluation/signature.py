@@ -186,6 +186,11 @@ def verification_hash(scores: VerificationScores) -> str:
     return hashed.digest()
 
 
+def used_hash(utterances: Sequence[str]) -> str:
+    """How many utterances were measured, and a hash of their ids."""
+    return f"{len(utterances)}:{utterances_hash(utterances)}"
+
+
 def regions_hash(regions: Regions) -> str:
     """Hash the regions that count."""
     hashed = ContentHash("regions 1")
@@ -271,7 +276,7 @@ def sign(
     regions: Regions | None,
 ) -> Signature:
     """Generate the signature of a measurement on the utterances ``used``."""
-    hashes = inputs.references_hash, f"{len(used)}:{utterances_hash(used)}", inputs.scores_hash
+    hashes = inputs.references_hash, used_hash(used), inputs.scores_hash
     return sign_hashes(measure, eer_rule, spelled_rules, hashes, regions)
 
 

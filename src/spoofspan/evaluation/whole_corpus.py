@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.columns import positions
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, reason_of
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import Measurement
@@ -107,7 +107,7 @@ class Whole(ABC):
         try:
             found, mass = measure()
         except UndefinedMeasureError as error:
-            return None, str(error).partition(";")[0]
+            return None, reason_of(error)
         return self._with_interval(name, found, mass), ""
 
     def with_interval(self) -> Measurement:
@@ -125,7 +125,7 @@ class Whole(ABC):
             with quietly():  # small groups are cautioned in their intervals
                 return replace(found, interval=interval_of_system(self.parts[name], self.resampling))
         except (UndefinedMeasureError, UsageError) as error:  # one cluster only, or replicates without a class
-            return replace(found, notes=(*found.notes, f"no interval: {str(error).partition(';')[0]}"))
+            return replace(found, notes=(*found.notes, f"no interval: {reason_of(error)}"))
 
     def differences(self) -> tuple[Difference, ...]:
         """The difference of every two groups, if intervals are asked for."""
