@@ -200,10 +200,15 @@ def min_cllr(curve: ErrorCurve) -> float:
     """The Cllr in bits after the best increasing map of the scores: what their order alone is worth."""
     amounts = ScoredAmounts.of(curve)
     bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
-    all_bona_fide, all_spoof = math.fsum(bona_fide), math.fsum(spoof)
-    with np.errstate(divide="ignore"):
-        ratios = np.log(bona_fide / all_bona_fide) - np.log(spoof / all_spoof)
+    ratios = log_ratios_of(bona_fide, spoof)
     return _mean_cost(bona_fide, -ratios) / 2 + _mean_cost(spoof, ratios) / 2
+
+
+def log_ratios_of(bona_fide: Float64, spoof: Float64) -> Float64:
+    """The log-likelihood ratio of each group: how much of all bona fide it holds, over how much of all spoof."""
+    with np.errstate(divide="ignore"):
+        ratios: Float64 = np.log(bona_fide / math.fsum(bona_fide)) - np.log(spoof / math.fsum(spoof))
+    return ratios
 
 
 def calibration_loss(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = EVEN) -> float:
@@ -253,7 +258,11 @@ def score_costs(
     scores: Float64, higher: str, scores_are: ScoresAre, prior: Fraction | float = EVEN
 ) -> tuple[Float64, Float64]:
     """What scores in bona fide polarity cost in bits, where they lie over bona fide and over spoof."""
-    ratios = _log_ratios(scores, higher, scores_are, prior)
+    return _costs_of(_log_ratios(scores, higher, scores_are, prior))
+
+
+def _costs_of(ratios: Float64) -> tuple[Float64, Float64]:
+    """What log-likelihood ratios cost in bits, over bona fide and over spoof."""
     return np.logaddexp(0.0, -ratios) / math.log(2), np.logaddexp(0.0, ratios) / math.log(2)
 
 
@@ -261,16 +270,14 @@ def least_score_costs(curve: ErrorCurve) -> Callable[[Float64], tuple[Float64, F
     """As :func:`score_costs`, after the best increasing map of the scores of a curve."""
     amounts = ScoredAmounts.of(curve)
     bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
-    with np.errstate(divide="ignore"):
-        ratios = np.log(bona_fide / math.fsum(bona_fide)) - np.log(spoof / math.fsum(spoof))
+    over_bona_fide, over_spoof = _costs_of(log_ratios_of(bona_fide, spoof))
     each = amounts.bona_fide + amounts.spoof
     # a score belongs to the group that the middle of its amount falls into
     group = np.searchsorted(np.cumsum(bona_fide + spoof), np.cumsum(each) - each / 2)
-    costs = np.logaddexp(0.0, -ratios)[group] / math.log(2), np.logaddexp(0.0, ratios)[group] / math.log(2)
 
     def of_scores(scores: Float64) -> tuple[Float64, Float64]:
-        place = np.minimum(np.searchsorted(amounts.scores, scores), amounts.scores.size - 1)
-        return costs[0][place], costs[1][place]
+        place = group[np.minimum(np.searchsorted(amounts.scores, scores), amounts.scores.size - 1)]
+        return over_bona_fide[place], over_spoof[place]
 
     return of_scores
 
@@ -458,10 +465,15 @@ def min_tdcf_behind(
     curve: ErrorCurve, asv_scores: VerificationScores | VerificationErrors, form: float, **costs: float
 ) -> ValueAtPoint:
     """As :func:`min_tdcf`, of parameters as they are spelled in the name of a measure."""
+    return min_tdcf(curve, verification_errors(asv_scores), spelled_form(form), TandemCosts(**costs))
+
+
+def spelled_form(form: float) -> Form:
+    """The form of a t-DCF, of the number that it is in the name of a measure."""
     spelled = f"{form:g}"
     if spelled not in FORMS:
         raise UsageError(f"form={spelled}: valid: {', '.join(FORMS)}")
-    return min_tdcf(curve, verification_errors(asv_scores), cast("Form", spelled), TandemCosts(**costs))
+    return cast("Form", spelled)
 
 
 def min_tdcf(

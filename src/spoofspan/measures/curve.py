@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.order import sort_order
 from spoofspan.base.times import Float64, Int64
@@ -274,13 +275,13 @@ class _Counted:
         return ThinCurve.of(self.sums, np.concatenate(([self.least], self.thresholds[start:])), self.called(start))
 
 
-def _few_of_each(groups: Int64) -> npt.NDArray[np.bool_]:
+def _few_of_each(groups: Int64) -> Flags:
     """Of each run of equal numbers: the first, and a few others evenly spread."""
     first = np.append(True, groups[1:] != groups[:-1])[: groups.size]
     starts = np.flatnonzero(first)
     counts = np.diff(np.append(starts, groups.size))
     shares = (np.arange(groups.size) - np.repeat(starts, counts)) * MOST_PER_GAP // np.repeat(counts, counts)
-    few: npt.NDArray[np.bool_] = first | (np.diff(shares, prepend=0) > 0)
+    few: Flags = first | (np.diff(shares, prepend=0) > 0)
     return few
 
 

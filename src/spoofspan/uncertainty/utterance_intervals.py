@@ -14,9 +14,8 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from spoofspan.base.columns import positions
+from spoofspan.base.columns import Flags, positions
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
@@ -57,7 +56,7 @@ class MeasuredTrials:
         raise UsageError(f"{self.measure}: clusters cannot be drawn")
 
     @cached_property
-    def _errors(self) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    def _errors(self) -> tuple[Int64, Flags]:
         """The class of each trial by its place in TRIALS, and whether it is decided wrong."""
         values = self.scores.values[positions(self.utterances, self.scores.utterances)]
         tau, high_is_target = self.point.threshold, self.scores.higher == "bonafide"

@@ -20,7 +20,12 @@ from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.mass.score_runs import ScoreRuns
-from spoofspan.measures.events.proposals_from_scores import ProposalOptions, checked, proposals_from_runs, runs_of
+from spoofspan.measures.events.proposals_from_scores import (
+    ProposalOptions,
+    check_threshold,
+    proposals_from_runs,
+    runs_of,
+)
 from spoofspan.measures.events.spoof_ranges import Ranges, united
 
 
@@ -56,7 +61,7 @@ def called_ranges(
     """
     options = ProposalOptions(smoothing, min_duration, merge_gap)
     runs = runs_of(scores, options, durations)
-    found = proposals_from_runs(scores.utterances, runs, checked(threshold), options)
+    found = proposals_from_runs(scores.utterances, runs, check_threshold(threshold), options)
     scored = _scored(runs, len(scores))
     counts: list[int] = []
     rows: list[tuple[int, int, int]] = []
