@@ -22,7 +22,7 @@ from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.crossed import check_column
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.selections import NO_KIND, OfUtterances, RangesOfKind, RangesOfLength, SpoofedRanges
+from spoofspan.evaluation.selections import NO_KIND, ChosenUtterances, RangesOfKind, RangesOfLength, SpoofedRanges
 from spoofspan.evaluation.whole_corpus import Whole, WholeInMemory
 from spoofspan.measures.operating_point import OperatingPoint
 
@@ -180,7 +180,7 @@ def groups_by_column(
     for row, utt in enumerate(utterances):
         rows.setdefault(column[utt], []).append(row)
     values = sorted(rows)
-    measurers = whole.measurers([OfUtterances(frozenset(utterances[row] for row in rows[one])) for one in values])
+    measurers = whole.measurers([ChosenUtterances(frozenset(utterances[row] for row in rows[one])) for one in values])
     errors = whole.errors.false_positive + whole.errors.false_negative
     groups = []
     for value, measure in zip(values, measurers, strict=True):

@@ -16,7 +16,6 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, Plan
-from spoofspan.evaluation.regions_left import regions_without
 from spoofspan.evaluation.selections import Selection, SpoofedRanges, kinds_in, measure_selections
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import Overlay
@@ -208,7 +207,7 @@ class WholeInMemory(Whole):
     def _sign(self, selection: Selection, utterances: Sequence[str]) -> Signature:
         references, scores = self.inputs.references, self.inputs.scores
         if isinstance(selection, SpoofedRanges):
-            regions = regions_without(references, selection.dropped(references), self.plan.rules.regions)
+            regions = selection.regions(references, self.plan.rules.regions)
             plan = replace(self.plan, rules=replace(self.plan.rules, regions=regions))
             return plan.signer(self.inputs, self.mass.utterances)()
         part = Inputs(
