@@ -24,8 +24,156 @@ from spoofspan.base.errors import DataError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text, whole_ns
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores, score_times
-from spoofspan.mass.diagnosis import hop_remedy, refuse_milliseconds
+from spoofspan.mass.diagnosis import LATE_FRAMES, TAIL_NS, hop_remedy, refuse_milliseconds
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, keep_runs
+
+
+def prepare_scores(scores: Scores, extents: Int64, rules: Rules) -> tuple[ScoreRuns, list[Touched]]:
+    """Apply rules 8 to 13 to scores, given the extent of each utterance; also returns what the rules touched."""
+    touched: list[Touched] = []
+    if scores.hops is not None and scores.origins is not None:
+        if int(np.diff(scores.offsets).max(initial=0)) > 1:  # one score of each utterance may well last longer than it
+            refuse_milliseconds(float(scores.hops.min()) * 1e9, extents, "hop")
+        plain = scores.window is None and whole_ns(scores.hops, int(extents.max(initial=0)))
+        plain = plain and bool((scores.origins >= 0).all())
+        if plain and not (rules.uncovered == "hold" and scores.origins.any()):
+            return _prepare_frames(scores, extents, rules, touched), touched
+    return _prepare_ranges(scores, extents, rules, touched), touched
+
+
+def slack_of(scores: Scores, rules: Rules) -> Int64:
+    """Rule 12: how much of a missing tail is held, per utterance."""
+    if rules.slack is not None:
+        return np.full(len(scores), duration_ns(rules.slack, "slack"))
+    if scores.hops is None:
+        return np.full(len(scores), TAIL_NS)
+    return np.rint((scores.hops + TAIL_NS / 1e9) * 1e9).astype(np.int64)
+
+
+def _prepare_frames(scores: Scores, extents: Int64, rules: Rules, touched: list[Touched]) -> FrameRuns:
+    if scores.hops is None or scores.origins is None:
+        raise TypeError("these scores are no frames")
+    hops, origins = np.rint(scores.hops * 1e9).astype(np.int64), scores.origins
+    frames = np.diff(scores.offsets)
+    hop: Any = hops[0] if (hops == hops[0]).all() else hops  # dividing by one number takes a fifth of the time
+    used = np.minimum(np.maximum(-((origins - extents) // hop), 0), frames)
+    _cut_overlong(
+        scores.utterances,
+        frames - used,
+        (frames - used) * hops,
+        rules,
+        touched,
+        lambda: hop_remedy(frames, extents - origins, hops.astype(np.float64)),
+    )
+    last = origins + used * hops
+    sticks_out = (last > extents) & (used > 0)
+    if rules.last_frame == "drop":
+        note_touched(touched, "last_frame", "drop", np.where(sticks_out, extents - (last - hops), 0))
+        used = used - sticks_out
+        last = np.where(sticks_out, last - hops, last)
+    else:
+        note_touched(touched, "last_frame", "use", np.where(sticks_out, last - extents, 0))
+        last = np.minimum(last, extents)
+    tail = np.where(used > 0, extents - last, 0)
+    held = (tail > 0) & (tail <= slack_of(scores, rules))
+    note_touched(touched, "slack", "held", np.where(held, tail, 0))
+    if rules.uncovered == "hold":
+        note_touched(touched, "uncovered", "hold", np.where(held, 0, tail))
+        held = tail > 0
+    last = np.where(held, extents, last)
+    return FrameRuns(scores.offsets, scores.values, scores.higher, hops, origins, used, last)
+
+
+def _cut_overlong(
+    utterances: tuple[str, ...],
+    late: Int64,
+    late_ns: Int64,
+    rules: Rules,
+    touched: list[Touched],
+    diagnosis: Callable[[], str | None] = lambda: None,
+) -> None:
+    """Rule 9; a ``diagnosis`` says what else could be wrong, if anything."""
+    refused = np.flatnonzero(late > LATE_FRAMES) if rules.overlong == "error" else np.empty(0, np.intp)
+    if refused.size:
+        refuse(
+            refused,
+            lambda i: f"utterance {utterances[i]!r}: {late[i]} scores start after its end",
+            diagnosis() or "check hop and durations, or cut them with overlong='cut'",
+        )
+    note_touched(touched, "overlong", "cut", late_ns)
+
+
+def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[Touched]) -> RangeRuns:
+    starts, ends = score_times(scores)
+    runs = RangeRuns(scores.offsets, scores.values, scores.higher, starts, ends)
+    overlap = bool(_overlaps(runs).any())
+    past, limit = _rows_past(runs, extents, overlap=overlap)
+    out = runs.starts[past] >= limit
+    late, sticks_out, end, drop = past[out], past[~out], limit[~out], rules.last_frame == "drop"
+    late_ns = _sums_at(runs, late, runs.ends[late] - runs.starts[late])
+    _cut_overlong(scores.utterances, _sums_at(runs, late, np.ones_like(late)), late_ns, rules, touched)
+    decided = end - runs.starts[sticks_out] if drop else runs.ends[sticks_out] - end
+    note_touched(touched, "last_frame", rules.last_frame, _sums_at(runs, sticks_out, decided))
+    if drop:
+        late = past
+    elif sticks_out.size:
+        ends = runs.ends.copy()
+        ends[sticks_out] = end
+        runs = replace(runs, ends=ends)
+    if late.size:
+        keep = np.ones(runs.values.size, bool)
+        keep[late] = False
+        runs = keep_runs(runs, keep)
+    if overlap:
+        runs = resolve_overlaps(scores.utterances, runs, rules, touched)
+    runs = _hold(scores, runs, extents, rules, touched)
+    if (runs.starts < 0).any():
+        runs = keep_runs(replace(runs, starts=np.maximum(runs.starts, 0)), runs.ends > 0)
+    return runs
+
+
+def _rows_past(runs: RangeRuns, extents: Int64, *, overlap: bool) -> tuple[Int64, Int64]:
+    """The rows that end after the extent of their utterance, and that extent.
+
+    Where none overlap, they are the last ones; a look at every row, with its extent, takes a fifth of all time.
+    """
+    if overlap:
+        limit = np.repeat(extents, np.diff(runs.offsets))
+        past = np.flatnonzero(runs.ends > limit)
+        return past, limit[past]
+    past, utterance = rows_after(extents, runs.ends, runs.offsets)
+    return past, extents[utterance]
+
+
+def _sums_at(runs: RangeRuns, rows: npt.NDArray[np.intp], amounts: Int64) -> Int64:
+    """Sum amounts that belong to single rows by utterance."""
+    sums = np.zeros(runs.offsets.size - 1, np.int64)
+    np.add.at(sums, np.searchsorted(runs.offsets, rows, side="right") - 1, amounts)
+    return sums
+
+
+def _hold(scores: Scores, runs: RangeRuns, extents: Int64, rules: Rules, touched: list[Touched]) -> RangeRuns:
+    """Rules 12 and 13: hold short tails, or everything."""
+    filled, last = np.flatnonzero(has_rows(runs.offsets)), last_rows(runs.offsets)
+    tail = extents[filled] - runs.ends[last]
+    held = (tail > 0) & (tail <= slack_of(scores, rules)[filled])
+    note_touched(touched, "slack", "held", np.where(held, tail, 0))
+    if held.any():
+        ends = runs.ends.copy()
+        ends[last[held]] = extents[filled][held]
+        runs = replace(runs, ends=ends)
+    if rules.uncovered != "hold":
+        return runs
+    note_touched(touched, "uncovered", "hold", (extents - runs.covered())[filled])
+    first = first_rows(runs.offsets)
+    starts, ends = runs.starts.copy(), np.empty_like(runs.ends)
+    ends[:-1] = runs.starts[1:]
+    ends[last] = extents[filled]
+    starts[first] = np.minimum(starts[first], 0)
+    return replace(runs, starts=starts, ends=ends)
+
+
+# ---------------------------------------------------------------- overlaps
 
 
 def resolve_overlaps(utterances: tuple[str, ...], runs: RangeRuns, rules: Rules, touched: list[Touched]) -> RangeRuns:
@@ -117,152 +265,3 @@ def _combine_overlaps(utterances: tuple[str, ...], runs: RangeRuns, mean: bool) 
         distinct_time[covered],
         distinct_time[covered + 1],
     )
-
-
-OVERLONG_FRAMES_CUT = 2
-SLACK_NS = 25_000_000
-
-
-def prepare_scores(scores: Scores, extents: Int64, rules: Rules) -> tuple[ScoreRuns, list[Touched]]:
-    """Apply rules 8 to 13 to scores, given the extent of each utterance; also returns what the rules touched."""
-    touched: list[Touched] = []
-    if scores.hops is not None and scores.origins is not None:
-        if int(np.diff(scores.offsets).max(initial=0)) > 1:  # one score of each utterance may well last longer than it
-            refuse_milliseconds(float(scores.hops.min()) * 1e9, extents, "hop")
-        plain = scores.window is None and whole_ns(scores.hops, int(extents.max(initial=0)))
-        plain = plain and bool((scores.origins >= 0).all())
-        if plain and not (rules.uncovered == "hold" and scores.origins.any()):
-            return _prepare_frames(scores, extents, rules, touched), touched
-    return _prepare_ranges(scores, extents, rules, touched), touched
-
-
-def slack_of(scores: Scores, rules: Rules) -> Int64:
-    """Rule 12: how much of a missing tail is held, per utterance."""
-    if rules.slack is not None:
-        return np.full(len(scores), duration_ns(rules.slack, "slack"))
-    if scores.hops is None:
-        return np.full(len(scores), SLACK_NS)
-    return np.rint((scores.hops + SLACK_NS / 1e9) * 1e9).astype(np.int64)
-
-
-def _prepare_frames(scores: Scores, extents: Int64, rules: Rules, touched: list[Touched]) -> FrameRuns:
-    if scores.hops is None or scores.origins is None:
-        raise TypeError("these scores are no frames")
-    hops, origins = np.rint(scores.hops * 1e9).astype(np.int64), scores.origins
-    frames = np.diff(scores.offsets)
-    hop: Any = hops[0] if (hops == hops[0]).all() else hops  # dividing by one number takes a fifth of the time
-    used = np.minimum(np.maximum(-((origins - extents) // hop), 0), frames)
-    _cut_overlong(
-        scores.utterances,
-        frames - used,
-        (frames - used) * hops,
-        rules,
-        touched,
-        lambda: hop_remedy(frames, extents - origins, hops.astype(np.float64)),
-    )
-    last = origins + used * hops
-    sticks_out = (last > extents) & (used > 0)
-    if rules.last_frame == "drop":
-        note_touched(touched, "last_frame", "drop", np.where(sticks_out, extents - (last - hops), 0))
-        used = used - sticks_out
-        last = np.where(sticks_out, last - hops, last)
-    else:
-        note_touched(touched, "last_frame", "use", np.where(sticks_out, last - extents, 0))
-        last = np.minimum(last, extents)
-    tail = np.where(used > 0, extents - last, 0)
-    held = (tail > 0) & (tail <= slack_of(scores, rules))
-    note_touched(touched, "slack", "held", np.where(held, tail, 0))
-    if rules.uncovered == "hold":
-        note_touched(touched, "uncovered", "hold", np.where(held, 0, tail))
-        held = tail > 0
-    last = np.where(held, extents, last)
-    return FrameRuns(scores.offsets, scores.values, scores.higher, hops, origins, used, last)
-
-
-def _cut_overlong(
-    utterances: tuple[str, ...],
-    late: Int64,
-    late_ns: Int64,
-    rules: Rules,
-    touched: list[Touched],
-    diagnosis: Callable[[], str | None] = lambda: None,
-) -> None:
-    """Rule 9; a ``diagnosis`` says what else could be wrong, if anything."""
-    refused = np.flatnonzero(late > OVERLONG_FRAMES_CUT) if rules.overlong == "error" else np.empty(0, np.intp)
-    if refused.size:
-        refuse(
-            refused,
-            lambda i: f"utterance {utterances[i]!r}: {late[i]} scores start after its end",
-            diagnosis() or "check hop and durations, or cut them with overlong='cut'",
-        )
-    note_touched(touched, "overlong", "cut", late_ns)
-
-
-def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[Touched]) -> RangeRuns:
-    starts, ends = score_times(scores)
-    runs = RangeRuns(scores.offsets, scores.values, scores.higher, starts, ends)
-    overlap = bool(_overlaps(runs).any())
-    past, limit = _rows_past(runs, extents, overlap=overlap)
-    out = runs.starts[past] >= limit
-    late, sticks_out, end, drop = past[out], past[~out], limit[~out], rules.last_frame == "drop"
-    late_ns = _sums_at(runs, late, runs.ends[late] - runs.starts[late])
-    _cut_overlong(scores.utterances, _sums_at(runs, late, np.ones_like(late)), late_ns, rules, touched)
-    decided = end - runs.starts[sticks_out] if drop else runs.ends[sticks_out] - end
-    note_touched(touched, "last_frame", rules.last_frame, _sums_at(runs, sticks_out, decided))
-    if drop:
-        late = past
-    elif sticks_out.size:
-        ends = runs.ends.copy()
-        ends[sticks_out] = end
-        runs = replace(runs, ends=ends)
-    if late.size:
-        keep = np.ones(runs.values.size, bool)
-        keep[late] = False
-        runs = keep_runs(runs, keep)
-    if overlap:
-        runs = resolve_overlaps(scores.utterances, runs, rules, touched)
-    runs = _hold(scores, runs, extents, rules, touched)
-    if (runs.starts < 0).any():
-        runs = keep_runs(replace(runs, starts=np.maximum(runs.starts, 0)), runs.ends > 0)
-    return runs
-
-
-def _rows_past(runs: RangeRuns, extents: Int64, *, overlap: bool) -> tuple[Int64, Int64]:
-    """The rows that end after the extent of their utterance, and that extent.
-
-    Where none overlap, they are the last ones; a look at every row, with its extent, takes a fifth of all time.
-    """
-    if overlap:
-        limit = np.repeat(extents, np.diff(runs.offsets))
-        past = np.flatnonzero(runs.ends > limit)
-        return past, limit[past]
-    past, utterance = rows_after(extents, runs.ends, runs.offsets)
-    return past, extents[utterance]
-
-
-def _sums_at(runs: RangeRuns, rows: npt.NDArray[np.intp], amounts: Int64) -> Int64:
-    """Sum amounts that belong to single rows by utterance."""
-    sums = np.zeros(runs.offsets.size - 1, np.int64)
-    np.add.at(sums, np.searchsorted(runs.offsets, rows, side="right") - 1, amounts)
-    return sums
-
-
-def _hold(scores: Scores, runs: RangeRuns, extents: Int64, rules: Rules, touched: list[Touched]) -> RangeRuns:
-    """Rules 12 and 13: hold short tails, or everything."""
-    filled, last = np.flatnonzero(has_rows(runs.offsets)), last_rows(runs.offsets)
-    tail = extents[filled] - runs.ends[last]
-    held = (tail > 0) & (tail <= slack_of(scores, rules)[filled])
-    note_touched(touched, "slack", "held", np.where(held, tail, 0))
-    if held.any():
-        ends = runs.ends.copy()
-        ends[last[held]] = extents[filled][held]
-        runs = replace(runs, ends=ends)
-    if rules.uncovered != "hold":
-        return runs
-    note_touched(touched, "uncovered", "hold", (extents - runs.covered())[filled])
-    first = first_rows(runs.offsets)
-    starts, ends = runs.starts.copy(), np.empty_like(runs.ends)
-    ends[:-1] = runs.starts[1:]
-    ends[last] = extents[filled]
-    starts[first] = np.minimum(starts[first], 0)
-    return replace(runs, starts=starts, ends=ends)
