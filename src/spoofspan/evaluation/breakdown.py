@@ -23,7 +23,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.evaluation.crossed import check_column
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.selections import NO_KIND, ChosenUtterances, RangesOfKind, RangesOfLength, SpoofedRanges
-from spoofspan.evaluation.whole_corpus import Whole, WholeInMemory
+from spoofspan.evaluation.whole_corpus import WholeCorpus, WholeInMemory
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ BREAKDOWNS: Mapping[str, Callable[..., Breakdown]] = {"kind": by_kind, "length":
 
 
 def groups_by_column(
-    whole: Whole, column: Mapping[str, str], name: str = "column", *, differences: bool = True
+    whole: WholeCorpus, column: Mapping[str, str], name: str = "column", *, differences: bool = True
 ) -> Breakdown:
     """The groups of utterances with the same value."""
     utterances = whole.errors.utterances
@@ -192,7 +192,7 @@ def groups_by_column(
     return _breakdown(whole, name, groups, about, differences)
 
 
-def groups_by_kind(whole: Whole, *, differences: bool = True) -> Breakdown:
+def groups_by_kind(whole: WholeCorpus, *, differences: bool = True) -> Breakdown:
     """The kinds of the spoofed ranges."""
     kinds = whole.kinds()
     if not kinds:
@@ -201,7 +201,7 @@ def groups_by_kind(whole: Whole, *, differences: bool = True) -> Breakdown:
     return _by_ranges(whole, "kind", {name: RangesOfKind(name) for name in names}, differences)
 
 
-def groups_by_length(whole: Whole, edges: Sequence[float] = LENGTHS, *, differences: bool = True) -> Breakdown:
+def groups_by_length(whole: WholeCorpus, edges: Sequence[float] = LENGTHS, *, differences: bool = True) -> Breakdown:
     """The spoofed ranges by their length."""
     bounds = [0, *(duration_ns(edge, "edge") for edge in edges), np.iinfo(np.int64).max]
     chosen: dict[str, SpoofedRanges] = {}
@@ -211,7 +211,7 @@ def groups_by_length(whole: Whole, edges: Sequence[float] = LENGTHS, *, differen
     return _by_ranges(whole, "length", chosen, differences)
 
 
-def groups_by_boundary(whole: Whole, distances: Sequence[float] = DISTANCES) -> Breakdown:
+def groups_by_boundary(whole: WholeCorpus, distances: Sequence[float] = DISTANCES) -> Breakdown:
     """How much of the error lies near true boundaries."""
     groups = []
     for distance in distances:
@@ -226,7 +226,7 @@ def groups_by_boundary(whole: Whole, distances: Sequence[float] = DISTANCES) -> 
     return _breakdown(whole, "boundary", groups, about, differences=False)
 
 
-def _by_ranges(whole: Whole, by: str, chosen: Mapping[str, SpoofedRanges], differences: bool) -> Breakdown:
+def _by_ranges(whole: WholeCorpus, by: str, chosen: Mapping[str, SpoofedRanges], differences: bool) -> Breakdown:
     """Measure some spoofed ranges at a time."""
     groups = []
     for name, part in whole.spoofed_parts(chosen).items():
@@ -250,6 +250,6 @@ def _group(
     return Group(name, utterances, times[0] / 1e9, times[1] / 1e9, error[0] / 1e9, share, *found)
 
 
-def _breakdown(whole: Whole, by: str, groups: Sequence[Group], about: str, differences: bool) -> Breakdown:
+def _breakdown(whole: WholeCorpus, by: str, groups: Sequence[Group], about: str, differences: bool) -> Breakdown:
     tested = whole.differences() if differences else ()
     return Breakdown(by, str(whole.plan.measure), whole.point.threshold, tuple(groups), about, tested)

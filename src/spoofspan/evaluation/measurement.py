@@ -138,7 +138,7 @@ class Measurement:
         return float(self.value)
 
     def __format__(self, spelling: str) -> str:
-        """As its value, if a format is given: ``f"{measurement:.2%}"``."""
+        """The value in a format, if one is given: ``f"{measurement:.2%}"``."""
         return format(self.value, spelling) if spelling else str(self)
 
     def __lt__(self, other: Measurement | float) -> bool:

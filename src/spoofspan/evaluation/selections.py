@@ -88,7 +88,7 @@ class SpoofedRanges(Selection):
 
 @dataclass(frozen=True)
 class RangesOfKind(SpoofedRanges):
-    """Those of one kind."""
+    """Spoofed ranges of one kind."""
 
     name: str
 
@@ -103,7 +103,7 @@ class RangesOfKind(SpoofedRanges):
 
 @dataclass(frozen=True)
 class RangesOfLength(SpoofedRanges):
-    """Those that last at least so long, and less than so long (ns)."""
+    """Spoofed ranges that last at least ``low`` and less than ``high`` (ns)."""
 
     low: int
     high: int

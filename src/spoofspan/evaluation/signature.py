@@ -226,7 +226,7 @@ def _runs(
 
 
 def _frame_runs(scores: Scores, hop: int, values: npt.NDArray[Any]) -> tuple[Rows, dict[str, npt.NDArray[Any]]]:
-    """The same for frames that touch, in a third of the time: no times are made of frames that go on."""
+    """Find the :func:`_runs` of frames that touch in a third of the time: no times are made of frames that go on."""
     begins = np.concatenate(([True], values[1:] != values[:-1]))[: values.size]
     begins[first_rows(scores.offsets)] = True
     some = has_rows(scores.offsets)

@@ -53,7 +53,7 @@ class SpoofedPart:
     measure: MeasurePart
 
 
-class Whole(ABC):
+class WholeCorpus(ABC):
     """A corpus, its value, and its errors at one threshold; groups are cut out of it."""
 
     plan: Plan  # of the groups
@@ -72,11 +72,11 @@ class Whole(ABC):
 
     @abstractmethod
     def spoofed_parts(self, chosen: Mapping[str, SpoofedRanges]) -> dict[str, SpoofedPart]:
-        """Those selections, by their names, of which there are any ranges."""
+        """The selections, by name, that have any ranges."""
 
     @abstractmethod
-    def farther_than(self, distance: float) -> Whole:
-        """The same without the time near boundaries (seconds), at the threshold of this one."""
+    def farther_than(self, distance: float) -> WholeCorpus:
+        """The corpus without the time near boundaries (seconds), at the threshold of the whole."""
 
     @abstractmethod
     def errors_at(self, point: OperatingPoint) -> UtteranceErrors:
@@ -135,7 +135,7 @@ class Whole(ABC):
         return group_differences(self.parts, self.mass.utterances, self.resampling)
 
 
-class WholeInMemory(Whole):
+class WholeInMemory(WholeCorpus):
     """A corpus at hand, laid over once."""
 
     def __init__(
@@ -168,7 +168,7 @@ class WholeInMemory(Whole):
         return [partial(self._part, one) for one in selections]
 
     def spoofed_parts(self, chosen: Mapping[str, SpoofedRanges]) -> dict[str, SpoofedPart]:
-        """Those selections of which there are any ranges; all are measured in one pass."""
+        """The selections, by name, that have any ranges; all are measured in one pass."""
         references = self.inputs.references
         there = {name: one for name, one in chosen.items() if one.kept(references).any()}
         crossings = self.plan.needs_crossing_only
@@ -181,7 +181,7 @@ class WholeInMemory(Whole):
         return parts
 
     def farther_than(self, distance: float) -> WholeInMemory:
-        """The same without the time near boundaries."""
+        """The corpus without the time near boundaries."""
         given = {**self.arguments, "collar": distance}
         return WholeInMemory(self.inputs.references, self.inputs.scores, str(self.plan.measure), given, self.point)
 

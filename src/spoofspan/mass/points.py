@@ -153,7 +153,7 @@ class PointPart(TimedPart):
         return scores, scored
 
     def labelled_points(self, first: int, last: int) -> tuple[Values, Flags | None, Labels]:
-        """Of every point of some utterances: its score, whether it has one (None: all have), its class."""
+        """The score of every point of some utterances, whether it has one (None: all have), and its class."""
         labelled = label_points(self.labelling.block(first, last), self.grid.block(first, last), self.rules)
         return *self._point_scores(first, last), classes_of_points(labelled)
 

@@ -294,7 +294,7 @@ class MassBlock:
         return (self.bona_fide > 0) | (self.spoof > 0)
 
     def as_type(self, dtype: np.dtype[Any]) -> MassBlock:
-        """The same with scores of another type."""
+        """The block with scores of another type."""
         return self if self.scores.dtype == dtype else replace(self, scores=self.scores.astype(dtype))
 
     def sums(self, chosen: Flags | None = None) -> tuple[int, int]:

@@ -267,7 +267,7 @@ def _costs_of(ratios: Float64) -> tuple[Float64, Float64]:
 
 
 def least_score_costs(curve: ErrorCurve) -> Callable[[Float64], tuple[Float64, Float64]]:
-    """As :func:`score_costs`, after the best increasing map of the scores of a curve."""
+    """What scores cost in bits after the best increasing map of the scores of a curve; otherwise as score_costs."""
     amounts = ScoredAmounts.of(curve)
     bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
     over_bona_fide, over_spoof = _costs_of(log_ratios_of(bona_fide, spoof))
@@ -464,7 +464,7 @@ def verification_errors(scores: VerificationScores | VerificationErrors) -> Veri
 def min_tdcf_behind(
     curve: ErrorCurve, asv_scores: VerificationScores | VerificationErrors, form: float, **costs: float
 ) -> ValueAtPoint:
-    """As :func:`min_tdcf`, of parameters as they are spelled in the name of a measure."""
+    """The least normalised t-DCF of all thresholds, by the parameters in the name of a measure."""
     return min_tdcf(curve, verification_errors(asv_scores), spelled_form(form), TandemCosts(**costs))
 
 

@@ -349,7 +349,7 @@ class Amounts:
     false_negative: Int64  # spoofed time that is called bona fide at every threshold
 
     def here(self, first: int, last: int) -> Amounts:
-        """Those of some consecutive utterances."""
+        """The amounts of utterances first to last - 1."""
         return Amounts(*(column[first:last] for column in vars(self).values()))
 
 

@@ -30,7 +30,7 @@ from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, Plan
 from spoofspan.evaluation.selections import ChosenUtterances, Selection, SpoofedRanges, kinds_in, range_totals
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, Signature
-from spoofspan.evaluation.whole_corpus import MeasurePart, SpoofedPart, Whole, measure_of_ranges, quietly
+from spoofspan.evaluation.whole_corpus import MeasurePart, SpoofedPart, WholeCorpus, measure_of_ranges, quietly
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
@@ -48,7 +48,7 @@ def break_down(
     corpus: ShardedCorpus, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn
 ) -> Breakdown:
     """The groups of a corpus in shards by kind, length, boundary or a column."""
-    ways: dict[str, Callable[[Whole], Breakdown]]
+    ways: dict[str, Callable[[WholeCorpus], Breakdown]]
     ways = {"kind": groups_by_kind, "length": groups_by_length, "boundary": groups_by_boundary}
     whole = WholeInShards(corpus, measure, options)
     return ways[by](whole) if by in ways else groups_by_column(whole, read_column(by), by)
@@ -63,7 +63,7 @@ def cross(corpus: ShardedCorpus, measure: Measure, columns: Columns, options: Ev
     return crossed(prepared.mass_in(corpus, look.unpaired), prepared.plan, columns)
 
 
-class WholeInShards(Whole):
+class WholeInShards(WholeCorpus):
     """A corpus in shards that groups are cut out of."""
 
     def __init__(

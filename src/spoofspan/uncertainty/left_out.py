@@ -92,7 +92,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Amounts:
+class Confusions:
     """Confusion matrices at one threshold, in doubles: one, or one without each cluster."""
 
     bona_fide: Any
@@ -103,7 +103,7 @@ class Amounts:
     unanswered_spoof: Any
 
     @classmethod
-    def of(cls, sums: npt.NDArray[Any], uncovered: str) -> Amounts:
+    def of(cls, sums: npt.NDArray[Any], uncovered: str) -> Confusions:
         """From sums as :func:`~spoofspan.uncertainty.replicates.confusions` makes them."""
         bona_fide, spoof, undecided_bona_fide, undecided_spoof, called_bona_fide, called_spoof = sums.T
         whole = Totals("bonafide", "", uncovered, bona_fide, spoof, undecided_bona_fide, undecided_spoof)
@@ -161,9 +161,9 @@ def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float
     """Leave out each unit of a measure at an operating point, which stays where it is or moves with the rates."""
     measure, kept = plan.measure, kept_by(plan)
     formula = formula_at(plan)
-    whole = Amounts.of(sums.sum(axis=0), mass.uncovered)
-    others = Amounts.of(sums.sum(axis=0) - sums, mass.uncovered)
-    each = Amounts.of(sums, mass.uncovered)
+    whole = Confusions.of(sums.sum(axis=0), mass.uncovered)
+    others = Confusions.of(sums.sum(axis=0) - sums, mass.uncovered)
+    each = Confusions.of(sums, mass.uncovered)
     rates, seen = others.rates, whole.rates
     if kept is not None:
         rates = _moved(mass, point, kept, rates, seen)
@@ -200,7 +200,7 @@ def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float
     return LeftOut(without, bona_fide, spoof, worst if any(free) else None, cautions)
 
 
-def few_with_errors(each: Amounts, matters: tuple[bool, bool]) -> tuple[str, ...]:
+def few_with_errors(each: Confusions, matters: tuple[bool, bool]) -> tuple[str, ...]:
     """A caution if the errors of a class that matters come from few units, given the confusion matrix of each."""
     errors = {"bona fide called spoof": each.false_positive, "spoof called bona fide": each.false_negative}
     counts = {name: int(np.count_nonzero(column)) for name, column in errors.items()}

@@ -155,7 +155,7 @@ def proposals_from_runs(
     *,
     everything: bool = False,
 ) -> Proposals:
-    """As :func:`proposals_from_scores`, of scores to which the rules have been applied.
+    """The proposals of scores to which the rules have been applied.
 
     With ``everything``, all scores are called spoof, whatever the threshold.
     """

@@ -73,7 +73,7 @@ def _rows(count: int, across: int) -> int:
 
 
 def _height(across: int, alone: float) -> float:
-    """Of a panel, in mm: the narrower the lower."""
+    """The height of a panel in mm: the narrower the lower."""
     return alone if across == 1 else max(alone * 0.8 - 5 * (across - 2), 26)
 
 

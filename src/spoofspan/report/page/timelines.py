@@ -20,6 +20,7 @@ from spoofspan.report.page.packing import packed
 from spoofspan.report.table import printable
 
 GROUPS = ("worst", "median", "random")
+MOST_TIMELINES = 240  # of a page, unless more are asked for
 
 
 @dataclass(frozen=True)
