@@ -15,16 +15,15 @@ from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import Float64
 from spoofspan.measures.costs import (
     EVEN,
-    Reliability,
     ScoredAmounts,
     ScoresAre,
     cllr,
     min_cllr,
     pool_adjacent_violators,
-    reliability,
     stated_ratios,
 )
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
+from spoofspan.measures.reliability import Reliability, reliability
 from spoofspan.report.figures.figure_data import Line, SystemCurve, ends_of_classes
 from spoofspan.report.figures.line_simplification import thin_function
 
