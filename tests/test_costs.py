@@ -28,11 +28,11 @@ from spoofspan.measures.costs import (
     min_dcf,
     min_tdcf,
     pool_adjacent_violators,
-    reliability,
     verification_errors,
 )
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.reliability import reliability
 
 GOLDEN = Path(__file__).parent / "golden" / "utterance"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text(encoding="utf-8"))

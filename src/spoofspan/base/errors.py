@@ -168,6 +168,15 @@ def strangers(what: str, ids: Iterable[str], known: Iterable[str]) -> tuple[str,
     return (f"{what} of {counted} not measured: {listed}",)
 
 
+def reason_of(error: Exception) -> str:
+    """What an error says without its remedy, which is for someone who asked for what failed.
+
+    >>> reason_of(UndefinedMeasureError("there is no spoofed time; check the labels"))
+    'there is no spoofed time'
+    """
+    return str(error).partition(";")[0]
+
+
 def nearest_name(name: str, valid: Iterable[str]) -> str:
     """Return ``valid`` as a list to read, with the most likely meant name first.
 

@@ -2,20 +2,20 @@
 
 ::
 
-    definition.py      what is measured and how, what is submitted, and the phases    <- read this first
-    public_part.py     the definition and the utterances, which every team has
-    hidden_part.py     labels, groups and clusters, which stay with the organisers
-    challenge_folder.py build the folder of a challenge
-    instructions.py    the README for teams
-    sample_submission.py what a submission looks like
-    submission.py      one team's files, opened as what a stranger sent
-    submission_check.py every problem of a submission, found without labels
-    measured_submission.py one measure of scores, proposals or utterance scores
-    team_results.py    measure one submission; the result is kept until something it depends on changes
-    judging.py         one submission, or all of a folder
-    leaderboard.py     ranks with intervals, groups of teams that cannot be told apart, columns by attack
-    leaderboard_page.py the same as a page
-    codabench.py       a bundle for codabench.org, and what runs there
+    definition.py            what is measured and how, what is submitted, and the phases    <- read this first
+    public_part.py           the definition and the utterances, which every team has
+    hidden_part.py           labels, groups and clusters, which stay with the organisers
+    challenge_folder.py      build the folder of a challenge
+    instructions.py          the README for teams
+    sample_submission.py     what a submission looks like
+    submission.py            one team's files, opened as what a stranger sent
+    submission_check.py      every problem of a submission, found without labels
+    measured_submission.py   one measure of scores, proposals or utterance scores
+    team_results.py          measure one submission; the result is kept until something it depends on changes
+    judging.py               score one submission, or all of a folder
+    leaderboard.py           ranks with intervals, groups of teams that cannot be told apart, columns by attack
+    leaderboard_page.py      the leaderboard as a page
+    codabench.py             a bundle for codabench.org, and what runs there
 
 May import every room below: not cm, corpus or integrations.
 """

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from spoofspan.base.hashing import utterances_hash
 from spoofspan.challenge.definition import Definition
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.data.proposals import Proposals
@@ -25,7 +24,8 @@ from spoofspan.evaluation.breakdown import BREAKDOWNS, Breakdown, by_column
 from spoofspan.evaluation.corpus import CorpusInMemory
 from spoofspan.evaluation.crossed import POOLED
 from spoofspan.evaluation.events import crossed_events
-from spoofspan.evaluation.signature import Signature, sign_hashes
+from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.signature import Signature, sign_hashes, used_hash
 from spoofspan.evaluation.utterances import UtteranceCorpus
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
@@ -54,7 +54,7 @@ def measured_submission(
     measured = measured_system(references, system, measure, options, at)
     # as its signer would, with hashes that are known
     used, plan = measured.mass.utterances, measured.plan
-    hashes = hidden.truth_hash, f"{len(used)}:{utterances_hash(used)}", said
+    hashes = hidden.truth_hash, used_hash(used), said
     rules = plan.spelled_rules(references.snap, references.modality)
     return measured, sign_hashes(str(plan.measure), plan.read_off, rules, hashes, plan.rules.regions)
 
@@ -78,7 +78,7 @@ def measured_groups(
     at = threshold if definition.takes_threshold(measure) else None
     options = replace(definition.options, rules=hidden.arguments(definition), threshold=at)
     if isinstance(system, Scores):
-        return _groups_in_time(hidden, system, by, str(measure), at, how, options)
+        return _groups_in_time(hidden, system, by, str(measure), replace(options, resampling=how))
     known = column or {}
     if isinstance(system, Proposals):
         found = crossed_events(CorpusInMemory(cast("References", hidden.truth), system), measure, {by: known}, options)
@@ -92,20 +92,10 @@ def measured_groups(
 
 
 def _groups_in_time(
-    hidden: HiddenPart, scores: Scores, by: str, measure: str, threshold: float | None, how: Resampling, options: Any
+    hidden: HiddenPart, scores: Scores, by: str, measure: str, options: EvaluationOptions
 ) -> list[Plain]:
-    references = cast("References", hidden.truth)
-    arguments: Plain = {
-        "measure": measure,
-        "resampling": how,
-        "differences": False,
-        "convention": options.convention,
-        "eer_rule": options.eer_rule,
-        "scores_are": options.scores_are,
-        "threshold": threshold,
-        **options.rules,
-    }
-    column = hidden.by[by]
+    references, column = cast("References", hidden.truth), hidden.by[by]
+    arguments: Plain = {"measure": measure, "differences": False, **options.to_arguments()}
     found: Breakdown
     if column is None:
         found = BREAKDOWNS[by](references, scores, **arguments)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import UsageError, reason_of
 from spoofspan.base.progress import progress
 from spoofspan.base.threads import meanwhile
 from spoofspan.cli import completion
@@ -250,5 +250,4 @@ def _write_utterances(errors: UtteranceErrors, target: Path, at: OperatingPoint,
 
 
 def _say_left_out(measure: Measure, error: UndefinedMeasureError) -> None:
-    reason = str(error).partition(";")[0]  # the remedy is for someone who asked for it
-    typer.echo(f"note: {measure} is left out: {reason}", err=True)
+    typer.echo(f"note: {measure} is left out: {reason_of(error)}", err=True)

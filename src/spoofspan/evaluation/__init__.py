@@ -5,7 +5,10 @@
   ``utterances.py``: the one of scores of whole utterances (those in shards are in ``scale``).
 - ``plan.py``: what it takes to measure one thing. ``measurement.py``: the result. ``signature.py``: what it may be
   compared with. ``events.py``: event measures.
-- ``breakdown.py``, ``resolution_table.py``, ``reference_diff.py``, ``check.py``, ``explain.py``: other questions.
+- ``cautions.py``: reasons to look twice at a number.
+- ``breakdown.py``: groups, which ``selections.py`` cut out of a ``whole_corpus.py``; ``crossed.py``: by two columns.
+- ``resolution_table.py``, ``domains.py``, ``calibration.py``, ``reference_diff.py``, ``check.py``, ``explain.py``:
+  other questions.
 
 It imports from ``base``, ``data``, ``mass`` and ``measures``, from ``uncertainty`` for intervals, and from ``report``
 where a result shows itself (``_repr_html_``, ``render``). It reads no corpus from files.

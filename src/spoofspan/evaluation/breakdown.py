@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, UsageError, strangers
+from spoofspan.base.errors import UsageError, strangers
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
+from spoofspan.evaluation.crossed import check_column
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.selections import NO_KIND, OfUtterances, RangesOfKind, RangesOfLength, SpoofedRanges
-from spoofspan.evaluation.whole_corpus import Whole, WholeInMemory
+from spoofspan.evaluation.selections import NO_KIND, ChosenUtterances, RangesOfKind, RangesOfLength, SpoofedRanges
+from spoofspan.evaluation.whole_corpus import WholeCorpus, WholeInMemory
 from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
@@ -170,18 +171,16 @@ BREAKDOWNS: Mapping[str, Callable[..., Breakdown]] = {"kind": by_kind, "length":
 
 
 def groups_by_column(
-    whole: Whole, column: Mapping[str, str], name: str = "column", *, differences: bool = True
+    whole: WholeCorpus, column: Mapping[str, str], name: str = "column", *, differences: bool = True
 ) -> Breakdown:
     """The groups of utterances with the same value."""
     utterances = whole.errors.utterances
-    missing = [utt for utt in utterances if utt not in column]
-    if missing:
-        raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
+    check_column(name, column, utterances)
     rows: dict[str, list[int]] = {}
     for row, utt in enumerate(utterances):
         rows.setdefault(column[utt], []).append(row)
     values = sorted(rows)
-    measurers = whole.measurers([OfUtterances(frozenset(utterances[row] for row in rows[one])) for one in values])
+    measurers = whole.measurers([ChosenUtterances(frozenset(utterances[row] for row in rows[one])) for one in values])
     errors = whole.errors.false_positive + whole.errors.false_negative
     groups = []
     for value, measure in zip(values, measurers, strict=True):
@@ -193,7 +192,7 @@ def groups_by_column(
     return _breakdown(whole, name, groups, about, differences)
 
 
-def groups_by_kind(whole: Whole, *, differences: bool = True) -> Breakdown:
+def groups_by_kind(whole: WholeCorpus, *, differences: bool = True) -> Breakdown:
     """The kinds of the spoofed ranges."""
     kinds = whole.kinds()
     if not kinds:
@@ -202,7 +201,7 @@ def groups_by_kind(whole: Whole, *, differences: bool = True) -> Breakdown:
     return _by_ranges(whole, "kind", {name: RangesOfKind(name) for name in names}, differences)
 
 
-def groups_by_length(whole: Whole, edges: Sequence[float] = LENGTHS, *, differences: bool = True) -> Breakdown:
+def groups_by_length(whole: WholeCorpus, edges: Sequence[float] = LENGTHS, *, differences: bool = True) -> Breakdown:
     """The spoofed ranges by their length."""
     bounds = [0, *(duration_ns(edge, "edge") for edge in edges), np.iinfo(np.int64).max]
     chosen: dict[str, SpoofedRanges] = {}
@@ -212,7 +211,7 @@ def groups_by_length(whole: Whole, edges: Sequence[float] = LENGTHS, *, differen
     return _by_ranges(whole, "length", chosen, differences)
 
 
-def groups_by_boundary(whole: Whole, distances: Sequence[float] = DISTANCES) -> Breakdown:
+def groups_by_boundary(whole: WholeCorpus, distances: Sequence[float] = DISTANCES) -> Breakdown:
     """How much of the error lies near true boundaries."""
     groups = []
     for distance in distances:
@@ -227,7 +226,7 @@ def groups_by_boundary(whole: Whole, distances: Sequence[float] = DISTANCES) -> 
     return _breakdown(whole, "boundary", groups, about, differences=False)
 
 
-def _by_ranges(whole: Whole, by: str, chosen: Mapping[str, SpoofedRanges], differences: bool) -> Breakdown:
+def _by_ranges(whole: WholeCorpus, by: str, chosen: Mapping[str, SpoofedRanges], differences: bool) -> Breakdown:
     """Measure some spoofed ranges at a time."""
     groups = []
     for name, part in whole.spoofed_parts(chosen).items():
@@ -251,6 +250,6 @@ def _group(
     return Group(name, utterances, times[0] / 1e9, times[1] / 1e9, error[0] / 1e9, share, *found)
 
 
-def _breakdown(whole: Whole, by: str, groups: Sequence[Group], about: str, differences: bool) -> Breakdown:
+def _breakdown(whole: WholeCorpus, by: str, groups: Sequence[Group], about: str, differences: bool) -> Breakdown:
     tested = whole.differences() if differences else ()
     return Breakdown(by, str(whole.plan.measure), whole.point.threshold, tuple(groups), about, tested)

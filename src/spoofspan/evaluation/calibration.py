@@ -14,7 +14,6 @@ import numpy as np
 
 from spoofspan.base.columns import Flags, utterance_of_rows
 from spoofspan.base.errors import UsageError, nearest_name, refuse
-from spoofspan.base.hashing import utterances_hash
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.calibration import (
     AffineMap,
@@ -26,17 +25,17 @@ from spoofspan.data.calibration import (
     Unit,
     utterance_columns,
 )
-from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
 from spoofspan.data.sides import check_sides
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.signature import Signature, references_hash, scores_hash, sign_hashes
-from spoofspan.evaluation.utterances import Truth, UtteranceCorpus
+from spoofspan.evaluation.signature import Signature, references_hash, scores_hash, sign_hashes, used_hash
+from spoofspan.evaluation.utterances import Truth, UtteranceCorpus, labels_of
 from spoofspan.mass.joint_scores import joint_scores
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.calibration.logistic_regression import least_cost_map
 from spoofspan.measures.calibration.pav_map import pav_map
 from spoofspan.measures.costs import ScoredAmounts, refuse_undecided
@@ -186,7 +185,7 @@ class LearningSet:
         spelled = plan.spelled_rules(references.snap, references.modality)
 
         def sign(method: str, parameters: str) -> Signature:
-            hashes = references_hash(references), _used(mass), ",".join(map(scores_hash, given))
+            hashes = references_hash(references), used_hash(mass.utterances), ",".join(map(scores_hash, given))
             return sign_hashes(method, parameters, spelled, hashes, plan.rules.regions)
 
         return cls(names, ordered, joint.rows, _mirrored(joint.columns, given), *_amounts(mass, joint.rows), sign)
@@ -206,7 +205,7 @@ class LearningSet:
         mass, _ = corpora[0].mass(plan.rules)
 
         def sign(method: str, parameters: str) -> Signature:
-            hashes = corpora[0].truth_hash, _used(mass), ",".join(one.scores_hash for one in corpora[1:])
+            hashes = corpora[0].truth_hash, used_hash(mass.utterances), ",".join(one.scores_hash for one in corpora[1:])
             return sign_hashes(method, parameters, corpora[0].spelled_rules(plan), hashes, plan.rules.regions)
 
         return cls(names, ordered, rows, _mirrored(columns, given), *_amounts(mass, rows), sign)
@@ -261,8 +260,7 @@ class LearningSet:
             here = np.flatnonzero(of_row == number)
             learned = self._map(method, prior, ridge, fold != number)
             values[here] = learned.ratios([column[here] for column in self.columns])
-        values = (values if made.result_higher == "bonafide" else -values) + 0.0
-        return replace(self.rows, values=values, higher=made.result_higher)
+        return replace(self.rows, values=mirrored(values, made.result_higher) + 0.0, higher=made.result_higher)
 
 
 def _check_method(method: str) -> None:
@@ -270,22 +268,12 @@ def _check_method(method: str) -> None:
         raise UsageError(f"no method {method!r}: {nearest_name(str(method), METHODS)}")
 
 
-def labels_of(truth: Truth) -> References | Mapping[str, str]:
-    """The labels of a protocol; what is none stays as it is."""
-    return dict(zip(truth.utterance, truth.label, strict=True)) if isinstance(truth, Protocol) else truth
-
-
 def _by_id(utterances: Sequence[str]) -> Int64:
     return np.array(sorted(range(len(utterances)), key=utterances.__getitem__), np.int64)
 
 
 def _mirrored(columns: Sequence[Float64], systems: Sequence[System]) -> tuple[Float64, ...]:
-    pairs = zip(columns, systems, strict=True)
-    return tuple(column if one.higher == "bonafide" else -column for column, one in pairs)
-
-
-def _used(mass: ScoreMass) -> str:
-    return f"{len(mass.utterances)}:{utterances_hash(mass.utterances)}"
+    return tuple(mirrored(column, one.higher) for column, one in zip(columns, systems, strict=True))
 
 
 def _amounts(mass: ScoreMass, rows: Scores | UtteranceScores) -> tuple[Int64, Int64]:

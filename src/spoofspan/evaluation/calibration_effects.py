@@ -14,10 +14,10 @@ from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
 from spoofspan.data.sides import check_sides
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.evaluation.calibration import FOLDS, LearningSet, Method, labels_of
+from spoofspan.evaluation.calibration import FOLDS, LearningSet, Method
 from spoofspan.evaluation.corpus import Corpus, CorpusInMemory
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.utterances import Truth, UtteranceCorpus
+from spoofspan.evaluation.utterances import Truth, UtteranceCorpus, labels_of
 from spoofspan.measures.measure import Measure
 
 if TYPE_CHECKING:

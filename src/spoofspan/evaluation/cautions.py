@@ -18,7 +18,7 @@ from spoofspan.base.times import SECOND
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Regions, Rules, Touched
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.measurement import Measurement
+from spoofspan.evaluation.measurement import Measurement, counted
 from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.operating_point import OperatingPoint, point_at
@@ -113,8 +113,8 @@ def note_called(scores: Scores, threshold: float, called: References) -> tuple[s
     point = OperatingPoint(threshold, scores.higher, spoofed, 0, bona_fide=whole, spoof=0)
     utterances = np.unique(np.searchsorted(called.offsets, spoof, side="right")).size
     text = (
-        f"{point.decision}: {spoof.size:,} range{'s' * (spoof.size != 1)} in {utterances:,} of {len(called):,} "
-        f"utterance{'s' * (len(called) != 1)}, {spoofed / SECOND:,.3f} of {whole / SECOND:,.3f} s"
+        f"{point.decision}: {counted(spoof.size, 'range')} in {utterances:,} of {counted(len(called), 'utterance')}, "
+        f"{spoofed / SECOND:,.3f} of {whole / SECOND:,.3f} s"
     )
 
     def mirrored(at: float) -> OperatingPoint:

@@ -315,8 +315,7 @@ class CorpusInMemory(Corpus):
         """The groups of the corpus by kind, length, boundary or a column."""
         from spoofspan.evaluation.breakdown import BREAKDOWNS, by_column
 
-        chosen = {name: getattr(options, name) for name in ("convention", "eer_rule", "threshold", "scores_are")}
-        arguments = {"measure": measure, "resampling": options.resampling, **chosen, **options.rules}
+        arguments = {"measure": measure, **options.to_arguments()}
         if by in BREAKDOWNS:
             return BREAKDOWNS[by](self.references, self.scores, **arguments)
         return by_column(self.references, self.scores, read_column(by), name=by, **arguments)

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
+from spoofspan.base.columns import Flags
+from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, reason_of
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, Labels
 from spoofspan.evaluation.plan import Plan
@@ -32,7 +32,6 @@ from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.operating_point import totals
 
 POOLED = "pooled"
-Flags = npt.NDArray[np.bool_]
 ValueOf = Callable[[Plan, ScoreMass], float]
 Columns = Mapping[str, Mapping[str, str]]  # by name: utterance -> value
 
@@ -45,6 +44,14 @@ class Cell:
     bona_fide: int
     spoof: int
     reason: str = ""
+
+    @classmethod
+    def of(cls, value: Callable[[], float], bona_fide: int, spoof: int) -> Cell:
+        """Measure it; or say why it has no value."""
+        try:
+            return cls(value(), bona_fide, spoof)
+        except UndefinedMeasureError as error:
+            return cls(float("nan"), bona_fide, spoof, reason_of(error))
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class CrossedBreakdown:
         return {**shown, **named, **amounts}
 
 
-def crossed(mass: ScoreMass, plan: Plan, columns: Columns, value_of: ValueOf | None = None) -> CrossedBreakdown:
+def crossed(mass: ScoreMass, plan: Plan, columns: Columns, value_of: ValueOf = Plan.number) -> CrossedBreakdown:
     """Break a mass down by one or two columns; ``value_of`` measures a part of it, by default as the plan does."""
     if plan.measure.macro:
         raise UsageError(f"{plan.measure} is a mean over utterances, which crossed tables have not; leave -macro out")
@@ -87,7 +94,9 @@ def crossed(mass: ScoreMass, plan: Plan, columns: Columns, value_of: ValueOf | N
     classes = part.classes if isinstance(part, UtterancePart) else None
 
     def cell_of(chosen: Int64) -> Cell:
-        return _cell(mass, plan, _value if value_of is None else value_of, chosen)
+        chosen_part = replace(mass, parts=(part.take(chosen),))
+        sums = totals(chosen_part)
+        return Cell.of(lambda: value_of(plan, chosen_part), sums.all_bona_fide, sums.all_spoof)
 
     return crossed_cells(part.utterances, columns, cell_of, (str(plan.measure), mass.unit), classes)
 
@@ -127,9 +136,7 @@ class _Column:
 
     @classmethod
     def of(cls, name: str, column: Mapping[str, str], utterances: Sequence[str], classes: Labels | None) -> _Column:
-        missing = [utt for utt in utterances if utt not in column]
-        if missing:
-            raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
+        check_column(name, column, utterances)
         values = np.array([column[utt] for utt in utterances])
         names, codes = np.unique(values, return_inverse=True)
         against = None
@@ -149,17 +156,11 @@ class _Column:
         return chosen if self.against_all is None else chosen | self.against_all
 
 
-def _cell(mass: ScoreMass, plan: Plan, value_of: ValueOf, chosen: Int64) -> Cell:
-    part = replace(mass, parts=(mass.parts[0].take(chosen),))
-    sums = totals(part)
-    try:
-        return Cell(value_of(plan, part), sums.all_bona_fide, sums.all_spoof)
-    except UndefinedMeasureError as error:
-        return Cell(float("nan"), sums.all_bona_fide, sums.all_spoof, str(error).partition(";")[0])
-
-
-def _value(plan: Plan, mass: ScoreMass) -> float:
-    return float(plan.value(mass).value)
+def check_column(name: str, column: Mapping[str, str], utterances: Sequence[str]) -> None:
+    """Refuse a column that has no value for some utterances."""
+    missing = [utt for utt in utterances if utt not in column]
+    if missing:
+        raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
 
 
 def columns_of(by: str, read_column: Callable[[str], Mapping[str, str]]) -> Columns:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, reason_of
 from spoofspan.base.threads import use_threads
 from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
@@ -31,6 +31,7 @@ from spoofspan.mass.point_labels import bona_fide_shares
 from spoofspan.mass.points import check_resolution, point_mass_with
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
 from spoofspan.measures.measure import Measure
@@ -295,7 +296,7 @@ def bisection_eer(
     best = result.best
     value = (best.false_positive_rate + best.false_negative_rate) / 2
     point = OperatingPoint(
-        best.threshold if scores.higher == "bonafide" else -best.threshold,
+        mirrored(best.threshold, scores.higher),
         scores.higher,
         round(best.false_positive_rate * rates.all_bona_fide),
         round(best.false_negative_rate * rates.all_spoof),
@@ -521,5 +522,4 @@ def evaluate(
 
 
 def _warn_left_out(measure: Measure, error: UndefinedMeasureError) -> None:
-    reason = str(error).partition(";")[0]  # the remedy is for someone who asked for it
-    warnings.warn(f"{measure} is left out: {reason}", SpoofspanWarning, stacklevel=2)
+    warnings.warn(f"{measure} is left out: {reason_of(error)}", SpoofspanWarning, stacklevel=2)

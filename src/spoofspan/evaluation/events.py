@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from spoofspan.base.columns import positions
-from spoofspan.base.errors import NothingToMeasureError, UndefinedMeasureError, UsageError
-from spoofspan.base.hashing import ContentHash, utterances_hash
+from spoofspan.base.errors import NothingToMeasureError, UsageError
+from spoofspan.base.hashing import ContentHash
 from spoofspan.base.progress import progress
 from spoofspan.base.times import duration_ns
 from spoofspan.data.proposals import Proposals
@@ -26,7 +26,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.evaluation.crossed import Cell, Columns, CrossedBreakdown, crossed_cells
 from spoofspan.evaluation.measurement import ALL_THRESHOLDS, EventMeasurement, counted
 from spoofspan.evaluation.plan import EvaluationOptions, spelled_rules
-from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes
+from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes, used_hash
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.events.event_scores import EventCorpus, check_parameters
 from spoofspan.measures.events.found_events import ScoredCorpus
@@ -250,7 +250,7 @@ class EventEvaluation:
             source, system = "scores", self.inputs.scores_hash
         else:
             source, system = "proposals", proposals_hash(prepared.corpus.proposals, as_listed=as_listed)
-        hashes = self._references_hash, f"{len(used)}:{utterances_hash(used)}", system
+        hashes = self._references_hash, used_hash(used), system
         signed = sign_hashes(str(measure), prepared.about.how, rules, hashes, None)
         return Signature(signed.comparable, f"{source}:{system}")
 
@@ -287,10 +287,7 @@ def crossed_events(
     def cell_of(chosen: Any) -> Cell:
         part = replace(corpus, references=corpus.references.take(chosen), system=_of(corpus.system, utterances, chosen))
         events = int(spoof_ranges(part.references, unite=measure.kind.variant == "spoofspan").starts.size)
-        try:
-            return Cell(part.evaluate([measure], options)[str(measure)].value, 0, events)
-        except UndefinedMeasureError as error:
-            return Cell(float("nan"), 0, events, str(error).partition(";")[0])
+        return Cell.of(lambda: part.evaluate([measure], options)[str(measure)].value, 0, events)
 
     return crossed_cells(utterances, columns, cell_of, (str(measure), "events"))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from spoofspan.base.errors import UsageError
 from spoofspan.data.rules import Rules, Touched
 from spoofspan.evaluation.signature import Signature
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.measures.operating_point import OperatingPoint
 
@@ -137,7 +138,7 @@ class Measurement:
         return float(self.value)
 
     def __format__(self, spelling: str) -> str:
-        """As its value, if a format is given: ``f"{measurement:.2%}"``."""
+        """The value in a format, if one is given: ``f"{measurement:.2%}"``."""
         return format(self.value, spelling) if spelling else str(self)
 
     def __lt__(self, other: Measurement | float) -> bool:
@@ -274,8 +275,8 @@ class BisectionMeasurement(Measurement):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON; thresholds of the trace are in the polarity of the scores."""
-        sign = 1 if self.point.higher == "bonafide" else -1
-        steps = [vars(step) | {"threshold": sign * step.threshold} for step in self.trace]
+        higher = self.point.higher
+        steps = [vars(step) | {"threshold": mirrored(step.threshold, higher)} for step in self.trace]
         return super().to_dict() | {"reached": self.reached, "bracketed": self.bracketed, "trace": steps}
 
 

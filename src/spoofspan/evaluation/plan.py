@@ -154,6 +154,10 @@ class Plan:
         found = kind.function(error_curve_of(mass), **self._arguments())
         return Value(*found) if isinstance(found, tuple) else Value(found)
 
+    def number(self, mass: ScoreMass) -> float:
+        """The value of a mass, as a float."""
+        return float(self.value(mass).value)
+
     def _arguments(self) -> dict[str, Any]:
         """What the function of a measure over all thresholds takes besides the curve."""
         arguments: dict[str, Any] = dict(self.measure.parameters)
@@ -265,6 +269,11 @@ class EvaluationOptions:
         options = {name: value for name, value in arguments.items() if name in cls.__dataclass_fields__}
         rules = {name: value for name, value in arguments.items() if name not in options}
         return cls(**options, rules=rules)
+
+    def to_arguments(self) -> dict[str, Any]:
+        """The keyword arguments of a breakdown: what :meth:`from_arguments` took, but for events and verification."""
+        names = ("convention", "eer_rule", "threshold", "scores_are", "resampling")
+        return {name: getattr(self, name) for name in names} | dict(self.rules)
 
     def plan(self, measure: Measure, hop: float | None, *, trials: bool = False, boundaries: bool = False) -> Plan:
         """Settle how a measure is taken on scores of a (coarsest) hop, None for ranges, or of trials or boundaries."""

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from spoofspan.base.columns import positions, sum_by_utterance, utterance_of_rows, within_utterances
+from spoofspan.base.columns import Flags, positions, sum_by_utterance, utterance_of_rows, within_utterances
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import Int64, exact_sum
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
@@ -96,7 +95,7 @@ def _ends(references: References) -> Int64:
     return ends if references.durations is None else np.maximum(ends, references.durations)
 
 
-def _boundaries(labelling: Labelling) -> tuple[Int64, Int64, npt.NDArray[np.bool_]]:
+def _boundaries(labelling: Labelling) -> tuple[Int64, Int64, Flags]:
     """Utterance, time and direction of every change between bona fide and spoof."""
     labels = labelling.labels
     change = within_utterances(

@@ -12,13 +12,16 @@ from spoofspan.base.columns import Flags, first_rows, positions, utterance_of_ro
 from spoofspan.base.errors import NothingToMeasureError
 from spoofspan.base.times import Int64
 from spoofspan.data.references import SPOOF, References
+from spoofspan.data.rules import Regions
 from spoofspan.mass.joint_parts import MOST_PARTS, JointParts
 from spoofspan.mass.labelling import cut_at
 from spoofspan.mass.ranges import Overlay
+from spoofspan.measures.events.spoof_ranges import ranges_without
 from spoofspan.measures.joint_crossings import PartFound, measure_parts
 from spoofspan.measures.operating_point import OperatingPoint
 
 NO_KIND = "(no kind)"
+FOREVER = 1e8  # seconds; no utterance is as long
 
 
 class Selection(ABC):
@@ -30,7 +33,7 @@ class Selection(ABC):
 
 
 @dataclass(frozen=True)
-class OfUtterances(Selection):
+class ChosenUtterances(Selection):
     """Some of the utterances."""
 
     utterances: frozenset[str]
@@ -68,6 +71,16 @@ class SpoofedRanges(Selection):
         flags: Flags = ~self.among(references) & (references.labels == SPOOF)
         return flags
 
+    def regions(self, references: References, given: Regions | None) -> Regions:
+        """All time, or that of given regions, without the other spoofed ranges: what a signature names."""
+        dropped, found = self.dropped(references), {}
+        for i, utterance in enumerate(references.utterances):
+            rows = range(int(references.offsets[i]), int(references.offsets[i + 1]))
+            others = [(references.starts[row] / 1e9, references.ends[row] / 1e9) for row in rows if dropped[row]]
+            kept = [(0.0, FOREVER)] if given is None else sorted(given.get(utterance, ()))
+            found[utterance] = list(ranges_without(kept, sorted(others)))
+        return found
+
     def of(self, references: References, laid: Overlay) -> Overlay:
         """Ignore the time of the other spoofed ranges."""
         return _joint_parts(references, laid, [self]).overlay(0)
@@ -75,7 +88,7 @@ class SpoofedRanges(Selection):
 
 @dataclass(frozen=True)
 class RangesOfKind(SpoofedRanges):
-    """Those of one kind."""
+    """Spoofed ranges of one kind."""
 
     name: str
 
@@ -90,7 +103,7 @@ class RangesOfKind(SpoofedRanges):
 
 @dataclass(frozen=True)
 class RangesOfLength(SpoofedRanges):
-    """Those that last at least so long, and less than so long (ns)."""
+    """Spoofed ranges that last at least ``low`` and less than ``high`` (ns)."""
 
     low: int
     high: int

@@ -28,6 +28,7 @@ from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.data.scores import Scores, score_times, whole_hop
 from spoofspan.data.sides import check_sides
 from spoofspan.mass.label_rules import merge_overlaps
+from spoofspan.mass.score_runs import mirrored
 
 if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
@@ -169,7 +170,7 @@ def utterance_scores_hash(scores: UtteranceScores) -> str:
     order = _sorted_order(scores.utterances)
     hashed = ContentHash("utterance scores 1")
     hashed.add_texts("ids", chosen_ids(scores.utterances, order))
-    values = scores.values[order] if scores.higher == "bonafide" else -scores.values[order]
+    values = mirrored(scores.values[order], scores.higher)
     hashed.add("scores", (values + 0.0).astype("<f8"))  # no negative zero
     return hashed.digest()
 
@@ -183,6 +184,11 @@ def verification_hash(scores: VerificationScores) -> str:
     for kind in TRIALS:
         hashed.add(kind, (np.sort(getattr(scores, kind)) + 0.0).astype("<f8"))
     return hashed.digest()
+
+
+def used_hash(utterances: Sequence[str]) -> str:
+    """How many utterances were measured, and a hash of their ids."""
+    return f"{len(utterances)}:{utterances_hash(utterances)}"
 
 
 def regions_hash(regions: Regions) -> str:
@@ -220,7 +226,7 @@ def _runs(
 
 
 def _frame_runs(scores: Scores, hop: int, values: npt.NDArray[Any]) -> tuple[Rows, dict[str, npt.NDArray[Any]]]:
-    """The same for frames that touch, in a third of the time: no times are made of frames that go on."""
+    """Find the :func:`_runs` of frames that touch in a third of the time: no times are made of frames that go on."""
     begins = np.concatenate(([True], values[1:] != values[:-1]))[: values.size]
     begins[first_rows(scores.offsets)] = True
     some = has_rows(scores.offsets)
@@ -270,7 +276,7 @@ def sign(
     regions: Regions | None,
 ) -> Signature:
     """Generate the signature of a measurement on the utterances ``used``."""
-    hashes = inputs.references_hash, f"{len(used)}:{utterances_hash(used)}", inputs.scores_hash
+    hashes = inputs.references_hash, used_hash(used), inputs.scores_hash
     return sign_hashes(measure, eer_rule, spelled_rules, hashes, regions)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from spoofspan.base.errors import UsageError
-from spoofspan.base.hashing import labels_hash, utterances_hash
+from spoofspan.base.hashing import labels_hash
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched
@@ -24,7 +24,7 @@ from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, verification_of
-from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, utterance_scores_hash
+from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, used_hash, utterance_scores_hash
 from spoofspan.mass.point_labels import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances, pair
 from spoofspan.mass.score_mass import ScoreMass
@@ -110,7 +110,7 @@ class UtteranceCorpus(Corpus):
     def sign(self, plan: Plan, used: Sequence[str]) -> Signature:
         """Generate the signature of a measurement on the utterances ``used``."""
         truth = labels_hash(self.trials) if plan.measure.kind.trials and self.trials is not None else self.truth_hash
-        hashes = truth, f"{len(used)}:{utterances_hash(used)}", self.scores_hash
+        hashes = truth, used_hash(used), self.scores_hash
         signed = sign_hashes(str(plan.measure), plan.read_off, self.spelled_rules(plan), hashes, plan.rules.regions)
         return replace(signed, input=f"utterance-{signed.input}")
 
@@ -194,7 +194,7 @@ class UtteranceCorpus(Corpus):
 
     def _value_of(self, plan: Plan, mass: ScoreMass) -> float:
         priced = mass if plan.measure.kind.name != "a-dcf" else self.priced(plan, mass)
-        return float(plan.value(priced).value)
+        return plan.number(priced)
 
 
 def _mass_of_references(
@@ -261,9 +261,12 @@ def evaluate_utterances(
     """
     asv = verification_of(asv_scores, asv_rates)
     options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv, resampling, rules=rules)
-    if isinstance(truth, Protocol):
-        truth = dict(zip(truth.utterance, truth.label, strict=True))
-    return UtteranceCorpus(truth, scores).evaluate(measures, options, on_undefined)
+    return UtteranceCorpus(labels_of(truth), scores).evaluate(measures, options, on_undefined)
+
+
+def labels_of(truth: Truth) -> References | Mapping[str, str]:
+    """The labels of a protocol; what is none stays as it is."""
+    return dict(zip(truth.utterance, truth.label, strict=True)) if isinstance(truth, Protocol) else truth
 
 
 def mass_of_either(
@@ -274,9 +277,7 @@ def mass_of_either(
         if measure.basis != "utterance":
             raise UsageError(f"{measure} is of scores in time, and these are of whole utterances; take utterance-eer")
         plan = options.plan(measure, None)
-        if isinstance(truth, Protocol):
-            truth = dict(zip(truth.utterance, truth.label, strict=True))
-        return UtteranceCorpus(truth, scores).mass(plan.rules)[0], plan.eer_rule
+        return UtteranceCorpus(labels_of(truth), scores).mass(plan.rules)[0], plan.eer_rule
     if not isinstance(truth, References):
         raise UsageError(f"{measure} of scores in time needs references that say when the spoofs are, not labels alone")
     plan = options.plan_for(measure, scores)

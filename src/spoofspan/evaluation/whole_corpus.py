@@ -11,12 +11,11 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.columns import positions
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, reason_of
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, Plan
-from spoofspan.evaluation.regions_left import regions_without
 from spoofspan.evaluation.selections import Selection, SpoofedRanges, kinds_in, measure_selections
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import Overlay
@@ -54,7 +53,7 @@ class SpoofedPart:
     measure: MeasurePart
 
 
-class Whole(ABC):
+class WholeCorpus(ABC):
     """A corpus, its value, and its errors at one threshold; groups are cut out of it."""
 
     plan: Plan  # of the groups
@@ -73,11 +72,11 @@ class Whole(ABC):
 
     @abstractmethod
     def spoofed_parts(self, chosen: Mapping[str, SpoofedRanges]) -> dict[str, SpoofedPart]:
-        """Those selections, by their names, of which there are any ranges."""
+        """The selections, by name, that have any ranges."""
 
     @abstractmethod
-    def farther_than(self, distance: float) -> Whole:
-        """The same without the time near boundaries (seconds), at the threshold of this one."""
+    def farther_than(self, distance: float) -> WholeCorpus:
+        """The corpus without the time near boundaries (seconds), at the threshold of the whole."""
 
     @abstractmethod
     def errors_at(self, point: OperatingPoint) -> UtteranceErrors:
@@ -107,7 +106,7 @@ class Whole(ABC):
         try:
             found, mass = measure()
         except UndefinedMeasureError as error:
-            return None, str(error).partition(";")[0]
+            return None, reason_of(error)
         return self._with_interval(name, found, mass), ""
 
     def with_interval(self) -> Measurement:
@@ -125,7 +124,7 @@ class Whole(ABC):
             with quietly():  # small groups are cautioned in their intervals
                 return replace(found, interval=interval_of_system(self.parts[name], self.resampling))
         except (UndefinedMeasureError, UsageError) as error:  # one cluster only, or replicates without a class
-            return replace(found, notes=(*found.notes, f"no interval: {str(error).partition(';')[0]}"))
+            return replace(found, notes=(*found.notes, f"no interval: {reason_of(error)}"))
 
     def differences(self) -> tuple[Difference, ...]:
         """The difference of every two groups, if intervals are asked for."""
@@ -136,7 +135,7 @@ class Whole(ABC):
         return group_differences(self.parts, self.mass.utterances, self.resampling)
 
 
-class WholeInMemory(Whole):
+class WholeInMemory(WholeCorpus):
     """A corpus at hand, laid over once."""
 
     def __init__(
@@ -169,7 +168,7 @@ class WholeInMemory(Whole):
         return [partial(self._part, one) for one in selections]
 
     def spoofed_parts(self, chosen: Mapping[str, SpoofedRanges]) -> dict[str, SpoofedPart]:
-        """Those selections of which there are any ranges; all are measured in one pass."""
+        """The selections, by name, that have any ranges; all are measured in one pass."""
         references = self.inputs.references
         there = {name: one for name, one in chosen.items() if one.kept(references).any()}
         crossings = self.plan.needs_crossing_only
@@ -182,7 +181,7 @@ class WholeInMemory(Whole):
         return parts
 
     def farther_than(self, distance: float) -> WholeInMemory:
-        """The same without the time near boundaries."""
+        """The corpus without the time near boundaries."""
         given = {**self.arguments, "collar": distance}
         return WholeInMemory(self.inputs.references, self.inputs.scores, str(self.plan.measure), given, self.point)
 
@@ -208,7 +207,7 @@ class WholeInMemory(Whole):
     def _sign(self, selection: Selection, utterances: Sequence[str]) -> Signature:
         references, scores = self.inputs.references, self.inputs.scores
         if isinstance(selection, SpoofedRanges):
-            regions = regions_without(references, selection.dropped(references), self.plan.rules.regions)
+            regions = selection.regions(references, self.plan.rules.regions)
             plan = replace(self.plan, rules=replace(self.plan.rules, regions=regions))
             return plan.signer(self.inputs, self.mass.utterances)()
         part = Inputs(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.columns import utterance_of_rows, within_utterances
+from spoofspan.base.columns import within_utterances
 from spoofspan.base.errors import UsageError
 from spoofspan.data.references import BONA_FIDE, NONSPEECH, SPOOF, References
 from spoofspan.data.rules import Rules
@@ -36,8 +36,7 @@ def boundary_references(references: References, resolution: float, rules: Rules)
     boundary[1:] |= beside & spoof[1:] & bona_fide[:-1]
     boundary[:-1] |= beside & spoof[:-1] & bona_fide[1:]
     labels = np.where(boundary, SPOOF, np.where(bona_fide | spoof, BONA_FIDE, NONSPEECH)).astype(np.int8)
-    utterance = utterance_of_rows(grid.offsets)
-    starts, ends = grid.edges(utterance, np.arange(utterance.size) - grid.offsets[utterance])
+    _, starts, ends = grid.cover()
     return References(labelling.utterances, grid.offsets, starts, ends, labels, labelling.extents)
 
 

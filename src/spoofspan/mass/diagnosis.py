@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import PureWindowsPath
 
 import numpy as np
-import numpy.typing as npt
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64, seconds_text
 
@@ -35,7 +35,7 @@ UNITS |= {10**6: "microseconds", 10**9: "nanoseconds"}
 SOUND = re.compile(r"\.(wav|flac|mp3|mp4|m4a|ogg|opus|sph|aac|npy|pt|txt|json)$", re.IGNORECASE)
 
 
-def fits_hop(frames: Int64, extents: Int64, hop_ns: float | Float64) -> npt.NDArray[np.bool_]:
+def fits_hop(frames: Int64, extents: Int64, hop_ns: float | Float64) -> Flags:
     """Which utterances have as many frames as a hop gives: none is too late, and no more than a tail is missing.
 
     >>> fits_hop(np.array([100, 100]), np.array([2_010_000_000, 4_000_000_000]), 20e6).tolist()

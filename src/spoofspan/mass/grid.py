@@ -55,9 +55,8 @@ class Grid:
             hops, counts = np.full(self.extents.size, self.whole), self.counts
             ends = np.minimum(counts * hops, self.extents)
             return FrameRuns(self.offsets, values, "bonafide", hops, np.zeros_like(hops), counts, ends)
-        utterance = utterance_of_rows(self.offsets)
-        edges = self.edges(utterance, np.arange(utterance.size) - self.offsets[utterance])
-        return RangeRuns(self.offsets, values, "bonafide", *edges)
+        _, starts, ends = self.cover()
+        return RangeRuns(self.offsets, values, "bonafide", starts, ends)
 
     def starts(self, k: Int64) -> Int64:
         """Where the k-th points of any utterances start."""
@@ -66,6 +65,11 @@ class Grid:
     def edges(self, utterance: Int64, k: Int64) -> tuple[Int64, Int64]:
         """Where the k-th points of utterances start and end."""
         return self.starts(k), np.minimum(self.starts(k + 1), self.extents[utterance])
+
+    def cover(self) -> tuple[Int64, Int64, Int64]:
+        """All points as (utterance, start, end)."""
+        utterance = utterance_of_rows(self.offsets)
+        return utterance, *self.edges(utterance, np.arange(utterance.size) - self.offsets[utterance])
 
     def begun_before(self, times: Int64) -> Int64:
         """Count the points of a long utterance that start before each time."""

@@ -59,7 +59,7 @@ class SortedScores:
         return self.scores.size * self.amounts if isinstance(self.amounts, int) else int(self.amounts.sum())
 
     def between(self, low: float, high: float) -> SortedScores:
-        """Those from low to high, both included, equal ones added up."""
+        """The scores from low to high, both included, with equal ones added up."""
         here = slice(np.searchsorted(self.scores, low), np.searchsorted(self.scores, high, side="right"))
         scores = self.scores[here]
         last = np.flatnonzero(np.append(scores[1:] != scores[:-1], True)[: scores.size])

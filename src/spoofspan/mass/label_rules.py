@@ -26,7 +26,6 @@ from spoofspan.base.errors import DataError, UsageError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
 from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched, note_touched
-from spoofspan.mass.collars import edges_with_collar
 from spoofspan.mass.diagnosis import unit_remedy
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
 
@@ -237,9 +236,22 @@ def _decide_nonspeech(labelling: Labelling, rules: Rules, touched: list[Touched]
 
 def _ignore_collars(labelling: Labelling, collar: int, which: CollarEdges, touched: list[Touched]) -> Labelling:
     """Rule 6: ignore the time around every change of label, and where spoof begins or ends an utterance if told so."""
-    utterance, edges = edges_with_collar(labelling, which)
+    utterance, edges = _edges_with_collar(labelling, which)
     starts, ends = np.maximum(edges - collar, 0), np.minimum(edges + collar, labelling.extents[utterance])
     return _ignored(labelling, utterance, starts, ends, touched, "collar", f"{collar}ns")
+
+
+def _edges_with_collar(labelling: Labelling, which: CollarEdges) -> tuple[Int64, Int64]:
+    """The utterance and the time of every change of label; of ``all`` edges, also where spoof begins or ends it."""
+    rows = np.flatnonzero(within_utterances(labelling.offsets, labelling.labels[1:] != labelling.labels[:-1]))
+    utterance, edges = utterance_of_rows(labelling.offsets)[rows], labelling.ends[rows]
+    if which == "inside":
+        return utterance, edges
+    some = np.flatnonzero(np.diff(labelling.offsets))
+    first = some[labelling.labels[labelling.offsets[some]] == SPOOF]
+    last = some[labelling.labels[labelling.offsets[some + 1] - 1] == SPOOF]
+    ends = np.concatenate((edges, np.zeros(first.size, np.int64), labelling.extents[last]))
+    return np.concatenate((utterance, first, last)), ends
 
 
 def _ignore_outside_regions(labelling: Labelling, regions: Regions, touched: list[Touched]) -> Labelling:
@@ -272,9 +284,7 @@ def _ignored(
     return result
 
 
-def merge_rows(
-    offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.bool_], Int64] | None:
+def merge_rows(offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> tuple[Flags, Int64] | None:
     """Rule 1: make one of ranges of equal content that overlap, and of neighbours that touch.
 
     Returns the rows to keep and the ends of all.

@@ -82,7 +82,7 @@ def label_points(ranges: Labelling, grid: Grid, rules: Rules) -> Labelling:
 
 
 def _begun_and_shared(ranges: Labelling, grid: Grid) -> tuple[Int64, Int64, Flags]:
-    """Of each range: its utterance, the points that begin before it ends, and whether the last of these goes on."""
+    """For each range: its utterance, the points that begin before it ends, and whether the last of these goes on."""
     utterance = utterance_of_rows(ranges.offsets)
     begun = np.minimum(grid.begun_before(ranges.ends), grid.counts[utterance])
     return utterance, begun, ranges.ends < np.minimum(grid.starts(begun), grid.extents[utterance])

@@ -57,7 +57,7 @@ from spoofspan.mass.score_mass import (
     UtteranceBlock,
 )
 from spoofspan.mass.score_rules import prepare_scores
-from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, bona_fide_polarity
+from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, mirrored
 
 # No utterance is as long as one point of this resolution (seconds).
 WHOLE_UTTERANCE = LONGEST / 1e9
@@ -153,7 +153,7 @@ class PointPart(TimedPart):
         return scores, scored
 
     def labelled_points(self, first: int, last: int) -> tuple[Values, Flags | None, Labels]:
-        """Of every point of some utterances: its score, whether it has one (None: all have), its class."""
+        """The score of every point of some utterances, whether it has one (None: all have), and its class."""
         labelled = label_points(self.labelling.block(first, last), self.grid.block(first, last), self.rules)
         return *self._point_scores(first, last), classes_of_points(labelled)
 
@@ -174,7 +174,7 @@ class PointPart(TimedPart):
         # only the rows under these points are looked up and mirrored
         begins = offsets_of(last + 1 - first)
         rows = rows_from(first, last + 1 - first)
-        values = bona_fide_polarity(self.runs.values[rows], self.runs.higher)
+        values = mirrored(self.runs.values[rows], self.runs.higher)
         scores = roughly(values, begins, self.rules.pooling)
         weight: Int64 = scored * (np.int64(1) if self.weights is None else self.weights[utterance])
         return scores, (classes == BONA_FIDE) * weight, (classes == SPOOF) * weight
@@ -189,8 +189,7 @@ def point_scores(
     """
     if isinstance(block, FrameRuns) and block.fill(grid.extents) and pooling in ("min", "max"):
         return extreme(block.values, *_rows_under_points(block, grid), pooling), None
-    utterance = utterance_of_rows(grid.offsets)
-    starts, ends = grid.edges(utterance, np.arange(utterance.size) - grid.offsets[utterance])
+    utterance, starts, ends = grid.cover()
     low_row, high_row, scored = _rows_under(block, utterance, starts, ends)
     found = pooled(pooling, block, higher, utterance, (starts, ends), (low_row, high_row))
     return found, None if scored.all() else scored
@@ -295,7 +294,7 @@ def resample(scores: Scores, resolution: float, durations: Mapping[str, float] |
     return Scores.from_columns(
         scores.utterances,
         grid.offsets,
-        values if scores.higher == "bonafide" else -values,
+        mirrored(values, scores.higher),
         hop=resolution,
         higher=scores.higher,
     )

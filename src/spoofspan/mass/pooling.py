@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.columns import offsets_of, utterance_of_rows
+from spoofspan.base.columns import offsets_of, rows_from, utterance_of_rows
 from spoofspan.base.errors import UsageError, refuse
 from spoofspan.base.times import Int64
 from spoofspan.data.rule import top_k
@@ -102,8 +102,7 @@ def mean_over_time(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int6
     if not values.size:
         return np.zeros(first.size, np.float64)
     begins = offsets_of(last + 1 - first)
-    point = np.repeat(np.arange(first.size), np.diff(begins))
-    rows = np.arange(begins[-1]) + (first - begins[:-1])[point]
+    point, rows = utterance_of_rows(begins), rows_from(first, last + 1 - first)
     owner = utterance[point]
     run_starts, _ = block.spans(owner, rows)
     run_ends = block.run_ends(owner, rows - block.offsets[owner])

@@ -50,7 +50,7 @@ from spoofspan.mass.score_mass import (
     combine_weights,
 )
 from spoofspan.mass.score_rules import prepare_scores
-from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, bona_fide_polarity
+from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, mirrored
 from spoofspan.mass.stretches import Stretches
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class RangePart(TimedPart):
         middle = np.minimum((starts + ends) // 2, self.labelling.extents[utterance] - 1)
         label = self.labelling.labels[self.labelling.runs_at(utterance, middle)]
         weight = ends - starts if self.weights is None else (ends - starts) * self.weights[utterance]
-        return bona_fide_polarity(self.runs.values[rows], self.runs.higher), label, weight
+        return mirrored(self.runs.values[rows], self.runs.higher), label, weight
 
 
 @dataclass(frozen=True, eq=False)

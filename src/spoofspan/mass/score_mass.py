@@ -46,6 +46,7 @@ from spoofspan.base.threads import in_order
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.scores import Higher, Values
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.mass.stretches import Stretches
 
 # Measured on two cores: a quarter as many rows cost a third more time, four times as many up to a fifth more.
@@ -186,8 +187,7 @@ class ScoreMass:
     @property
     def scores(self) -> Values:
         """The scores with counted time, in corpus order and as given (held whole; :meth:`blocks` is not)."""
-        scores = self._column("scores")
-        return scores if self.higher == "bonafide" else -scores
+        return mirrored(self._column("scores"), self.higher)
 
     @property
     def bona_fide(self) -> Int64:
@@ -294,7 +294,7 @@ class MassBlock:
         return (self.bona_fide > 0) | (self.spoof > 0)
 
     def as_type(self, dtype: np.dtype[Any]) -> MassBlock:
-        """The same with scores of another type."""
+        """The block with scores of another type."""
         return self if self.scores.dtype == dtype else replace(self, scores=self.scores.astype(dtype))
 
     def sums(self, chosen: Flags | None = None) -> tuple[int, int]:

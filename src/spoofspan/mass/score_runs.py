@@ -16,28 +16,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from spoofspan.base.columns import (
+    Flags,
     block_rows,
     has_rows,
     kept_offsets,
     last_rows,
-    offsets_of,
+    no_rows,
     rows_after,
+    rows_from,
     rows_of,
     sum_by_utterance,
     utterance_of_rows,
 )
-from spoofspan.base.times import Int64
+from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher, Values
 
+# Scores, or a threshold.
+Mirrored = TypeVar("Mirrored", float, Float64, Values)
 
-def bona_fide_polarity(values: Values, higher: Higher) -> Values:
-    """Mirror scores that are higher for spoof."""
+
+def mirrored(values: Mirrored, higher: str) -> Mirrored:
+    """Turn scores, or a threshold, into bona fide polarity, or back: where high means spoof, the sign changes.
+
+    >>> mirrored(0.3, "bonafide"), mirrored(0.3, "spoof"), mirrored(-0.3, "spoof")
+    (0.3, -0.3, 0.3)
+    """
     return values if higher == "bonafide" else -values
 
 
@@ -57,7 +65,7 @@ class FrameRuns:
         """Return the runs of utterances first to last - 1, in bona fide polarity."""
         rows, offsets = block_rows(self.offsets, first, last)
         columns = (column[first:last] for column in (self.hops, self.origins, self.used, self.last))
-        return FrameRuns(offsets, bona_fide_polarity(self.values[rows], self.higher), "bonafide", *columns)
+        return FrameRuns(offsets, mirrored(self.values[rows], self.higher), "bonafide", *columns)
 
     def take(self, chosen: Int64) -> FrameRuns:
         """Keep chosen utterances, in that order."""
@@ -147,11 +155,7 @@ class FrameRuns:
     def rows_without_time(self) -> Int64:
         """Rows after the last used ones."""
         unused = self.offsets[1:] - self.offsets[:-1] - self.used
-        if not unused.any():
-            return np.zeros(0, np.int64)
-        first_unused = np.repeat(self.offsets[:-1] + self.used, unused)
-        before = np.repeat(offsets_of(unused)[:-1], unused)
-        return first_unused + np.arange(first_unused.size) - before
+        return rows_from(self.offsets[:-1] + self.used, unused) if unused.any() else no_rows()
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +171,7 @@ class RangeRuns:
     def block(self, first: int, last: int) -> RangeRuns:
         """Return the runs of utterances first to last - 1, in bona fide polarity."""
         rows, offsets = block_rows(self.offsets, first, last)
-        values = bona_fide_polarity(self.values[rows], self.higher)
+        values = mirrored(self.values[rows], self.higher)
         return RangeRuns(offsets, values, "bonafide", self.starts[rows], self.ends[rows])
 
     def take(self, chosen: Int64) -> RangeRuns:
@@ -224,15 +228,14 @@ class RangeRuns:
 
     def durations(self) -> tuple[Int64 | int, Int64, Int64]:
         """Each run has its own."""
-        nothing = np.zeros(0, np.int64)
-        return self.ends - self.starts, nothing, nothing
+        return self.ends - self.starts, no_rows(), no_rows()
 
     def rows_without_time(self) -> Int64:
-        """Runs lie inside the extent."""
-        return np.zeros(0, np.int64)
+        """None: runs lie inside the extent."""
+        return no_rows()
 
 
-def keep_runs(runs: RangeRuns, keep: npt.NDArray[np.bool_]) -> RangeRuns:
+def keep_runs(runs: RangeRuns, keep: Flags) -> RangeRuns:
     """Keep some of the runs."""
     if keep.all():
         return runs

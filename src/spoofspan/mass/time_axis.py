@@ -28,20 +28,16 @@ class TimeAxis:
         # rows are mostly in order, or a few such columns one after the other, which this sort merges
         return np.argsort(self._shift[utterance] + time, kind="stable")
 
-    def count_at_or_before(self, utterance: Int64, time: Int64, other_utterance: Int64, other_time: Int64) -> Any:
-        """Count, over all utterances up to and including its own, the other times that do not come later."""
-        if self._shift is not None:
-            others = np.sort(self._shift[other_utterance] + other_time)
-            return np.searchsorted(others, self._shift[utterance] + time, side="right")
-        merged_utterance = np.concatenate((other_utterance, utterance))
-        merged_time = np.concatenate((other_time, time))
-        is_query = np.concatenate((np.zeros(other_time.size, bool), np.ones(time.size, bool)))
-        order = np.lexsort((is_query, merged_time, merged_utterance))
-        seen = np.cumsum(~is_query[order])
-        counts = np.empty(order.size, np.int64)
-        counts[order] = seen
-        return counts[other_time.size :]
-
     def last_at_or_before(self, utterance: Int64, time: Int64, run_utterance: Int64, run_start: Int64) -> Any:
-        """Find the run that each time lies in; runs start at 0, so there always is one in the same utterance."""
-        return self.count_at_or_before(utterance, time, run_utterance, run_start) - 1
+        """The last of all runs, by utterance and start, that starts no later than each time; -1: none."""
+        if self._shift is not None:
+            starts = np.sort(self._shift[run_utterance] + run_start)
+            return np.searchsorted(starts, self._shift[utterance] + time, side="right") - 1
+        # both in one order, runs before times of the same instant: how many runs come before each time
+        merged_utterance = np.concatenate((run_utterance, utterance))
+        merged_time = np.concatenate((run_start, time))
+        is_time = np.arange(merged_time.size) >= run_start.size
+        order = np.lexsort((is_time, merged_time, merged_utterance))
+        counts = np.empty(order.size, np.int64)
+        counts[order] = np.cumsum(~is_time[order])
+        return counts[run_start.size :] - 1

@@ -20,7 +20,7 @@ from spoofspan.data.scores import Values
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.mass.diagnosis import id_remedy, pairing_remedy
 from spoofspan.mass.score_mass import Columns, MassBlock, ScoreMass, UtteranceBlock, combine_weights
-from spoofspan.mass.score_runs import bona_fide_polarity
+from spoofspan.mass.score_runs import mirrored
 
 CLASSES = {"bonafide": BONA_FIDE, "spoof": SPOOF}
 
@@ -120,6 +120,6 @@ def trial_mass(
 
 def mass_of_classes(scores: UtteranceScores, classes: Labels, basis: str) -> ScoreMass:
     """Count utterances under each score, given the class of each."""
-    values, once = bona_fide_polarity(scores.values, scores.higher), np.ones(len(scores), np.int64)
+    values, once = mirrored(scores.values, scores.higher), np.ones(len(scores), np.int64)
     part = UtterancePart(scores.utterances, values, classes, once)
     return ScoreMass((part,), scores.higher, "utterances", "error", basis)

@@ -27,7 +27,7 @@ from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores
 from spoofspan.mass.labelling import Labelling
 from spoofspan.mass.ranges import Overlay
-from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns
+from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, mirrored
 
 Quantiles = Literal["integer", "real"]
 # Quantiles closer than this lie between the same two scores for any corpus below 10**13 scores.
@@ -72,7 +72,7 @@ class RangeRates:
         columns, self.touched = overlay.undecided()
         undecided = [int(column.sum(dtype=object)) for column in columns]
         self.utterances = labelling.utterances
-        self.scores: Float64 = (runs.values if scores.higher == "bonafide" else -runs.values).astype(np.float64)
+        self.scores: Float64 = mirrored(runs.values, scores.higher).astype(np.float64)
         self.bona_fide, self.spoof = _overlaps(labelling, runs)
         scored = self.bona_fide + self.spoof > 0
         self.scores, self.bona_fide, self.spoof = self.scores[scored], self.bona_fide[scored], self.spoof[scored]

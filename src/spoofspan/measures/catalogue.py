@@ -273,7 +273,7 @@ KINDS: Mapping[str, Kind] = by_name(
     _cost(
         "brier",
         "mean of (p - y)^2, of the stated probability of spoof p and y = 1 for spoof, 0 for bona fide",
-        "brier:brier",
+        "reliability:brier",
         "The Brier score of scores that are declared to be probabilities or log-likelihood ratios.",
         "G. W. Brier: Verification of Forecasts Expressed in Terms of Probability, 1950",
         declared=True,
@@ -281,7 +281,7 @@ KINDS: Mapping[str, Kind] = by_name(
     _cost(
         "ece",
         "sum over bins of equal width of (share of the bin) |mean of p - share of spoof|",
-        "brier:expected_calibration_error",
+        "reliability:expected_calibration_error",
         "The expected calibration error of the stated probability of spoof p, of scores that are declared to be "
         "probabilities or log-likelihood ratios.",
         declared=True,

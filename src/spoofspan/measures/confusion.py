@@ -96,7 +96,7 @@ class ConfusionMatrix:
         return ConfusionMatrix(tn, fn, fp, tp, n, p)
 
     def rows(self, chosen: Int64, dtype: type | None = None) -> ConfusionMatrix:
-        """Those of the chosen thresholds or utterances; with ``dtype=object`` in Python integers."""
+        """The matrices of the chosen thresholds or utterances; with ``dtype=object`` in Python integers."""
         return self._each(lambda cell: cell[chosen] if dtype is None else cell[chosen].astype(dtype))
 
     def doubles(self) -> ConfusionMatrix:

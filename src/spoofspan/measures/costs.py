@@ -1,4 +1,4 @@
-"""Detection costs and calibration: minDCF, actDCF, t-DCF, Cllr, minCllr, and the table of a reliability diagram.
+"""Detection costs: minDCF, actDCF, t-DCF, Cllr and minCllr.
 
 The words are those of ASVspoof, where the target is bona fide. A *miss* is bona fide called spoof, so its rate is our
 FPR; a *false alarm* is spoof called bona fide, so its rate is our FNR::
@@ -57,6 +57,7 @@ import numpy as np
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64
 from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.mass.utterances import utterance_mass
 from spoofspan.measures.confusion import Formula, ValueAtPoint, as_fraction, best_point
 from spoofspan.measures.crossing import crossing
@@ -101,11 +102,11 @@ def threshold_of_ratio(
     curve: ErrorCurve, scores_are: ScoresAre, ratio: Fraction, prior: Fraction | float = EVEN
 ) -> float:
     """The threshold below which (in bona fide polarity) the likelihood ratio of bona fide to spoof is less."""
-    _check_declared(curve.thresholds[:-1], scores_are)
-    share = _inside_0_1(prior, "prior")
+    check_declared(curve.thresholds[:-1], scores_are)
+    share = inside_0_1(prior, "prior")
     if scores_are == "llr":
         tau = math.log(ratio.numerator) - math.log(ratio.denominator)
-        return tau if curve.sums.higher == "bonafide" else -tau
+        return mirrored(tau, curve.sums.higher)
     odds = ratio * (1 - share) / share
     return float(odds / (1 + odds) if curve.sums.higher == "bonafide" else 1 / (1 + odds))
 
@@ -133,7 +134,7 @@ def _class_costs(
     p_spoof: Fraction | float = 0.05, cost_miss: Fraction | float = 1, cost_false_alarm: Fraction | float = 10
 ) -> tuple[Fraction, Fraction]:
     """What calling all bona fide spoof, and all spoof bona fide, costs."""
-    share = _inside_0_1(p_spoof, "p_spoof")
+    share = inside_0_1(p_spoof, "p_spoof")
     costs = as_fraction(cost_miss, "cost_miss"), as_fraction(cost_false_alarm, "cost_false_alarm")
     for name, cost in zip(("cost_miss", "cost_false_alarm"), costs, strict=True):
         if cost <= 0:
@@ -141,7 +142,8 @@ def _class_costs(
     return costs[0] * (1 - share), costs[1] * share
 
 
-def _inside_0_1(number: Fraction | float, name: str) -> Fraction:
+def inside_0_1(number: Fraction | float, name: str) -> Fraction:
+    """A share as a fraction; what does not lie between 0 and 1 is refused."""
     share = as_fraction(number, name)
     if not 0 < share < 1:
         raise UsageError(f"{name} must lie between 0 and 1, not be {number}")
@@ -164,9 +166,8 @@ class ScoredAmounts:
         """Take the steps of a curve apart again."""
         sums = curve.sums
         refuse_undecided(sums)
-        sign = 1.0 if sums.higher == "bonafide" else -1.0
         amounts = (np.diff(called).astype(np.float64) for called in (curve.called_bona_fide, curve.called_spoof))
-        return cls(sign * curve.thresholds[:-1], *amounts)
+        return cls(mirrored(curve.thresholds[:-1], sums.higher), *amounts)
 
 
 def refuse_undecided(sums: Totals) -> None:
@@ -200,10 +201,15 @@ def min_cllr(curve: ErrorCurve) -> float:
     """The Cllr in bits after the best increasing map of the scores: what their order alone is worth."""
     amounts = ScoredAmounts.of(curve)
     bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
-    all_bona_fide, all_spoof = math.fsum(bona_fide), math.fsum(spoof)
-    with np.errstate(divide="ignore"):
-        ratios = np.log(bona_fide / all_bona_fide) - np.log(spoof / all_spoof)
+    ratios = log_ratios_of(bona_fide, spoof)
     return _mean_cost(bona_fide, -ratios) / 2 + _mean_cost(spoof, ratios) / 2
+
+
+def log_ratios_of(bona_fide: Float64, spoof: Float64) -> Float64:
+    """The log-likelihood ratio of each group: how much of all bona fide it holds, over how much of all spoof."""
+    with np.errstate(divide="ignore"):
+        ratios: Float64 = np.log(bona_fide / math.fsum(bona_fide)) - np.log(spoof / math.fsum(spoof))
+    return ratios
 
 
 def calibration_loss(curve: ErrorCurve, scores_are: ScoresAre, *, prior: Fraction | float = EVEN) -> float:
@@ -245,7 +251,7 @@ def _mean_cost(amounts: Float64, against: Float64) -> float:
 
 def stated_ratios(amounts: ScoredAmounts, curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
     """The declared log-likelihood ratio of bona fide to spoof of each score of a curve."""
-    _check_declared(curve.thresholds[:-1], scores_are)
+    check_declared(curve.thresholds[:-1], scores_are)
     return _log_ratios(amounts.scores, curve.sums.higher, scores_are, prior)
 
 
@@ -253,42 +259,43 @@ def score_costs(
     scores: Float64, higher: str, scores_are: ScoresAre, prior: Fraction | float = EVEN
 ) -> tuple[Float64, Float64]:
     """What scores in bona fide polarity cost in bits, where they lie over bona fide and over spoof."""
-    ratios = _log_ratios(scores, higher, scores_are, prior)
+    return _costs_of(_log_ratios(scores, higher, scores_are, prior))
+
+
+def _costs_of(ratios: Float64) -> tuple[Float64, Float64]:
+    """What log-likelihood ratios cost in bits, over bona fide and over spoof."""
     return np.logaddexp(0.0, -ratios) / math.log(2), np.logaddexp(0.0, ratios) / math.log(2)
 
 
 def least_score_costs(curve: ErrorCurve) -> Callable[[Float64], tuple[Float64, Float64]]:
-    """As :func:`score_costs`, after the best increasing map of the scores of a curve."""
+    """What scores cost in bits after the best increasing map of the scores of a curve; otherwise as score_costs."""
     amounts = ScoredAmounts.of(curve)
     bona_fide, spoof = pool_adjacent_violators(amounts.bona_fide, amounts.spoof)
-    with np.errstate(divide="ignore"):
-        ratios = np.log(bona_fide / math.fsum(bona_fide)) - np.log(spoof / math.fsum(spoof))
+    over_bona_fide, over_spoof = _costs_of(log_ratios_of(bona_fide, spoof))
     each = amounts.bona_fide + amounts.spoof
     # a score belongs to the group that the middle of its amount falls into
     group = np.searchsorted(np.cumsum(bona_fide + spoof), np.cumsum(each) - each / 2)
-    costs = np.logaddexp(0.0, -ratios)[group] / math.log(2), np.logaddexp(0.0, ratios)[group] / math.log(2)
 
     def of_scores(scores: Float64) -> tuple[Float64, Float64]:
-        place = np.minimum(np.searchsorted(amounts.scores, scores), amounts.scores.size - 1)
-        return costs[0][place], costs[1][place]
+        place = group[np.minimum(np.searchsorted(amounts.scores, scores), amounts.scores.size - 1)]
+        return over_bona_fide[place], over_spoof[place]
 
     return of_scores
 
 
 def _log_ratios(scores: Float64, higher: str, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
     """The declared log-likelihood ratios of bona fide to spoof, of scores in bona fide polarity."""
-    share = float(_inside_0_1(prior, "prior"))
+    share = float(inside_0_1(prior, "prior"))
     if scores_are == "llr":
         return scores
-    given = scores if higher == "bonafide" else -scores
+    given = mirrored(scores, higher)
     with np.errstate(divide="ignore"):
         log_odds = np.log(given) - np.log1p(-given)
-    if higher == "spoof":
-        log_odds = -log_odds
-    return log_odds - math.log((1 - share) / share)
+    return mirrored(log_odds, higher) - math.log((1 - share) / share)
 
 
-def _check_declared(scores: Float64, scores_are: ScoresAre) -> None:
+def check_declared(scores: Float64, scores_are: ScoresAre) -> None:
+    """Refuse scores that cannot be what they are declared to be."""
     if scores_are not in ("llr", "probability"):
         raise UsageError(f"scores_are={scores_are!r}: valid: 'llr', 'probability'")
     if scores_are == "probability" and not (scores.min() >= 0 and scores.max() <= 1):
@@ -296,77 +303,6 @@ def _check_declared(scores: Float64, scores_are: ScoresAre) -> None:
             f"scores from {float(scores.min()):g} to {float(scores.max()):g} are no probabilities; "
             "use scores_are='llr' if they are log-likelihood ratios"
         )
-
-
-# ---------------------------------------------------------------- reliability
-
-
-@dataclass(frozen=True)
-class ReliabilityBin:
-    """Scores whose probability of spoof lies in [low, high): its mean, and the share of spoof among them.
-
-    ``weight`` is the bin's part of everything; bona fide and spoof are the amounts in it.
-    """
-
-    low: float
-    high: float
-    predicted: float
-    observed: float
-    weight: float
-    bona_fide: int
-    spoof: int
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """The table of a reliability diagram; bins without any amount are left out."""
-
-    bins: tuple[ReliabilityBin, ...]
-    prior: float
-
-    @property
-    def error(self) -> float:
-        """The expected calibration error: the mean distance of predicted and observed, by weight."""
-        return math.fsum(one.weight * abs(one.predicted - one.observed) for one in self.bins)
-
-
-def probabilities_of_spoof(curve: ErrorCurve, scores_are: ScoresAre, prior: Fraction | float) -> Float64:
-    """What distinct scores state; ratios become probabilities with ``prior`` as the share of spoof."""
-    share, scores = float(_inside_0_1(prior, "prior")), curve.thresholds[:-1]
-    _check_declared(scores, scores_are)
-    if scores_are == "probability":
-        return scores if curve.sums.higher == "spoof" else 1.0 - scores
-    log_odds = math.log(share / (1 - share)) - ScoredAmounts.of(curve).scores
-    stated: Float64 = np.exp(-np.logaddexp(0.0, -log_odds))
-    return stated
-
-
-def reliability(
-    curve: ErrorCurve, scores_are: ScoresAre, *, bins: int = 10, prior: Fraction | float = EVEN
-) -> Reliability:
-    """Compare the probability of spoof that the scores state with the share of spoof, in bins of equal width.
-
-    Both are meant for ``prior`` as the share of spoof: ratios become probabilities with it, and the classes are
-    weighted to it. For the share in the corpus give ``Fraction(spoof, spoof + bona_fide)``. The last bin includes 1.
-    """
-    if not isinstance(bins, int) or bins < 1:
-        raise UsageError(f"bins={bins!r}: needs a whole number from 1 on")
-    amounts, share = ScoredAmounts.of(curve), float(_inside_0_1(prior, "prior"))
-    predicted = probabilities_of_spoof(curve, scores_are, prior)
-    bona_fide_weight = amounts.bona_fide * ((1 - share) / curve.sums.bona_fide)
-    spoof_weight = amounts.spoof * (share / curve.sums.spoof)
-    weights = bona_fide_weight + spoof_weight
-    places = np.minimum((predicted * bins).astype(np.int64), bins - 1)
-    sums = [
-        np.bincount(places, column, minlength=bins)
-        for column in (weights, weights * predicted, spoof_weight, amounts.bona_fide, amounts.spoof)
-    ]
-    rows = [
-        ReliabilityBin(k / bins, (k + 1) / bins, stated / weight, found / weight, weight, int(b), int(s))
-        for k, (weight, stated, found, b, s) in enumerate(zip(*(column.tolist() for column in sums), strict=True))
-        if weight
-    ]
-    return Reliability(tuple(rows), share)
 
 
 # ---------------------------------------------------------------- t-DCF
@@ -459,11 +395,16 @@ def verification_errors(scores: VerificationScores | VerificationErrors) -> Veri
 def min_tdcf_behind(
     curve: ErrorCurve, asv_scores: VerificationScores | VerificationErrors, form: float, **costs: float
 ) -> ValueAtPoint:
-    """As :func:`min_tdcf`, of parameters as they are spelled in the name of a measure."""
+    """The least normalised t-DCF of all thresholds, by the parameters in the name of a measure."""
+    return min_tdcf(curve, verification_errors(asv_scores), spelled_form(form), TandemCosts(**costs))
+
+
+def spelled_form(form: float) -> Form:
+    """The form of a t-DCF, of the number that it is in the name of a measure."""
     spelled = f"{form:g}"
     if spelled not in FORMS:
         raise UsageError(f"form={spelled}: valid: {', '.join(FORMS)}")
-    return min_tdcf(curve, verification_errors(asv_scores), cast("Form", spelled), TandemCosts(**costs))
+    return cast("Form", spelled)
 
 
 def min_tdcf(

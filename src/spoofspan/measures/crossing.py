@@ -268,7 +268,7 @@ def sum_ties(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, li
 
 
 def add_equal(scores: Values, bona_fide: Int64, spoof: Int64) -> tuple[Values, list[npt.NDArray[Any]]]:
-    """As :func:`sum_ties`, of amounts that may be negative as long as their sums are not; none of them goes."""
+    """Sort by score and add up equal scores; amounts may be negative if their sums are not, and no score goes."""
     order = sort_order(scores)
     scores = scores[order]
     if not scores.size:

@@ -18,11 +18,13 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.order import sort_order
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import meet_diagonal, sum_ties
 from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Totals, totals
 
@@ -43,8 +45,7 @@ class OperatingPoints:
     @classmethod
     def of(cls: type[Points], sums: Totals, tau: npt.NDArray[Any], called: Sequence[npt.NDArray[Any]]) -> Points:
         """Make points of thresholds in bona fide polarity and the amounts called spoof at each, then at the end."""
-        sign = 1.0 if sums.higher == "bonafide" else -1.0
-        thresholds = np.append(sign * tau.astype(np.float64), sign * np.inf) + 0.0
+        thresholds = mirrored(np.append(tau.astype(np.float64), np.inf), sums.higher) + 0.0
         return cls(thresholds, *rates(sums, *called), sums, *called)
 
     def __len__(self) -> int:
@@ -53,8 +54,7 @@ class OperatingPoints:
     def point(self, index: int) -> OperatingPoint:
         """The operating point of the index-th threshold."""
         last = index in (-1, len(self) - 1)
-        sign = 1 if self.sums.higher == "bonafide" else -1
-        tau = None if last else sign * float(self.thresholds[index])
+        tau = None if last else mirrored(float(self.thresholds[index]), self.sums.higher)
         return self.sums.point(tau, int(self.called_bona_fide[index]), int(self.called_spoof[index]))
 
 
@@ -93,9 +93,9 @@ class ErrorCurve(OperatingPoints):
         """Rates and confusion amounts at any threshold (on the scale of the scores)."""
         if np.isnan(threshold):
             raise UsageError("a threshold must be a number, not NaN")
-        sign = 1 if self.sums.higher == "bonafide" else -1
+        candidates, tau = mirrored(self.thresholds[:-1], self.sums.higher), mirrored(threshold, self.sums.higher)
         # the first candidate that is not below the threshold calls the same scores spoof
-        index = int(np.searchsorted(sign * self.thresholds[:-1], sign * threshold))
+        index = int(np.searchsorted(candidates, tau))
         return replace(self.point(index), threshold=float(threshold), everything=False)
 
     def hull_crossing(self) -> Fraction:
@@ -199,8 +199,8 @@ def thin_curve(
 
     The tolerance is one on the ``scale`` of the rates.
     """
-    sign = 1 if mass.higher == "bonafide" else -1
-    wanted = np.array([sign * one for one in include if np.isfinite(one)], np.float64).astype(mass.dtype)
+    finite = np.array([one for one in include if np.isfinite(one)], np.float64)
+    wanted = mirrored(finite, mass.higher).astype(mass.dtype)
     candidates = np.unique(np.concatenate((_suggested(mass, tolerance, scale), wanted)))
     for _ in range(MOST_PASSES):
         found = _one_pass(mass, candidates)
@@ -209,7 +209,7 @@ def thin_curve(
         if not more.size:
             break
         candidates = np.unique(np.concatenate((found.thresholds, more)))
-    return found.curve().thinned(tolerance, wanted.astype(np.float64) * sign, scale)
+    return found.curve().thinned(tolerance, mirrored(wanted.astype(np.float64), mass.higher), scale)
 
 
 def _suggested(mass: ScoreMass, tolerance: float, scale: Scale) -> Values:
@@ -275,13 +275,13 @@ class _Counted:
         return ThinCurve.of(self.sums, np.concatenate(([self.least], self.thresholds[start:])), self.called(start))
 
 
-def _few_of_each(groups: Int64) -> npt.NDArray[np.bool_]:
+def _few_of_each(groups: Int64) -> Flags:
     """Of each run of equal numbers: the first, and a few others evenly spread."""
     first = np.append(True, groups[1:] != groups[:-1])[: groups.size]
     starts = np.flatnonzero(first)
     counts = np.diff(np.append(starts, groups.size))
     shares = (np.arange(groups.size) - np.repeat(starts, counts)) * MOST_PER_GAP // np.repeat(counts, counts)
-    few: npt.NDArray[np.bool_] = first | (np.diff(shares, prepend=0) > 0)
+    few: Flags = first | (np.diff(shares, prepend=0) > 0)
     return few
 
 

@@ -28,8 +28,9 @@ from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE
 from spoofspan.data.scores import Higher, Values
 from spoofspan.mass.score_mass import NS_PER_BLOCK, MassBlock, ScoreMass
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import Crossing, crossing_at
-from spoofspan.measures.eer import EqualErrorRate, eer_at
+from spoofspan.measures.eer import EqualErrorRate, eer_at, eer_of
 from spoofspan.measures.eer_rules import NEIGHBOUR_RULES
 from spoofspan.measures.histogram import BITS_PER_PASS, Amounts, BinIndex, Bins, Histogram, fill, score_of_bits
 from spoofspan.measures.operating_point import Totals
@@ -169,10 +170,8 @@ class EerState:
                 raise UsageError("amounts must be whole numbers from 0 on, below 2**62")
         if np.isnan(values).any():
             raise DataError(f"score {int(np.flatnonzero(np.isnan(values))[0])} is NaN; find out why there is no number")
-        sign = self.dtype.type(1 if self.higher == "bonafide" else -1)
-        self._add(
-            values.astype(self.dtype, copy=False) * sign, amounts[0].astype(np.int64), amounts[1].astype(np.int64)
-        )
+        bona_fide_high = mirrored(values.astype(self.dtype, copy=False), self.higher)
+        self._add(bona_fide_high, amounts[0].astype(np.int64), amounts[1].astype(np.int64))
         self._histogram.add_undecided(undecided)
 
     def _add(self, scores: Values, bona_fide: Int64, spoof: Int64) -> None:
@@ -315,8 +314,7 @@ class EerState:
     def equal_error_rate(self, eer_rule: str = "nearest") -> EqualErrorRate:
         """The exact EER with its operating point and neighbours, as :func:`spoofspan.equal_error_rate` of a mass."""
         self._check_rule(eer_rule)
-        found = self.crossing()
-        return EqualErrorRate(eer_at(found, eer_rule), found.nearest, (found.before, found.after))
+        return eer_of(self.crossing(), eer_rule)
 
     def _checked(self, eer_rule: str = "nearest") -> Totals:
         """The totals, if they define an EER and this pass has seen what the last one did."""

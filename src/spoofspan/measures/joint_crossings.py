@@ -19,6 +19,7 @@ from spoofspan.data.scores import Values
 from spoofspan.mass.joint_parts import JointParts, SortedScores
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import Columns
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import Crossing, add_equal, bracket, crossing_at, step_inside
 from spoofspan.measures.operating_point import OperatingPoint, Totals
 
@@ -59,9 +60,8 @@ class _Sums:
         self.ends: dict[int, tuple[Any, Any]] = {k: (one[0], one[-1]) for k, one in enumerate(ends) if one}
         self.labels = np.array([parts.labels(k) for k in range(len(ends))])
         dtype = parts.laid.runs.values.dtype
-        tau = at.threshold if at.higher == "bonafide" else -at.threshold
         lows = [self.ends[k][0] if k in self.ends else 0.0 for k in range(len(ends))]
-        self.thresholds: Values = np.array([*lows, _least_from(tau, dtype)], dtype)
+        self.thresholds: Values = np.array([*lows, _least_from(mirrored(at.threshold, at.higher), dtype)], dtype)
         # Python integers: centuries do not fit into int64
         self.below: npt.NDArray[Any] = np.zeros((self.labels.shape[1], self.thresholds.size + 1), object)
         self.inside: dict[int, list[tuple[int, SortedScores]]] = {k: [] for k in self.ends}

@@ -15,9 +15,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
-from spoofspan.data.scores import Higher
+from spoofspan.data.scores import Higher, Values
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
+from spoofspan.mass.score_runs import mirrored
 
 # Bona fide and spoof under scores, and under none.
 BlockSums = tuple[int, int, int, int]
@@ -182,7 +184,7 @@ class Totals:
         threshold = float("inf") if tau is None else tau
         return OperatingPoint(
             # + 0.0: no negative zero
-            (threshold if self.higher == "bonafide" else -threshold) + 0.0,
+            mirrored(threshold, self.higher) + 0.0,
             self.higher,
             false_positive,
             false_negative,
@@ -207,18 +209,22 @@ def point_at(mass: ScoreMass, threshold: float) -> OperatingPoint:
     """The operating point of a threshold on the scale of the scores, in one pass."""
     if threshold != threshold:
         raise UsageError("a threshold must be a number, not NaN")
-    tau = threshold if mass.higher == "bonafide" else -threshold
     sums = RunningTotals(mass)
     called = [0, 0]
 
     def count(block: MassBlock) -> tuple[BlockSums, tuple[int, int]]:
-        # in doubles, so that a float32 score and a threshold from text compare as they are
-        return sums_of(block), block.sums(block.scores.astype(np.float64, copy=False) < tau)
+        return sums_of(block), block.sums(called_spoof(block.scores, threshold, mass.higher))
 
     for found, below in mass.each(count):
         sums.add_sums(found)
         called = [called[0] + below[0], called[1] + below[1]]
-    return sums.totals().point(tau, called[0], called[1])
+    return sums.totals().point(mirrored(threshold, mass.higher), called[0], called[1])
+
+
+def called_spoof(scores: Values, threshold: float, higher: Higher) -> Flags:
+    """Which scores, in bona fide polarity, are called spoof at a threshold on the scale of the scores as given."""
+    # in doubles, so that a float32 score and a threshold from text compare as they are
+    return np.less(scores.astype(np.float64, copy=False), mirrored(threshold, higher))
 
 
 def count_again(mass: ScoreMass, point: OperatingPoint) -> OperatingPoint:

@@ -35,10 +35,11 @@ from spoofspan.data.rules import RuleArguments, Rules, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores, Values
 from spoofspan.mass.ranges import Overlay, overlay_block
 from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import mean_rate, rate_between
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
-from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.operating_point import OperatingPoint, called_spoof
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -269,7 +270,6 @@ def errors_of_overlay(
         raise UsageError("a threshold must be a number, not NaN")
     labelling, runs, chosen = overlay.labelling, overlay.runs, overlay.rules
     undecided, _ = overlay.undecided()
-    tau = threshold if runs.higher == "bonafide" else -threshold
     all_time = [labelling.time_of(label) for label in (BONA_FIDE, SPOOF)]
     scored = [whole - without for whole, without in zip(all_time, undecided, strict=True)]
     totals = scored if chosen.uncovered == "ignore" else all_time
@@ -286,8 +286,7 @@ def errors_of_overlay(
     for first, last in blocks(np.diff(runs.offsets), labelling.extents, ROWS_PER_BLOCK, NS_PER_BLOCK):
         block = runs.block(first, last)
         laid = overlay_block(labelling.block(first, last), block)
-        # in doubles, so that a float32 score and a threshold from text compare as they are
-        flags = np.full(block.values.size, True) if everything else block.values.astype(np.float64) < tau
+        flags = np.ones(block.values.size, bool) if everything else called_spoof(block.values, threshold, runs.higher)
         called[0, first:last] = _sums(laid, laid.is_bona_fide & flags, laid.more_bona_fide * flags[laid.rows], block)
         called[1, first:last] = _sums(laid, laid.is_spoof & flags, laid.more_spoof * flags[laid.rows], block)
         if own_rule is not None:
@@ -350,7 +349,7 @@ class Amounts:
     false_negative: Int64  # spoofed time that is called bona fide at every threshold
 
     def here(self, first: int, last: int) -> Amounts:
-        """Those of some consecutive utterances."""
+        """The amounts of utterances first to last - 1."""
         return Amounts(*(column[first:last] for column in vars(self).values()))
 
 
@@ -413,7 +412,7 @@ def own_eers(
         found[rest] = rate_between(*ends, -before.difference[rest], after.difference[rest], totals[0][rest])
     values[some] = found
     # + 0.0: no negative zero
-    thresholds[some] = np.where(np.isnan(found), np.nan, tau if higher == "bonafide" else -tau) + 0.0
+    thresholds[some] = np.where(np.isnan(found), np.nan, mirrored(tau, higher)) + 0.0
     return OwnEers(values, thresholds)
 
 

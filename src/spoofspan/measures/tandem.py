@@ -29,22 +29,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.utterance_scores import VerificationScores
 from spoofspan.measures.confusion import ConfusionMatrix, ValueAtPoint, as_fraction, best_point
 from spoofspan.measures.costs import (
-    FORMS,
-    Form,
     ScoresAre,
     TandemCosts,
     VerificationErrors,
     cost_formula,
+    spelled_form,
     tandem_constants,
     threshold_of_ratio,
     verification_errors,
@@ -101,11 +100,8 @@ def act_tdcf_behind(
     **costs: float,
 ) -> ValueAtPoint:
     """The normalised t-DCF at the threshold that is best for scores that are what they are declared to be."""
-    spelled = f"{form:g}"
-    if spelled not in FORMS:
-        raise UsageError(f"form={spelled}: valid: {', '.join(FORMS)}")
     rates = verification_errors(asv_scores)
-    always, of_misses, of_false_alarms = tandem_constants(rates, cast("Form", spelled), TandemCosts(**costs))
+    always, of_misses, of_false_alarms = tandem_constants(rates, spelled_form(form), TandemCosts(**costs))
     point = curve.at(threshold_of_ratio(curve, scores_are, of_false_alarms / of_misses))
     return ValueAtPoint(cost_formula("t-DCF", of_misses, of_false_alarms, always).at(point), point)
 
@@ -147,7 +143,7 @@ class _Tandem:
         self.sizes = sizes
 
     @property
-    def allowed(self) -> npt.NDArray[np.bool_]:
+    def allowed(self) -> Flags:
         """Where targets are rejected less often than others are accepted, which is compared in integers."""
         target, nontarget, spoof = self.sizes
         columns = [column.astype(object) for column in (self.targets, self.nontargets, self.spoofs)]
@@ -201,9 +197,9 @@ class _Tandem:
         columns = (self.targets, self.nontargets, self.spoofs)
         return [column[rows] / size for column, size in zip(columns, self.sizes, strict=True)]
 
-    def _is_below_zero(self, rows: Int64, places: Int64) -> npt.NDArray[np.bool_]:
+    def _is_below_zero(self, rows: Int64, places: Int64) -> Flags:
         difference = self._difference(rows, places)
-        below: npt.NDArray[np.bool_] = difference < 0
+        below: Flags = difference < 0
         for k in np.flatnonzero(np.abs(difference) <= NEAR).tolist():
             below[k] = self._exact(rows[k], places[k]) < 0
         return below

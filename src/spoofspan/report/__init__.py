@@ -3,10 +3,14 @@
 ::
 
     table.py               one table, five spellings: text, Markdown, LaTeX, CSV, HTML      <- read this first
-    results.py             evaluations, checks and others as tables; errors by utterance as files
-    verdicts.py            comparisons, ranks, seeds, groups and sizes of test sets as tables
     cells.py               what stands in cells: intervals, differences, p-values
-    resolutions.py         the paper's Tables 3 and 4
+    names.py               measures as people say them
+    results.py             evaluations, crossed breakdowns and checks as tables; errors by utterance as files
+    verdicts.py            comparisons, ranks, seeds, groups and sizes of test sets as tables
+    resolutions.py         the paper's Tables 3 and 4; resolutions_latex.py typesets them
+    published.py           published numbers beside one's own
+    domains_table.py, calibration_table.py, benchmark_tables.py    tables of one command each
+    palette.py             the colours of pages and figures
     figures/               figures for a paper: their data, and matplotlib drawings of them
     page/                  one HTML file that shows where systems err
 

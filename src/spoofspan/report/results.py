@@ -1,11 +1,13 @@
-"""Results as tables, plain data and files: evaluations, breakdowns, comparisons, seeds, checks, errors by utterance.
+"""Results as tables, plain data and files: evaluations, crossed breakdowns, checks, errors by utterance.
 
-:class:`spoofspan.report.table.Table` writes a table as text, Markdown, LaTeX, CSV or HTML.
+:mod:`spoofspan.report.verdicts` has groups, comparisons and seeds; :class:`spoofspan.report.table.Table` writes a table
+as text, Markdown, LaTeX, CSV or HTML.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -57,18 +59,12 @@ def render(
             plain["crossed"] = [finite(one.to_dict()) for one in crossed]
         return json_text(plain)
     tables = [results_table(evaluation, short=spelling == "text" and not full_signature)]
-    if steps := [one for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]:
-        from spoofspan.report.trace import trace_table
-
-        tables += map(trace_table, steps)
+    tables += [trace_table(one) for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]
     if breakdowns:
         from spoofspan.report.verdicts import breakdown_tables
 
         tables += [table for one in breakdowns for table in breakdown_tables(one)]
-    if crossed:
-        from spoofspan.report.crossed_table import crossed_table
-
-        tables += map(crossed_table, crossed)
+    tables += map(crossed_table, crossed)
     return "\n".join(table.render(spelling) for table in tables)
 
 
@@ -162,7 +158,49 @@ def _read_off(measurements: list[Measurement]) -> str:
     return f"EER rule {rules[0]}" if plain else f"read off: {', '.join(rules)}"
 
 
-# ---------------------------------------------------------------- files
+def trace_table(measurement: BisectionMeasurement) -> Table:
+    """Every threshold that Algorithm 1 tried, in that order."""
+    steps = measurement.to_dict()["trace"]
+    rows = tuple(
+        (
+            str(number),
+            f"{step['quantile']:.6f}",
+            repr(step["threshold"]),
+            *(f"{100 * step[rate]:.4f}" for rate in ("false_positive_rate", "false_negative_rate")),
+            f"{100 * (step['false_positive_rate'] - step['false_negative_rate']):+.4f}",
+        )
+        for number, step in enumerate(steps, 1)
+    )
+    ended = "the precision was reached" if measurement.reached else "the precision was not reached"
+    header = ("step", "quantile %", "threshold", "FPR %", "FNR %", "FPR - FNR")
+    return Table(header, rows, ("", f"Algorithm 1 of the paper: {ended}"))
+
+
+def crossed_table(crossed: CrossedBreakdown) -> Table:
+    """One row per value of the first column; one column per value of the second, or the amounts of both classes."""
+
+    def text(value: float) -> str:
+        return "" if math.isnan(value) else number_cell(crossed.measure, value)
+
+    notes = ["", f"{crossed.measure}{' in %' * in_percent(crossed.measure)}"]
+    notes += [crossed.about] if crossed.about else []
+    if len(crossed.by) == 1:
+        # an event is a spoof, so there is no other class to count
+        amounts = ["events"] if crossed.unit == "events" else [f"bona fide {crossed.unit}", f"spoof {crossed.unit}"]
+        cells = [(row, crossed[row, crossed.columns[0]]) for row in crossed.rows]
+        rows = [
+            (row, *map(str, (one.bona_fide, one.spoof)[-len(amounts) :]), text(one.value) or one.reason)
+            for row, one in cells
+        ]
+        return Table((crossed.by[0], *amounts, crossed.measure), tuple(rows), tuple(notes))
+    missing = dict.fromkeys(one.reason for one in crossed.cells.values() if math.isnan(one.value))
+    notes += [f"empty: {reason}" for reason in missing if reason]
+    header = (" x ".join(crossed.by), *crossed.columns)
+    values = zip(crossed.rows, crossed.values(), strict=True)
+    return Table(header, tuple((row, *map(text, line)) for row, line in values), tuple(notes))
+
+
+# ---------------------------------------------------------------- before measuring
 
 
 def check_table(check: Check) -> Table:

@@ -28,7 +28,7 @@ from spoofspan.report.names import measure_name
 from spoofspan.report.table import MINUS, Shown, Table
 
 if TYPE_CHECKING:
-    from spoofspan.uncertainty import Comparison, SeedVariation
+    from spoofspan.uncertainty import Comparison, Difference, Interval, SeedVariation
     from spoofspan.uncertainty.ranks import Rank
     from spoofspan.uncertainty.sample_size import SampleSize
 
@@ -96,19 +96,9 @@ def _no_interval(measurement: Measurement) -> list[str]:
 def group_differences_table(breakdown: Breakdown) -> Table:
     """One row per pair of groups."""
     measure, differences = breakdown.measure, breakdown.differences
-    rows = tuple(
-        (
-            _pair(one.first, one.second),
-            signed(measure, one.value),
-            *(NONE if one.interval.refused else signed(measure, end) for end in (one.interval.low, one.interval.high)),
-            p_text(one.p_value),
-            p_text(one.adjusted_p_value),
-        )
-        for one in differences
-    )
+    rows = tuple((*_difference_cells(measure, one), p_text(one.adjusted_p_value)) for one in differences)
     some = differences[0].interval
-    unit = "difference, points" if in_percent(measure) else "difference"
-    header = ("groups", unit, *interval_header(some), "p", "p (max-T)")
+    header = ("groups", *_difference_header(measure, some), "p (max-T)")
     return Table(header, rows, ("", f"p: {some.method}, two-sided; p (max-T): for {len(rows)} comparisons together"))
 
 
@@ -142,8 +132,15 @@ def comparison_tables(comparison: Comparison, *, signatures: bool = True, short:
     return systems, _differences_table(comparison)
 
 
-def _pair(first: str, second: str) -> Shown:
-    return Shown(f"{first} - {second}", paper=f"{first} {MINUS} {second}")
+def _difference_header(measure: str, some: Interval) -> tuple[str, ...]:
+    return "difference, points" if in_percent(measure) else "difference", *interval_header(some), "p"
+
+
+def _difference_cells(measure: str, one: Difference) -> tuple[str, ...]:
+    """Which two, by how much they differ, the ends of its interval, and its p-value."""
+    pair = Shown(f"{one.first} - {one.second}", paper=f"{one.first} {MINUS} {one.second}")
+    ends = (NONE if one.interval.refused else signed(measure, end) for end in (one.interval.low, one.interval.high))
+    return pair, signed(measure, one.value), *ends, p_text(one.p_value)
 
 
 def _rank_cells(rank: Rank) -> tuple[str, ...]:
@@ -154,18 +151,14 @@ def _differences_table(comparison: Comparison) -> Table:
     measure, adjusted = comparison.measure, comparison.compared > 1
     rows = tuple(
         (
-            _pair(one.first, one.second),
-            signed(measure, one.value),
-            *(NONE if one.interval.refused else signed(measure, end) for end in (one.interval.low, one.interval.high)),
-            p_text(one.p_value),
+            *_difference_cells(measure, one),
             *((p_text(one.adjusted_p_value),) if adjusted else ()),
             comparison.better(one) or "undecided",
         )
         for one in comparison.differences
     )
     some = comparison.differences[0].interval
-    unit = "difference, points" if in_percent(measure) else "difference"
-    header = ("pair", unit, *interval_header(some), "p", *(("p (max-T)",) if adjusted else ()), "better")
+    header = ("pair", *_difference_header(measure, some), *(("p (max-T)",) if adjusted else ()), "better")
     many = f"; adjusted for {comparison.compared} comparisons by step-down max-T" if adjusted else ""
     level = f"'better' is said where p{' (max-T)' if adjusted else ''} is under {1 - some.level:.3g}"
     return Table(header, rows, ("", f"p: {comparison.test}, two-sided{many}; {level}"))

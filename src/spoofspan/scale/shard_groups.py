@@ -28,10 +28,9 @@ from spoofspan.evaluation.breakdown import (
 from spoofspan.evaluation.crossed import Columns, CrossedBreakdown, crossed
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, Plan
-from spoofspan.evaluation.regions_left import regions_without
-from spoofspan.evaluation.selections import OfUtterances, Selection, SpoofedRanges, kinds_in, range_totals
+from spoofspan.evaluation.selections import ChosenUtterances, Selection, SpoofedRanges, kinds_in, range_totals
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, Signature
-from spoofspan.evaluation.whole_corpus import MeasurePart, SpoofedPart, Whole, measure_of_ranges, quietly
+from spoofspan.evaluation.whole_corpus import MeasurePart, SpoofedPart, WholeCorpus, measure_of_ranges, quietly
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
@@ -49,7 +48,7 @@ def break_down(
     corpus: ShardedCorpus, by: str, measure: str, options: EvaluationOptions, read_column: ReadColumn
 ) -> Breakdown:
     """The groups of a corpus in shards by kind, length, boundary or a column."""
-    ways: dict[str, Callable[[Whole], Breakdown]]
+    ways: dict[str, Callable[[WholeCorpus], Breakdown]]
     ways = {"kind": groups_by_kind, "length": groups_by_length, "boundary": groups_by_boundary}
     whole = WholeInShards(corpus, measure, options)
     return ways[by](whole) if by in ways else groups_by_column(whole, read_column(by), by)
@@ -64,7 +63,7 @@ def cross(corpus: ShardedCorpus, measure: Measure, columns: Columns, options: Ev
     return crossed(prepared.mass_in(corpus, look.unpaired), prepared.plan, columns)
 
 
-class WholeInShards(Whole):
+class WholeInShards(WholeCorpus):
     """A corpus in shards that groups are cut out of."""
 
     def __init__(
@@ -111,7 +110,7 @@ class WholeInShards(Whole):
 
     def _part(self, prepared: PreparedPlan, unpaired: Problems) -> tuple[Measurement, ScoreMass]:
         # an utterance on one side only is in no group of utterances
-        of_utterances = isinstance(prepared.plan.selection, OfUtterances)
+        of_utterances = isinstance(prepared.plan.selection, ChosenUtterances)
         mass = prepared.mass_in(self.corpus, Problems() if of_utterances else unpaired)
         return self._measured(prepared, mass), mass
 
@@ -131,13 +130,13 @@ class WholeInShards(Whole):
         if not self.options.signed or selection is None:
             return prepared.sign(self.corpus, self.hashes)
         hashes, regions = self.hashes, None
-        if isinstance(selection, OfUtterances):
+        if isinstance(selection, ChosenUtterances):
             hashes = self._hashes_of(selection)
         elif isinstance(selection, SpoofedRanges):
             regions = self._regions_of(selection)
         return prepared.sign(self.corpus, hashes, regions)
 
-    def _hashes_of(self, selection: OfUtterances) -> tuple[str, str]:
+    def _hashes_of(self, selection: ChosenUtterances) -> tuple[str, str]:
         references_hash, scores_hash = ReferencesHash(), ScoresHash()
         for references, scores in self.corpus.watched("signing"):
             chosen = [utt for utt in references.utterances if utt in selection.utterances]
@@ -150,7 +149,7 @@ class WholeInShards(Whole):
         regions: dict[str, Sequence[tuple[float, float]]] = {}
         for references, _ in self.corpus:
             if references is not None:
-                regions |= regions_without(references, selection.dropped(references), self.plan.rules.regions)
+                regions |= selection.regions(references, self.plan.rules.regions)
         return regions
 
 

@@ -176,10 +176,7 @@ def cross_events(
             counted = [found[cell] for cell in np.unique(numbers[chosen]).tolist() if cell in found]
             if not counted:
                 return Cell(float("nan"), 0, count, "references and scores have no utterance in common")
-            try:
-                return Cell(reduce(add, counted).value(measure).value, 0, count)
-            except UndefinedMeasureError as error:
-                return Cell(float("nan"), 0, count, str(error).partition(";")[0])
+            return Cell.of(lambda: reduce(add, counted).value(measure).value, 0, count)
 
         return crossed_cells(list(cell_of_utterance), columns, cell_of, (str(measure), "events"))
 

@@ -29,6 +29,7 @@ from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.operating_point import called_spoof
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -150,13 +151,12 @@ def error_agreement(
 
 
 def _wrong(mass: ScoreMass, threshold: float) -> Any:
-    """Whether each utterance is called what it is not; in bona fide polarity, spoof is what lies below."""
-    tau = threshold if mass.higher == "bonafide" else -threshold
+    """Whether each utterance is called what it is not."""
     found = []
     for part in cast("tuple[TimedPart, ...]", mass.parts):
         for block in part.utterance_blocks():
             if (np.diff(block.offsets) != 1).any() or block.undecided_bona_fide.any() or block.undecided_spoof.any():
                 raise UsageError("some utterance has no score; use uncovered='hold' or 'ignore'")
-            called = block.mass.scores.astype(np.float64) < tau
+            called = called_spoof(block.mass.scores, threshold, mass.higher)
             found.append(np.where(called, block.mass.classes == BONA_FIDE, block.mass.classes == SPOOF))
     return np.concatenate(found)

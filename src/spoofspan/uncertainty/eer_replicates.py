@@ -34,6 +34,7 @@ from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import NS_PER_BLOCK, Columns, ScoreMass, UtteranceBlock
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import SAMPLE, crossing, sum_ties
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
@@ -84,7 +85,7 @@ def _bracket(mass: ScoreMass, unit_of: Int64, units: int, deviations: float) -> 
         return None, None
     if found.before is None or found.after is None:
         return None, None
-    tau = found.before.threshold if mass.higher == "bonafide" else -found.before.threshold
+    tau = mirrored(found.before.threshold, mass.higher)
     sums = np.zeros((units, 6), np.float64)
     for unit, found_here in each_by_unit(
         mass, unit_of, lambda block: confusions(block, block.mass.scores < block.mass.scores.dtype.type(tau))

@@ -82,7 +82,7 @@ class Task:
         return cls(measure, measured, rows, seeds, spread_of(measured, how))
 
     def with_replicates(self, replicates: int) -> Task:
-        """The same from more replicates."""
+        """The task with more replicates."""
         return replace(self, spread=spread_of(self.measured, replace(self.spread.how, replicates=replicates)))
 
     @property

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from spoofspan.base.times import Int64
 from spoofspan.data.scores import Values
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import mean_rate, rate_between
 from spoofspan.uncertainty.replicates import ExactColumns
 
@@ -88,8 +89,7 @@ class Gathered:
             tau: float | None = float(self.distinct[int(self.group_ends[group]) + place])
         else:
             tau = self._next_score(called, called_in, group, place, below, sums)
-        threshold = float("inf") if tau is None else tau
-        return value, (threshold if self.higher == "bonafide" else -threshold) + 0.0
+        return value, mirrored(float("inf") if tau is None else tau, self.higher) + 0.0
 
     def called_under(
         self, weights: Int64, group: int, below: Below, end: int | None = None

@@ -187,13 +187,13 @@ class Spread:
     def from_left_out(
         cls, measure: Measure, how: Resampling, values: Sequence[float] | Float64, left_out: Sequence[LeftOut]
     ) -> Spread:
-        """That of systems whose values without each cluster are known."""
+        """The spread of systems whose values without each cluster are known."""
         estimates, none = np.asarray(values, np.float64), np.zeros((len(left_out), 0))
         return cls(str(measure), scale_of(measure), how, counts_of(left_out), estimates, tuple(left_out), none)
 
     @classmethod
     def joined(cls, spreads: Sequence[Spread]) -> Spread:
-        """Of several systems, given that of each alone on the same clusters, by the jackknife."""
+        """The spread of several systems, given that of each alone on the same clusters, by the jackknife."""
         left_out = [one for spread in spreads for one in spread.left_out]
         estimates = np.concatenate([one.estimates for one in spreads])
         none = np.zeros((len(left_out), 0))

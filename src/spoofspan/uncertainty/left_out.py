@@ -35,9 +35,10 @@ from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
 from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.confusion import ConfusionMatrix, Formula, formula_of
 from spoofspan.measures.costs import TandemCosts, dcf_formula, tdcf_formula, verification_errors
-from spoofspan.measures.operating_point import OperatingPoint, Totals, point_at, totals
+from spoofspan.measures.operating_point import OperatingPoint, Totals, called_spoof, point_at, totals
 from spoofspan.uncertainty.clusters import ClusterCounts
 from spoofspan.uncertainty.replicates import confusions_by_unit
 from spoofspan.uncertainty.score_sample import sampled_scores
@@ -91,7 +92,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Amounts:
+class Confusions:
     """Confusion matrices at one threshold, in doubles: one, or one without each cluster."""
 
     bona_fide: Any
@@ -102,7 +103,7 @@ class Amounts:
     unanswered_spoof: Any
 
     @classmethod
-    def of(cls, sums: npt.NDArray[Any], uncovered: str) -> Amounts:
+    def of(cls, sums: npt.NDArray[Any], uncovered: str) -> Confusions:
         """From sums as :func:`~spoofspan.uncertainty.replicates.confusions` makes them."""
         bona_fide, spoof, undecided_bona_fide, undecided_spoof, called_bona_fide, called_spoof = sums.T
         whole = Totals("bonafide", "", uncovered, bona_fide, spoof, undecided_bona_fide, undecided_spoof)
@@ -135,15 +136,11 @@ class Amounts:
 
 def sums_by_unit(mass: ScoreMass, unit_of: Int64, units: int, point: OperatingPoint | None) -> Int64:
     """The confusion matrix of each unit at an operating point; without one, nothing is called spoof."""
-    tau = -np.inf
-    if point is not None:
-        tau = point.threshold if mass.higher == "bonafide" else -point.threshold
 
     def called(scores: Values) -> Flags:
-        if point is not None and point.everything:
-            return np.ones(scores.size, bool)
-        # in doubles, so that a float32 score and a threshold from text compare as they are
-        return np.less(scores.astype(np.float64, copy=False), tau)
+        if point is None or point.everything:
+            return np.full(scores.size, point is not None)
+        return called_spoof(scores, point.threshold, mass.higher)
 
     return confusions_by_unit(mass, unit_of, units, called)
 
@@ -164,9 +161,9 @@ def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float
     """Leave out each unit of a measure at an operating point, which stays where it is or moves with the rates."""
     measure, kept = plan.measure, kept_by(plan)
     formula = formula_at(plan)
-    whole = Amounts.of(sums.sum(axis=0), mass.uncovered)
-    others = Amounts.of(sums.sum(axis=0) - sums, mass.uncovered)
-    each = Amounts.of(sums, mass.uncovered)
+    whole = Confusions.of(sums.sum(axis=0), mass.uncovered)
+    others = Confusions.of(sums.sum(axis=0) - sums, mass.uncovered)
+    each = Confusions.of(sums, mass.uncovered)
     rates, seen = others.rates, whole.rates
     if kept is not None:
         rates = _moved(mass, point, kept, rates, seen)
@@ -203,7 +200,7 @@ def left_out_at(plan: Plan, mass: ScoreMass, point: OperatingPoint, value: float
     return LeftOut(without, bona_fide, spoof, worst if any(free) else None, cautions)
 
 
-def few_with_errors(each: Amounts, matters: tuple[bool, bool]) -> tuple[str, ...]:
+def few_with_errors(each: Confusions, matters: tuple[bool, bool]) -> tuple[str, ...]:
     """A caution if the errors of a class that matters come from few units, given the confusion matrix of each."""
     errors = {"bona fide called spoof": each.false_positive, "spoof called bona fide": each.false_negative}
     counts = {name: int(np.count_nonzero(column)) for name, column in errors.items()}
@@ -273,7 +270,7 @@ def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) 
     called = [np.concatenate(([0.0], np.cumsum(column.astype(np.float64)))) for column in columns]
     fpr, recall = (curve / max(float(curve[-1]), 1.0) for curve in called)
     level = fpr + recall if kept == "difference" else fpr if kept == "fpr" else recall
-    tau = point.threshold if mass.higher == "bonafide" else -point.threshold
+    tau = mirrored(point.threshold, mass.higher)
     at = distinct.size if point.everything else int(np.searchsorted(distinct, tau))
     low = max(int(np.searchsorted(level, level[at] - distance, side="right")) - 1, 0)
     high = min(int(np.searchsorted(level, level[at] + distance)), distinct.size)
@@ -283,8 +280,7 @@ def _chord(mass: ScoreMass, point: OperatingPoint, kept: Kept, distance: float) 
             whole = totals(mass)
             ends.append(whole.point(None, whole.bona_fide, whole.spoof))
         else:
-            threshold = float(distinct[place])
-            ends.append(point_at(mass, threshold if mass.higher == "bonafide" else -threshold))
+            ends.append(point_at(mass, mirrored(float(distinct[place]), mass.higher)))
     first, last = ends
     return (
         last.false_positive_rate - first.false_positive_rate,

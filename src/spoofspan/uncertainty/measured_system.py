@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -141,7 +141,7 @@ class MeasuredSystem:
         if plan.threshold is not None:
             return ConfusionReplicates(self.mass, units, clusters.count, plan.threshold, _value_at(plan))
         return self._over_thresholds(units, clusters.count) or MeasuredReplicates(
-            self.mass, units, clusters.count, partial(_value, plan)
+            self.mass, units, clusters.count, plan.number
         )
 
     def _over_thresholds(self, units: Int64, count: int) -> Replicates | None:
@@ -192,7 +192,7 @@ class MeasuredSystem:
         engine = self.replicates(clusters)
         if isinstance(engine, MeasuredReplicates) and clusters.count > MOST_LEFT_OUT:
             group = dealt(GROUPS_LEFT_OUT, *flags)
-            engine = MeasuredReplicates(self.mass, group[units], GROUPS_LEFT_OUT, partial(_value, self.plan))
+            engine = MeasuredReplicates(self.mass, group[units], GROUPS_LEFT_OUT, self.plan.number)
         return LeftOut(engine.values_without_each(), *flags)
 
 
@@ -229,10 +229,6 @@ def values_of_utterances(plan: Plan, mass: ScoreMass) -> Float64:
 def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
     measure = plan.measure
     return lambda point: float(value_at(point, measure.kind.name, measure.positive, measure.parameters))
-
-
-def _value(plan: Plan, mass: ScoreMass) -> float:
-    return float(plan.value(mass).value)
 
 
 def measured_system(

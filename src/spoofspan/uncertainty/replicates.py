@@ -26,7 +26,7 @@ from spoofspan.data.scores import Values
 from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import ScoreMass, UtteranceBlock
 from spoofspan.measures.histogram import RemotePart
-from spoofspan.measures.operating_point import OperatingPoint, Totals
+from spoofspan.measures.operating_point import OperatingPoint, Totals, called_spoof
 
 Result = TypeVar("Result")
 
@@ -203,10 +203,8 @@ class ConfusionReplicates(SummedReplicates):
         value_at: Callable[[OperatingPoint], float],
     ) -> None:
         self._mass, self._threshold, self._value_at = mass, threshold, value_at
-        tau = threshold if mass.higher == "bonafide" else -threshold
-        # in doubles, so that a float32 score and a threshold from text compare as they are
         columns = confusions_by_unit(
-            mass, unit_of_utterance, units, lambda scores: scores.astype(np.float64, copy=False) < tau
+            mass, unit_of_utterance, units, lambda scores: called_spoof(scores, threshold, mass.higher)
         )
         super().__init__(columns)
         self._exact = ExactColumns(columns)

@@ -216,7 +216,7 @@ def joint_interval(spread: Spread, rows: Sequence[int], name: str = "") -> Inter
 
 
 def joint_of(intervals: Sequence[Interval]) -> Interval | None:
-    """The same, given the interval of each training on the same test set; None where these cannot be put together."""
+    """The joint interval, given that of each training on the same test set; None where these do not go together."""
     spreads = [one.spread for one in intervals if one.spread is not None]
     if len(spreads) < len(intervals) or len({one.counts.clusters for one in spreads}) > 1:
         return None

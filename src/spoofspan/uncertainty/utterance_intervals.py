@@ -14,15 +14,15 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from spoofspan.base.columns import positions
+from spoofspan.base.columns import Flags, positions
 from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.utterances import UtteranceCorpus
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.measures.tandem import trial_costs
@@ -56,7 +56,7 @@ class MeasuredTrials:
         raise UsageError(f"{self.measure}: clusters cannot be drawn")
 
     @cached_property
-    def _errors(self) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    def _errors(self) -> tuple[Int64, Flags]:
         """The class of each trial by its place in TRIALS, and whether it is decided wrong."""
         values = self.scores.values[positions(self.utterances, self.scores.utterances)]
         tau, high_is_target = self.point.threshold, self.scores.higher == "bonafide"
@@ -90,7 +90,7 @@ class MeasuredTrials:
     def _least_costs(self, units: Int64, weights: Int64) -> Float64:
         """The least cost of the trials of some clusters, a row of weights for each choice; NaN without a class."""
         values = self.scores.values[positions(self.utterances, self.scores.utterances)]
-        order = np.argsort(values if self.scores.higher == "bonafide" else -values)
+        order = np.argsort(mirrored(values, self.scores.higher))
         ends = np.append(np.diff(values[order]) != 0, True)  # a threshold lies between two scores
         kinds = self._errors[0][order] == np.arange(len(TRIALS))[:, None]
         least = []

@@ -18,7 +18,7 @@ import numpy as np
 from spoofspan.base.errors import DataError
 from spoofspan.base.times import Float64
 from spoofspan.data.calibration import PavMap
-from spoofspan.measures.costs import ScoredAmounts, pool_adjacent_violators
+from spoofspan.measures.costs import ScoredAmounts, log_ratios_of, pool_adjacent_violators
 
 
 def pav_map(amounts: ScoredAmounts, utterances: int, name: str = "scores") -> PavMap:
@@ -39,7 +39,7 @@ def pav_map(amounts: ScoredAmounts, utterances: int, name: str = "scores") -> Pa
     bona_fide, spoof = padded(amounts.bona_fide), padded(amounts.spoof)
     each = bona_fide + spoof
     bona_fide, spoof = pool_adjacent_violators(bona_fide, spoof)
-    knots = np.log(bona_fide / math.fsum(bona_fide)) - np.log(spoof / math.fsum(spoof))
+    knots = log_ratios_of(bona_fide, spoof)
     # a score belongs to the group that the middle of its amount falls into
     group = np.searchsorted(np.cumsum(bona_fide + spoof), np.cumsum(each) - each / 2)[1:-1]
     first = np.searchsorted(group, np.unique(group))

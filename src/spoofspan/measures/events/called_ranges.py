@@ -11,7 +11,7 @@ score is bona fide. Nothing is said of time without a score.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -20,8 +20,13 @@ from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.mass.score_runs import ScoreRuns
-from spoofspan.measures.events.proposals_from_scores import ProposalOptions, checked, proposals_from_runs, runs_of
-from spoofspan.measures.events.spoof_ranges import Ranges, united
+from spoofspan.measures.events.proposals_from_scores import (
+    ProposalOptions,
+    check_threshold,
+    proposals_from_runs,
+    runs_of,
+)
+from spoofspan.measures.events.spoof_ranges import Ranges, ranges_without, united
 
 
 def called_ranges(
@@ -56,7 +61,7 @@ def called_ranges(
     """
     options = ProposalOptions(smoothing, min_duration, merge_gap)
     runs = runs_of(scores, options, durations)
-    found = proposals_from_runs(scores.utterances, runs, checked(threshold), options)
+    found = proposals_from_runs(scores.utterances, runs, check_threshold(threshold), options)
     scored = _scored(runs, len(scores))
     counts: list[int] = []
     rows: list[tuple[int, int, int]] = []
@@ -65,7 +70,7 @@ def called_ranges(
         spoofed = list(zip(found.starts[spoof].tolist(), found.ends[spoof].tolist(), strict=True))
         time = zip(scored.starts[here].tolist(), scored.ends[here].tolist(), strict=True)
         called = [(start, end, SPOOF) for start, end in spoofed]
-        called += [(start, end, BONA_FIDE) for start, end in _without(time, spoofed)]
+        called += [(start, end, BONA_FIDE) for start, end in ranges_without(time, spoofed)]
         rows += sorted(called)
         counts.append(len(called))
     columns = np.array(rows, np.int64).reshape(-1, 3)
@@ -82,15 +87,3 @@ def _scored(runs: ScoreRuns, utterances: int) -> Ranges:
     utterance, starts, ends = runs.cover()
     counts: Int64 = np.bincount(utterance, minlength=utterances)
     return united(Ranges(offsets_of(counts), starts, ends))[0]
-
-
-def _without(time: Iterator[tuple[int, int]], spoofed: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The parts of ranges that lie outside of others; both are in order."""
-    for start, end in time:
-        for first, last in spoofed:
-            if start < first < end:
-                yield start, first
-            if first < end:
-                start = max(start, last)
-        if start < end:
-            yield start, end

@@ -53,7 +53,7 @@ from spoofspan.measures.events.average_precision import (
 from spoofspan.measures.events.matching import Overlaps, Pairs, greedy_matching
 from spoofspan.measures.events.proposals_from_scores import proposals_from_scores
 from spoofspan.measures.events.spoof_ranges import Ranges, inner_edges, ordered, spoof_ranges, united
-from spoofspan.measures.events.tallies import EventTally, EventValue, RankedTally, Sums, Tally, Whole, mean_of_aps
+from spoofspan.measures.events.tallies import EventTally, EventValue, RankedTally, Sums, Tally, WholeTally, mean_of_aps
 from spoofspan.measures.measure import Measure
 
 __all__ = [
@@ -322,7 +322,7 @@ def add2023_score(references: References, predicted: Proposals | Scores, *, macr
 
 
 def _add2023_counts(references: References, proposals: Proposals) -> tuple[int, int, int, int, int, Fraction, int]:
-    """Of some utterances, what :func:`_add2023_score` takes."""
+    """What :func:`_add2023_score` takes, counted over some utterances."""
     time = _SpoofedTime.of(references, proposals)
     _refuse_unknown(references, proposals, time.ranges)
     both = np.zeros(len(references), np.int64)
@@ -418,7 +418,7 @@ def average_precision(measure: Measure, corpus: EventCorpus, iou: float | str) -
     matching = corpus.matching(measure)
     ious = exact_ious(iou, matching.variant)
     if matching.variant != "spoofspan":
-        return Whole(lambda: mean_of_aps(measure, [matching.average_precision(one) for one in ious]))
+        return WholeTally(lambda: mean_of_aps(measure, [matching.average_precision(one) for one in ious]))
     matched = tuple((matching.confidences[matching.matched(one)],) for one in ious)
     return RankedTally((matching.sorted_confidences,), matched, int(matching.events.starts.size))
 
@@ -435,7 +435,7 @@ def _recall(measure: Measure, found: int, events: int) -> EventValue:
 
 def avdeepfake1m(measure: Measure, corpus: EventCorpus) -> Tally:
     """``avdeepfake1m``."""
-    return Whole(lambda: _avdeepfake1m(corpus.matching(measure)))
+    return WholeTally(lambda: _avdeepfake1m(corpus.matching(measure)))
 
 
 def _avdeepfake1m(matching: RankedMatching) -> EventValue:

@@ -120,11 +120,12 @@ def proposals_from_scores(
 
     """
     options = ProposalOptions(smoothing, min_duration, merge_gap)
-    return proposals_from_runs(scores.utterances, runs_of(scores, options, durations), checked(threshold), options)
+    runs = runs_of(scores, options, durations)
+    return proposals_from_runs(scores.utterances, runs, check_threshold(threshold), options)
 
 
-def checked(threshold: float) -> float:
-    """Refuse what is no threshold."""
+def check_threshold(threshold: float) -> float:
+    """A threshold as a float; what is no number is refused."""
     if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number) or np.isnan(threshold):
         raise UsageError(f"threshold={threshold!r}: must be a number in the polarity of the scores")
     return float(threshold)
@@ -154,7 +155,7 @@ def proposals_from_runs(
     *,
     everything: bool = False,
 ) -> Proposals:
-    """As :func:`proposals_from_scores`, of scores to which the rules have been applied.
+    """The proposals of scores to which the rules have been applied.
 
     With ``everything``, all scores are called spoof, whatever the threshold.
     """

@@ -11,13 +11,17 @@ Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``; times are int64 na
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from spoofspan.base.columns import offsets_of, utterance_of_rows, within_utterances
 from spoofspan.base.times import Int64
 from spoofspan.data.references import SPOOF, References
+
+Time = TypeVar("Time", int, float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +68,24 @@ def united(ranges: Ranges, gap: int | Int64 = 0) -> tuple[Ranges, Int64]:
     heads = np.flatnonzero(np.concatenate(([True], ~joined)))[: ranges.starts.size]
     last = np.append(heads[1:], ranges.starts.size) - 1 if heads.size else heads
     return Ranges(np.searchsorted(heads, ranges.offsets), ranges.starts[heads], reach[last]), heads
+
+
+def ranges_without(
+    ranges: Iterable[tuple[Time, Time]], others: Sequence[tuple[Time, Time]]
+) -> Iterator[tuple[Time, Time]]:
+    """The parts of ranges that lie outside of others; both are in order.
+
+    >>> list(ranges_without([(0, 5), (6, 9)], [(1, 2), (4, 7)]))
+    [(0, 1), (2, 4), (7, 9)]
+    """
+    for start, end in ranges:
+        for first, last in others:
+            if start < first < end:
+                yield start, first
+            if first < end:
+                start = max(start, last)
+        if start < end:
+            yield start, end
 
 
 def _reach(ranges: Ranges) -> Int64:

@@ -91,12 +91,12 @@ def _without(columns: Sequence[Float64], gone: Sequence[Float64]) -> Float64:
 
 
 @dataclass(frozen=True)
-class Whole:
+class WholeTally:
     """A value of rules that need the whole corpus, in the order of its files; it does not add."""
 
     compute: Callable[[], EventValue]
 
-    def __add__(self, other: Any) -> Whole:
+    def __add__(self, other: Any) -> WholeTally:
         raise TypeError("what needs the whole corpus does not add")
 
     __sub__ = __add__

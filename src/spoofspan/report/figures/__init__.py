@@ -9,6 +9,7 @@
     utterance_data.py         data of figures of one utterance: ``timeline_data`` and others
     utterance_figures.py      their drawings: ``draw_timeline`` and others
     heatmap.py                a resolution table as a heat map
+    crossed_figure.py         a crossed breakdown as a heat map
     style.py                  what all figures share: style, widths, files
     line_simplification.py    curves thinned to what can be seen
 

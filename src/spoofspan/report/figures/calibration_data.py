@@ -15,22 +15,19 @@ from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.times import Float64
 from spoofspan.measures.costs import (
     EVEN,
-    Reliability,
     ScoredAmounts,
     ScoresAre,
     cllr,
     min_cllr,
     pool_adjacent_violators,
-    reliability,
     stated_ratios,
 )
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
-from spoofspan.report.figures.figure_data import Line, SystemCurve
+from spoofspan.measures.reliability import Reliability, reliability
+from spoofspan.report.figures.figure_data import Line, SystemCurve, ends_of_classes
 from spoofspan.report.figures.line_simplification import thin_function
 
 BINS = 10
-# Ratios are shown from the quantile below to the one above, of either class.
-TAIL = 0.001
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +72,7 @@ def reliability_data(
 
     """
     found = reliability(error_curve_of(system.mass), scores_are, bins=bins, prior=prior)
-    return ReliabilityData(system.name, found, found.error, _unit(system))
-
-
-def _unit(system: SystemCurve) -> str:
-    return "time" if system.mass.unit == "ns" else system.mass.unit
+    return ReliabilityData(system.name, found, found.error, system.unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,13 +144,7 @@ def _cllr(curve: ErrorCurve, scores_are: ScoresAre, prior: float) -> float:
 
 def _span(ratios: Float64, amounts: ScoredAmounts) -> tuple[float, float]:
     """From where to where nearly all finite ratios of both classes lie, 0 included; never empty."""
-    finite = np.isfinite(ratios)
-    ends = [0.0]
-    for column in (amounts.bona_fide, amounts.spoof):
-        reached = np.cumsum(column[finite])
-        if reached.size and reached[-1]:
-            places = np.searchsorted(reached, np.array([TAIL, 1 - TAIL]) * reached[-1])
-            ends += ratios[finite][np.minimum(places, reached.size - 1)].tolist()
+    ends = [0.0, *ends_of_classes(ratios, (amounts.bona_fide, amounts.spoof))]
     low, high = min(ends), max(ends)
     return (low, high) if low < high else (low - 1.0, high + 1.0)
 
@@ -198,7 +185,7 @@ def tippett_data(system: SystemCurve, scores_are: ScoresAre, *, prior: float = f
         _at_least(ratios, amounts.spoof),
         float(amounts.bona_fide[ratios < 0].sum() / amounts.bona_fide.sum()),
         float(amounts.spoof[ratios > 0].sum() / amounts.spoof.sum()),
-        _unit(system),
+        system.unit,
         _span(ratios, amounts),
     )
 

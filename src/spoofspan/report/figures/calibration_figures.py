@@ -11,23 +11,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import UsageError
 from spoofspan.report.figures.calibration_data import PavData, ReliabilityData, TippettData
-from spoofspan.report.figures.style import BLUE, VERMILION, is_wide, light_grid, new_figure, styled
+from spoofspan.report.figures.style import (
+    BLUE,
+    GREY,
+    VERMILION,
+    is_wide,
+    legend_above,
+    light_grid,
+    new_figure,
+    refuse_no_system,
+    styled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GREY = "#999999"
 # Beyond these, calibrated ratios rest on little: the map is steep there, and says less the further out it goes.
 FURTHEST_RATIO = 12.0
 
 
 def _panels(systems: Sequence[Any], width: str | float, x_label: str, y_label: str) -> tuple[Figure, list[Axes]]:
     """A grid of panels with the same axes, each with the name of its system."""
-    if not systems:
-        raise UsageError("a figure needs at least one system")
+    refuse_no_system(systems)
     across = min(len(systems), 3 if is_wide(width) else 2)
     down = -(-len(systems) // across)
     alone = len(systems) == 1
@@ -91,8 +98,7 @@ def draw_reliability(systems: Sequence[ReliabilityData], *, width: str | float =
         axes.plot(stated, found, "o-", color=BLUE, label="system")
         _say(axes, f"ECE {100 * data.error:.1f} %")
         axes.set(xlim=(-2, 102), ylim=(-2, 102))
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2)
+    legend_above(figure, panels[0], 2)
     return figure
 
 
@@ -172,6 +178,5 @@ def draw_tippett(systems: Sequence[TippettData], *, width: str | float = "column
         misleading = f"misleading bona fide: {bona_fide:.1f} %\nmisleading spoof: {spoof:.1f} %"
         axes.set_title("\n".join(filter(None, (data.name, misleading))), loc="left", fontsize=6)
         axes.set(xlim=(low, high), ylim=(-2, 102))
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2)
+    legend_above(figure, panels[0], 2)
     return figure

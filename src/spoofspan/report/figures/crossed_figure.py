@@ -8,7 +8,7 @@ import numpy as np
 
 from spoofspan.evaluation.crossed import CrossedBreakdown
 from spoofspan.measures.measure import in_percent, number_text
-from spoofspan.report.figures.heatmap import COLOURS, LIGHT, SMALLEST
+from spoofspan.report.figures.heatmap import COLOURS, SMALLEST, ink_on
 from spoofspan.report.figures.style import in_mm, new_figure, styled
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def draw_crossed(crossed: CrossedBreakdown, *, width: str | float = "page") -> F
     size = min(6.0, (in_mm(width) - 30) / len(crossed.columns) / 1.3)
     for (row, column), value in np.ndenumerate(values):
         if size >= SMALLEST and not np.isnan(value):
-            red, green, blue, _ = colours(value / top)
-            ink = "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > LIGHT else "white"
-            text = number_text(crossed.measure, float(value))
+            text, ink = number_text(crossed.measure, float(value)), ink_on(colours(value / top))
             axes.text(column, row, text, ha="center", va="center", fontsize=size, color=ink)
     bar = figure.colorbar(image, ax=axes, pad=0.02, fraction=0.05, aspect=18)
     bar.set_label(f"{crossed.measure}{' (%)' if in_percent(crossed.measure) else ''}")

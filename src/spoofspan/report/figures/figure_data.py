@@ -7,7 +7,7 @@ stays small. Times are seconds, rates between 0 and 1, thresholds and scores on 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from spoofspan.evaluation.evaluate import overlay, point_eer, point_mass, range_
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.resolution_table import ResolutionTable
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.curve import ThinCurve, thin_curve
 from spoofspan.report.figures.line_simplification import (
     SHARE_OF_PICKING,
@@ -78,6 +79,11 @@ class SystemCurve:
     mass: ScoreMass
     eer: Measurement
     interval: Interval | None = None  # of the EER
+
+    @property
+    def unit(self) -> str:
+        """What is counted: time, points or utterances."""
+        return "time" if self.mass.unit == "ns" else self.mass.unit
 
 
 def system_curve(
@@ -293,13 +299,12 @@ def score_data(system: SystemCurve, bins: int = BINS) -> ScoreData:
     # of each class: below the first edge, in each bin, above the last edge
     found = np.zeros((2, bins + 2))
     for block in mass.blocks():
-        values = (block.scores if mass.higher == "bonafide" else -block.scores).astype(np.float64)
+        values = mirrored(block.scores, mass.higher).astype(np.float64)
         for sums, amounts in zip(found, (block.bona_fide, block.spoof), strict=True):
             sums[1:-1] += np.histogram(values, edges, weights=amounts)[0]
             sums[0] += amounts[values < low].sum()
             sums[-1] += amounts[values > high].sum()
     bona_fide, spoof = (sums / sums.sum() for sums in found)
-    unit = "time" if mass.unit == "ns" else mass.unit
     return ScoreData(
         system.name,
         edges,
@@ -309,25 +314,31 @@ def score_data(system: SystemCurve, bins: int = BINS) -> ScoreData:
         (float(spoof[0]), float(spoof[-1])),
         system.eer.threshold,
         mass.higher,
-        unit,
+        system.unit,
     )
 
 
 def _span(curve: ThinCurve) -> tuple[float, float]:
     """From where to where nearly all scores of both classes lie; never empty."""
-    values = curve.thresholds[:-1]
-    finite = np.isfinite(values)
     tail = TAIL - SHARE_OF_PICKING * TOLERANCE  # the scores between two picked points may lie outside as well
-    ends: list[float] = []
-    for called in (curve.called_bona_fide, curve.called_spoof):
-        reached = np.cumsum(np.diff(called).astype(np.float64)[finite])
-        if reached.size and reached[-1]:
-            places = np.searchsorted(reached, np.array([tail, 1 - tail]) * reached[-1])
-            ends += values[finite][np.minimum(places, reached.size - 1)].tolist()
+    classes = [np.diff(called).astype(np.float64) for called in (curve.called_bona_fide, curve.called_spoof)]
+    ends = ends_of_classes(curve.thresholds[:-1], classes, tail)
     if not ends:
         return -0.5, 0.5
     low, high = min(ends), max(ends)
     return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def ends_of_classes(values: Float64, classes: Iterable[Float64], tail: float = TAIL) -> list[float]:
+    """The quantiles ``tail`` and ``1 - tail`` of the finite values, for each class that has some amount of them."""
+    finite = np.isfinite(values)
+    ends: list[float] = []
+    for amounts in classes:
+        reached = np.cumsum(amounts[finite])
+        if reached.size and reached[-1]:
+            places = np.searchsorted(reached, np.array([tail, 1 - tail]) * reached[-1])
+            ends += values[finite][np.minimum(places, reached.size - 1)].tolist()
+    return ends
 
 
 # ---------------------------------------------------------------- EER over resolution

@@ -99,9 +99,14 @@ class _Shades:
         return image
 
     def ink(self, value: float) -> str:
-        """Black on what is light, white on what is dark."""
-        red, green, blue, _ = self._map(value / self._top)
-        return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > LIGHT else "white"
+        """The colour of a number on its cell."""
+        return ink_on(self._map(value / self._top))
+
+
+def ink_on(colour: tuple[float, float, float, float]) -> str:
+    """Black on what is light, white on what is dark."""
+    red, green, blue, _ = colour
+    return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > LIGHT else "white"
 
 
 def _label(axes: Axes, name: str, table: ResolutionTable) -> None:

@@ -8,7 +8,7 @@ PDF and SVG. Needs matplotlib: ``pip install 'spoofspan[plot]'``.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, wraps
 from itertools import cycle
@@ -27,6 +27,7 @@ MM_PER_INCH = 25.4
 NOTEBOOK_DPI = 150
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000"
+GREY = "#999999"  # of lines that are no data
 SYSTEM_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, BLACK)
 SYSTEM_LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 
@@ -154,6 +155,17 @@ def system_looks() -> Iterator[dict[str, Any]]:
         # after six systems the pairs are shifted against each other
         shifted = SYSTEM_LINES[(number + number // len(SYSTEM_COLOURS)) % len(SYSTEM_LINES)]
         yield {"color": colour, "linestyle": shifted if number >= len(SYSTEM_COLOURS) else line}
+
+
+def refuse_no_system(systems: Sequence[object]) -> None:
+    """Refuse to draw nothing."""
+    if not systems:
+        raise UsageError("a figure needs at least one system")
+
+
+def legend_above(figure: Figure, axes: Axes, columns: int, **how: Any) -> None:
+    """Explain above a figure what one of its panels shows, as all others do."""
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=columns, **how)
 
 
 def light_grid(axes: Axes) -> None:

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import UsageError
 from spoofspan.report.figures.figure_data import BoundaryData, DetData, ResolutionData, ScoreData, ThresholdData
 from spoofspan.report.figures.line_simplification import deviates, rates_of
 from spoofspan.report.figures.style import (
     BLACK,
     BLUE,
+    GREY,
     VERMILION,
     in_mm,
     is_wide,
+    legend_above,
     light_grid,
     new_figure,
+    refuse_no_system,
     styled,
     system_looks,
 )
@@ -37,11 +39,6 @@ FEW = 6  # systems whose legend stands above a figure
 NARROWEST, TALLEST = 32.0, 225.0  # mm: of a panel, and of a figure on a page
 
 
-def _some(systems: Sequence[object]) -> None:
-    if not systems:
-        raise UsageError("a figure needs at least one system")
-
-
 @dataclass(frozen=True)
 class _Grid:
     """Panels side by side and one below the other: those in use, and those at the left and at the bottom."""
@@ -54,7 +51,7 @@ class _Grid:
 
 def _panels(systems: Sequence[object], width: str | float, height: float) -> _Grid:
     """A panel for each system, as few across as fit on a page."""
-    _some(systems)
+    refuse_no_system(systems)
     count = len(systems)
     most = max(int(in_mm(width) // NARROWEST), 1)
     across = next((n for n in range(1, most) if _rows(count, n) * _height(n, height) <= TALLEST), most)
@@ -76,7 +73,7 @@ def _rows(count: int, across: int) -> int:
 
 
 def _height(across: int, alone: float) -> float:
-    """Of a panel, in mm: the narrower the lower."""
+    """The height of a panel in mm: the narrower the lower."""
     return alone if across == 1 else max(alone * 0.8 - 5 * (across - 2), 26)
 
 
@@ -97,7 +94,7 @@ def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Fi
         To be changed further, or written with :func:`.style.save`.
 
     """
-    _some(systems)
+    refuse_no_system(systems)
     figure = new_figure(width, _square(systems, width))
     axes = figure.subplots()
     for data, look in zip(systems, system_looks(), strict=False):
@@ -109,7 +106,7 @@ def draw_det(systems: Sequence[DetData], *, width: str | float = "column") -> Fi
     for name, label in (("x", "FPR (%): bona fide called spoof"), ("y", "FNR (%): spoof called bona fide")):
         _deviate_axis(axes, name, low, high)
         axes.set(**{f"{name}label": label})
-    axes.plot([low, high], [low, high], color="#999999", linewidth=0.5, zorder=0)
+    axes.plot([low, high], [low, high], color=GREY, linewidth=0.5, zorder=0)
     axes.set_aspect("equal")
     light_grid(axes)
     _name_systems(figure, systems, width)
@@ -128,15 +125,15 @@ def draw_roc(systems: Sequence[DetData], *, width: str | float = "column") -> Fi
         As of :func:`.system_figures.draw_det`.
 
     """
-    _some(systems)
+    refuse_no_system(systems)
     figure = new_figure(width, _square(systems, width))
     axes = figure.subplots()
     for data, look in zip(systems, system_looks(), strict=False):
         found = 100 * (1 - data.false_negative_rates)
         axes.plot(100 * data.false_positive_rates, found, label=_det_name(data), **look)
         axes.plot([100 * data.eer], [100 - 100 * data.eer], "o", color=look["color"], zorder=4, **_dot(systems))
-    axes.plot([0, 100], [100, 0], color="#999999", linewidth=0.5, zorder=0)  # where both errors are equal
-    axes.plot([0, 100], [0, 100], color="#999999", linewidth=0.5, linestyle=":", zorder=0)  # by chance
+    axes.plot([0, 100], [100, 0], color=GREY, linewidth=0.5, zorder=0)  # where both errors are equal
+    axes.plot([0, 100], [0, 100], color=GREY, linewidth=0.5, linestyle=":", zorder=0)  # by chance
     axes.set(xlabel="FPR (%): bona fide called spoof", ylabel="recall (%): spoof called spoof")
     axes.set(xlim=(0, 100), ylim=(0, 100), aspect="equal")
     light_grid(axes)
@@ -220,7 +217,7 @@ def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "co
             for end, edge in ((0, low - room), (-1, high + room)):  # constant outside
                 axes.plot([line.x[end], edge], [100 * line.y[end]] * 2, color=colour, linestyle=dashes)
         if np.isfinite(data.threshold):
-            axes.axvline(data.threshold, color="#999999", linewidth=0.6, zorder=0)
+            axes.axvline(data.threshold, color=GREY, linewidth=0.6, zorder=0)
             axes.plot([data.threshold], [100 * data.eer], "o", color=BLACK, label="EER", zorder=4)
         axes.set(xlim=(low - room, high + room), ylim=(-2, 102))
         _panel_title(axes, data.name, data.eer)
@@ -229,8 +226,7 @@ def draw_threshold(systems: Sequence[ThresholdData], *, width: str | float = "co
         axes.set_ylabel("error rate (%)")
     for axes in grid.lowest:
         axes.set_xlabel("threshold")
-    handles, labels = grid.used[0].get_legend_handles_labels()
-    grid.figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    legend_above(grid.figure, grid.used[0], 3)
     return grid.figure
 
 
@@ -270,8 +266,7 @@ def draw_scores(systems: Sequence[ScoreData], *, width: str | float = "column") 
         axes.set_xlabel(f"score{meant}" if len(grid.lowest) < 3 else "score")
     for axes in grid.left:
         axes.set_ylabel(f"% of the class's {systems[0].unit}" if len(grid.left) < 3 else "% of class")
-    handles, labels = grid.used[0].get_legend_handles_labels()
-    grid.figure.legend(handles, labels, loc="outside upper center", ncols=3, handlelength=1.8, columnspacing=1.2)
+    legend_above(grid.figure, grid.used[0], 3, handlelength=1.8, columnspacing=1.2)
     return grid.figure
 
 
@@ -287,9 +282,9 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
         As of :func:`.system_figures.draw_det`.
 
     """
-    _some(rows)
+    refuse_no_system(rows)
     across = min(len(rows), 3 if is_wide(width) else 2)
-    down = -(-len(rows) // across)
+    down = _rows(len(rows), across)
     figure = new_figure(width, 12 + 36 * down)
     panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
     for axes, data in zip(panels.ravel(), rows, strict=False):
@@ -323,8 +318,7 @@ def draw_resolution(rows: Sequence[ResolutionData], *, width: str | float = "pag
         lowest = max(number for number in range(len(rows)) if number % across == column)
         panels.ravel()[lowest].set_xlabel("resolution of the points (ms)" if is_wide(width) else "resolution (ms)")
         panels.ravel()[lowest].tick_params(labelbottom=True)
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4 if is_wide(width) else 2)
+    legend_above(figure, panels[0, 0], 4 if is_wide(width) else 2)
     return figure
 
 
@@ -340,7 +334,7 @@ def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page
         As of :func:`.system_figures.draw_det`.
 
     """
-    _some(systems)
+    refuse_no_system(systems)
     beside = is_wide(width)
     figure = new_figure(width, 58 if beside else 104)
     shares, rest = figure.subplots(1, 2) if beside else figure.subplots(2, 1, sharex=True)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
@@ -28,7 +29,7 @@ from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.plan import point_rules
 from spoofspan.mass.points import PointPart, check_resolution, point_mass_with
 from spoofspan.mass.ranges import Overlay
-from spoofspan.mass.score_runs import ScoreRuns
+from spoofspan.mass.score_runs import ScoreRuns, mirrored
 from spoofspan.measures.events.called_ranges import called_ranges
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions, runs_of
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from spoofspan.data.rules import RuleArguments
 
 Outcome = Literal["true_positive", "false_negative", "false_positive", "true_negative", "unanswered", "ignored"]
-Bool = npt.NDArray[np.bool_]
 Side = TypeVar("Side", References, Scores)
 WAVEFORM_COLUMNS = 800
 
@@ -258,10 +258,9 @@ def points_data(
     part = mass.parts[0]
     assert isinstance(part, PointPart)  # noqa: S101 - for the type checker
     found, scored, classes = part.labelled_points(0, 1)
-    count = int(part.grid.counts[0])
-    starts, ends = part.grid.edges(np.zeros(count, np.int64), np.arange(count))
-    values = found.astype(np.float64) if scores.higher == "bonafide" else -found.astype(np.float64)
-    has = np.ones(count, bool) if scored is None else scored
+    _, starts, ends = part.grid.cover()
+    values = mirrored(found.astype(np.float64), scores.higher)
+    has = np.ones(starts.size, bool) if scored is None else scored
     called = _called(values, threshold, scores.higher)
     decision = _decisions(called, has, chosen)
     return PointsData(
@@ -388,15 +387,15 @@ def _score_ranges(runs: ScoreRuns) -> tuple[Int64, Int64, Float64]:
     return starts, block.run_ends(utterance, rows), runs.values[rows].astype(np.float64)
 
 
-def _called(values: Float64, threshold: float, higher: Higher) -> Bool:
+def _called(values: Float64, threshold: float, higher: Higher) -> Flags:
     """Which scores are called spoof."""
     if np.isnan(threshold):
         raise UsageError("a threshold must be a number, not NaN")
-    called: Bool = values < threshold if higher == "bonafide" else values > threshold
+    called: Flags = values < threshold if higher == "bonafide" else values > threshold
     return called
 
 
-def _decisions(called: Bool, scored: Bool, rules: Rules) -> list[str]:
+def _decisions(called: Flags, scored: Flags, rules: Rules) -> list[str]:
     """What each piece of time is called, and what the rules call those without a score."""
     unscored = rules.uncovered if rules.uncovered in ("bonafide", "spoof") else "none"
     decided = zip(called.tolist(), scored.tolist(), strict=True)

@@ -2,15 +2,17 @@
 
 ::
 
-    content.py      what a page shows, as plain data: measurements, curves, breakdowns       <- read this first
-    timelines.py    which utterances are shown, and their labels and scores
-    audio.py        their sound, linked from the page or put into it, and drawn
-    packing.py      arrays as text in a page
-    publishing.py   what may be shown while labels stay hidden
-    page_table.py   a table that sorts, filters, and leaves as CSV or LaTeX; for any page
-    report_tables.py  the tables of the report
-    report_file.py  the page as a file, from Python: ``write_report``
-    rendering.py    plain data -> HTML, by the templates, scripts and styles in assets/; for any page
+    content.py             what a page shows, as plain data: measurements, curves, breakdowns    <- read this first
+    measures_by_group.py   further measures by attack and by the columns of metadata
+    timelines.py           which utterances are shown, and their labels and scores
+    audio.py               their sound, linked from the page or put into it, and drawn
+    packing.py             arrays as text in a page
+    publishing.py          what may be shown while labels stay hidden
+    page_table.py          a table that sorts, filters, and leaves as CSV or LaTeX; for any page
+    report_tables.py       the tables of the report
+    report_file.py         the page as a file, from Python: ``write_report``
+    scores_page.py         the page of scores without references
+    rendering.py           plain data -> HTML, by the templates, scripts and styles in assets/; for any page
 
 May import what :mod:`spoofspan.report` may.
 """

@@ -66,7 +66,7 @@ def waveform(path: Path) -> dict[str, Any] | None:
 
 
 def waveform_of(samples: Float64, rate: float) -> dict[str, Any] | None:
-    """As :func:`waveform`, of samples."""
+    """The waveform of samples, as :func:`waveform` returns it."""
     if not samples.size:
         return None
     seconds = samples.size / rate

@@ -32,13 +32,12 @@ from spoofspan.report.figures.line_simplification import deviates
 from spoofspan.report.page.measures_by_group import iou_of, measures_by_group
 from spoofspan.report.page.packing import packed, packed_short
 from spoofspan.report.page.publishing import without_labels
-from spoofspan.report.page.timelines import choose, timelines
+from spoofspan.report.page.timelines import MOST_TIMELINES, choose, timelines
 from spoofspan.report.results import finite
 from spoofspan.report.table import printable
 from spoofspan.uncertainty import Comparison, Resampling, compare
 
 MOST_GROUPS = 500  # rows of a breakdown
-MOST_TIMELINES = 240
 MOST_BYTES = 1_500_000  # of the scores of all timelines
 FEW_SYSTEMS = 6  # more have curves of fewer points
 COARSE = 0.03  # between these points, in normal deviates

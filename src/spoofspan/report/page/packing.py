@@ -22,7 +22,7 @@ def packed(values: np.ndarray[Any, Any]) -> dict[str, str]:
 
 
 def packed_short(values: Float64) -> dict[str, str]:
-    """As :func:`packed`, in four bytes each where these hold every value."""
+    """An array of floats as text, in four bytes each where these hold every value."""
     short = values.astype(np.float32)
     return packed(short if np.array_equal(short.astype(np.float64), values) else values)
 

@@ -20,7 +20,7 @@ from spoofspan.report.palette import palette_style
 OWN = "spoofspan.report.page"
 SHARED_SCRIPTS = ("page.js", "link.js", "tables.js")
 SHARED_STYLES = ("page.css",)
-SCRIPTS = (*SHARED_SCRIPTS, "state.js", "figures.js", "strips.js", "timelines.js", "report.js")
+SCRIPTS = (*SHARED_SCRIPTS, "state.js", "slider.js", "figures.js", "strips.js", "timelines.js", "report.js")
 STYLES = (*SHARED_STYLES, "report.css")
 
 

@@ -24,10 +24,9 @@ from spoofspan.measures.events.proposals_from_scores import ProposalOptions, pro
 from spoofspan.report.page.packing import packed, packed_short
 from spoofspan.report.page.page_table import cell, column, page_table
 from spoofspan.report.page.rendering import SCRIPTS, STYLES, render
-from spoofspan.report.page.timelines import scores_of_row
+from spoofspan.report.page.timelines import MOST_TIMELINES, scores_of_row
 from spoofspan.report.table import printable
 
-MOST_TIMELINES = 240
 MOST_RANGES = 1000  # rows of the table
 STEPS = 1000  # of the slider
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spoofspan.base.columns import positions
 from spoofspan.base.times import Int64
 from spoofspan.data.references import References
 from spoofspan.data.rules import Rules
@@ -19,6 +20,7 @@ from spoofspan.report.page.packing import packed
 from spoofspan.report.table import printable
 
 GROUPS = ("worst", "median", "random")
+MOST_TIMELINES = 240  # of a page, unless more are asked for
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,8 @@ def _seconds(times: Int64) -> list[float]:
 
 
 def _only(corpus: Any, utterances: Sequence[str]) -> Any:
-    place = {utt: i for i, utt in enumerate(corpus.utterances)}
-    return corpus.take(np.array([place[utt] for utt in utterances if utt in place], np.int64))
+    place = positions(utterances, corpus.utterances)
+    return corpus.take(place[place >= 0])
 
 
 def _kinds(references: References, utterances: Sequence[str]) -> dict[str, list[list[Any]]]:

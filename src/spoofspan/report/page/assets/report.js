@@ -1,9 +1,9 @@
 "use strict";
 // The report: the slider with its rates, which system and which utterances are shown, and links to what is seen.
 (function () {
-  const { data, root, byId, element, percent, seconds, digits, exact, say, link } = spoofspan;
-  const { systems, current, thresholdOf, callsEverything, decision, decisionText, nearestIndex, moveTo, choose, byName } = spoofspan.state;
-  const { figures, timelines } = spoofspan;
+  const { data, root, byId, element, percent, seconds, say, link } = spoofspan;
+  const { systems, current, thresholdOf, callsEverything, nearestIndex, choose, byName } = spoofspan.state;
+  const { figures, slider, timelines } = spoofspan;
 
   // ------------------------------------------------------------------ rates
 
@@ -24,13 +24,7 @@
     ];
     byId("rates").replaceChildren(...shown.map(([name, value, id]) =>
       element("div", {}, element("dt", {}, name), element("dd", { id: "rate-" + id }, value))));
-    const slider = byId("threshold");
-    slider.max = fpr.length - 1;
-    slider.value = index;
-    slider.setAttribute("aria-valuetext", `${decisionText(system)}: FPR ${percent(fpr[index])}, FNR ${percent(fnr[index])}`);
-    const [text, threshold] = decision(system);
-    byId("decision").replaceChildren(text, ...(threshold === null ? [] : [exact(threshold)]));
-    if (document.activeElement !== byId("typed")) byId("typed").value = threshold === null ? "" : digits(threshold);
+    slider.show(system, `FPR ${percent(fpr[index])}, FNR ${percent(fnr[index])}`);
   }
 
   let waiting = false;
@@ -81,15 +75,7 @@
 
   function list() {
     if (!byId("timelines")) return;
-    const found = chosen(), shown = found.slice(0, shownCount);
-    for (const one of shown) {
-      one.element = one.element || timelines.item(one);
-      one.element.classList.toggle("linked", one === linked);
-    }
-    byId("timelines").replaceChildren(...shown.map((one) => one.element));
-    byId("count").textContent = `${shown.length} of ${found.length} utterances`;
-    byId("more").hidden = shown.length === found.length;
-    timelines.drawVisible();
+    for (const one of timelines.list(chosen(), shownCount)) one.element.classList.toggle("linked", one === linked);
   }
 
   function again() { shownCount = PAGE; linked = null; list(); say(byId("count").textContent); }
@@ -130,14 +116,10 @@
     list();
   }
 
-  byId("system").append(...systems.map(({ name }, i) => element("option", { value: String(i) }, name)));
-  byId("system").addEventListener("change", (event) => chooseSystem(Number(event.target.value)));
   document.querySelectorAll('.table[data-name="leaderboard"] tbody th bdi').forEach((holder) => {
     const name = holder.textContent.trim();
-    holder.replaceChildren(element("button", { type: "button", class: "pick", onclick: () => chooseSystem(byName(name).number) }, name));
+    holder.replaceChildren(element("button", { type: "button", class: "pick", onclick: () => { choose(byName(name).number); tellState(); } }, name));
   });
-
-  function chooseSystem(number) { choose(number); tellState(); }
 
   // ------------------------------------------------------------------ links
 
@@ -161,26 +143,15 @@
       byId("absent").textContent = `The link leads to ${state.utterance}, which is not among the utterances of this page.`;
     }
     choose(system.number);
-    if (!linked) return;
-    const times = link.times(state.t);
-    timelines.view(linked, times ? times[0] : 0, times ? times[1] : linked.duration, false);
-    linked.element.scrollIntoView({ block: "center" });
+    if (linked) timelines.scrollTo(linked, link.times(state.t));
   }
 
-  const userMoves = (index) => { moveTo(index); tellState(); };
-  byId("threshold").addEventListener("input", (event) => userMoves(Number(event.target.value)));
-  byId("to-eer").addEventListener("click", () => userMoves(current().curve.start));
-  byId("typed").addEventListener("change", (event) => {
-    const typed = Number(event.target.value.trim().replace("\u2212", "-"));
-    if (event.target.value.trim() && Number.isFinite(typed)) userMoves(nearestIndex(current(), typed));
-    event.target.value = digits(thresholdOf(current()));
-  });
+  slider.follow("to-eer", tellState);
   byId("rates-plot").addEventListener("pointerup", tellState);
 
   spoofspan.state.onSystem(showSystem);
   spoofspan.state.onThreshold(() => { showRates(); requestDraw(); });
   spoofspan.onRedraw(() => { figures.draw(); timelines.drawVisible(); });
-  window.addEventListener("beforeprint", () => document.querySelectorAll("canvas.timeline").forEach((canvas) => timelines.draw(canvas.timeline)));
   link.onChange(restore);
   startTimelines();
   restore(link.read());

@@ -1,22 +1,17 @@
 "use strict";
 // A page without references: the slider, what it calls spoof, and which utterances are shown.
 (function () {
-  const { root, byId, element, percent, digits, exact, say, link } = spoofspan;
-  const { systems, current, thresholdOf, decision, decisionText, nearestIndex, moveTo, choose, byName } = spoofspan.state;
-  const { timelines } = spoofspan;
+  const { root, byId, percent, say, link } = spoofspan;
+  const { systems, current, thresholdOf, nearestIndex, choose, byName } = spoofspan.state;
+  const { slider, timelines } = spoofspan;
   const PAGE = 12;
   let shownCount = PAGE, linked = null;
 
   function showThreshold() {
-    const system = current(), slider = byId("threshold");
-    slider.max = system.thresholds.length - 1;
-    slider.value = system.index;
+    const system = current();
     // the share of time that each threshold calls spoof stands in the place of a rate
     byId("share").textContent = `${percent(system.fpr[system.index])} of all time`;
-    slider.setAttribute("aria-valuetext", `${decisionText(system)}: ${byId("share").textContent}`);
-    const [text, threshold] = decision(system);
-    byId("decision").replaceChildren(text, ...(threshold === null ? [] : [exact(threshold)]));
-    if (document.activeElement !== byId("typed")) byId("typed").value = threshold === null ? "" : digits(threshold);
+    slider.show(system, byId("share").textContent);
     requestAnimationFrame(() => (byId("order").value === "called" ? list() : timelines.drawVisible()));
   }
 
@@ -34,12 +29,7 @@
   }
 
   function list() {
-    const found = chosen(), shown = found.slice(0, shownCount);
-    for (const one of shown) one.element = one.element || timelines.item(one);
-    byId("timelines").replaceChildren(...shown.map((one) => one.element));
-    byId("count").textContent = `${shown.length} of ${found.length} utterances`;
-    byId("more").hidden = shown.length === found.length;
-    timelines.drawVisible();
+    timelines.list(chosen(), shownCount);
   }
 
   function again() { shownCount = PAGE; linked = null; list(); say(byId("count").textContent); }
@@ -60,29 +50,16 @@
     system.index = state.threshold !== undefined && Number.isFinite(typed) ? nearestIndex(system, typed) : system.curve.start;
     linked = timelines.all.find((one) => one.id === state.utterance) || null;
     choose(system.number);
-    if (!linked) return;
-    const times = link.times(state.t);
-    timelines.view(linked, times ? times[0] : 0, times ? times[1] : linked.duration, false);
-    linked.element.scrollIntoView({ block: "center" });
+    if (linked) timelines.scrollTo(linked, link.times(state.t));
   }
 
-  const userMoves = (index) => { moveTo(index); tellState(); };
-  byId("system").append(...systems.map(({ name }, i) => element("option", { value: String(i) }, name)));
-  byId("system").addEventListener("change", (event) => { choose(Number(event.target.value)); tellState(); });
-  byId("threshold").addEventListener("input", (event) => userMoves(Number(event.target.value)));
-  byId("back").addEventListener("click", () => userMoves(current().curve.start));
-  byId("typed").addEventListener("change", (event) => {
-    const typed = Number(event.target.value.trim().replace("\u2212", "-"));
-    if (event.target.value.trim() && Number.isFinite(typed)) userMoves(nearestIndex(current(), typed));
-    event.target.value = digits(thresholdOf(current()));
-  });
+  slider.follow("back", tellState);
   byId("order").addEventListener("change", again);
   byId("find").addEventListener("input", again);
   byId("more").addEventListener("click", () => { shownCount += PAGE; list(); });
   spoofspan.state.onSystem(showSystem);
   spoofspan.state.onThreshold(showThreshold);
   spoofspan.onRedraw(timelines.drawVisible);
-  window.addEventListener("beforeprint", () => document.querySelectorAll("canvas.timeline").forEach((canvas) => timelines.draw(canvas.timeline)));
   link.onChange(restore);
   restore(link.read());
   root.dataset.ready = "yes";

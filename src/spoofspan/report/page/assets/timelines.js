@@ -1,7 +1,7 @@
 "use strict";
 // Utterances as timelines: reference, sound, and for each system its scores with the threshold, its decisions, its errors.
 spoofspan.timelines = (function () {
-  const { data, css, element, unpack, bytesOf, seconds, copyOn, link, strips } = spoofspan;
+  const { data, byId, css, element, unpack, bytesOf, seconds, copyOn, link, strips } = spoofspan;
   const { systems, current, thresholdOf, calledSpoof } = spoofspan.state;
   const LANE = 11, GAP = 5, SCORES = 66, WAVE = 34;
   const labelled = data.labelled !== false; // without references there are neither labels nor errors
@@ -276,5 +276,24 @@ spoofspan.timelines = (function () {
     return made;
   }
 
-  return { all, beside, errorsOf, eventsOf, calledOf, item, draw, view: strips.view, drawVisible };
+  // Show the first ones of those found, and say how many there are; returns what is shown.
+  function list(found, count) {
+    const shown = found.slice(0, count);
+    for (const one of shown) one.element = one.element || item(one);
+    byId("timelines").replaceChildren(...shown.map((one) => one.element));
+    byId("count").textContent = `${shown.length} of ${found.length} utterances`;
+    byId("more").hidden = shown.length === found.length;
+    drawVisible();
+    return shown;
+  }
+
+  // Bring a listed timeline into view, at these times or whole.
+  function scrollTo(timeline, times) {
+    strips.view(timeline, times ? times[0] : 0, times ? times[1] : timeline.duration, false);
+    timeline.element.scrollIntoView({ block: "center" });
+  }
+
+  window.addEventListener("beforeprint", () => document.querySelectorAll("canvas.timeline").forEach((canvas) => draw(canvas.timeline)));
+
+  return { all, beside, errorsOf, eventsOf, calledOf, list, scrollTo, drawVisible };
 })();
