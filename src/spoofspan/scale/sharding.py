@@ -33,6 +33,7 @@ from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
 from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.arrays.kaldi import read_label2id
 from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
 from spoofspan.formats.reading import choose_format
@@ -173,8 +174,6 @@ def _stream_scores(reader: Format[Scores], sources: Sequence[Source], options: R
 
 
 def _stream_durations(durations: Where | Mapping[str, float] | References) -> Iterator[Part]:
-    import pyarrow as pa
-
     for name, ids, seconds in stream_durations(durations):
         yield Part(pa.table({"utterance": pa.array(ids, pa.string()), "seconds": seconds}), name)
 
@@ -233,8 +232,6 @@ class _StoredPart:
     @classmethod
     def write(cls, folder: Path, part: Part, table: Any) -> _StoredPart:
         """Store rows of a part under a name of their own."""
-        import pyarrow as pa
-
         stored = cls(replace(part, table=None, rows=None), folder / uuid4().hex)
         with (
             stored_in(folder),
@@ -246,8 +243,6 @@ class _StoredPart:
 
     def take(self) -> Part:
         """Read the rows, and delete them."""
-        import pyarrow as pa
-
         with stored_in(self.path.parent), pa.OSFile(str(self.path), "rb") as opened:
             table = pa.ipc.open_stream(opened).read_all()
         self.path.unlink()
@@ -278,8 +273,6 @@ def split_by_id(table: Any, splitters: Sequence[str]) -> Iterator[tuple[int, Any
 
 def joined_parts(pieces: Sequence[Part]) -> list[Part]:
     """One part for each file, of its pieces in their order."""
-    import pyarrow as pa
-
     tables: dict[str, list[Any]] = {}
     first: dict[str, Part] = {}
     for part in pieces:
@@ -297,8 +290,6 @@ def joined_parts(pieces: Sequence[Part]) -> list[Part]:
 
 def with_rows(part: Part) -> Any:
     """The table of a part, with a column that says which rows of the file these are."""
-    import pyarrow as pa
-
     if ROW in part.table.column_names:
         return part.table
     rows = np.arange(part.table.num_rows) if part.rows is None else part.rows
