@@ -39,7 +39,8 @@ from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Modality
 from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.rows import RangeRows, WrittenRange, check_utf8, check_writable, time_text, written_ranges
+from spoofspan.formats.text.json_objects import json_name, json_periods
+from spoofspan.formats.text.rows import RangeRows, check_writable, time_text, written_ranges
 
 SPACE = re.compile(r"[ \t\n\r]*")
 RANKED: Modality = "any"  # both benchmarks rank by fakes of sound or picture
@@ -255,7 +256,7 @@ def write_lavdf(references: References) -> Iterator[bytes]:
         raise UsageError(f"{name} holds durations; give them with durations=")
     durations, audio = references.durations.tolist(), references.modality != "visual"
     yield from _json_list(
-        f'{{"file": {_json_name(utterance, name)}, "n_fakes": {len(ranges)}, "fake_periods": {_json_periods(ranges)}, '
+        f'{{"file": {json_name(utterance, name)}, "n_fakes": {len(ranges)}, "fake_periods": {json_periods(ranges)}, '
         f'"duration": {time_text(duration)}, "modify_audio": {json.dumps(bool(ranges) and audio)}, '
         f'"modify_video": {json.dumps(bool(ranges) and not audio)}}}'
         for (utterance, ranges), duration in zip(written_ranges(references), durations, strict=True)
@@ -304,9 +305,9 @@ def write_avdeepfake1m(references: References) -> Iterator[bytes]:
     # what was read of no audio-visual data is of sound
     keys = dict.fromkeys((SEGMENTS["any"], SEGMENTS[references.modality or "audio"]))
     yield from _json_list(
-        f'{{"file": {_json_name(utterance, name)}, '
-        f'"audio_model": {"null" if model is None else _json_name(model, name)}, '
-        + ", ".join(f'"{key}": {_json_periods(ranges)}' for key in keys)
+        f'{{"file": {json_name(utterance, name)}, '
+        f'"audio_model": {"null" if model is None else json_name(model, name)}, '
+        + ", ".join(f'"{key}": {json_periods(ranges)}' for key in keys)
         + "}"
         for (utterance, ranges), model in zip(written_ranges(references), models, strict=True)
     )
@@ -321,20 +322,6 @@ AVDEEPFAKE1M = Format(
     (".json",),
     takes=("split", "modality"),
 )
-
-
-# ---------------------------------------------------------------- JSON
-
-
-def _json_name(text: str, name: str) -> str:
-    """Write an id as JSON."""
-    check_utf8(text, name)
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _json_periods(ranges: list[WrittenRange]) -> str:
-    """Write ranges as JSON, times in seconds."""
-    return "[" + ", ".join(f"[{time_text(one.start)}, {time_text(one.end)}]" for one in ranges) + "]"
 
 
 def _json_list(objects: Iterator[str]) -> Iterator[bytes]:
