@@ -6,8 +6,7 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.formats.arrays import kaldi, partialspoof_scores, segment_labels
-from spoofspan.formats.arrays import npz as arrays
+from spoofspan.formats.arrays import kaldi, npz, partialspoof_scores, segment_labels
 from spoofspan.formats.datasets import audiovisual, proposals
 from spoofspan.formats.format import Registry
 from spoofspan.formats.tables.arrow_ipc import ARROW
@@ -39,7 +38,7 @@ REFERENCE_FORMATS: Registry[References] = Registry(
         audiovisual.AVDEEPFAKE1M,
         json_objects.REFERENCES,
         segment_labels.FORMAT,
-        arrays.LABELS_NPZ,
+        npz.LABELS_NPZ,
         *(container.references for container in CONTAINERS),
     ],
 )
@@ -50,8 +49,8 @@ SCORE_FORMATS: Registry[Scores] = Registry(
         sed_scores.FORMAT,
         partialspoof_scores.FORMAT,
         *kaldi.FORMATS,
-        arrays.SCORES_NPZ,
-        arrays.SCORES_DICT,
+        npz.SCORES_NPZ,
+        npz.SCORES_DICT,
         json_objects.SCORES,
         *(container.scores for container in CONTAINERS),
         *hypotheses.FORMATS,

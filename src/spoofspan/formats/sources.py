@@ -68,11 +68,8 @@ class Source:
     @property
     def is_packed(self) -> bool:
         """Whether a byte of it may stand for several of its text."""
-        try:
-            with self.opener() as raw:
-                start = raw.read(4)
-        except OSError as error:
-            raise self.broken(error) from None
+        with self.read_errors(), self.opener() as raw:
+            start = raw.read(4)
         return start.startswith((GZIP, ZSTD, b"PAR1", b"ARRO"))
 
     def read(self, size: int = -1) -> bytes:
@@ -143,7 +140,7 @@ class Source:
         """Yield (line number, line without its end) of a text file; blank lines are skipped."""
         number = 0
         try:
-            with self.open() as stream:
+            with self.read_errors(), self.open() as stream:
                 for number, raw in enumerate(iter(partial(stream.readline, MOST_BYTES_PER_LINE + 1), b""), 1):
                     if len(raw) > MOST_BYTES_PER_LINE:
                         raise self.line_too_long(number)
@@ -158,8 +155,6 @@ class Source:
                         yield number, line
         except UnicodeDecodeError:
             raise not_utf8(self.name, number) from None
-        except (OSError, EOFError, zlib.error) as error:
-            raise self.broken(error) from None
 
 
 class _Unpacked(io.RawIOBase):
@@ -197,7 +192,7 @@ def unreadable(name: str, error: OSError) -> DataError:
 
 @contextmanager
 def naming(files: Sequence[str]) -> Iterator[None]:
-    """See that a refusal of what is read here names a file: the first, where the reader itself named none."""
+    """Put the name of the first file before a refusal of what is read here, unless that names one of the files."""
     try:
         yield
     except (DataError, UsageError) as error:

@@ -128,7 +128,7 @@ def sharded(
 
         with counted(reference_sources) as watched:
             unsorted = kept(_stream_references(reference_reader, watched, reference_options, durations))
-        listed = [] if durations is None else kept(_stream_durations(durations))
+        listed = [] if durations is None else kept(stream_durations(durations))
         # with a few shards for each process, none waits long for the last
         count = shards or max(_shard_count(score_sources, ids.seen), 1 if pool is None else 4 * pool.jobs)
         splitters = ids.splitters(count)
@@ -171,11 +171,6 @@ def _stream_scores(reader: Format[Scores], sources: Sequence[Source], options: R
     scores = reader.read(sources, options)
     scores.refuse_decisions("an EER")
     yield Part(table_from_scores(scores, long=scores.hops is None), sources[0].name)
-
-
-def _stream_durations(durations: Where | Mapping[str, float] | References) -> Iterator[Part]:
-    for name, ids, seconds in stream_durations(durations):
-        yield Part(pa.table({"utterance": pa.array(ids, pa.string()), "seconds": seconds}), name)
 
 
 def _shard_count(sources: Sequence[Source], utterances: int) -> int:

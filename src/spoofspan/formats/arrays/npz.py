@@ -337,17 +337,16 @@ SCORES_NPZ = Format(
     partial(read_scores, read_npz),
     recognises_npz,
     write_scores_npz,
-    (".npz",),
-    ("hop", "higher"),
+    suffixes=(".npz",),
+    needs=("hop", "higher"),
 )
 SCORES_DICT = Format(
     "npy-dict",
     "npy or pickle: dict <utterance> -> 1-D array of scores, one per frame from 0",
     partial(read_scores, read_dict),
     recognises_dict,
-    None,
-    (".npy", ".pkl", ".pickle"),
-    ("hop", "higher"),
+    suffixes=(".npy", ".pkl", ".pickle"),
+    needs=("hop", "higher"),
 )
 LABELS_NPZ = Format(
     "npz",
@@ -355,6 +354,6 @@ LABELS_NPZ = Format(
     read_labels_npz,
     recognises_npz,
     write_labels_npz,
-    (".npz",),
-    ("hop",),
+    suffixes=(".npz",),
+    needs=("hop",),
 )

@@ -104,8 +104,8 @@ def joined(pieces: Iterable[Part]) -> Part:
 
 
 @contextmanager
-def damage_told(broken: Callable[[Exception], DataError]) -> Iterator[None]:
-    """Turn what Arrow says of bytes that it cannot read into an error that names the file, as ``broken`` makes it."""
+def arrow_errors(broken: Callable[[Exception], DataError]) -> Iterator[None]:
+    """Turn errors of Arrow about bytes that it cannot read into what ``broken`` makes of them, which names the file."""
     try:
         yield
     except pa.ArrowMemoryError:

@@ -37,7 +37,7 @@ from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import table_from_scores
 from spoofspan.formats.tables.table_columns import Part
 from spoofspan.formats.text.frame_blocks import Frames, IrregularError, read_regular, regular_pieces
-from spoofspan.formats.text.lines import first_lines, is_header, is_number, lines_of, score_of, wrong_width
+from spoofspan.formats.text.lines import check_word, first_lines, is_header, is_number, lines_of, score_of, wrong_width
 
 FRAME = re.compile(r"\d{1,15}", re.ASCII)
 HOP_IN_NAME = re.compile(r"unit(?P<s>\d+\.?\d*)\.score|_(?P<ms>\d+\.?\d*)ms\.\w+", re.ASCII)
@@ -263,8 +263,7 @@ def write(layout: Layout, scores: Scores) -> Iterator[bytes]:
     check_frames(scores, layout.name)
     gap = layout.separator
     for i, utterance in enumerate(scores.utterances):
-        if utterance.split() != [utterance]:
-            raise DataError(f"utterance {utterance!r} cannot be written as {layout.name}: its id has white space")
+        check_word(utterance, layout.name)
         values = scores.values[scores.offsets[i] : scores.offsets[i + 1]].astype(np.float64)
         if not values.size:
             raise DataError(f"utterance {utterance!r} cannot be written as {layout.name}: it has no frames")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError, refuse
-from spoofspan.base.times import SECOND, Float64, seconds_text
+from spoofspan.base.times import Float64, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
 from spoofspan.formats.text.lines import plain_number
 
@@ -203,8 +203,7 @@ def time_text(ns: int) -> str:
     >>> time_text(1_200_000_000), time_text(62_500)
     ('1.200', '0.0000625')
     """
-    whole, rest = divmod(ns, SECOND)
-    return f"{whole}.{f'{rest:09d}'.rstrip('0').ljust(3, '0')}"
+    return seconds_text(ns).removesuffix(" s")
 
 
 @dataclass(frozen=True)
