@@ -35,14 +35,11 @@ def takes_benchmark(command: o.Command) -> o.Command:
             typed = filled_in(find_benchmark(benchmark), typed)
         command(**typed)
 
-    own = inspect.signature(command)
     added = inspect.Parameter("benchmark", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=BenchmarkName)
-    parameters = [*own.parameters.values()]
+    parameters = [*inspect.signature(command).parameters.values()]
     at = next(i for i, one in enumerate(parameters) if one.name == "measure")
     parameters.insert(at, added)
-    with_benchmark.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # typer reads both
-    with_benchmark.__annotations__ = {one.name: one.annotation for one in parameters}
-    return with_benchmark
+    return o.with_parameters(with_benchmark, parameters)
 
 
 def filled_in(benchmark: Benchmark, typed: dict[str, Any]) -> dict[str, Any]:

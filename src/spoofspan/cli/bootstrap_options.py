@@ -45,15 +45,20 @@ class BootstrapOptions:
 
         ``replicates`` is their default number.
         """
-        from spoofspan.formats.text.protocol import read_clusters
         from spoofspan.uncertainty import Resampling
 
         told: dict[str, Any] = {name: getattr(self, name) for name in ("confidence", "seed", "workers")}
         told |= {"replicates": self.replicates or replicates, "method": self.interval}
-        clusters = read_clusters(metadata, self.cluster)
-        if clusters is not None:
-            told |= {"clusters_are": clusters[0], "clusters": clusters[1]}
+        told |= cluster_arguments(metadata, self.cluster)
         return Resampling(**{name: value for name, value in told.items() if value is not None})
+
+
+def cluster_arguments(metadata: str | None, column: str | None) -> dict[str, Any]:
+    """Which utterances belong together, as arguments: by a column of the metadata, or by speakers if it has them."""
+    from spoofspan.formats.text.protocol import read_clusters
+
+    clusters = read_clusters(metadata, column)
+    return {} if clusters is None else {"clusters_are": clusters[0], "clusters": clusters[1]}
 
 
 takes_bootstrap = o.takes_options("bootstrap", BootstrapOptions)

@@ -12,6 +12,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
+from spoofspan.cli.bootstrap_options import cluster_arguments
 from spoofspan.cli.eval_inputs import read_truth
 from spoofspan.cli.inputs import Inputs, takes_inputs
 from spoofspan.cli.system_inputs import Systems, named_files, takes_each_system
@@ -155,7 +156,6 @@ def _run(
     from spoofspan.formats.calibrations import read_calibration, write_calibration
     from spoofspan.formats.convert import write_converted
     from spoofspan.formats.reading import read_utterance_scores
-    from spoofspan.formats.text.protocol import read_clusters
     from spoofspan.report.calibration_table import calibration_table
     from spoofspan.report.results import finite
 
@@ -207,9 +207,8 @@ def _run(
             learned = library.calibrate(truth, one, name=name, **told, **how)
         else:
             learned = library.fuse(truth, scores, **told, **how)
-        clusters = read_clusters(learning.metadata or inputs.protocol(), learning.cluster)
-        about: dict[str, Any] = {} if learning.folds is None else {"folds": learning.folds}
-        about |= {} if clusters is None else {"clusters_are": clusters[0], "clusters": clusters[1]}
+        about = cluster_arguments(learning.metadata or inputs.protocol(), learning.cluster)
+        about |= {} if learning.folds is None else {"folds": learning.folds}
         with progress("cross-validation"):
             effects = worth.calibration_effects(truth, scores, learned, **about, **how)
         notes = [str(learned)]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from spoofspan.base.errors import UsageError
-from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.eval_inputs import read_truth
 from spoofspan.cli.inputs import looks_like
@@ -22,9 +21,7 @@ def domains(
     systems: Systems,
     sets: list[str] | None = o.flag(None, "A corpus, put in the place of {set} in every name; at least two.", "--set"),
     dev: str | None = o.flag(None, "The set whose EER threshold is carried over; without it, that of all pooled."),
-    measure: str = o.flag(
-        "range-eer", "range-eer, point-eer@20ms or utterance-eer.", "--measure", "-m", of=completion.measures
-    ),
+    measure: str = o.measure_flag("range-eer", "range-eer, point-eer@20ms or utterance-eer."),
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
-from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
@@ -31,12 +30,9 @@ def table(
     sets: list[str] | None = o.flag(
         None, "A set to put in the place of {set} in all paths; may be repeated (dev, eval).", "--set"
     ),
-    measure: list[str] | None = o.flag(
+    measure: list[str] | None = o.measure_flag(
         None,
         "A further column, such as event-f1@iou=0.5 or event-psds; proposals have no others. May be repeated.",
-        "--measure",
-        "-m",
-        of=completion.measures,
     ),
     resolutions: str | None = o.flag(None, "Of the points, in ms: 10,20,40 (default: the paper's)."),
     label_sources: str = o.flag(
