@@ -12,7 +12,7 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 
 if TYPE_CHECKING:
-    from spoofspan.formats.datasets.register import Benchmark
+    from spoofspan.formats.datasets.benchmarks import Benchmark
 
 DEFAULTS = {"convention": "default"}  # of flags that are something if they are not typed
 BenchmarkName = Annotated[
@@ -30,7 +30,7 @@ def takes_benchmark(command: o.Command) -> o.Command:
     @wraps(command)
     def with_benchmark(*, benchmark: str | None = None, **typed: Any) -> None:
         if benchmark is not None:
-            from spoofspan.formats.datasets.register import find_benchmark
+            from spoofspan.formats.datasets.benchmarks import find_benchmark
 
             typed = filled_in(find_benchmark(benchmark), typed)
         command(**typed)

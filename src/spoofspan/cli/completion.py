@@ -27,7 +27,7 @@ def conventions() -> Iterable[str]:
 
 def benchmarks() -> Iterable[str]:
     """The benchmarks."""
-    from spoofspan.formats.datasets.register import benchmarks as every
+    from spoofspan.formats.datasets.benchmarks import benchmarks as every
 
     return [name for one in every().values() for name in one.names]
 
