@@ -72,6 +72,14 @@ class Source:
             start = raw.read(4)
         return start.startswith((GZIP, ZSTD, b"PAR1", b"ARRO"))
 
+    @property
+    def size(self) -> int:
+        """How many bytes a file has; 0 for what is no plain file."""
+        try:
+            return self.path.stat().st_size if self.path is not None and self.path.is_file() else 0
+        except OSError:  # opening it will say why
+            return 0
+
     def read(self, size: int = -1) -> bytes:
         """Read all bytes, unpacked, or the first ones."""
         with self.read_errors(), self.open() as stream:
@@ -79,7 +87,7 @@ class Source:
 
     def document(self) -> bytes:
         """Read all bytes of a file that means nothing in parts, as JSON does: not more than can be held."""
-        large = _size(self) > MOST_BYTES_WHOLE
+        large = self.size > MOST_BYTES_WHOLE
         data = b"" if large else self.read(MOST_BYTES_WHOLE + 1)
         if large or len(data) > MOST_BYTES_WHOLE:
             raise DataError(
@@ -103,7 +111,7 @@ class Source:
 
     def whole(self) -> bytes | mmap.mmap:
         """All bytes, unpacked: those of a plain file are mapped into memory, and read where they are looked at."""
-        if self.path is None or self.is_packed or not _size(self):
+        if self.path is None or self.is_packed or not self.size:
             return self.read()
         with self.read_errors(), self.path.open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -297,18 +305,10 @@ def counted(found: Sequence[Source]) -> Iterator[Sequence[Source]]:
     if not is_shown():
         yield found
         return
-    sizes = [_size(source) for source in found]
+    sizes = [source.size for source in found]
     what = Path(found[0].name).name if len(found) == 1 else f"{len(found):,} files"
     with progress(f"reading {what}", total=sum(sizes), unit="B") as advance:
         yield [_counted(source, advance) if size else source for source, size in zip(found, sizes, strict=True)]
-
-
-def _size(source: Source) -> int:
-    """How many bytes a file has; 0 for what is no plain file."""
-    try:
-        return source.path.stat().st_size if source.path is not None and source.path.is_file() else 0
-    except OSError:  # opening it will say why
-        return 0
 
 
 def _counted(source: Source, advance: Advance) -> Source:

@@ -184,7 +184,7 @@ def _shard_count(sources: Sequence[Source], utterances: int) -> int:
 
 def _size(source: Source) -> int:
     """The bytes of a file; of what is no file, as if it were large."""
-    return source.path.stat().st_size if source.path is not None else MOST_SHARDS * PACKED_BYTES_PER_SHARD // 4
+    return source.size if source.path is not None else MOST_SHARDS * PACKED_BYTES_PER_SHARD // 4
 
 
 class IdSample:
