@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 
 if TYPE_CHECKING:
@@ -35,9 +34,7 @@ class BootstrapOptions:
         """How to resample, if intervals are asked for; flags that only make sense with them are refused without."""
         if self.confidence is not None:
             return self.resampling(metadata)
-        for flag, value in vars(self).items():
-            if value is not None:
-                raise UsageError(f"--{flag} goes with --confidence, as in --confidence 0.95")
+        o.refuse_typed(self, vars(self), "goes with --confidence, as in --confidence 0.95")
         return None
 
     def resampling(self, metadata: str | None, replicates: int | None = None) -> Resampling:

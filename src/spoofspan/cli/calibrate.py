@@ -43,12 +43,6 @@ class LearningOptions:
     )
     scores_to: str | None = o.typed_flag("Format of the scores in --out, if its name does not tell.", "--to")
 
-    def refuse_learning(self) -> None:
-        """Refuse what means nothing to a calibration that is learned already."""
-        for name in ("method", "prior", "ridge", "folds", "cluster", "metadata"):
-            if getattr(self, name) is not None:
-                raise UsageError(f"--{name} is for learning, and --apply applies what was learned; leave it out")
-
 
 takes_learning = o.takes_options("learning", LearningOptions)
 
@@ -164,7 +158,8 @@ def _run(
     learned: Calibration
     measured = inputs.references is not None or inputs.dataset is not None
     if learning.apply is not None:
-        learning.refuse_learning()
+        of_learning = ("method", "prior", "ridge", "folds", "cluster", "metadata")
+        o.refuse_typed(learning, of_learning, "is for learning, and --apply applies what was learned; leave it out")
         if out is None and not measured:
             raise UsageError("give --out, the file of calibrated scores, or REFERENCES to measure them")
         learned = read_calibration(learning.apply)

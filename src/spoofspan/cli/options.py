@@ -106,6 +106,13 @@ def takes_options(name: str, options: type) -> Callable[[Command], Command]:
     return takes(name, flags, options)
 
 
+def refuse_typed(flags: object, names: Iterable[str], why: str) -> None:
+    """Refuse the first of some flags, attributes of ``flags``, that was typed."""
+    for name in names:
+        if getattr(flags, name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')} {why}")
+
+
 # ---------------------------------------------------------------- files
 
 ReferencesPath = Annotated[
