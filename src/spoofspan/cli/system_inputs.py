@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spoofspan.base.errors import SpoofspanError, UsageError
+from spoofspan.base.lazy import LazyMapping
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import FLAGS, Inputs, looks_like
 
@@ -174,7 +175,7 @@ class Systems:
 
     def rows(self, files: list[SystemFile], fps: float | None = None) -> Mapping[Any, Mapping[str, Scores | Proposals]]:
         """The systems, by resolution or name and by seed, each read when it is looked up."""
-        from spoofspan.formats.datasets.systems import LazyMapping, rows_of
+        from spoofspan.formats.datasets.systems import rows_of
 
         rows: Mapping[Any, Mapping[str, SystemFile]] = rows_of(files)
         return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: self._said(rows[key][seed], fps)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.lazy import LazyMapping
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
@@ -144,7 +145,7 @@ def _segment_labels(
     systems: Systems, files: list[SystemFile], dataset: Dataset | None, label_sources: str, pattern: str | None
 ) -> Mapping[float, References] | None:
     """The label arrays by hop, each read when it is looked up; None where ranges are the one source of labels."""
-    from spoofspan.formats.datasets.systems import LazyMapping, matching
+    from spoofspan.formats.datasets.systems import matching
 
     if label_sources != "nii-2023":
         if pattern is not None:
