@@ -167,7 +167,7 @@ def text_of(head: bytes) -> str:
     """Decode the first bytes of a text file up to the last whole line; empty if it is no text."""
     whole = head.rpartition(b"\n")[0] if b"\n" in head[:-1] and len(head) >= 1 << 16 else head
     try:
-        text = whole.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        text = whole.decode("utf-8-sig")
     except UnicodeDecodeError:
         return ""
     return "" if "\0" in text else text

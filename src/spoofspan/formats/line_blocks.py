@@ -6,6 +6,7 @@ Python object while the interpreter ends aborts the process (apache/arrow#34314)
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from spoofspan.base.threads import ALL_CORES, in_order
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import MOST_BYTES_PER_LINE, Source
 
-BOM = b"\xef\xbb\xbf"
+BOM = codecs.BOM_UTF8
 BLOCK_BYTES = 1 << 19
 CACHE_LINE = 64
 # what Python takes for white space in text, and not in bytes; quotes are for the reader of lines to judge

@@ -152,8 +152,7 @@ class Source:
                 for number, raw in enumerate(iter(partial(stream.readline, MOST_BYTES_PER_LINE + 1), b""), 1):
                     if len(raw) > MOST_BYTES_PER_LINE:
                         raise self.line_too_long(number)
-                    bare = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-                    line = bare.decode("utf-8").rstrip("\r\n")
+                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
                     if "\0" in line:
                         raise DataError(
                             f"{self.name}:{number}: not a text file (it has a NUL byte); give a text file, or convert "

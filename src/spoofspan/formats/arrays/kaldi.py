@@ -341,9 +341,9 @@ def write_ark(scores: Scores) -> Iterator[bytes]:
     """Write a binary archive of matrices with one column, float32 or float64 as the scores are."""
     check_frames(scores, "kaldi-ark")
     token, number_type = (b"DM ", "<f8") if scores.values.dtype == np.float64 else (b"FM ", "<f4")
-    for i, utterance in enumerate(scores.utterances):
+    for utterance, frames in scores.items():
         check_word(utterance, "kaldi-ark")
-        values = scores.values[scores.offsets[i] : scores.offsets[i + 1]].astype(number_type)
+        values = frames.astype(number_type)
         sizes = struct.pack("<bibi", 4, values.size, 4, 1 if values.size else 0)
         yield utterance.encode() + b" " + BINARY + token + sizes + values.tobytes()
 

@@ -124,8 +124,7 @@ def frames_by_utterance(scores: Scores, name: str) -> Iterator[tuple[str, Array]
         raise UsageError(f"the format {name} holds frames of one hop, not ranges; resample the scores first")
     if np.unique(scores.hops).size > 1 or scores.origins.any() or scores.window is not None:
         raise UsageError(f"the format {name} holds frames of one hop that start at 0, without a window of their own")
-    for i, utterance in enumerate(scores.utterances):
-        yield utterance, scores.values[int(scores.offsets[i]) : int(scores.offsets[i + 1])]
+    yield from scores.items()
 
 
 # --- labels

@@ -40,7 +40,7 @@ from spoofspan.data.rules import Modality
 from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.json_objects import json_name, json_periods
-from spoofspan.formats.text.rows import RangeRows, check_writable, time_text, written_ranges
+from spoofspan.formats.text.rows import RangeRows, check_writable, is_unicode, time_text, written_ranges
 
 SPACE = re.compile(r"[ \t\n\r]*")
 RANKED: Modality = "any"  # both benchmarks rank by fakes of sound or picture
@@ -102,7 +102,7 @@ class Entry:
 def _first_keys(head: bytes) -> set[str]:
     """Return the keys of the first object of a JSON list; none if the file does not begin with one."""
     # The head may end within a character, so that is ignored.
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "ignore")
+    text = head.decode("utf-8-sig", "ignore")
     if (opening := re.match(r"\s*\[\s*", text)) is None:
         return set()
     try:
@@ -186,7 +186,7 @@ def _skip(text: str, position: int) -> int:
 
 def _is_name(value: object) -> TypeGuard[str]:
     """Tell whether a JSON value is text that can be written again (JSON can hold halves of characters)."""
-    return isinstance(value, str) and value != "" and not re.search("[\ud800-\udfff]", value)
+    return isinstance(value, str) and value != "" and is_unicode(value)
 
 
 def _short(value: object) -> str:

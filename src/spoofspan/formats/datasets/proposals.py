@@ -95,9 +95,8 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
 
 def write(proposals: Proposals) -> Iterator[bytes]:
     """Write JSON, an utterance a line."""
-    seconds = np.stack((proposals.confidences, proposals.starts / 1e9, proposals.ends / 1e9), axis=1)
-    for i, utterance in enumerate(proposals.utterances):
-        rows = seconds[proposals.offsets[i] : proposals.offsets[i + 1]].tolist()
+    for i, (utterance, found) in enumerate(proposals.items()):
+        rows = [(confidence, start, end) for start, end, confidence in found]
         yield f"{',' if i else '{'}\n{json.dumps(utterance)}: {json.dumps(rows)}".encode()
     yield b"\n}\n"
 

@@ -262,9 +262,9 @@ def write(layout: Layout, scores: Scores) -> Iterator[bytes]:
     """Write lines with every digit; where there are two columns, the other class gets the mirrored score."""
     check_frames(scores, layout.name)
     gap = layout.separator
-    for i, utterance in enumerate(scores.utterances):
+    for utterance, frames in scores.items():
         check_word(utterance, layout.name)
-        values = scores.values[scores.offsets[i] : scores.offsets[i + 1]].astype(np.float64)
+        values = frames.astype(np.float64)
         if not values.size:
             raise DataError(f"utterance {utterance!r} cannot be written as {layout.name}: it has no frames")
         columns = [map(repr, values.tolist())]

@@ -248,10 +248,21 @@ def check_writable(
 
 def check_utf8(text: str, name: str) -> None:
     """Refuse text that is no Unicode."""
+    if not is_unicode(text):
+        raise UsageError(f"{name} cannot hold {text!r}, it is no UTF-8 text; write another format")
+
+
+def is_unicode(text: str) -> bool:
+    r"""Whether a text can be written; JSON and Python can hold halves of characters.
+
+    >>> is_unicode("A07"), is_unicode("\ud800")
+    (True, False)
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"{name} cannot hold {text!r}, it is no UTF-8 text; write another format") from None
+        return False
+    return True
 
 
 def check_ranges_tell_durations(references: References, name: str, remedy: str = "") -> None:
