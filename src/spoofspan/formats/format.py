@@ -7,7 +7,7 @@ else (packing, folders, standard input, half-written files) is handled outside t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
@@ -68,6 +68,7 @@ class Format(Generic[T]):
     read: Callable[[Sequence[Source], ReadOptions], T]
     recognises: Callable[[bytes], bool]  # from the first 64 KiB, unpacked; True only if unambiguous
     write: Callable[[T], Iterable[bytes]] | None = None
+    _: KW_ONLY
     suffixes: tuple[str, ...] = ()  # which files of a folder belong to it
     needs: tuple[str, ...] = ()  # options without which it cannot be read
     takes: tuple[str, ...] = ()  # options that mean something to few formats, and are refused by others

@@ -269,7 +269,7 @@ LAVDF = Format(
     read_lavdf,
     lambda head: {"file", "fake_periods"} <= _first_keys(head),
     write_lavdf,
-    (".json",),
+    suffixes=(".json",),
     takes=OF_METADATA,
 )
 
@@ -319,7 +319,7 @@ AVDEEPFAKE1M = Format(
     read_avdeepfake1m,
     lambda head: "file" in (keys := _first_keys(head)) and not keys.isdisjoint(SEGMENTS.values()),
     write_avdeepfake1m,
-    (".json",),
+    suffixes=(".json",),
     takes=("split", "modality"),
 )
 

@@ -169,7 +169,7 @@ FORMAT = Format(
     read,
     recognises,
     write,
-    (".json",),
+    suffixes=(".json",),
     takes=("fps",),
 )
 CSV = Format(
@@ -178,6 +178,6 @@ CSV = Format(
     read_csv,
     recognises_csv,
     write_csv,
-    (".csv",),
+    suffixes=(".csv",),
     takes=("fps",),
 )

@@ -76,7 +76,9 @@ class Container:
         def recognises(head: bytes) -> bool:
             return self.recognises(head, schema)
 
-        return Format(self.name, f"{grammar}, {self.about}", read, recognises, write, self.suffixes, stream=stream)
+        return Format(
+            self.name, f"{grammar}, {self.about}", read, recognises, write, suffixes=self.suffixes, stream=stream
+        )
 
 
 # What reads tables is imported when there is one: whatever a file is, all formats are asked whether it is theirs.

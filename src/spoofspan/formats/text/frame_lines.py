@@ -291,9 +291,17 @@ def _format(
     suffixes: tuple[str, ...] = (),
     needs: tuple[str, ...] = (),
 ) -> Format[Scores]:
-    reader, writer, streamer = partial(read, layout), partial(write, layout), partial(stream, layout)
-    columns = ("spoof", "bonafide") if layout.columns is CLASSES else ()
-    return Format(layout.name, about, reader, recognises, writer, suffixes, needs, stream=streamer, columns=columns)
+    return Format(
+        layout.name,
+        about,
+        partial(read, layout),
+        recognises,
+        partial(write, layout),
+        suffixes=suffixes,
+        needs=needs,
+        stream=partial(stream, layout),
+        columns=("spoof", "bonafide") if layout.columns is CLASSES else (),
+    )
 
 
 FORMATS = (

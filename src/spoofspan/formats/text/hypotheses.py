@@ -142,7 +142,7 @@ def decisions_format(
     """A format of decisions, which are written as the references that they would be, if at all."""
     reader, writer = partial(_read, note_ranges), None if write is None else partial(_write, write, name)
     about = f"hard decisions: {about}"
-    return Format(name, about, reader, recognises, writer, suffixes, takes=("snap", "durations"))
+    return Format(name, about, reader, recognises, writer, suffixes=suffixes, takes=("snap", "durations"))
 
 
 FORMATS = (

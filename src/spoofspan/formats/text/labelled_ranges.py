@@ -360,7 +360,7 @@ VAD = Format(
     VAD_LINES.read,
     VAD_LINES.recognises,
     VAD_LINES.write,
-    (VAD_LINES.suffix,),
+    suffixes=(VAD_LINES.suffix,),
     write_files=VAD_LINES.write_files,
 )
 AUDACITY = Format(
@@ -369,6 +369,6 @@ AUDACITY = Format(
     TRACK_LINES.read,
     TRACK_LINES.recognises,
     TRACK_LINES.write,
-    (TRACK_LINES.suffix,),
+    suffixes=(TRACK_LINES.suffix,),
     write_files=TRACK_LINES.write_files,
 )

@@ -174,6 +174,6 @@ FORMAT = Format(
     read,
     recognises,
     write,
-    (SUFFIX,),
+    suffixes=(SUFFIX,),
     write_files=write_files,
 )

@@ -255,7 +255,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
         read_utt_score,
         recognises_utt_score,
         write_utt_score,
-        (".score",),
+        suffixes=(".score",),
     ),
     Format(
         "asvspoof5",
@@ -263,7 +263,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
         read_asvspoof5,
         recognises_asvspoof5,
         write_asvspoof5,
-        (".tsv", ".txt"),
+        suffixes=(".tsv", ".txt"),
     ),
     Format(
         "av-deepfake1m-detection",
@@ -271,7 +271,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
         read_detection,
         recognises_detection,
         write_detection,
-        (".txt", ".csv"),
+        suffixes=(".txt", ".csv"),
     ),
     trials.FORMAT,
     Format(
