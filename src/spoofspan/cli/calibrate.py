@@ -180,7 +180,7 @@ def _run(
             for name, one in files.items()
         }
     else:
-        truth = _references(inputs) if measured else None
+        truth = replace(inputs, scores=None).read_known()[0] if measured else None
         scores = {name: _scores(inputs, one) for name, one in files.items()}
     if learning.apply is not None:
         learned.check_order(list(scores))
@@ -212,10 +212,6 @@ def _run(
             typer.echo(f"{learned.method} calibration -> {out}", err=True)
     plain = {"spoofspan": __version__, "calibration": learned.to_dict(), "scores": [vars(one) for one in effects]}
     o.show(finite(plain), [calibration_table(effects, notes)], output)
-
-
-def _references(inputs: Inputs) -> Any:
-    return replace(inputs, scores=None).read_known()[0]
 
 
 def _scores(inputs: Inputs, where: str | None) -> Any:

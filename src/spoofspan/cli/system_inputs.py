@@ -161,10 +161,6 @@ class Systems:
         inputs = self.typed if self.typed.hop is not None else replace(self.typed, hop=file.resolution)
         return inputs.read_scores(file.path)
 
-    def _said(self, file: SystemFile, fps: float | None) -> Scores | Proposals:
-        """Read a file of scores, or of proposals."""
-        return self._proposals(file.path, fps) or self.scores(file)
-
     def _proposals(self, where: str, fps: float | None) -> Proposals | None:
         """Read a file if it is one of proposals."""
         if not self.typed.has_proposals(where):
@@ -177,8 +173,11 @@ class Systems:
         """The systems, by resolution or name and by seed, each read when it is looked up."""
         from spoofspan.formats.datasets.systems import rows_of
 
+        def read(file: SystemFile) -> Scores | Proposals:
+            return self._proposals(file.path, fps) or self.scores(file)
+
         rows: Mapping[Any, Mapping[str, SystemFile]] = rows_of(files)
-        return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: self._said(rows[key][seed], fps)))
+        return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: read(rows[key][seed])))
 
 
 def _trainings(where: str, read: Callable[[str], Scores | Proposals]) -> Trainings:

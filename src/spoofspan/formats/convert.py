@@ -213,9 +213,10 @@ def _resolution(target: str, hop: float | None) -> float:
     named = None if match is None else float(match[1])
     if named is not None and hop is not None and duration_ns(named, "resolution") != duration_ns(hop, "hop"):
         raise UsageError(f"{target}: the name states a resolution of {named:g} s, --hop states {hop:g} s; change one")
-    if named is None and hop is None:
+    chosen = hop if named is None else named
+    if chosen is None:
         raise UsageError(f"{target}: label arrays need a resolution; give it in seconds with --hop")
-    return hop if named is None and hop is not None else named or 0.0
+    return chosen
 
 
 def _format(registry: Registry[T], by_suffix: Mapping[str, str], target: str, name: str | None) -> Format[T]:

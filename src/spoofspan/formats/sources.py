@@ -57,13 +57,12 @@ class Source:
         if start.startswith(GZIP):
             import gzip
 
-            return self._unpacked(gzip.GzipFile(fileobj=buffered, mode="rb"), buffered)
-        if start.startswith(ZSTD):
-            return self._unpacked(pa.CompressedInputStream(buffered, "zstd"), buffered)
-        return buffered
-
-    def _unpacked(self, stream: Any, packed: IO[bytes]) -> IO[bytes]:
-        return cast(IO[bytes], io.BufferedReader(_Unpacked(self.name, stream, packed), HEAD_BYTES))
+            unpacked: Any = gzip.GzipFile(fileobj=buffered, mode="rb")
+        elif start.startswith(ZSTD):
+            unpacked = pa.CompressedInputStream(buffered, "zstd")
+        else:
+            return buffered
+        return cast(IO[bytes], io.BufferedReader(_Unpacked(self.name, unpacked, buffered), HEAD_BYTES))
 
     @property
     def is_packed(self) -> bool:

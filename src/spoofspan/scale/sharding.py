@@ -52,6 +52,7 @@ from spoofspan.scale.stored_shards import StoredShards, save_shard
 TEXT_BYTES_PER_SHARD, PACKED_BYTES_PER_SHARD = 1 << 26, 1 << 23
 UTTERANCES_PER_SHARD = 1 << 17  # of short ones, ids take more memory than frames
 MOST_SHARDS = 256
+UNKNOWN_BYTES = MOST_SHARDS * PACKED_BYTES_PER_SHARD // 4  # of what is no file, as if it were large
 SAMPLED_IDS = 1 << 14
 TOO_LARGE = "use fewer --jobs, or --stream"  # what to do if a process runs out of memory
 ROW = "spoofspan:row"  # the column that remembers where a row came from
@@ -175,16 +176,12 @@ def _stream_scores(reader: Format[Scores], sources: Sequence[Source], options: R
 
 def _shard_count(sources: Sequence[Source], utterances: int) -> int:
     """As many shards as keep one of them at about two million frames, and not too many utterances."""
-    wanted = sum(
-        _size(source) / (PACKED_BYTES_PER_SHARD if source.is_packed else TEXT_BYTES_PER_SHARD) for source in sources
-    )
+    wanted = 0.0
+    for source in sources:
+        size = UNKNOWN_BYTES if source.path is None else source.size
+        wanted += size / (PACKED_BYTES_PER_SHARD if source.is_packed else TEXT_BYTES_PER_SHARD)
     wanted = max(wanted, utterances / UTTERANCES_PER_SHARD)
     return int(min(max(wanted + 1, 1), MOST_SHARDS))
-
-
-def _size(source: Source) -> int:
-    """The bytes of a file; of what is no file, as if it were large."""
-    return source.size if source.path is not None else MOST_SHARDS * PACKED_BYTES_PER_SHARD // 4
 
 
 class IdSample:

@@ -74,7 +74,7 @@ def _read_part(part: Part) -> _PartReferences:
     bare = columns.bare_rows({"start": starts.missing, "end": ends.missing, "label": words.missing})
     columns.check_ranges(starts, ends)
     labels, kinds = _labels_and_kinds(columns, words)
-    columns.refuse_tiny_integers(ends, "end")
+    columns.refuse_tiny_integers(ends)
     groups = group(columns.utterances)
     durations = _part_durations(columns, groups)
     columns.stop_if_any()

@@ -150,7 +150,7 @@ def _read_ranges(columns: PartColumns, column: str, options: ReadOptions) -> _Pa
     starts, ends = columns.times("start"), columns.times("end")
     bare = columns.bare_rows({"start": starts.missing, "end": ends.missing, column: columns.missing(column)})
     columns.check_ranges(starts, ends)
-    columns.refuse_tiny_integers(ends, "end")
+    columns.refuse_tiny_integers(ends)
     columns.stop_if_any()
     by_row = {"values": _long_values(columns, column, bare), "starts": starts.ns, "ends": ends.ns}
     groups = without_bare_rows(columns, group(columns.utterances), bare, "score")

@@ -213,12 +213,12 @@ class PartColumns:
         self.note(early, lambda row: f"the range starts before 0 ({seconds_text(starts.ns[row])})")
         self.note(np.flatnonzero(ends.ns < starts.ns), falls)
 
-    def refuse_tiny_integers(self, ends: Times, name: str) -> None:
+    def refuse_tiny_integers(self, ends: Times) -> None:
         """Integers are ns; where the longest is below a millisecond they are something else."""
         longest = int(ends.ns.max(initial=0))
         if ends.were_integers and 0 < longest < SECOND // 1000 and not self.part.metadata():
             raise DataError(
-                f"{self.part.name}: integer times are nanoseconds, and the longest {name} is {longest} ns; if these "
+                f"{self.part.name}: integer times are nanoseconds, and the longest end is {longest} ns; if these "
                 "are seconds, milliseconds or samples, make them floats in seconds"
             )
 

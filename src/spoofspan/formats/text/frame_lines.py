@@ -26,6 +26,7 @@ from functools import partial
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 
@@ -284,28 +285,14 @@ def check_frames(scores: Scores, name: str) -> None:
         raise UsageError(f"{name} holds frames of one hop, and these scores have several; resample them first")
 
 
-def _format(
-    layout: Layout,
-    about: str,
-    recognises: Callable[[bytes], bool],
-    suffixes: tuple[str, ...] = (),
-    needs: tuple[str, ...] = (),
-) -> Format[Scores]:
-    return Format(
-        layout.name,
-        about,
-        partial(read, layout),
-        recognises,
-        partial(write, layout),
-        suffixes=suffixes,
-        needs=needs,
-        stream=partial(stream, layout),
-        columns=("spoof", "bonafide") if layout.columns is CLASSES else (),
-    )
+def _format(layout: Layout, about: str, recognises: Callable[[bytes], bool], **more: Any) -> Format[Scores]:
+    reader, writer, more["stream"] = partial(read, layout), partial(write, layout), partial(stream, layout)
+    columns = ("spoof", "bonafide") if layout.columns is CLASSES else ()
+    return Format(layout.name, f"{layout.line}{about}", reader, recognises, writer, columns=columns, **more)
 
 
 FORMATS = (
-    _format(UNIT, f"{UNIT.line}: partialspoof-metrics, unit0.02.score", recognises_unit, (".score",)),
-    _format(WEDEFENSE, f"{WEDEFENSE.line}, tabs: WeDefense, logits_frame_20ms.txt", recognises_wedefense, (".txt",)),
-    _format(PLAIN, f"{PLAIN.line}, spaces or tabs", recognises_plain, needs=("higher",)),
+    _format(UNIT, ": partialspoof-metrics, unit0.02.score", recognises_unit, suffixes=(".score",)),
+    _format(WEDEFENSE, ", tabs: WeDefense, logits_frame_20ms.txt", recognises_wedefense, suffixes=(".txt",)),
+    _format(PLAIN, ", spaces or tabs", recognises_plain, needs=("higher",)),
 )

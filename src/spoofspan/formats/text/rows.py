@@ -253,11 +253,7 @@ def check_utf8(text: str, name: str) -> None:
 
 
 def is_unicode(text: str) -> bool:
-    r"""Whether a text can be written; JSON and Python can hold halves of characters.
-
-    >>> is_unicode("A07"), is_unicode("\ud800")
-    (True, False)
-    """
+    """Whether a text can be written; JSON and Python can hold halves of characters."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -38,7 +38,12 @@ def recognises_trials(head: bytes) -> bool:
 def read_trials(source: Source) -> Mapping[str, str]:
     """Read what each trial is: ``target``, ``nontarget`` or ``spoof``."""
     problems = Problems()
-    rows = _labelled(source, problems)
+    header = header_of(source.head)
+    if LABEL in header:
+        rows = _columns(source, header, LABEL, problems)
+    else:
+        lines = _lines_of_four(source, problems)
+        rows = [(line.place, line.fields[0], line.fields[1], line.fields[3]) for line in lines]
     for place, _, utterance, label in rows:
         if label not in TRIALS:
             problems.add(
@@ -48,13 +53,6 @@ def read_trials(source: Source) -> Mapping[str, str]:
     if not rows:
         raise DataError(f"{source.name}: there is no trial in the file; it has a header only, or is empty")
     return dict(zip(_ids(rows, problems), (row[3] for row in rows), strict=True))
-
-
-def _labelled(source: Source, problems: Problems) -> list[Row]:
-    header = header_of(source.head)
-    if LABEL in header:
-        return _columns(source, header, LABEL, problems)
-    return [(line.place, line.fields[0], line.fields[1], line.fields[3]) for line in _lines_of_four(source, problems)]
 
 
 def _lines_of_four(source: Source, problems: Problems) -> list[Line]:
