@@ -200,9 +200,12 @@ def _short(value: object) -> str:
 # ---------------------------------------------------------------- LAV-DF
 
 
-# As the benchmark calls its protocols, and the modality whose files they leave out if only that is fake.
-SUBSETS = {"full": None, "subset_for_visual_only": "audio", "subset_for_audio_only": "visual"}
-SHORT_SUBSETS = {"full": "full", "visual": "subset_for_visual_only", "audio": "subset_for_audio_only"}
+# Protocols, as the benchmark calls them and shorter, and the modality whose files they leave out if only that is fake.
+SUBSETS = {
+    "full": None,
+    **dict.fromkeys(("subset_for_visual_only", "visual"), "audio"),
+    **dict.fromkeys(("subset_for_audio_only", "audio"), "visual"),
+}
 MODIFIED = {"audio": "modify_audio", "visual": "modify_video"}
 
 
@@ -234,10 +237,9 @@ def _left_out(subset: str | None) -> str | None:
     """The modality whose files a protocol of LAV-DF leaves out if only that is fake."""
     if subset is None:
         return None
-    name = SHORT_SUBSETS.get(subset, subset)
-    if name not in SUBSETS:
-        raise UsageError(f"subset={subset!r} of LAV-DF: {nearest_name(subset, [*SUBSETS, 'visual', 'audio'])}")
-    return SUBSETS[name]
+    if subset not in SUBSETS:
+        raise UsageError(f"subset={subset!r} of LAV-DF: {nearest_name(subset, SUBSETS)}")
+    return SUBSETS[subset]
 
 
 def _only_fake(modality: str | None) -> Callable[[dict[str, Any]], bool]:
