@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import made_pages
 
-from spoofspan.formats.datasets.register import Benchmark, benchmarks
+from spoofspan.formats.datasets.benchmarks import Benchmark, benchmarks
 from spoofspan.report.benchmark_tables import short_measures
 
 

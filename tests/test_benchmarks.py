@@ -10,7 +10,7 @@ from command_line import run
 import spoofspan as ss
 from spoofspan.cli.eval import eval_
 from spoofspan.data.rules import CONVENTIONS
-from spoofspan.formats.datasets.register import FILE, benchmarks, find_benchmark
+from spoofspan.formats.datasets.benchmarks import FILE, benchmarks, find_benchmark
 from spoofspan.measures.measure import Measure
 from spoofspan.report.benchmark_tables import short_measures
 

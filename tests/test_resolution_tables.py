@@ -20,10 +20,11 @@ from referencing.jsonschema import DRAFT202012
 from typer.testing import CliRunner
 
 import spoofspan as ss
+from spoofspan.base.lazy import LazyMapping
 from spoofspan.cli import app
 from spoofspan.evaluation.resolution_table import PAPER_RESOLUTIONS
 from spoofspan.formats.arrays import partialspoof_scores, segment_labels
-from spoofspan.formats.datasets.systems import LazyMapping, SystemFile, find_systems, matching, rows_of
+from spoofspan.formats.datasets.systems import SystemFile, find_systems, matching, rows_of
 from spoofspan.formats.text import frame_lines, rttm
 from spoofspan.formats.text.durations import reco2dur_lines
 from spoofspan.report.resolutions import Look, check_alike, render

@@ -93,7 +93,7 @@ def flat_rows(rows: Mapping[str, Iterable[Row]]) -> tuple[list[str], Int64, list
 
 
 def no_rows() -> Int64:
-    """No rows, or no amounts of them."""
+    """An empty column: no rows, or no amounts."""
     return np.zeros(0, np.int64)
 
 
@@ -123,7 +123,7 @@ def rows_of(offsets: Int64, chosen: Int64) -> tuple[Int64, Int64]:
 
 
 def rows_from(first: Int64, counts: Int64) -> Int64:
-    """Return so many rows from each first one on.
+    """Return ``counts[i]`` rows from ``first[i]`` on, for every i.
 
     >>> rows_from(np.array([7, 2]), np.array([2, 3])).tolist()
     [7, 8, 2, 3, 4]

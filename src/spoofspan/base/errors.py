@@ -155,7 +155,7 @@ def refuse(bad: Collection[Any], describe: Callable[[Any], str], remedy: str) ->
 
 
 def strangers(what: str, ids: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
-    """Note that some ids are not among those known: a slip of a letter is noticed, and a part of a corpus is no error.
+    """Note the ids that are not among those known: a slip of a letter is noticed, and a part of a corpus is no error.
 
     >>> strangers("regions", ["u1", "U2"], ["u1", "u2"])
     ("regions of 1 utterance that is not measured: 'U2'",)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 from spoofspan.base.errors import UsageError
 
@@ -20,3 +22,11 @@ def require(*packages: str) -> None:
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         raise UsageError(f"this needs {', '.join(missing)}, which is not installed; {INSTALL_CM}")
+
+
+def package(name: str) -> Any:
+    """Import a package that spoofspan does not need itself."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise UsageError(f"{name} is not installed; pip install {name}") from None

@@ -201,7 +201,7 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def stored_in(folder: Path) -> Iterator[None]:
-    """Say where the disk is full, or what else the system has against a file there."""
+    """Turn errors of the system about files in a folder, such as a full disk, into a sentence that names the folder."""
     try:
         yield
     except OSError as error:

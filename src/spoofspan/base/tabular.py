@@ -6,7 +6,7 @@ from abc import abstractmethod
 from importlib import import_module
 from typing import Any
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.extras import package
 
 SHOWN = 10  # rows in a notebook
 
@@ -41,11 +41,3 @@ class Tabular:
         lines = [head, *("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in cells)]
         table = "\n".join(f"<tr>{line}</tr>" for line in lines)
         return f"<div>{escape(repr(self))}</div>\n<table>\n{table}\n</table>\n"
-
-
-def package(name: str) -> Any:
-    """Import a package that spoofspan does not need itself."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError:
-        raise UsageError(f"{name} is not installed; pip install {name}") from None

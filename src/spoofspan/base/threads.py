@@ -62,7 +62,7 @@ def thread_count(unasked: int | None = None) -> int:
 
 @contextmanager
 def use_threads(threads: int | None) -> Iterator[None]:
-    """Use so many threads inside; None leaves it to the environment.
+    """Use this number of threads inside the context; None leaves it to the environment.
 
     >>> with use_threads(3):
     ...     thread_count()

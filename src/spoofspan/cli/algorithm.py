@@ -34,9 +34,7 @@ class AlgorithmOptions:
         if self.algorithm not in (None, *ALGORITHMS):
             raise UsageError(f"--algorithm {self.algorithm}: {nearest_name(str(self.algorithm), ALGORITHMS)}")
         if self.algorithm != "bisection":
-            for name in ("precision", "quantiles"):
-                if getattr(self, name) is not None:
-                    raise UsageError(f"--{name} goes with --algorithm bisection; leave it out")
+            o.refuse_typed(self, ("precision", "quantiles"), "goes with --algorithm bisection; leave it out")
             return False
         if measures and measures != ["range-eer"]:
             other = next(one for one in measures if one != "range-eer")

@@ -12,7 +12,7 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 
 if TYPE_CHECKING:
-    from spoofspan.formats.datasets.register import Benchmark
+    from spoofspan.formats.datasets.benchmarks import Benchmark
 
 DEFAULTS = {"convention": "default"}  # of flags that are something if they are not typed
 BenchmarkName = Annotated[
@@ -30,19 +30,16 @@ def takes_benchmark(command: o.Command) -> o.Command:
     @wraps(command)
     def with_benchmark(*, benchmark: str | None = None, **typed: Any) -> None:
         if benchmark is not None:
-            from spoofspan.formats.datasets.register import find_benchmark
+            from spoofspan.formats.datasets.benchmarks import find_benchmark
 
             typed = filled_in(find_benchmark(benchmark), typed)
         command(**typed)
 
-    own = inspect.signature(command)
     added = inspect.Parameter("benchmark", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=BenchmarkName)
-    parameters = [*own.parameters.values()]
+    parameters = [*inspect.signature(command).parameters.values()]
     at = next(i for i, one in enumerate(parameters) if one.name == "measure")
     parameters.insert(at, added)
-    with_benchmark.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # typer reads both
-    with_benchmark.__annotations__ = {one.name: one.annotation for one in parameters}
-    return with_benchmark
+    return o.with_parameters(with_benchmark, parameters)
 
 
 def filled_in(benchmark: Benchmark, typed: dict[str, Any]) -> dict[str, Any]:

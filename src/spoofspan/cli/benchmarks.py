@@ -31,8 +31,8 @@ def benchmarks(
 
       spoofspan benchmarks lav-df
     """
-    from spoofspan.formats.datasets.register import benchmarks as every
-    from spoofspan.formats.datasets.register import find_benchmark
+    from spoofspan.formats.datasets.benchmarks import benchmarks as every
+    from spoofspan.formats.datasets.benchmarks import find_benchmark
     from spoofspan.report.benchmark_tables import benchmark_table, benchmarks_table
 
     o.must_be_free(out, force=force)

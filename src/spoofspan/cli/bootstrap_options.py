@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 
 if TYPE_CHECKING:
@@ -35,9 +34,7 @@ class BootstrapOptions:
         """How to resample, if intervals are asked for; flags that only make sense with them are refused without."""
         if self.confidence is not None:
             return self.resampling(metadata)
-        for flag, value in vars(self).items():
-            if value is not None:
-                raise UsageError(f"--{flag} goes with --confidence, as in --confidence 0.95")
+        o.refuse_typed(self, vars(self), "goes with --confidence, as in --confidence 0.95")
         return None
 
     def resampling(self, metadata: str | None, replicates: int | None = None) -> Resampling:
@@ -45,15 +42,20 @@ class BootstrapOptions:
 
         ``replicates`` is their default number.
         """
-        from spoofspan.formats.text.protocol import read_clusters
         from spoofspan.uncertainty import Resampling
 
         told: dict[str, Any] = {name: getattr(self, name) for name in ("confidence", "seed", "workers")}
         told |= {"replicates": self.replicates or replicates, "method": self.interval}
-        clusters = read_clusters(metadata, self.cluster)
-        if clusters is not None:
-            told |= {"clusters_are": clusters[0], "clusters": clusters[1]}
+        told |= cluster_arguments(metadata, self.cluster)
         return Resampling(**{name: value for name, value in told.items() if value is not None})
+
+
+def cluster_arguments(metadata: str | None, column: str | None) -> dict[str, Any]:
+    """Which utterances belong together, as arguments: by a column of the metadata, or by speakers if it has them."""
+    from spoofspan.formats.text.protocol import read_clusters
+
+    clusters = read_clusters(metadata, column)
+    return {} if clusters is None else {"clusters_are": clusters[0], "clusters": clusters[1]}
 
 
 takes_bootstrap = o.takes_options("bootstrap", BootstrapOptions)

@@ -12,6 +12,7 @@ from spoofspan.base.errors import UsageError
 from spoofspan.base.progress import progress
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
+from spoofspan.cli.bootstrap_options import cluster_arguments
 from spoofspan.cli.eval_inputs import read_truth
 from spoofspan.cli.inputs import Inputs, takes_inputs
 from spoofspan.cli.system_inputs import Systems, named_files, takes_each_system
@@ -45,12 +46,6 @@ class LearningOptions:
         "Format of the utterance scores, if not recognised.", of=completion.utterance_score_formats
     )
     scores_to: str | None = o.typed_flag("Format of the scores in --out, if its name does not tell.", "--to")
-
-    def refuse_learning(self) -> None:
-        """Refuse what means nothing to a calibration that is learned already."""
-        for name in ("method", "prior", "ridge", "folds", "cluster", "metadata"):
-            if getattr(self, name) is not None:
-                raise UsageError(f"--{name} is for learning, and --apply applies what was learned; leave it out")
 
 
 takes_learning = o.takes_options("learning", LearningOptions)
@@ -159,7 +154,6 @@ def _run(
     from spoofspan.formats.calibrations import read_calibration, write_calibration
     from spoofspan.formats.convert import write_converted
     from spoofspan.formats.reading import read_utterance_scores
-    from spoofspan.formats.text.protocol import read_clusters
     from spoofspan.report.calibration_table import calibration_table
     from spoofspan.report.results import finite
 
@@ -168,7 +162,8 @@ def _run(
     learned: Calibration
     measured = inputs.references is not None or inputs.dataset is not None
     if learning.apply is not None:
-        learning.refuse_learning()
+        of_learning = ("method", "prior", "ridge", "folds", "cluster", "metadata")
+        o.refuse_typed(learning, of_learning, "is for learning, and --apply applies what was learned; leave it out")
         if out is None and not measured:
             raise UsageError("give --out, the file of calibrated scores, or REFERENCES to measure them")
         learned = read_calibration(learning.apply)
@@ -189,7 +184,7 @@ def _run(
             for name, one in files.items()
         }
     else:
-        truth = _references(inputs) if measured else None
+        truth = replace(inputs, scores=None).read_known()[0] if measured else None
         scores = {name: _scores(inputs, one) for name, one in files.items()}
     if learning.apply is not None:
         learned.check_order(list(scores))
@@ -211,9 +206,8 @@ def _run(
             learned = library.calibrate(truth, one, name=name, **told, **how)
         else:
             learned = library.fuse(truth, scores, **told, **how)
-        clusters = read_clusters(learning.metadata or inputs.protocol(), learning.cluster)
-        about: dict[str, Any] = {} if learning.folds is None else {"folds": learning.folds}
-        about |= {} if clusters is None else {"clusters_are": clusters[0], "clusters": clusters[1]}
+        about = cluster_arguments(learning.metadata or inputs.protocol(), learning.cluster)
+        about |= {} if learning.folds is None else {"folds": learning.folds}
         with progress("cross-validation"):
             effects = worth.calibration_effects(truth, scores, learned, **about, **how)
         notes = [str(learned)]
@@ -222,10 +216,6 @@ def _run(
             typer.echo(f"{learned.method} calibration -> {out}", err=True)
     plain = {"spoofspan": __version__, "calibration": learned.to_dict(), "scores": [vars(one) for one in effects]}
     o.show(finite(plain), [calibration_table(effects, notes)], output)
-
-
-def _references(inputs: Inputs) -> Any:
-    return replace(inputs, scores=None).read_known()[0]
 
 
 def _scores(inputs: Inputs, where: str | None) -> Any:

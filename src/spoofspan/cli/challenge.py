@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from spoofspan.base.errors import UsageError
-from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.eval_inputs import ProposalOptions, read_labels, takes_proposals
 from spoofspan.cli.help import HelpCommand
@@ -47,12 +46,8 @@ def build(
     ],
     out: Path = o.flag(..., "Folder to make.", show_default=False),
     title: str = o.flag("Spoof localization challenge", "Title of the challenge."),
-    measure: list[str] | None = o.flag(
-        None,
-        "A measure; the first one ranks. May be repeated; without it, range-eer.",
-        "--measure",
-        "-m",
-        of=completion.measures,
+    measure: list[str] | None = o.measure_flag(
+        None, "A measure; the first one ranks. May be repeated; without it, range-eer."
     ),
     submissions: Submissions = o.flag(
         Submissions.scores, "What teams submit: scores in time, proposals, or a score of each utterance or trial."
@@ -295,11 +290,8 @@ def leaderboard(
     found = rank(challenge, phase=phase)
     if page is not None:
         from spoofspan.challenge.leaderboard_page import leaderboard_page
-        from spoofspan.formats.writing import write_atomically
 
-        text = leaderboard_page(found).encode()
-        write_atomically(page, [text], force)
-        typer.echo(f"{page}: {len(text) / 1e6:.1f} MB, open it in a browser", err=True)
+        o.write_page(leaderboard_page(found), page, force)
     tables = found.tables(pairs=pairs)
     if output is o.Output.csv:
         tables = [found.wide_table(all_digits=all_digits)]

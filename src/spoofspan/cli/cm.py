@@ -26,7 +26,6 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train the c
 Preset = Annotated[
     str | None, o.option("paper-multi, paper-single-20, ..., paper-single-utterance, small-cpu, baseline.", of=PRESETS)
 ]
-Device = Annotated[str | None, o.option("cpu, cuda, cuda:0; without it, a GPU if there is one.")]
 Gaps = Annotated[str | None, o.option("Time without a label, see explain gaps.")]
 Nonspeech = Annotated[str | None, o.option("Ranges labelled non-speech.")]
 Channel = Annotated[str | None, o.option("Which of several channels: mix, or a number from 0 on.")]
@@ -51,7 +50,7 @@ def train(
     nonspeech: Nonspeech = None,
     licence: str = o.flag("not stated", "Licence of the model, for its card."),
     resume: bool = o.flag(False, "Continue the training in --out.", "--resume"),
-    device: Device = None,
+    device: o.Device = None,
     processes: int = o.flag(1, "Number of processes on this machine.", min=1),
     threads: int = o.flag(1, "Threads of each process; more than one is slower on a busy machine.", min=1),
     output: o.OutputFormat = o.Output.text,
@@ -114,7 +113,7 @@ def score(
     ),
     channel: Channel = None,
     truncated: o.Truncated = "error",
-    device: Device = None,
+    device: o.Device = None,
     output: o.OutputFormat = o.Output.text,
     force: o.Force = False,
     quiet: o.Quiet = False,
@@ -135,7 +134,6 @@ def score(
 
       spoofspan cm score --preset joint-detector recordings/ --out joints
     """
-    from spoofspan.cm.scorers import JOINT_DETECTOR
     from spoofspan.cm.scoring import find_recordings, sounds_of_dataset
     from spoofspan.cm.scoring import score as score_audio
 

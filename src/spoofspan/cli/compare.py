@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
-from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
 def compare(
     *,
     systems: Systems,
-    measure: list[str] | None = o.flag(
-        None, "Measure to compare by; range-eer. May be repeated.", "--measure", "-m", of=completion.measures
-    ),
+    measure: list[str] | None = o.measure_flag(None, "Measure to compare by; range-eer. May be repeated."),
     threshold: list[str] | None = o.flag(
         None, "NAME=NUMBER for each system, for measures at a threshold.", "--system-threshold"
     ),

@@ -27,7 +27,7 @@ def conventions() -> Iterable[str]:
 
 def benchmarks() -> Iterable[str]:
     """The benchmarks."""
-    from spoofspan.formats.datasets.register import benchmarks as every
+    from spoofspan.formats.datasets.benchmarks import benchmarks as every
 
     return [name for one in every().values() for name in one.names]
 
@@ -65,7 +65,6 @@ def _registered(*registers: str) -> Callable[[], Iterable[str]]:
 
 
 reference_formats = _registered("REFERENCE_FORMATS")
-score_formats = _registered("SCORE_FORMATS")
 utterance_score_formats = _registered("UTTERANCE_SCORE_FORMATS")
 system_formats = _registered("SCORE_FORMATS", "PROPOSAL_FORMATS")
 formats = _registered("REFERENCE_FORMATS", "SCORE_FORMATS")

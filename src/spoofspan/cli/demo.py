@@ -14,7 +14,7 @@ import typer
 
 from spoofspan.base.errors import SpoofspanError, SpoofspanWarning
 from spoofspan.cli.options import flag
-from spoofspan.data.references import References
+from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import CONVENTIONS, Rules
 from spoofspan.mass.pooling import OF_POINTS
 
@@ -180,7 +180,7 @@ def _about(corpus: DemoCorpus) -> str:
 
 
 def _corpus_facts(references: References) -> dict[str, Any]:
-    spoof = references.labels == 1
+    spoof = references.labels == SPOOF
     lasted = references.range_durations
     counts = [int(spoof[a:b].sum()) for a, b in zip(references.offsets[:-1], references.offsets[1:], strict=True)]
     return {

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from spoofspan.base.errors import UsageError
-from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.eval_inputs import read_truth
 from spoofspan.cli.inputs import looks_like
@@ -24,9 +23,7 @@ def domains(
     dev: str | None = o.flag(
         None, "The set whose EER threshold is used on all; without it, the threshold of all pooled."
     ),
-    measure: str = o.flag(
-        "range-eer", "range-eer, point-eer@20ms or utterance-eer.", "--measure", "-m", of=completion.measures
-    ),
+    measure: str = o.measure_flag("range-eer", "range-eer, point-eer@20ms or utterance-eer."),
     convention: o.Convention = "default",
     eer_rule: o.EerRule = None,
     output: o.OutputFormat = o.Output.text,

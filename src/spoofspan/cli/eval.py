@@ -13,7 +13,6 @@ import typer
 from spoofspan.base.errors import UsageError, reason_of
 from spoofspan.base.progress import progress
 from spoofspan.base.threads import meanwhile
-from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.algorithm import AlgorithmOptions, takes_algorithm
 from spoofspan.cli.benchmark_options import takes_benchmark
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
 
-BREAKDOWN_NAMES = ("kind", "length", "boundary")
-
 
 @takes_benchmark
 @takes_inputs
@@ -50,12 +47,9 @@ BREAKDOWN_NAMES = ("kind", "length", "boundary")
 def eval_(
     *,
     inputs: Inputs,
-    measure: list[str] | None = o.flag(
+    measure: list[str] | None = o.measure_flag(
         None,
         "What to measure, such as range-f1. May be repeated: point-eer@20ms, range-fnr@fpr=0.01, event-ap@iou=0.5, ...",
-        "--measure",
-        "-m",
-        of=completion.measures,
     ),
     threshold: float | None = o.flag(
         None, "Decision threshold. For measures that need one.", show_default="where the EER is"
@@ -213,7 +207,9 @@ def eval_(
 
 def crosses(by: str, first: Measurement, alone: bool) -> bool:
     """Whether a breakdown is a table of cells: of two columns, of whole utterances, of points or of events."""
-    return "," in by or ((alone or not first.measure.startswith("range-")) and by not in BREAKDOWN_NAMES)
+    from spoofspan.evaluation.breakdown import BREAKDOWNS
+
+    return "," in by or ((alone or not first.measure.startswith("range-")) and by not in BREAKDOWNS)
 
 
 def _check_heatmap(heatmap: Path, by: list[str] | None) -> None:

@@ -50,9 +50,8 @@ class UtteranceInputs:
         from spoofspan.measures.measure import parse_measures
 
         wanted = parse_measures(measures or [])
-        for name in ("utterance_scores_format", "utterance_column"):
-            if getattr(self, name) is not None and self.utterance_scores is None:
-                raise UsageError(f"--{name.replace('_', '-')} goes with --utterance-scores")
+        if self.utterance_scores is None:
+            o.refuse_typed(self, ("utterance_scores_format", "utterance_column"), "goes with --utterance-scores")
         if self.utterance_scores is not None and wanted and not any(one.basis == "utterance" for one in wanted):
             raise UsageError("--utterance-scores: no measure of utterances is asked for; add -m utterance-eer")
         if self.boundary_scores is not None and not any(one.kind.boundaries for one in wanted):
@@ -159,7 +158,7 @@ class ProposalOptions(RangeOptions):
             return inputs.read()
         from spoofspan.formats.reading import read_proposals
 
-        inputs.refuse(MEANINGLESS, f"speaks of scores, and {where} has proposals; leave it out")
+        o.refuse_typed(inputs, MEANINGLESS, f"speaks of scores, and {where} has proposals; leave it out")
         if inputs.dataset is not None:
             inputs = replace(inputs, references=None, hop=None)
         references, _ = replace(inputs, scores=None, scores_format=None).read_known()

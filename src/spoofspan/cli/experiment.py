@@ -10,7 +10,7 @@ import typer
 from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
 from spoofspan.cli import options as o
-from spoofspan.cli.cm import Device, Gaps, Nonspeech, chosen_config
+from spoofspan.cli.cm import Gaps, Nonspeech, chosen_config
 from spoofspan.cli.corpus import Utterances, per_set
 from spoofspan.cm.config import PRESETS
 
@@ -35,7 +35,7 @@ def experiment(
     reference_source: o.ReferenceSource = None,
     gaps: Gaps = None,
     nonspeech: Nonspeech = None,
-    device: Device = None,
+    device: o.Device = None,
     processes: int = o.flag(1, "Number of processes on this machine.", min=1),
     jobs: int | None = o.flag(None, "Processes that build the corpus.", "--jobs", "-j"),
     report: bool = o.flag(True, "With a page of the evaluation set."),

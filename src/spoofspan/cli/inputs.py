@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -111,7 +111,8 @@ class Inputs:
         """Spread both sides over the workers of a Dask scheduler, for as long as the context lasts."""
         from spoofspan.integrations.dask import connected_corpus
 
-        self.refuse(
+        o.refuse_typed(
+            self,
             ("dataset", "reference_format", "scores_format", "durations", "reference_hop", "label2id", *OF_METADATA),
             "does not go with --scheduler, which reads Parquet; spoofspan convert makes it",
         )
@@ -206,7 +207,8 @@ class Inputs:
         """The database that --dataset names, read once; what it has is said."""
         from spoofspan.formats.datasets.partialspoof_dataset import read_dataset
 
-        self.refuse(
+        o.refuse_typed(
+            self,
             ("reference_format", "reference_hop", "durations", "split"),
             "does not go with --dataset, whose folder has it; leave it out",
         )
@@ -231,12 +233,6 @@ class Inputs:
         if where is None and self.hop is None and not wanted:
             return dataset.references, None
         return dataset.references, self._scores_of(dataset, where)
-
-    def refuse(self, options: Sequence[str], why: str) -> None:
-        """Refuse the first of some options that was given."""
-        for option in options:
-            if getattr(self, option) is not None:
-                raise UsageError(f"--{option.replace('_', '-')} {why}")
 
     def _scores_of(self, dataset: Dataset, where: str | None) -> Scores | None:
         """The scores of a file, or the pickle of the hop asked for among those in a folder or in the database."""

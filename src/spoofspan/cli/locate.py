@@ -34,7 +34,7 @@ def locate(
     channel: str | None = o.flag(None, "Which channel: mix, or a number from 0 on; without it, each is judged."),
     truncated: o.Truncated = "error",
     checksum: str | None = o.flag(None, "SHA-256 that the weights of the model must have."),
-    device: str | None = o.flag(None, "cpu, cuda, cuda:0; without it, a GPU if there is one."),
+    device: o.Device = None,
     output: o.OutputFormat = o.Output.text,
     force: o.Force = False,
     quiet: o.Quiet = False,

@@ -56,6 +56,11 @@ def option(about: str, *names: str, of: Names = (), **more: Any) -> Any:
     return typer.Option(*names, help=about, autocompletion=among(of) if of else None, **more)
 
 
+def measure_flag(default: Any, about: str) -> Any:
+    """The flag that says what is measured; the shell completes the names of measures."""
+    return flag(default, about, "--measure", "-m", of=completion.measures)
+
+
 def _be_quiet(wanted: bool) -> bool:
     if wanted:
         progress.hide()
@@ -82,12 +87,16 @@ def takes(name: str, flags: Mapping[str, Any], build: Callable[..., Any]) -> Cal
             for parameter in own.parameters.values()
             for one in (shared if parameter.name == name else [parameter.replace(kind=keyword)])
         ]
-        # typer reads both
-        with_flags.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        with_flags.__annotations__ = {one.name: one.annotation for one in parameters}
-        return with_flags
+        return with_parameters(with_flags, parameters)
 
     return decorate
+
+
+def with_parameters(command: Command, parameters: list[inspect.Parameter]) -> Command:
+    """Let typer see these parameters of a command; it reads both its signature and its annotations."""
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
 
 
 def takes_options(name: str, options: type) -> Callable[[Command], Command]:
@@ -95,6 +104,13 @@ def takes_options(name: str, options: type) -> Callable[[Command], Command]:
     types = get_type_hints(options, include_extras=True)
     flags = {one.name: cast(Any, Annotated)[types[one.name], one.metadata["option"]] for one in fields(options)}
     return takes(name, flags, options)
+
+
+def refuse_typed(flags: object, names: Iterable[str], why: str) -> None:
+    """Refuse the first of some flags, attributes of ``flags``, that was typed."""
+    for name in names:
+        if getattr(flags, name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')} {why}")
 
 
 # ---------------------------------------------------------------- files
@@ -155,6 +171,7 @@ Truncated = Annotated[
         "Sound files with fewer samples than their header states: error, or use (what is there).", of=("error", "use")
     ),
 ]
+Device = Annotated[str | None, option("cpu, cuda, cuda:0; without it, a GPU if there is one.")]
 Quiet = Annotated[bool, option("Show no progress.", "--quiet", "-q", callback=_be_quiet)]
 
 
@@ -223,6 +240,15 @@ def deliver(text: str, out: Path | None, force: bool) -> None:
     from spoofspan.formats.writing import write_atomically
 
     write_atomically(out, [text.encode()], force)
+
+
+def write_page(page: str, out: Path, force: bool) -> None:
+    """Write a page for a browser, and say how large it is."""
+    from spoofspan.formats.writing import write_atomically
+
+    data = page.encode()
+    write_atomically(out, [data], force)
+    typer.echo(f"{out}: {len(data) / 1e6:.1f} MB, open it in a browser", err=True)
 
 
 def show(plain: Any, tables: Iterable[Table], output: Output, out: Path | None = None, force: bool = False) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from spoofspan.base.errors import UsageError
-from spoofspan.cli import completion
 from spoofspan.cli import options as o
+from spoofspan.cli.bootstrap_options import cluster_arguments
 from spoofspan.cli.system_inputs import Systems, takes_each_system
 
 
@@ -15,7 +15,7 @@ from spoofspan.cli.system_inputs import Systems, takes_each_system
 def plan(
     *,
     systems: Systems,
-    measure: str = o.flag("range-eer", "The measure.", "--measure", "-m", of=completion.measures),
+    measure: str = o.measure_flag("range-eer", "The measure."),
     first: float | None = o.flag(None, "The first value, as it is printed (5.2). Default: as measured.", "--from"),
     second: float | None = o.flag(None, "The second value (5.5). Default: that of the second system.", "--to"),
     power: float = o.flag(0.8, "Probability to tell the two values apart."),
@@ -48,7 +48,6 @@ def plan(
       spoofspan plan ref.rttm a.score b.score --durations reco2dur --metadata protocol.txt --power 0.9
     """
     from spoofspan.base.version import __version__
-    from spoofspan.formats.text.protocol import read_clusters
     from spoofspan.measures.measure import in_percent
     from spoofspan.report.results import finite
     from spoofspan.report.verdicts import size_table
@@ -60,8 +59,7 @@ def plan(
         raise UsageError(
             "say which values shall be told apart, as --from 5.2 --to 5.5, or give the scores of two systems"
         )
-    clusters = read_clusters(metadata or systems.typed.protocol(), cluster)
-    how: dict[str, Any] = {} if clusters is None else {"clusters_are": clusters[0], "clusters": clusters[1]}
+    how = cluster_arguments(metadata or systems.typed.protocol(), cluster)
     how |= {"convention": convention, "eer_rule": eer_rule, "scores_are": scores_are, **rules}
     how |= {"power": power, "confidence": confidence, "correlation": correlation}
     scale = 100.0 if in_percent(measure) else 1.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.base.errors import UsageError
 from spoofspan.cli import options as o
 
 if TYPE_CHECKING:
@@ -31,8 +30,7 @@ class RangeOptions:
 
     def refuse_any(self, why: str) -> None:
         """Refuse options that mean nothing here."""
-        for name in self.arguments():
-            raise UsageError(f"--{name.replace('_', '-')} {why}")
+        o.refuse_typed(self, self.arguments(), why)
 
     def called(self, scores: Scores, threshold: float, durations: str | None) -> References:
         """What scores call spoof and bona fide, said on stderr."""

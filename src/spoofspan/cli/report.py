@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from spoofspan.base.errors import UsageError
-from spoofspan.cli import completion
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.inputs import read_column
@@ -31,12 +28,9 @@ def report(
     out: Path = o.flag(..., "The page to write.", show_default=False),
     title: str = o.flag(TITLE, "Title of the page."),
     metadata: o.Metadata = None,
-    measure: list[str] | None = o.flag(
+    measure: list[str] | None = o.measure_flag(
         None,
         "Also show a measure on the cards, in the leaderboard and by group: event-f1@iou=0.5. May be repeated.",
-        "--measure",
-        "-m",
-        of=completion.measures,
     ),
     by: list[str] | None = o.flag(None, "Also break the error down by a column of --metadata; may be repeated."),
     audio: Path | None = o.flag(None, "Folder with a sound file for each utterance (ID.wav, ID.flac)."),
@@ -78,7 +72,6 @@ def report(
 
       spoofspan report scores.parquet --threshold 0.3 --audio wav --out found.html
     """
-    from spoofspan.formats.writing import write_atomically
     from spoofspan.report.page import PageSettings, page_content, render_page
     from spoofspan.report.page.audio import addresses, waveforms
 
@@ -90,9 +83,7 @@ def report(
     if (alone := systems.scores_alone()) is not None:
         if measure:
             raise UsageError("--measure needs REFERENCES before the scores; leave it out")
-        page = _page_of_scores(alone, title, threshold, ranges, timelines, audio, out, embed)
-        write_atomically(out, [page.encode()], force)
-        typer.echo(f"{out}: {len(page.encode()) / 1e6:.1f} MB, open it in a browser", err=True)
+        o.write_page(_page_of_scores(alone, title, threshold, ranges, timelines, audio, out, embed), out, force)
         return
     if threshold is not None:
         raise UsageError(
@@ -112,9 +103,7 @@ def report(
         measures=measure or (),
         arguments={"convention": convention, "eer_rule": eer_rule, **rules},
     )
-    page = render_page(page_content(references, scores, settings))
-    write_atomically(out, [page.encode()], force)
-    typer.echo(f"{out}: {len(page.encode()) / 1e6:.1f} MB, open it in a browser", err=True)
+    o.write_page(render_page(page_content(references, scores, settings)), out, force)
 
 
 def _page_of_scores(

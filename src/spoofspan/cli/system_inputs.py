@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spoofspan.base.errors import SpoofspanError, UsageError
+from spoofspan.base.lazy import LazyMapping
 from spoofspan.cli import options as o
 from spoofspan.cli.inputs import FLAGS, Inputs, looks_like
 
@@ -83,7 +84,7 @@ class Systems:
         return self.read()[0], {name: self.typed.read_scores(where) for name, where in files.items()}
 
     def read_trained(self, fewest: int, fps: float | None = None) -> tuple[References, dict[str, Trainings]]:
-        """As :meth:`read_each`; files of one pattern that score the same utterances are trainings of one system.
+        """Read references, and each word as one system; files of a pattern with the same utterances are its trainings.
 
         A file may have proposals instead; their times are frames, ``fps`` of them in a second, or else seconds.
         """
@@ -95,7 +96,7 @@ class Systems:
         return self.read()[0], {name: _trainings(where, read) for name, where in files.items()}
 
     def _files(self, fewest: int) -> dict[str, str]:
-        """The files by the names of their systems, at least so many."""
+        """The files by the names of their systems, at least ``fewest`` of them."""
         files = named_files(self.words)
         if not files:
             self._refuse_scores_alone()
@@ -106,24 +107,25 @@ class Systems:
 
     def scores_alone(self) -> dict[str, Scores] | None:
         """Read scores that were given without references; None if references were given."""
-        only = self.typed.references
-        if self.typed.dataset is not None or only is None or not self._has_scores(only):
+        if (first := self._scores_first()) is None:
             return None
-        files = named_files([only, *self.words])
+        files = named_files([first, *self.words])
         return {name: self.typed.read_scores(where) for name, where in files.items()}
 
-    def _has_scores(self, where: str) -> bool:
+    def _scores_first(self) -> str | None:
+        """What was typed in the place of REFERENCES, if that has scores."""
         from spoofspan.formats.datasets.systems import split_name
 
-        # a Parquet file may be either
-        return "scores" in looks_like(split_name(where)[1]) and isinstance(self._references, SpoofspanError)
+        first = self.typed.references
+        if self.typed.dataset is not None or first is None or "scores" not in looks_like(split_name(first)[1]):
+            return None
+        return first if isinstance(self._references, SpoofspanError) else None  # a Parquet file may be either
 
     def _refuse_scores_alone(self) -> None:
         """Say that references are missing where the only file has scores."""
-        only = self.typed.references
-        if only is not None and self.typed.dataset is None and self._has_scores(only):
+        if (first := self._scores_first()) is not None:
             raise UsageError(
-                f"{only} has scores, and nothing says where the spoofs are: give REFERENCES before it; without them "
+                f"{first} has scores, and nothing says where the spoofs are: give REFERENCES before it; without them "
                 "there are spoofspan plot timeline and spoofspan report, with --threshold"
             )
 
@@ -159,10 +161,6 @@ class Systems:
         inputs = self.typed if self.typed.hop is not None else replace(self.typed, hop=file.resolution)
         return inputs.read_scores(file.path)
 
-    def _said(self, file: SystemFile, fps: float | None) -> Scores | Proposals:
-        """Read a file of scores, or of proposals."""
-        return self._proposals(file.path, fps) or self.scores(file)
-
     def _proposals(self, where: str, fps: float | None) -> Proposals | None:
         """Read a file if it is one of proposals."""
         if not self.typed.has_proposals(where):
@@ -173,10 +171,13 @@ class Systems:
 
     def rows(self, files: list[SystemFile], fps: float | None = None) -> Mapping[Any, Mapping[str, Scores | Proposals]]:
         """The systems, by resolution or name and by seed, each read when it is looked up."""
-        from spoofspan.formats.datasets.systems import LazyMapping, rows_of
+        from spoofspan.formats.datasets.systems import rows_of
+
+        def read(file: SystemFile) -> Scores | Proposals:
+            return self._proposals(file.path, fps) or self.scores(file)
 
         rows: Mapping[Any, Mapping[str, SystemFile]] = rows_of(files)
-        return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: self._said(rows[key][seed], fps)))
+        return LazyMapping(rows, lambda key: LazyMapping(rows[key], lambda seed: read(rows[key][seed])))
 
 
 def _trainings(where: str, read: Callable[[str], Scores | Proposals]) -> Trainings:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
-from spoofspan.cli import completion
+from spoofspan.base.lazy import LazyMapping
 from spoofspan.cli import options as o
 from spoofspan.cli.bootstrap_options import BootstrapOptions, takes_bootstrap
 from spoofspan.cli.eval_inputs import ProposalOptions, takes_proposals
@@ -31,12 +31,9 @@ def table(
     sets: list[str] | None = o.flag(
         None, "A set, put in the place of {set} in all paths; may be repeated (dev, eval).", "--set"
     ),
-    measure: list[str] | None = o.flag(
+    measure: list[str] | None = o.measure_flag(
         None,
         "A further column, such as event-f1@iou=0.5 or event-psds. May be repeated; proposals have no other columns.",
-        "--measure",
-        "-m",
-        of=completion.measures,
     ),
     resolutions: str | None = o.flag(None, "Lengths of the points in ms: 10,20,40 (default: the paper's)."),
     label_sources: str = o.flag(
@@ -148,7 +145,7 @@ def _segment_labels(
     systems: Systems, files: list[SystemFile], dataset: Dataset | None, label_sources: str, pattern: str | None
 ) -> Mapping[float, References] | None:
     """The label arrays by hop, each read when it is looked up; None where ranges are the one source of labels."""
-    from spoofspan.formats.datasets.systems import LazyMapping, matching
+    from spoofspan.formats.datasets.systems import matching
 
     if label_sources != "nii-2023":
         if pattern is not None:

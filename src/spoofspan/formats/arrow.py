@@ -20,7 +20,7 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def give_back_memory() -> None:
-    """Give back to the system what Arrow keeps of memory that was freed; all that C keeps, if Arrow uses its memory."""
+def release_unused() -> None:
+    """Give the system the memory that Arrow holds unused; where Arrow's allocator is C's, all that C holds unused."""
     if "pyarrow" in sys.modules:
         import_module("pyarrow").default_memory_pool().release_unused()

@@ -16,8 +16,7 @@ from spoofspan.data.references import References
 from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.formats.arrays import npz as arrays
-from spoofspan.formats.arrays import segment_labels
+from spoofspan.formats.arrays import npz, segment_labels
 from spoofspan.formats.format import Format, Registry, T
 from spoofspan.formats.reading import read_references, read_scores
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
@@ -214,9 +213,10 @@ def _resolution(target: str, hop: float | None) -> float:
     named = None if match is None else float(match[1])
     if named is not None and hop is not None and duration_ns(named, "resolution") != duration_ns(hop, "hop"):
         raise UsageError(f"{target}: the name states a resolution of {named:g} s, --hop states {hop:g} s; change one")
-    if named is None and hop is None:
+    chosen = hop if named is None else named
+    if chosen is None:
         raise UsageError(f"{target}: label arrays need a resolution; give it in seconds with --hop")
-    return hop if named is None and hop is not None else named or 0.0
+    return chosen
 
 
 def _format(registry: Registry[T], by_suffix: Mapping[str, str], target: str, name: str | None) -> Format[T]:
@@ -237,8 +237,8 @@ def _suffix(target: str) -> str:
 def _chunks(chosen: Format[Any], content: Any, target: str, hop: float | None) -> Iterable[bytes]:
     if chosen is segment_labels.FORMAT:
         return segment_labels.write(content, _resolution(target, hop))
-    if chosen is arrays.LABELS_NPZ:
-        return arrays.write_labels_npz(content, _resolution(target, hop))
+    if chosen is npz.LABELS_NPZ:
+        return npz.write_labels_npz(content, _resolution(target, hop))
     if chosen.write is None:
         raise UsageError(f"the format {chosen.name} can be read but not written; choose another with --to")
     return chosen.write(content)

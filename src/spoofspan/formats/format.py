@@ -7,7 +7,7 @@ else (packing, folders, standard input, half-written files) is handled outside t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
@@ -68,6 +68,7 @@ class Format(Generic[T]):
     read: Callable[[Sequence[Source], ReadOptions], T]
     recognises: Callable[[bytes], bool]  # from the first 64 KiB, unpacked; True only if unambiguous
     write: Callable[[T], Iterable[bytes]] | None = None
+    _: KW_ONLY
     suffixes: tuple[str, ...] = ()  # which files of a folder belong to it
     needs: tuple[str, ...] = ()  # options without which it cannot be read
     takes: tuple[str, ...] = ()  # options that mean something to few formats, and are refused by others
@@ -167,7 +168,7 @@ def text_of(head: bytes) -> str:
     """Decode the first bytes of a text file up to the last whole line; empty if it is no text."""
     whole = head.rpartition(b"\n")[0] if b"\n" in head[:-1] and len(head) >= 1 << 16 else head
     try:
-        text = whole.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        text = whole.decode("utf-8-sig")
     except UnicodeDecodeError:
         return ""
     return "" if "\0" in text else text

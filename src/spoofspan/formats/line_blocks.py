@@ -6,9 +6,9 @@ Python object while the interpreter ends aborts the process (apache/arrow#34314)
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from spoofspan.base.threads import ALL_CORES, in_order
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import MOST_BYTES_PER_LINE, Source
 
-BOM = b"\xef\xbb\xbf"
+BOM = codecs.BOM_UTF8
 BLOCK_BYTES = 1 << 19
 CACHE_LINE = 64
 # what Python takes for white space in text, and not in bytes; quotes are for the reader of lines to judge
@@ -35,34 +35,31 @@ def line_blocks(source: Source, size: int) -> Iterator[Any]:
     """
     carried = b""  # of a line that has no end yet
     done = 0
-    try:
-        with source.open() as stream:
-            while True:
-                # straight into memory of Arrow's own: bytes that are copied into it take a tenth longer to parse; to
-                # an address that is no multiple of a cache line the system copies five times as slowly
-                begin = -(-len(carried) // CACHE_LINE) * CACHE_LINE
-                first = begin - len(carried)
-                buffer = pa.allocate_buffer(begin + size)
-                with memoryview(buffer).cast("B") as memory:
-                    memory[first:begin] = carried
-                    filled = begin + cast(io.BufferedReader, stream).readinto(memory[begin:])
-                    if filled == begin:
-                        break
-                    length = _last_line_end(memory[begin:filled])  # what was carried has none
-                    length += len(carried) if length else 0
-                    if filled - first > MOST_BYTES_PER_LINE:
-                        line = re.search(b"\n", memory[first:filled])
-                        if (filled - first if line is None else line.start()) > MOST_BYTES_PER_LINE:
-                            raise source.line_too_long(_line_at(source, done), MOST_BYTES_PER_LINE)
-                    carried = bytes(memory[first + length : filled])
-                block = _whole(buffer.slice(first, length), inside=done > 0) if length else None
-                del buffer  # or else two would be in memory at once
-                if block is not None:
-                    done += length
-                    yield block
-                    del block
-    except (OSError, EOFError, zlib.error) as error:
-        raise source.broken(error) from None
+    with source.read_errors(), source.open() as stream:
+        while True:
+            # straight into memory of Arrow's own: bytes that are copied into it take a tenth longer to parse; to
+            # an address that is no multiple of a cache line the system copies five times as slowly
+            begin = -(-len(carried) // CACHE_LINE) * CACHE_LINE
+            first = begin - len(carried)
+            buffer = pa.allocate_buffer(begin + size)
+            with memoryview(buffer).cast("B") as memory:
+                memory[first:begin] = carried
+                filled = begin + cast(io.BufferedReader, stream).readinto(memory[begin:])
+                if filled == begin:
+                    break
+                length = _last_line_end(memory[begin:filled])  # what was carried has none
+                length += len(carried) if length else 0
+                if filled - first > MOST_BYTES_PER_LINE:
+                    line = re.search(b"\n", memory[first:filled])
+                    if (filled - first if line is None else line.start()) > MOST_BYTES_PER_LINE:
+                        raise source.line_too_long(_line_at(source, done), MOST_BYTES_PER_LINE)
+                carried = bytes(memory[first + length : filled])
+            block = _whole(buffer.slice(first, length), inside=done > 0) if length else None
+            del buffer  # or else two would be in memory at once
+            if block is not None:
+                done += length
+                yield block
+                del block
     if carried:
         yield _whole(native_buffer([carried]), inside=done > 0)
 

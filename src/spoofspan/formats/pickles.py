@@ -23,7 +23,6 @@ import signal
 import sys
 import threading
 import time
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -53,27 +52,27 @@ def read_list(source: Source, *, memory: int = MEMORY, seconds: float = SECONDS)
         yield from child.items()
 
 
-def read_dict(source: Source, *, memory: int = MEMORY, seconds: float = SECONDS) -> dict[str, Any]:
+def read_dict(source: Source) -> dict[str, Any]:
     """Read a dict with text for keys, pickled as it is or in the 0-dimensional object array of a ``.npy`` file."""
     with _stream(source) as stream:
         if source.head.startswith(NPY):
             shape, dtype = npy_header(source.name, stream)
             if dtype.kind != "O":
                 raise DataError(f"{source.name}: the file holds an array of {dtype}, not a dict")
-            value = _value(source, stream, memory, seconds)
+            value = _value(source, stream)
             if not (isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.shape == shape):
                 raise DataError(
                     f"{source.name}: the file is damaged: its header does not fit its content; get it again"
                 )
             value = value.item() if value.ndim == 0 else value
         else:
-            value = _value(source, stream, memory, seconds)
+            value = _value(source, stream)
     if not isinstance(value, dict):
         raise DataError(f"{source.name}: the file holds {_noun(value)}, not a dict")
     return value
 
 
-def _value(source: Source, stream: IO[bytes], memory: int, seconds: float) -> Any:
+def _value(source: Source, stream: IO[bytes], memory: int = MEMORY, seconds: float = SECONDS) -> Any:
     """The pickled value: None, bool, int, float, str, bytes, list, tuple, dict with text for keys, or numpy array."""
     with _Child(source, stream, memory, seconds, "value") as child:
         values = list(child.items())
@@ -265,10 +264,8 @@ def check_text(name: str, flat: Array) -> None:
 
 @contextmanager
 def _stream(source: Source) -> Iterator[IO[bytes]]:
-    try:
+    with source.read_errors():
         stream = source.open()
-    except (OSError, EOFError, zlib.error) as error:
-        raise source.broken(error) from None
     with stream:
         yield stream
 

@@ -66,7 +66,7 @@ class Pipe:
         return cast(IO[bytes], io.BufferedReader(_Reading(self), BLOCK))
 
     def read(self, position: int, size: int) -> bytes:
-        """At most so many bytes from a position on, as soon as there are any."""
+        """At most ``size`` bytes from a position on, as soon as there are any."""
         with self._lock:
             self._await(position + 1)
             self._kept.seek(position)
@@ -79,7 +79,7 @@ class Pipe:
             return self._size
 
     def _await(self, size: int) -> None:
-        """Wait until there are so many bytes, or the end."""
+        """Wait until there are ``size`` bytes, or the end."""
         if self._stream is None:
             where = self._where
             self._stream = self._files.enter_context(where.open("rb")) if isinstance(where, Path) else where

@@ -12,7 +12,7 @@ from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays.kaldi import read_label2id
-from spoofspan.formats.arrow import give_back_memory
+from spoofspan.formats.arrow import release_unused
 from spoofspan.formats.format import OF_METADATA, Format, ReadOptions, Registry, T
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, counted, naming, sources
@@ -247,7 +247,7 @@ def read_with(
         raise
     finally:
         # what both sides need at most must not add up: references of 30 MB leave 80 MB that nobody uses
-        give_back_memory()
+        release_unused()
 
 
 def choose_format(

@@ -6,9 +6,8 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.formats.arrays import kaldi, partialspoof_scores, segment_labels
-from spoofspan.formats.arrays import npz as arrays
-from spoofspan.formats.datasets import audiovisual, json_ranges, json_scores, proposals
+from spoofspan.formats.arrays import kaldi, npz, partialspoof_scores, segment_labels
+from spoofspan.formats.datasets import audiovisual, proposals
 from spoofspan.formats.format import Registry
 from spoofspan.formats.tables.arrow_ipc import ARROW
 from spoofspan.formats.tables.csv_files import CSV, TSV
@@ -17,6 +16,7 @@ from spoofspan.formats.tables.parquet import PARQUET
 from spoofspan.formats.text import (
     frame_lines,
     hypotheses,
+    json_objects,
     labelled_ranges,
     rttm,
     sed_scores,
@@ -36,9 +36,9 @@ REFERENCE_FORMATS: Registry[References] = Registry(
         textgrid.FORMAT,
         audiovisual.LAVDF,
         audiovisual.AVDEEPFAKE1M,
-        json_ranges.REFERENCES,
+        json_objects.REFERENCES,
         segment_labels.FORMAT,
-        arrays.LABELS_NPZ,
+        npz.LABELS_NPZ,
         *(container.references for container in CONTAINERS),
     ],
 )
@@ -49,12 +49,12 @@ SCORE_FORMATS: Registry[Scores] = Registry(
         sed_scores.FORMAT,
         partialspoof_scores.FORMAT,
         *kaldi.FORMATS,
-        arrays.SCORES_NPZ,
-        arrays.SCORES_DICT,
-        json_scores.FORMAT,
+        npz.SCORES_NPZ,
+        npz.SCORES_DICT,
+        json_objects.SCORES,
         *(container.scores for container in CONTAINERS),
         *hypotheses.FORMATS,
-        json_ranges.HYPOTHESIS,
+        json_objects.HYPOTHESIS,
     ],
 )
 UTTERANCE_SCORE_FORMATS: Registry[UtteranceScores] = Registry("utterance-scores", utterance_scores.FORMATS)

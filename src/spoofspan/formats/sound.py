@@ -138,9 +138,9 @@ class Sound:
             self._warn(f"{str(error).partition(';')[0]}, and {done:,} samples are there")
         else:
             if done < file.stated or file.ends_early:
-                self._tell(file, done)
+                self._refuse_or_warn(file, done)
 
-    def _tell(self, file: _File, found: int) -> None:
+    def _refuse_or_warn(self, file: _File, found: int) -> None:
         """Refuse a truncated file, or warn."""
         there = f"its header states {file.stated:,} samples, and {found:,} are there"
         if file.ends_early:
@@ -169,7 +169,7 @@ class Sound:
                 raise DataError(f"{self.name}: there is no sound in the file; leave it out")
             _check_rate(self.name, file.rate)
             if check and (file.frames < file.stated or file.ends_early) and self.truncated == "error":
-                self._tell(file, file.frames)
+                self._refuse_or_warn(file, file.frames)
             yield file
 
 

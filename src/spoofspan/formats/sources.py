@@ -57,23 +57,27 @@ class Source:
         if start.startswith(GZIP):
             import gzip
 
-            return self._unpacked(gzip.GzipFile(fileobj=buffered, mode="rb"), buffered)
-        if start.startswith(ZSTD):
-            return self._unpacked(pa.CompressedInputStream(buffered, "zstd"), buffered)
-        return buffered
-
-    def _unpacked(self, stream: Any, packed: IO[bytes]) -> IO[bytes]:
-        return cast(IO[bytes], io.BufferedReader(_Unpacked(self.name, stream, packed), HEAD_BYTES))
+            unpacked: Any = gzip.GzipFile(fileobj=buffered, mode="rb")
+        elif start.startswith(ZSTD):
+            unpacked = pa.CompressedInputStream(buffered, "zstd")
+        else:
+            return buffered
+        return cast(IO[bytes], io.BufferedReader(_Unpacked(self.name, unpacked, buffered), HEAD_BYTES))
 
     @property
     def is_packed(self) -> bool:
         """Whether a byte of it may stand for several of its text."""
-        try:
-            with self.opener() as raw:
-                start = raw.read(4)
-        except OSError as error:
-            raise self.broken(error) from None
+        with self.read_errors(), self.opener() as raw:
+            start = raw.read(4)
         return start.startswith((GZIP, ZSTD, b"PAR1", b"ARRO"))
+
+    @property
+    def size(self) -> int:
+        """How many bytes a file has; 0 for what is no plain file."""
+        try:
+            return self.path.stat().st_size if self.path is not None and self.path.is_file() else 0
+        except OSError:  # opening it will say why
+            return 0
 
     def read(self, size: int = -1) -> bytes:
         """Read all bytes, unpacked, or the first ones."""
@@ -82,7 +86,7 @@ class Source:
 
     def document(self) -> bytes:
         """Read all bytes of a file that means nothing in parts, as JSON does: not more than can be held."""
-        large = _size(self) > MOST_BYTES_WHOLE
+        large = self.size > MOST_BYTES_WHOLE
         data = b"" if large else self.read(MOST_BYTES_WHOLE + 1)
         if large or len(data) > MOST_BYTES_WHOLE:
             raise DataError(
@@ -106,7 +110,7 @@ class Source:
 
     def whole(self) -> bytes | mmap.mmap:
         """All bytes, unpacked: those of a plain file are mapped into memory, and read where they are looked at."""
-        if self.path is None or self.is_packed or not _size(self):
+        if self.path is None or self.is_packed or not self.size:
             return self.read()
         with self.read_errors(), self.path.open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -143,12 +147,11 @@ class Source:
         """Yield (line number, line without its end) of a text file; blank lines are skipped."""
         number = 0
         try:
-            with self.open() as stream:
+            with self.read_errors(), self.open() as stream:
                 for number, raw in enumerate(iter(partial(stream.readline, MOST_BYTES_PER_LINE + 1), b""), 1):
                     if len(raw) > MOST_BYTES_PER_LINE:
                         raise self.line_too_long(number)
-                    bare = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-                    line = bare.decode("utf-8").rstrip("\r\n")
+                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
                     if "\0" in line:
                         raise DataError(
                             f"{self.name}:{number}: not a text file (it has a NUL byte); give a text file, or convert "
@@ -158,8 +161,6 @@ class Source:
                         yield number, line
         except UnicodeDecodeError:
             raise not_utf8(self.name, number) from None
-        except (OSError, EOFError, zlib.error) as error:
-            raise self.broken(error) from None
 
 
 class _Unpacked(io.RawIOBase):
@@ -197,7 +198,7 @@ def unreadable(name: str, error: OSError) -> DataError:
 
 @contextmanager
 def naming(files: Sequence[str]) -> Iterator[None]:
-    """See that a refusal of what is read here names a file: the first, where the reader itself named none."""
+    """Put the name of the first file before a refusal of what is read here, unless that names one of the files."""
     try:
         yield
     except (DataError, UsageError) as error:
@@ -302,18 +303,10 @@ def counted(found: Sequence[Source]) -> Iterator[Sequence[Source]]:
     if not is_shown():
         yield found
         return
-    sizes = [_size(source) for source in found]
+    sizes = [source.size for source in found]
     what = Path(found[0].name).name if len(found) == 1 else f"{len(found):,} files"
     with progress(f"reading {what}", total=sum(sizes), unit="B") as advance:
         yield [_counted(source, advance) if size else source for source, size in zip(found, sizes, strict=True)]
-
-
-def _size(source: Source) -> int:
-    """How many bytes a file has; 0 for what is no plain file."""
-    try:
-        return source.path.stat().st_size if source.path is not None and source.path.is_file() else 0
-    except OSError:  # opening it will say why
-        return 0
 
 
 def _counted(source: Source, advance: Advance) -> Source:

@@ -210,7 +210,7 @@ class Stream:
         self.held = 0  # what can still be in memory
 
     def read(self, count: int) -> bytes:
-        """So many bytes."""
+        """The next ``count`` bytes."""
         if count > self._memory // 2:
             raise RefusedError(f"it has a string of {count:,} bytes, more than {self._memory // 2:,}")
         return self._counted(self._file.read(count), count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spoofspan.formats.datasets.register import Benchmark
+from spoofspan.formats.datasets.benchmarks import Benchmark
 from spoofspan.report.table import Table
 
 

@@ -19,9 +19,7 @@ def fits_into_memory(sources: Sequence[Source]) -> bool:
     """Whether reading these files whole would leave half of the memory free (True where nobody can tell)."""
     available = memory_bytes()
     needed = sum(
-        (PER_PACKED_BYTE if source.is_packed else PER_TEXT_BYTE) * source.path.stat().st_size
-        for source in sources
-        if source.path is not None
+        (PER_PACKED_BYTE if source.is_packed else PER_TEXT_BYTE) * source.size for source in sources if source.size
     )
     return available is None or needed * LEFT_FOR_OTHERS <= available
 

@@ -33,6 +33,7 @@ from spoofspan.base.times import seconds_text
 from spoofspan.data.references import References
 from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.formats import arrow as pa
 from spoofspan.formats.arrays.kaldi import read_label2id
 from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
 from spoofspan.formats.reading import choose_format
@@ -51,6 +52,7 @@ from spoofspan.scale.stored_shards import StoredShards, save_shard
 TEXT_BYTES_PER_SHARD, PACKED_BYTES_PER_SHARD = 1 << 26, 1 << 23
 UTTERANCES_PER_SHARD = 1 << 17  # of short ones, ids take more memory than frames
 MOST_SHARDS = 256
+UNKNOWN_BYTES = MOST_SHARDS * PACKED_BYTES_PER_SHARD // 4  # of what is no file, as if it were large
 SAMPLED_IDS = 1 << 14
 TOO_LARGE = "use fewer --jobs, or --stream"  # what to do if a process runs out of memory
 ROW = "spoofspan:row"  # the column that remembers where a row came from
@@ -127,7 +129,7 @@ def sharded(
 
         with counted(reference_sources) as watched:
             unsorted = kept(_stream_references(reference_reader, watched, reference_options, durations))
-        listed = [] if durations is None else kept(_stream_durations(durations))
+        listed = [] if durations is None else kept(stream_durations(durations))
         # with a few shards for each process, none waits long for the last
         count = shards or max(_shard_count(score_sources, ids.seen), 1 if pool is None else 4 * pool.jobs)
         splitters = ids.splitters(count)
@@ -172,25 +174,14 @@ def _stream_scores(reader: Format[Scores], sources: Sequence[Source], options: R
     yield Part(table_from_scores(scores, long=scores.hops is None), sources[0].name)
 
 
-def _stream_durations(durations: Where | Mapping[str, float] | References) -> Iterator[Part]:
-    import pyarrow as pa
-
-    for name, ids, seconds in stream_durations(durations):
-        yield Part(pa.table({"utterance": pa.array(ids, pa.string()), "seconds": seconds}), name)
-
-
 def _shard_count(sources: Sequence[Source], utterances: int) -> int:
     """As many shards as keep one of them at about two million frames, and not too many utterances."""
-    wanted = sum(
-        _size(source) / (PACKED_BYTES_PER_SHARD if source.is_packed else TEXT_BYTES_PER_SHARD) for source in sources
-    )
+    wanted = 0.0
+    for source in sources:
+        size = UNKNOWN_BYTES if source.path is None else source.size
+        wanted += size / (PACKED_BYTES_PER_SHARD if source.is_packed else TEXT_BYTES_PER_SHARD)
     wanted = max(wanted, utterances / UTTERANCES_PER_SHARD)
     return int(min(max(wanted + 1, 1), MOST_SHARDS))
-
-
-def _size(source: Source) -> int:
-    """The bytes of a file; of what is no file, as if it were large."""
-    return source.path.stat().st_size if source.path is not None else MOST_SHARDS * PACKED_BYTES_PER_SHARD // 4
 
 
 class IdSample:
@@ -233,8 +224,6 @@ class _StoredPart:
     @classmethod
     def write(cls, folder: Path, part: Part, table: Any) -> _StoredPart:
         """Store rows of a part under a name of their own."""
-        import pyarrow as pa
-
         stored = cls(replace(part, table=None, rows=None), folder / uuid4().hex)
         with (
             stored_in(folder),
@@ -246,8 +235,6 @@ class _StoredPart:
 
     def take(self) -> Part:
         """Read the rows, and delete them."""
-        import pyarrow as pa
-
         with stored_in(self.path.parent), pa.OSFile(str(self.path), "rb") as opened:
             table = pa.ipc.open_stream(opened).read_all()
         self.path.unlink()
@@ -278,8 +265,6 @@ def split_by_id(table: Any, splitters: Sequence[str]) -> Iterator[tuple[int, Any
 
 def joined_parts(pieces: Sequence[Part]) -> list[Part]:
     """One part for each file, of its pieces in their order."""
-    import pyarrow as pa
-
     tables: dict[str, list[Any]] = {}
     first: dict[str, Part] = {}
     for part in pieces:
@@ -297,8 +282,6 @@ def joined_parts(pieces: Sequence[Part]) -> list[Part]:
 
 def with_rows(part: Part) -> Any:
     """The table of a part, with a column that says which rows of the file these are."""
-    import pyarrow as pa
-
     if ROW in part.table.column_names:
         return part.table
     rows = np.arange(part.table.num_rows) if part.rows is None else part.rows

@@ -39,7 +39,7 @@ from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text.frame_lines import check_frames
-from spoofspan.formats.text.lines import fields_of, first_lines, is_number, score_of
+from spoofspan.formats.text.lines import check_word, fields_of, first_lines, is_number, score_of
 
 Matrix = npt.NDArray[Any]
 Bytes = bytes | memoryview | mmap.mmap
@@ -72,7 +72,7 @@ def recognises_ark(head: bytes) -> bool:
     lines = first_lines(head)
     if not lines or not TEXT_START.match(lines[0]):
         return False
-    return all(map(is_number, " ".join(lines[0].split("[", 1)[1:]).replace("]", " ").split()))
+    return all(map(is_number, lines[0].partition("[")[2].replace("]", " ").split()))
 
 
 def recognises_scp(head: bytes) -> bool:
@@ -282,7 +282,8 @@ def _text_records(source: Source) -> Iterator[_Record]:
         raise DataError(f"{place}: utterance {utterance!r}: the closing bracket is missing; the archive is truncated")
 
 
-def _pointed_to(source: Source) -> Iterator[_Record]:
+def _scp_records(source: Source) -> Iterator[_Record]:
+    """What the lines of an scp file point to."""
     problems = Problems()
     archives: dict[Path, memoryview] = {}
     found: list[_Record] = []
@@ -340,10 +341,9 @@ def write_ark(scores: Scores) -> Iterator[bytes]:
     """Write a binary archive of matrices with one column, float32 or float64 as the scores are."""
     check_frames(scores, "kaldi-ark")
     token, number_type = (b"DM ", "<f8") if scores.values.dtype == np.float64 else (b"FM ", "<f4")
-    for i, utterance in enumerate(scores.utterances):
-        if utterance.split() != [utterance]:
-            raise DataError(f"utterance {utterance!r} cannot be written as kaldi-ark: its id has white space")
-        values = scores.values[scores.offsets[i] : scores.offsets[i + 1]].astype(number_type)
+    for utterance, frames in scores.items():
+        check_word(utterance, "kaldi-ark")
+        values = frames.astype(number_type)
         sizes = struct.pack("<bibi", 4, values.size, 4, 1 if values.size else 0)
         yield utterance.encode() + b" " + BINARY + token + sizes + values.tobytes()
 
@@ -355,18 +355,17 @@ FORMATS: tuple[Format[Scores], ...] = (
         partial(_read, _records),
         recognises_ark,
         write_ark,
-        (".ark",),
-        ("hop",),
-        ("label2id",),
+        suffixes=(".ark",),
+        needs=("hop",),
+        takes=("label2id",),
     ),
     Format(
         "kaldi-scp",
         "<utt> <ark>:<byte>: Kaldi, WeDefense",
-        partial(_read, _pointed_to),
+        partial(_read, _scp_records),
         recognises_scp,
-        None,
-        (".scp",),
-        ("hop",),
-        ("label2id",),
+        suffixes=(".scp",),
+        needs=("hop",),
+        takes=("label2id",),
     ),
 )

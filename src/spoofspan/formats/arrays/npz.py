@@ -124,8 +124,7 @@ def frames_by_utterance(scores: Scores, name: str) -> Iterator[tuple[str, Array]
         raise UsageError(f"the format {name} holds frames of one hop, not ranges; resample the scores first")
     if np.unique(scores.hops).size > 1 or scores.origins.any() or scores.window is not None:
         raise UsageError(f"the format {name} holds frames of one hop that start at 0, without a window of their own")
-    for i, utterance in enumerate(scores.utterances):
-        yield utterance, scores.values[int(scores.offsets[i]) : int(scores.offsets[i + 1])]
+    yield from scores.items()
 
 
 # --- labels
@@ -337,17 +336,16 @@ SCORES_NPZ = Format(
     partial(read_scores, read_npz),
     recognises_npz,
     write_scores_npz,
-    (".npz",),
-    ("hop", "higher"),
+    suffixes=(".npz",),
+    needs=("hop", "higher"),
 )
 SCORES_DICT = Format(
     "npy-dict",
     "npy or pickle: dict <utterance> -> 1-D array of scores, one per frame from 0",
     partial(read_scores, read_dict),
     recognises_dict,
-    None,
-    (".npy", ".pkl", ".pickle"),
-    ("hop", "higher"),
+    suffixes=(".npy", ".pkl", ".pickle"),
+    needs=("hop", "higher"),
 )
 LABELS_NPZ = Format(
     "npz",
@@ -355,6 +353,6 @@ LABELS_NPZ = Format(
     read_labels_npz,
     recognises_npz,
     write_labels_npz,
-    (".npz",),
-    ("hop",),
+    suffixes=(".npz",),
+    needs=("hop",),
 )

@@ -135,6 +135,6 @@ FORMAT = Format(
     read,
     recognises,
     write,
-    (".pkl",),
+    suffixes=(".pkl",),
     columns=("score1", "score0"),
 )

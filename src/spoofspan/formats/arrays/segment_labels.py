@@ -52,5 +52,5 @@ FORMAT = Format(
     read,
     recognises_npy_object,
     write,
-    (".npy",),
+    suffixes=(".npy",),
 )

@@ -39,7 +39,8 @@ from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Modality
 from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.rows import RangeRows, WrittenRange, check_utf8, check_writable, time_text, written_ranges
+from spoofspan.formats.text.json_objects import json_name, json_periods
+from spoofspan.formats.text.rows import RangeRows, check_writable, is_unicode, time_text, written_ranges
 
 SPACE = re.compile(r"[ \t\n\r]*")
 RANKED: Modality = "any"  # both benchmarks rank by fakes of sound or picture
@@ -101,7 +102,7 @@ class Entry:
 def _first_keys(head: bytes) -> set[str]:
     """Return the keys of the first object of a JSON list; none if the file does not begin with one."""
     # The head may end within a character, so that is ignored.
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "ignore")
+    text = head.decode("utf-8-sig", "ignore")
     if (opening := re.match(r"\s*\[\s*", text)) is None:
         return set()
     try:
@@ -185,7 +186,7 @@ def _skip(text: str, position: int) -> int:
 
 def _is_name(value: object) -> TypeGuard[str]:
     """Tell whether a JSON value is text that can be written again (JSON can hold halves of characters)."""
-    return isinstance(value, str) and value != "" and not re.search("[\ud800-\udfff]", value)
+    return isinstance(value, str) and value != "" and is_unicode(value)
 
 
 def _short(value: object) -> str:
@@ -199,9 +200,12 @@ def _short(value: object) -> str:
 # ---------------------------------------------------------------- LAV-DF
 
 
-# As the benchmark calls its protocols, and the modality whose files they leave out if only that is fake.
-SUBSETS = {"full": None, "subset_for_visual_only": "audio", "subset_for_audio_only": "visual"}
-SHORT_SUBSETS = {"full": "full", "visual": "subset_for_visual_only", "audio": "subset_for_audio_only"}
+# Protocols, as the benchmark calls them and shorter, and the modality whose files they leave out if only that is fake.
+SUBSETS = {
+    "full": None,
+    **dict.fromkeys(("subset_for_visual_only", "visual"), "audio"),
+    **dict.fromkeys(("subset_for_audio_only", "audio"), "visual"),
+}
 MODIFIED = {"audio": "modify_audio", "visual": "modify_video"}
 
 
@@ -233,10 +237,9 @@ def _left_out(subset: str | None) -> str | None:
     """The modality whose files a protocol of LAV-DF leaves out if only that is fake."""
     if subset is None:
         return None
-    name = SHORT_SUBSETS.get(subset, subset)
-    if name not in SUBSETS:
-        raise UsageError(f"subset={subset!r} of LAV-DF: {nearest_name(subset, [*SUBSETS, 'visual', 'audio'])}")
-    return SUBSETS[name]
+    if subset not in SUBSETS:
+        raise UsageError(f"subset={subset!r} of LAV-DF: {nearest_name(subset, SUBSETS)}")
+    return SUBSETS[subset]
 
 
 def _only_fake(modality: str | None) -> Callable[[dict[str, Any]], bool]:
@@ -255,7 +258,7 @@ def write_lavdf(references: References) -> Iterator[bytes]:
         raise UsageError(f"{name} holds durations; give them with durations=")
     durations, audio = references.durations.tolist(), references.modality != "visual"
     yield from _json_list(
-        f'{{"file": {_json_name(utterance, name)}, "n_fakes": {len(ranges)}, "fake_periods": {_json_periods(ranges)}, '
+        f'{{"file": {json_name(utterance, name)}, "n_fakes": {len(ranges)}, "fake_periods": {json_periods(ranges)}, '
         f'"duration": {time_text(duration)}, "modify_audio": {json.dumps(bool(ranges) and audio)}, '
         f'"modify_video": {json.dumps(bool(ranges) and not audio)}}}'
         for (utterance, ranges), duration in zip(written_ranges(references), durations, strict=True)
@@ -268,7 +271,7 @@ LAVDF = Format(
     read_lavdf,
     lambda head: {"file", "fake_periods"} <= _first_keys(head),
     write_lavdf,
-    (".json",),
+    suffixes=(".json",),
     takes=OF_METADATA,
 )
 
@@ -304,9 +307,9 @@ def write_avdeepfake1m(references: References) -> Iterator[bytes]:
     # what was read of no audio-visual data is of sound
     keys = dict.fromkeys((SEGMENTS["any"], SEGMENTS[references.modality or "audio"]))
     yield from _json_list(
-        f'{{"file": {_json_name(utterance, name)}, '
-        f'"audio_model": {"null" if model is None else _json_name(model, name)}, '
-        + ", ".join(f'"{key}": {_json_periods(ranges)}' for key in keys)
+        f'{{"file": {json_name(utterance, name)}, '
+        f'"audio_model": {"null" if model is None else json_name(model, name)}, '
+        + ", ".join(f'"{key}": {json_periods(ranges)}' for key in keys)
         + "}"
         for (utterance, ranges), model in zip(written_ranges(references), models, strict=True)
     )
@@ -318,23 +321,9 @@ AVDEEPFAKE1M = Format(
     read_avdeepfake1m,
     lambda head: "file" in (keys := _first_keys(head)) and not keys.isdisjoint(SEGMENTS.values()),
     write_avdeepfake1m,
-    (".json",),
+    suffixes=(".json",),
     takes=("split", "modality"),
 )
-
-
-# ---------------------------------------------------------------- JSON
-
-
-def _json_name(text: str, name: str) -> str:
-    """Write an id as JSON."""
-    check_utf8(text, name)
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _json_periods(ranges: list[WrittenRange]) -> str:
-    """Write ranges as JSON, times in seconds."""
-    return "[" + ", ".join(f"[{time_text(one.start)}, {time_text(one.end)}]" for one in ranges) + "]"
 
 
 def _json_list(objects: Iterator[str]) -> Iterator[bytes]:

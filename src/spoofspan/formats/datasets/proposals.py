@@ -9,7 +9,6 @@ import csv
 import io
 import json
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,19 +19,16 @@ from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.data.proposals import Proposals
 from spoofspan.formats.format import Format, ReadOptions, text_of
 from spoofspan.formats.sources import Source
+from spoofspan.formats.text.json_objects import is_object_of_lists, json_pairs
 from spoofspan.formats.text.lines import plain_number
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS, time_text
 
 SHAPE = "{file: [[confidence, start, end], ...]}"
-JSON_NUMBER = r"\s*-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\s*"
-TRIPLE = re.compile(rf'"\s*:\s*\[\s*\[{JSON_NUMBER},{JSON_NUMBER},{JSON_NUMBER}\]')
 
 
 def recognises(head: bytes) -> bool:
     """Whether it is a JSON object of lists of triples."""
-    # the head of a long file may end within its only line, even within a character
-    text = text_of(head) or head[:-3].decode("utf-8", "ignore")
-    return re.match(r'\s*\{\s*"', text) is not None and TRIPLE.search(text) is not None
+    return is_object_of_lists(head, 3)
 
 
 class _Rows:
@@ -49,9 +45,21 @@ class _Rows:
         self.of: dict[str, list[tuple[float, float, float]]] = {}
 
     def add(self, utterance: str, item: Any, place: str) -> None:
-        """Note one ``[confidence, start, end]``."""
-        if (row := _proposal(item, self.fps, place, self.problems)) is not None:
-            self.of[utterance].append(row)
+        """Note one ``[confidence, start, end]``, its times in seconds; a problem if it is none."""
+        if not isinstance(item, list) or len(item) != 3 or not all(isinstance(value, float) for value in item):
+            self.problems.add(f"{place}: not three numbers [confidence, start, end]")
+            return
+        confidence, start, end = item[0], item[1] / self.fps, item[2] / self.fps
+        if not all(map(math.isfinite, (confidence, start, end))):
+            self.problems.add(f"{place}: not finite")
+        elif end < start:
+            self.problems.add(f"{place}: ends before it starts ({start} > {end})")
+        elif start < 0:
+            self.problems.add(f"{place}: starts before 0 ({start})")
+        elif end > SUSPICIOUS_SECONDS:
+            self.problems.add(f"{place}: ends after more than a day ({end} s); are these milliseconds or frames?")
+        else:
+            self.of[utterance].append((confidence, start, end))
 
     def build(self, sources: Sequence[Source]) -> Proposals:
         """Make Proposals of what was noted."""
@@ -69,7 +77,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
     rows = _Rows(options, SHAPE)
     file_of: dict[str, str] = {}
     for source in sources:
-        for utterance, listed in json_pairs(source):
+        for utterance, listed in json_pairs(source, SHAPE):
             place = f"{source.name}: {utterance!r}"
             if utterance in file_of:
                 again = "twice" if file_of[utterance] == source.name else f"in {file_of[utterance]} as well"
@@ -85,58 +93,10 @@ def read(sources: Sequence[Source], options: ReadOptions) -> Proposals:
     return rows.build(sources)
 
 
-def json_pairs(source: Source, shape: str = SHAPE) -> _Object:
-    """Read the JSON object as pairs, so that a name that is there twice is seen."""
-    data = source.document()
-    if not data.strip():
-        raise DataError(f"{source.name}: the file is empty")
-    try:
-        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_Object, parse_int=float)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{source.name}:{line}: not UTF-8 text; convert it") from None
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{source.name}:{error.lineno}: no JSON from column {error.colno} on ({error.msg}); the file is truncated "
-            "or damaged"
-        ) from None
-    except RecursionError:
-        raise DataError(f"{source.name}: lists in lists without end; expected {shape}") from None
-    if not isinstance(found, _Object):
-        raise DataError(f"{source.name}: the JSON is no object; expected {shape}")
-    return found
-
-
-class _Object(tuple[tuple[str, Any], ...]):
-    """A JSON object as its pairs."""
-
-    __slots__ = ()
-
-
-def _proposal(item: Any, fps: float, place: str, problems: Problems) -> tuple[float, float, float] | None:
-    """Check one proposal, and take its times to seconds; None (and a problem) if it is none."""
-    if not isinstance(item, list) or len(item) != 3 or not all(isinstance(value, float) for value in item):
-        problems.add(f"{place}: not three numbers [confidence, start, end]")
-        return None
-    confidence, start, end = item[0], item[1] / fps, item[2] / fps
-    if not all(map(math.isfinite, (confidence, start, end))):
-        problems.add(f"{place}: not finite")
-    elif end < start:
-        problems.add(f"{place}: ends before it starts ({start} > {end})")
-    elif start < 0:
-        problems.add(f"{place}: starts before 0 ({start})")
-    elif end > SUSPICIOUS_SECONDS:
-        problems.add(f"{place}: ends after more than a day ({end} s); are these milliseconds or frames?")
-    else:
-        return confidence, start, end
-    return None
-
-
 def write(proposals: Proposals) -> Iterator[bytes]:
     """Write JSON, an utterance a line."""
-    seconds = np.stack((proposals.confidences, proposals.starts / 1e9, proposals.ends / 1e9), axis=1)
-    for i, utterance in enumerate(proposals.utterances):
-        rows = seconds[proposals.offsets[i] : proposals.offsets[i + 1]].tolist()
+    for i, (utterance, found) in enumerate(proposals.items()):
+        rows = [(confidence, start, end) for start, end, confidence in found]
         yield f"{',' if i else '{'}\n{json.dumps(utterance)}: {json.dumps(rows)}".encode()
     yield b"\n}\n"
 
@@ -209,7 +169,7 @@ FORMAT = Format(
     read,
     recognises,
     write,
-    (".json",),
+    suffixes=(".json",),
     takes=("fps",),
 )
 CSV = Format(
@@ -218,6 +178,6 @@ CSV = Format(
     read_csv,
     recognises_csv,
     write_csv,
-    (".csv",),
+    suffixes=(".csv",),
     takes=("fps",),
 )

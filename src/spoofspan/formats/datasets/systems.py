@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.times import milliseconds
@@ -33,9 +32,6 @@ _PIECES = re.compile(r"(\{[^{}]*\}|\*\*/?|\*|\?)")
 _NAMED = re.compile(r"([^=/\\{}*?]+)=(.+)")
 _GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
-K = TypeVar("K")
-V = TypeVar("V")
-
 
 @dataclass(frozen=True)
 class SystemFile:
@@ -45,25 +41,6 @@ class SystemFile:
     resolution: float | None = None  # seconds
     system: str = ""
     seed: str = ""
-
-
-class LazyMapping(Mapping[K, V]):
-    """A mapping whose values are made when they are looked up, and not kept."""
-
-    def __init__(self, keys: Iterable[K], make: Callable[[K], V]) -> None:
-        self._keys = dict.fromkeys(keys)
-        self._make = make
-
-    def __getitem__(self, key: K) -> V:
-        if key not in self._keys:
-            raise KeyError(key)
-        return self._make(key)
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
 
 
 def fill_in_set(text: str, subset: str | None) -> str:

@@ -14,7 +14,7 @@ from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 from spoofspan.formats.tables.arrow_tables import Schema
-from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, random_access
+from spoofspan.formats.tables.containers import Container, arrow_errors, in_pieces, random_access
 from spoofspan.formats.tables.table_columns import Part
 
 FILE, STREAM = b"ARROW1", b"\xff\xff\xff\xff"
@@ -36,7 +36,7 @@ def _is_arrow(head: bytes, schema: Schema) -> bool:
 
 def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
     is_file, first = source.head.startswith(FILE), 0
-    with damage_told(source.broken):
+    with arrow_errors(source.broken):
         opened = random_access(source)
         _check_messages(source, opened, is_file)
         reader = pa.ipc.open_file(opened) if is_file else pa.ipc.open_stream(opened)

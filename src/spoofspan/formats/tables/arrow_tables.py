@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags
+from spoofspan.base.columns import Flags, rows_from
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.times import SECOND, Int64
 from spoofspan.data.references import LABELS, References
@@ -94,8 +94,8 @@ def table_from_scores(scores: Scores, long: bool = True, *, text: bool = False) 
     if scores.starts is not None and scores.ends is not None:
         columns["start"], columns["end"] = rows.times(scores.starts, text), rows.times(scores.ends, text)
     elif long:
-        within = np.arange(scores.values.size) - np.repeat(scores.offsets[:-1], np.diff(scores.offsets))
-        columns["frame"] = rows.numbers(within)
+        counts = np.diff(scores.offsets)
+        columns["frame"] = rows.numbers(rows_from(np.zeros_like(counts), counts))
     if long:
         columns["score"] = rows.numbers(values)
     else:

@@ -76,7 +76,9 @@ class Container:
         def recognises(head: bytes) -> bool:
             return self.recognises(head, schema)
 
-        return Format(self.name, f"{grammar}, {self.about}", read, recognises, write, self.suffixes, stream=stream)
+        return Format(
+            self.name, f"{grammar}, {self.about}", read, recognises, write, suffixes=self.suffixes, stream=stream
+        )
 
 
 # What reads tables is imported when there is one: whatever a file is, all formats are asked whether it is theirs.
@@ -104,8 +106,8 @@ def joined(pieces: Iterable[Part]) -> Part:
 
 
 @contextmanager
-def damage_told(broken: Callable[[Exception], DataError]) -> Iterator[None]:
-    """Turn what Arrow says of bytes that it cannot read into an error that names the file, as ``broken`` makes it."""
+def arrow_errors(broken: Callable[[Exception], DataError]) -> Iterator[None]:
+    """Turn errors of Arrow about bytes that it cannot read into what ``broken`` makes of them, which names the file."""
     try:
         yield
     except pa.ArrowMemoryError:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError
-from spoofspan.base.tabular import package
+from spoofspan.base.extras import package
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats import arrow as pa

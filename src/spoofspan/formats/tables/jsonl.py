@@ -25,7 +25,7 @@ from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import SCORES, TEXTS, Schema, with_metadata
 from spoofspan.formats.tables.containers import Container
 from spoofspan.formats.tables.table_columns import Part
-from spoofspan.formats.text.rows import TEXT_SNAP
+from spoofspan.formats.text.rows import TEXT_SNAP, is_unicode
 
 BLOCK_BYTES = 1 << 24
 BYTES_PER_PIECE = 1 << 23
@@ -154,8 +154,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _wrong(name: str, value: Any, is_list: bool) -> str | None:
     """Say what is wrong with a value; None if nothing is."""
     if name in TEXTS:
-        whole = isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
-        return None if whole else f"{name} must be text, not {value!r}"
+        return None if isinstance(value, str) and is_unicode(value) else f"{name} must be text, not {value!r}"
     if is_list:
         if not isinstance(value, list):
             return f"{name} must be a list of numbers, not {value!r}"

@@ -16,7 +16,7 @@ from spoofspan.base.errors import DataError
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
 from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES, plain_texts
-from spoofspan.formats.tables.containers import Container, damage_told, in_pieces, joined, random_access
+from spoofspan.formats.tables.containers import Container, arrow_errors, in_pieces, joined, random_access
 from spoofspan.formats.tables.table_columns import Part, flat_array, items_of
 
 VALUES_PER_GROUP = 1 << 20
@@ -29,7 +29,7 @@ TEXTS = ("utterance", "label", "kind")
 
 def _parts(source: Source, names: Sequence[str], whole: bool) -> Iterator[Part]:
     first = 0
-    with damage_told(source.broken), random_access(source, mapped=whole) as opened:
+    with arrow_errors(source.broken), random_access(source, mapped=whole) as opened:
         # read ahead, a file in pieces would lie in memory whole before its end
         file = pa.parquet.ParquetFile(opened, pre_buffer=whole, page_checksum_verification=True)
         schema = file.schema_arrow
@@ -158,7 +158,7 @@ class RowGroups:
 
 def row_groups(path: Path, name: str, most: int) -> list[RowGroups]:
     """All row groups of a file, in pieces of about ``most`` bytes."""
-    with damage_told(partial(_unreadable, name)):
+    with arrow_errors(partial(_unreadable, name)):
         metadata = pa.parquet.read_metadata(path)
     if not metadata.num_rows:
         raise DataError(f"{name}: the table has no rows; there is nothing to measure")
@@ -177,7 +177,7 @@ def row_groups(path: Path, name: str, most: int) -> list[RowGroups]:
 
 def read_groups(piece: RowGroups, names: Sequence[str]) -> Part:
     """Read the columns of these names of some row groups."""
-    with damage_told(partial(_unreadable, piece.name)), pa.OSFile(piece.path, "rb") as opened:
+    with arrow_errors(partial(_unreadable, piece.name)), pa.OSFile(piece.path, "rb") as opened:
         file = pa.parquet.ParquetFile(opened, page_checksum_verification=True)
         chosen = [name for name in file.schema_arrow.names if name in names]
         table = file.read_row_groups(list(piece.groups), columns=chosen, use_threads=False)
@@ -205,7 +205,7 @@ def kind_of(source: Source) -> str | None:
 def _write(table: Any) -> Iterator[bytes]:
     # a dictionary of all ids would be written into every row group
     schema = plain_texts(table.slice(0, 0)).schema
-    names = [name for name in ("utterance", "label", "kind") if name in table.column_names]
+    names = [name for name in TEXTS if name in table.column_names]
     lists = "scores" in table.column_names
     values = len(table.column("scores").combine_chunks().flatten()) if lists else table.num_rows
 

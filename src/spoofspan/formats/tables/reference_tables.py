@@ -16,7 +16,7 @@ from spoofspan.data.references import NONSPEECH, References
 from spoofspan.formats.format import ReadOptions
 from spoofspan.formats.tables.arrow_tables import REFERENCES, SCORES
 from spoofspan.formats.tables.table_columns import Part, PartColumns, Texts
-from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
+from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without_bare_rows
 from spoofspan.formats.text.rows import label_and_kind, naming_file
 
 UNKNOWN_LABEL = "unknown label {!r} (bonafide, spoof, nonspeech, or an attack such as A07)"
@@ -74,11 +74,11 @@ def _read_part(part: Part) -> _PartReferences:
     bare = columns.bare_rows({"start": starts.missing, "end": ends.missing, "label": words.missing})
     columns.check_ranges(starts, ends)
     labels, kinds = _labels_and_kinds(columns, words)
-    columns.refuse_tiny_integers(ends, "end")
+    columns.refuse_tiny_integers(ends)
     groups = group(columns.utterances)
     durations = _part_durations(columns, groups)
     columns.stop_if_any()
-    groups = without(columns, groups, bare, "range")
+    groups = without_bare_rows(columns, groups, bare, "range")
     by_row: dict[str, Any] = {"starts": starts.ns, "ends": ends.ns, "labels": labels, "kinds": kinds}
     by_row = {name: groups.sort(column) for name, column in by_row.items()}
     facts = {**by_row, "durations": durations, "snap": _stated_snap(part)}

@@ -30,7 +30,7 @@ from spoofspan.formats.tables.table_columns import (
     missing_columns,
     one_array,
 )
-from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without
+from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined_groups, without_bare_rows
 
 # which rows positions among the scores belong to, and what the scores there are called
 Places = Callable[[Int64], tuple[Int64, Iterable[str]]]
@@ -150,10 +150,10 @@ def _read_ranges(columns: PartColumns, column: str, options: ReadOptions) -> _Pa
     starts, ends = columns.times("start"), columns.times("end")
     bare = columns.bare_rows({"start": starts.missing, "end": ends.missing, column: columns.missing(column)})
     columns.check_ranges(starts, ends)
-    columns.refuse_tiny_integers(ends, "end")
+    columns.refuse_tiny_integers(ends)
     columns.stop_if_any()
     by_row = {"values": _long_values(columns, column, bare), "starts": starts.ns, "ends": ends.ns}
-    groups = without(columns, group(columns.utterances), bare, "score")
+    groups = without_bare_rows(columns, group(columns.utterances), bare, "score")
     read = {name: groups.sort(array) for name, array in by_row.items()}
     return _PartScores(columns.part.name, groups.ids, groups.counts, read, _polarity(columns, options))
 
@@ -170,7 +170,7 @@ def _read_long_frames(columns: PartColumns, column: str, options: ReadOptions) -
     frames = flat(raw.fill_null(0) if raw.null_count else raw)
     values = _long_values(columns, column, bare)
     all_rows = group(columns.utterances)
-    groups = _in_frame_order(columns, without(columns, all_rows, bare, "score"), frames)
+    groups = _in_frame_order(columns, without_bare_rows(columns, all_rows, bare, "score"), frames)
     times, window = _frame_times(columns, all_rows, options)
     columns.stop_if_any()
     read = {"values": groups.sort(values), **times}

@@ -124,19 +124,19 @@ class PartColumns:
         self.stop_if_any()
         return texts
 
-    def say(self, row: int) -> str:
-        """Say where a row is and whose it is."""
-        owner = self.utterances.at(row)
-        return self.part.place(row) + (f", utterance {owner!r}" if owner else "")
-
     def note(self, rows: npt.NDArray[Any], describe: Callable[[int], str]) -> None:
         """Note a problem with each of these rows."""
         self.note_texts(rows, map(describe, map(int, rows)))
 
     def note_texts(self, rows: npt.NDArray[Any], texts: Iterable[str]) -> None:
         """Note a problem with each of these rows, one text for each."""
+
+        def place(row: int) -> str:
+            owner = self.utterances.at(row)
+            return self.part.place(row) + (f", utterance {owner!r}" if owner else "")
+
         pairs = zip(rows, texts, strict=False)  # texts may be one without end
-        self.problems.extend((f"{self.say(int(row))}: {text}" for row, text in pairs), rows.size)
+        self.problems.extend((f"{place(int(row))}: {text}" for row, text in pairs), rows.size)
 
     def column(self, name: str) -> Any:
         """The column of this name, in chunks."""
@@ -213,12 +213,12 @@ class PartColumns:
         self.note(early, lambda row: f"the range starts before 0 ({seconds_text(starts.ns[row])})")
         self.note(np.flatnonzero(ends.ns < starts.ns), falls)
 
-    def refuse_tiny_integers(self, ends: Times, name: str) -> None:
+    def refuse_tiny_integers(self, ends: Times) -> None:
         """Integers are ns; where the longest is below a millisecond they are something else."""
         longest = int(ends.ns.max(initial=0))
         if ends.were_integers and 0 < longest < SECOND // 1000 and not self.part.metadata():
             raise DataError(
-                f"{self.part.name}: integer times are nanoseconds, and the longest {name} is {longest} ns; if these "
+                f"{self.part.name}: integer times are nanoseconds, and the longest end is {longest} ns; if these "
                 "are seconds, milliseconds or samples, make them floats in seconds"
             )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags, offsets_of
+from spoofspan.base.columns import Flags, kept_offsets, offsets_of
 from spoofspan.base.errors import Problems
 from spoofspan.base.times import Int64
 from spoofspan.formats.tables.table_columns import PartColumns, Texts
@@ -68,7 +68,7 @@ def group(texts: Texts) -> Groups:
     return Groups([texts.values[code] for code in by_appearance], offsets_of(counts), order)
 
 
-def without(columns: PartColumns, groups: Groups, bare: Flags | None, item: str) -> Groups:
+def without_bare_rows(columns: PartColumns, groups: Groups, bare: Flags | None, item: str) -> Groups:
     """Leave out the rows that only say that an utterance has no ranges or scores."""
     if bare is None or not bare.any():
         return groups
@@ -76,8 +76,7 @@ def without(columns: PartColumns, groups: Groups, bare: Flags | None, item: str)
     wrong = np.flatnonzero(sorted_bare & np.repeat(groups.counts > 1, groups.counts))
     columns.note(groups.rows(wrong), lambda row: f"a row without a {item} among others")
     columns.stop_if_any(f"fill in or drop the rows without a {item}")
-    kept_before = np.concatenate(([0], np.cumsum(~sorted_bare)))
-    return Groups(groups.ids, kept_before[groups.offsets], groups.rows(np.flatnonzero(~sorted_bare)))
+    return Groups(groups.ids, kept_offsets(groups.offsets, ~sorted_bare), groups.rows(np.flatnonzero(~sorted_bare)))
 
 
 def joined_groups(read: Sequence[Grouped]) -> Grouped:

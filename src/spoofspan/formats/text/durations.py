@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -12,7 +12,7 @@ from spoofspan.data.references import References
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import plain_table
 from spoofspan.formats.sources import Source, Where, sources
-from spoofspan.formats.tables.table_columns import flat
+from spoofspan.formats.tables.table_columns import Part, flat
 from spoofspan.formats.text.lines import lines_of, plain_number
 from spoofspan.formats.text.rows import time_text
 
@@ -69,18 +69,22 @@ def _quickly(source: Source) -> dict[str, float] | None:
     return found if found and fine else None
 
 
-def stream_durations(where: Where | Mapping[str, float] | References) -> Iterator[tuple[str, list[str], list[float]]]:
-    """Read durations piece by piece: the file, the utterances, their seconds (one that is listed twice, twice)."""
+def stream_durations(where: Where | Mapping[str, float] | References) -> Iterator[Part]:
+    """Read durations piece by piece, as tables of utterance and seconds; one that is listed twice is in them twice."""
     if isinstance(where, (Mapping, References)):
         known = read_durations(where)
-        yield "durations", list(known), list(known.values())
+        yield _part("durations", known, known.values())
         return
     for source in sources(where):
         problems = Problems()
         lines = _lines([source], problems)
         while piece := list(islice(lines, LINES_PER_PIECE)):
-            yield source.name, [utterance for _, utterance, _ in piece], [seconds for _, _, seconds in piece]
+            yield _part(source.name, (utterance for _, utterance, _ in piece), (seconds for _, _, seconds in piece))
         problems.raise_if_any(REMEDY)
+
+
+def _part(name: str, utterances: Iterable[str], seconds: Iterable[float]) -> Part:
+    return Part(pa.table({"utterance": pa.array(list(utterances), pa.string()), "seconds": list(seconds)}), name)
 
 
 def _lines(found: Sequence[Source], problems: Problems) -> Iterator[tuple[str, str, float]]:

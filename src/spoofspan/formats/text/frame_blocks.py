@@ -68,9 +68,9 @@ def read_regular(source: Source, widths: Sequence[int], column: int) -> Frames |
 
 def _expected_lines(source: Source) -> int:
     """About how many lines a file has, as far as its first ones tell."""
-    if source.path is None or source.is_packed or not source.head:
+    if not source.size or source.is_packed or not source.head:
         return LINES_PER_PIECE
-    return source.path.stat().st_size * (source.head.count(b"\n") + 1) // len(source.head) * 11 // 10
+    return source.size * (source.head.count(b"\n") + 1) // len(source.head) * 11 // 10
 
 
 def regular_pieces(source: Source, widths: Sequence[int], column: int) -> Iterator[Frames]:

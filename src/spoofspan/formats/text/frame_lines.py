@@ -26,6 +26,7 @@ from functools import partial
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from spoofspan.formats.sources import Source
 from spoofspan.formats.tables.arrow_tables import table_from_scores
 from spoofspan.formats.tables.table_columns import Part
 from spoofspan.formats.text.frame_blocks import Frames, IrregularError, read_regular, regular_pieces
-from spoofspan.formats.text.lines import first_lines, is_header, is_number, lines_of, score_of, wrong_width
+from spoofspan.formats.text.lines import check_word, first_lines, is_header, is_number, lines_of, score_of, wrong_width
 
 FRAME = re.compile(r"\d{1,15}", re.ASCII)
 HOP_IN_NAME = re.compile(r"unit(?P<s>\d+\.?\d*)\.score|_(?P<ms>\d+\.?\d*)ms\.\w+", re.ASCII)
@@ -262,10 +263,9 @@ def write(layout: Layout, scores: Scores) -> Iterator[bytes]:
     """Write lines with every digit; where there are two columns, the other class gets the mirrored score."""
     check_frames(scores, layout.name)
     gap = layout.separator
-    for i, utterance in enumerate(scores.utterances):
-        if utterance.split() != [utterance]:
-            raise DataError(f"utterance {utterance!r} cannot be written as {layout.name}: its id has white space")
-        values = scores.values[scores.offsets[i] : scores.offsets[i + 1]].astype(np.float64)
+    for utterance, frames in scores.items():
+        check_word(utterance, layout.name)
+        values = frames.astype(np.float64)
         if not values.size:
             raise DataError(f"utterance {utterance!r} cannot be written as {layout.name}: it has no frames")
         columns = [map(repr, values.tolist())]
@@ -285,20 +285,14 @@ def check_frames(scores: Scores, name: str) -> None:
         raise UsageError(f"{name} holds frames of one hop, and these scores have several; resample them first")
 
 
-def _format(
-    layout: Layout,
-    about: str,
-    recognises: Callable[[bytes], bool],
-    suffixes: tuple[str, ...] = (),
-    needs: tuple[str, ...] = (),
-) -> Format[Scores]:
-    reader, writer, streamer = partial(read, layout), partial(write, layout), partial(stream, layout)
+def _format(layout: Layout, about: str, recognises: Callable[[bytes], bool], **more: Any) -> Format[Scores]:
+    reader, writer, more["stream"] = partial(read, layout), partial(write, layout), partial(stream, layout)
     columns = ("spoof", "bonafide") if layout.columns is CLASSES else ()
-    return Format(layout.name, about, reader, recognises, writer, suffixes, needs, stream=streamer, columns=columns)
+    return Format(layout.name, f"{layout.line}{about}", reader, recognises, writer, columns=columns, **more)
 
 
 FORMATS = (
-    _format(UNIT, f"{UNIT.line}: partialspoof-metrics, unit0.02.score", recognises_unit, (".score",)),
-    _format(WEDEFENSE, f"{WEDEFENSE.line}, tabs: WeDefense, logits_frame_20ms.txt", recognises_wedefense, (".txt",)),
-    _format(PLAIN, f"{PLAIN.line}, spaces or tabs", recognises_plain, needs=("higher",)),
+    _format(UNIT, ": partialspoof-metrics, unit0.02.score", recognises_unit, suffixes=(".score",)),
+    _format(WEDEFENSE, ", tabs: WeDefense, logits_frame_20ms.txt", recognises_wedefense, suffixes=(".txt",)),
+    _format(PLAIN, ", spaces or tabs", recognises_plain, needs=("higher",)),
 )

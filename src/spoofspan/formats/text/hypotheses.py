@@ -127,6 +127,10 @@ def _as_references(scores: Scores, name: str) -> References:
     return References.from_columns(scores.utterances, durations, scores.offsets, starts, ends, labels=labels)
 
 
+def _write(write: Callable[[References], Iterator[bytes]], name: str, scores: Scores) -> Iterator[bytes]:
+    return write(_as_references(scores, name))
+
+
 def decisions_format(
     name: str,
     about: str,
@@ -136,13 +140,9 @@ def decisions_format(
     suffixes: tuple[str, ...] = (),
 ) -> Format[Scores]:
     """A format of decisions, which are written as the references that they would be, if at all."""
-    takes, reader = ("snap", "durations"), partial(_read, note_ranges)
-
-    def writer(scores: Scores) -> Iterator[bytes]:
-        return iter(()) if write is None else write(_as_references(scores, name))
-
-    given = None if write is None else writer
-    return Format(name, f"hard decisions: {about}", reader, recognises, given, suffixes, takes=takes)
+    reader, writer = partial(_read, note_ranges), None if write is None else partial(_write, write, name)
+    about = f"hard decisions: {about}"
+    return Format(name, about, reader, recognises, writer, suffixes=suffixes, takes=("snap", "durations"))
 
 
 FORMATS = (

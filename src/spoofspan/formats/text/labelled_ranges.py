@@ -240,6 +240,13 @@ def check_file_names(utterances: Sequence[str], name: str) -> None:
             )
 
 
+def only_file(references: References, name: str, files: Iterator[tuple[str, bytes]]) -> Iterator[bytes]:
+    """The content of the one file, if there is one utterance."""
+    if len(references) != 1:
+        raise UsageError(f"{name} holds one utterance, not {len(references)}; write a folder of them (OUT/)")
+    yield from (content for _, content in files)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Track:
     """A file per utterance, which the file is named after, of lines ``<start s> <end s> <label>``."""
@@ -303,9 +310,7 @@ class Track:
 
     def write(self, references: References) -> Iterator[bytes]:
         """Write the lines of the one utterance; :meth:`write_files` has the files of several."""
-        if len(references) != 1:
-            raise UsageError(f"{self.name} holds one utterance, not {len(references)}; write a folder of them (OUT/)")
-        yield from (content for _, content in self.write_files(references))
+        return only_file(references, self.name, self.write_files(references))
 
     def write_files(self, references: References) -> Iterator[tuple[str, bytes]]:
         """Yield the name and the content of every utterance's file; times exactly."""
@@ -355,7 +360,7 @@ VAD = Format(
     VAD_LINES.read,
     VAD_LINES.recognises,
     VAD_LINES.write,
-    (VAD_LINES.suffix,),
+    suffixes=(VAD_LINES.suffix,),
     write_files=VAD_LINES.write_files,
 )
 AUDACITY = Format(
@@ -364,6 +369,6 @@ AUDACITY = Format(
     TRACK_LINES.read,
     TRACK_LINES.recognises,
     TRACK_LINES.write,
-    (TRACK_LINES.suffix,),
+    suffixes=(TRACK_LINES.suffix,),
     write_files=TRACK_LINES.write_files,
 )

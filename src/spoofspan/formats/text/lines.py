@@ -144,6 +144,12 @@ def wrong_width(place: str, fields: Sequence[str], expected: str) -> str:
     return f"{place}: utterance {fields[0].strip()[:40]!r}: {number} instead of {expected}"
 
 
+def check_word(utterance: str, name: str) -> None:
+    """Refuse an id with white space, which a format of this name would cut."""
+    if utterance.split() != [utterance]:
+        raise DataError(f"utterance {utterance!r} cannot be written as {name}: its id has white space")
+
+
 # ---------------------------------------------------------------- recognising
 
 
@@ -151,6 +157,11 @@ def first_lines(head: bytes) -> list[str]:
     """Return the first lines that are not blank, for recognising a format; none if it is no text."""
     lines = (line.rstrip("\r") for line in text_of(head).split("\n"))
     return list(islice((line for line in lines if line.strip()), SCORE_LINES_LOOKED_AT))
+
+
+def header_of(head: bytes) -> list[str]:
+    """The names in the first line of a table with tabs; none if it is no text."""
+    return [name.strip() for line in first_lines(head)[:1] for name in line.split("\t")]
 
 
 def mostly(head: bytes, fits: Callable[[str], bool]) -> bool:

@@ -22,6 +22,7 @@ from spoofspan.data.utterance_scores import TRIALS
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import native_buffer
 from spoofspan.formats.sources import Source, Where, sources
+from spoofspan.formats.tables.containers import arrow_errors
 from spoofspan.formats.text.lines import columns_of, first_lines, lines_of
 from spoofspan.formats.text.trials import read_trials, recognises_trials
 
@@ -146,7 +147,10 @@ class NoColumnError(UsageError):
 
 
 def _from_table(source: Source, column: str) -> Mapping[str, str]:
-    try:
+    def unreadable(error: Exception) -> DataError:
+        return DataError(f"{source.name}: cannot be read as a table ({error}); correct the file")
+
+    with arrow_errors(unreadable):
         is_parquet = source.head.startswith(b"PAR1")
         content = pa.BufferReader(native_buffer([source.document() if is_parquet else source.text()]))
         if is_parquet:
@@ -155,10 +159,6 @@ def _from_table(source: Source, column: str) -> Mapping[str, str]:
             names = source.head.split(b"\n", 1)[0]
             between = next((one for one in ("\t", ",") if one.encode() in names), " ")
             table = pa.csv.read_csv(content, parse_options=pa.csv.ParseOptions(delimiter=between))
-    except pa.ArrowMemoryError:
-        raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{source.name}: cannot be read as a table ({error}); correct the file") from None
     of_ids = NAME if NAME in table.column_names and "utterance" not in table.column_names else "utterance"
     for name in (of_ids, column):
         if name not in table.column_names:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError, refuse
-from spoofspan.base.times import SECOND, Float64, seconds_text
+from spoofspan.base.times import Float64, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
 from spoofspan.formats.text.lines import plain_number
 
@@ -203,8 +203,7 @@ def time_text(ns: int) -> str:
     >>> time_text(1_200_000_000), time_text(62_500)
     ('1.200', '0.0000625')
     """
-    whole, rest = divmod(ns, SECOND)
-    return f"{whole}.{f'{rest:09d}'.rstrip('0').ljust(3, '0')}"
+    return seconds_text(ns).removesuffix(" s")
 
 
 @dataclass(frozen=True)
@@ -249,10 +248,17 @@ def check_writable(
 
 def check_utf8(text: str, name: str) -> None:
     """Refuse text that is no Unicode."""
+    if not is_unicode(text):
+        raise UsageError(f"{name} cannot hold {text!r}, it is no UTF-8 text; write another format")
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written; JSON and Python can hold halves of characters."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"{name} cannot hold {text!r}, it is no UTF-8 text; write another format") from None
+        return False
+    return True
 
 
 def check_ranges_tell_durations(references: References, name: str, remedy: str = "") -> None:

@@ -141,7 +141,7 @@ FORMAT = Format(
     read,
     recognises,
     write,
-    (".rttm",),
+    suffixes=(".rttm",),
     stream=stream,
 )
 

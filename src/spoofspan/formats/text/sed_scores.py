@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.labelled_ranges import utterance_named
-from spoofspan.formats.text.lines import columns_of, first_lines, score_of
+from spoofspan.formats.text.lines import columns_of, first_lines, header_of, score_of
 from spoofspan.formats.text.rows import WORDS, RangeRows, label_and_kind
 
 TIMES = ("onset", "offset")
@@ -28,23 +29,23 @@ SUFFIX = ".tsv"
 
 def recognises(head: bytes) -> bool:
     """Whether the header begins with onset and offset."""
-    lines = first_lines(head)
-    return bool(lines) and tuple(lines[0].split("\t")[:2]) == TIMES and len(lines[0].split("\t")) > 2
+    names = "".join(first_lines(head)[:1]).split("\t")
+    return tuple(names[:2]) == TIMES and len(names) > 2
 
 
 def _column(source: Source, options: ReadOptions) -> tuple[str, Higher]:
     """The column of the scores, and what high ones mean."""
-    classes = [name.strip() for name in first_lines(source.head)[0].split("\t")[2:]]
-    spoof = [name for name in classes if label_and_kind(name)[0] == 1]
+    classes = header_of(source.head)[2:]
+    spoof = [name for name in classes if label_and_kind(name)[0] == SPOOF]
     name = options.column or (spoof or classes)[0]
     if name not in classes:
         raise UsageError(f"{source.name}: no column {name!r}: {nearest_name(name, classes)}")
     if options.column is None and len(spoof) != 1:
-        words = WORDS[1].replace(" ", " or ")
+        words = WORDS[SPOOF].replace(" ", " or ")
         raise UsageError(
             f"{source.name}: which of {', '.join(classes)} has the scores? Give column=, or call it {words}"
         )
-    stated: Higher = "bonafide" if label_and_kind(name)[0] == 0 else "spoof"
+    stated: Higher = "bonafide" if label_and_kind(name)[0] == BONA_FIDE else "spoof"
     return name, options.polarity(stated, f"the column {name!r}")
 
 

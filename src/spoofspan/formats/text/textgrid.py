@@ -15,7 +15,7 @@ from spoofspan.base.errors import DataError, UsageError
 from spoofspan.data.references import References
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.labelled_ranges import check_file_names, utterance_named, word_of
+from spoofspan.formats.text.labelled_ranges import check_file_names, only_file, utterance_named, word_of
 from spoofspan.formats.text.rows import (
     RangeRows,
     WrittenRange,
@@ -132,9 +132,7 @@ def read(sources: Sequence[Source], options: ReadOptions) -> References:
 
 def write(references: References) -> Iterator[bytes]:
     """Write the grid of the one utterance; times exactly."""
-    if len(references) != 1:
-        raise UsageError(f"a TextGrid holds one utterance, not {len(references)}; write a folder of them (OUT/)")
-    yield from (content for _, content in write_files(references))
+    return only_file(references, "a TextGrid", write_files(references))
 
 
 def write_files(references: References) -> Iterator[tuple[str, bytes]]:
@@ -176,6 +174,6 @@ FORMAT = Format(
     read,
     recognises,
     write,
-    (SUFFIX,),
+    suffixes=(SUFFIX,),
     write_files=write_files,
 )

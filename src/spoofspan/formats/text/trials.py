@@ -21,7 +21,7 @@ from spoofspan.base.errors import DataError, Problems
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
-from spoofspan.formats.text.lines import Line, columns_of, first_lines, is_number, lines_of, score_of
+from spoofspan.formats.text.lines import Line, columns_of, first_lines, header_of, is_number, lines_of, score_of
 
 SPEAKER, NAME, LABEL = "spk", "filename", "asv-label"
 Row = tuple[str, str, str, str]  # place, speaker, utterance, what is said of the trial
@@ -29,18 +29,21 @@ Row = tuple[str, str, str, str]  # place, speaker, utterance, what is said of th
 
 def recognises_trials(head: bytes) -> bool:
     """Whether the first lines say of each trial what it is."""
-    lines = first_lines(head)
-    if not lines:
-        return False
-    if {NAME, LABEL} <= {name.strip() for name in lines[0].split("\t")}:
+    if {NAME, LABEL} <= set(header_of(head)):
         return True
-    return all(len(fields) == 4 and fields[3] in TRIALS for fields in map(str.split, lines))
+    lines = first_lines(head)
+    return bool(lines) and all(len(fields) == 4 and fields[3] in TRIALS for fields in map(str.split, lines))
 
 
 def read_trials(source: Source) -> Mapping[str, str]:
     """Read what each trial is: ``target``, ``nontarget`` or ``spoof``."""
     problems = Problems()
-    rows = _labelled(source, problems)
+    header = header_of(source.head)
+    if LABEL in header:
+        rows = _columns(source, header, LABEL, problems)
+    else:
+        lines = _lines_of_four(source, problems)
+        rows = [(line.place, line.fields[0], line.fields[1], line.fields[3]) for line in lines]
     for place, _, utterance, label in rows:
         if label not in TRIALS:
             problems.add(
@@ -52,14 +55,7 @@ def read_trials(source: Source) -> Mapping[str, str]:
     return dict(zip(_ids(rows, problems), (row[3] for row in rows), strict=True))
 
 
-def _labelled(source: Source, problems: Problems) -> list[Row]:
-    header = [name.strip() for name in first_lines(source.head)[0].split("\t")]
-    if LABEL in header:
-        return _columns(source, header, LABEL, problems)
-    return [(line.place, line.fields[0], line.fields[1], line.fields[3]) for line in _of_four(source, problems)]
-
-
-def _of_four(source: Source, problems: Problems) -> list[Line]:
+def _lines_of_four(source: Source, problems: Problems) -> list[Line]:
     found = []
     for line in lines_of([source]):
         if len(line.fields) == 4:
@@ -95,8 +91,7 @@ def _ids(rows: Sequence[Row], problems: Problems) -> list[str]:
 def read_trial_column(source: Source, column: str) -> tuple[list[str], list[float]]:
     """Read the ids of trials and one of their scores, of a table with a header and tabs."""
     problems = Problems()
-    header = [name.strip() for name in first_lines(source.head)[0].split("\t")]
-    rows = _columns(source, header, column, problems)
+    rows = _columns(source, header_of(source.head), column, problems)
     problems.raise_if_any(f"give a column {column}, or name another (--utterance-column)")
     return _ids(rows, problems), _scores(rows, problems)
 
@@ -121,7 +116,7 @@ def read_trial_scores(found: Sequence[Source], options: ReadOptions) -> Utteranc
     rows = [
         (line.place, line.fields[0], line.fields[1], line.fields[2])
         for source in found
-        for line in _of_four(source, problems)
+        for line in _lines_of_four(source, problems)
     ]
     problems.raise_if_any("correct the file, or state another format")
     return UtteranceScores(tuple(_ids(rows, problems)), np.array(_scores(rows, problems)), higher)

@@ -28,7 +28,17 @@ from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, Verificatio
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text import trials
-from spoofspan.formats.text.lines import columns_of, first_lines, is_header, is_number, lines_of, score_of, wrong_width
+from spoofspan.formats.text.lines import (
+    check_word,
+    columns_of,
+    first_lines,
+    header_of,
+    is_header,
+    is_number,
+    lines_of,
+    score_of,
+    wrong_width,
+)
 
 CLASSES = {"bonafide": 1, "spoof": 2}
 NAME, SCORE = "filename", "cm-score"
@@ -69,7 +79,7 @@ class UtteranceRows:
 def _read_fields(
     found: Sequence[Source], separator: str | None, width: int, line: str, column: int, higher: Higher, mark: str = ""
 ) -> UtteranceScores:
-    """Read files of lines with so many fields, the utterance first; with a ``mark``, only lines that begin with it."""
+    """Read files of lines of ``width`` fields, the utterance first; with a ``mark``, only lines that begin with it."""
     rows = UtteranceRows()
     for source in found:
         for one in lines_of([source], separator):
@@ -108,8 +118,7 @@ def write_utt_score(scores: UtteranceScores) -> Iterator[bytes]:
     """Write ``<utt> <bona fide> <spoof>``, one of the two mirrored."""
     bona_fide, spoof = _in_polarity(scores, "bonafide"), _in_polarity(scores, "spoof")
     for utterance, a, b in zip(scores.utterances, bona_fide, spoof, strict=True):
-        if utterance.split() != [utterance]:
-            raise DataError(f"utterance {utterance!r} cannot be written as utt-score: its id has white space")
+        check_word(utterance, "utt-score")
         yield f"{utterance} {a!r} {b!r}\n".encode()
 
 
@@ -118,8 +127,7 @@ def write_utt_score(scores: UtteranceScores) -> Iterator[bytes]:
 
 def recognises_asvspoof5(head: bytes) -> bool:
     """Whether the header names the columns of ASVspoof 5."""
-    names = first_lines(head)[:1]
-    return bool(names) and {NAME, SCORE} <= {name.strip() for name in names[0].split("\t")}
+    return {NAME, SCORE} <= set(header_of(head))
 
 
 def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
@@ -247,7 +255,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
         read_utt_score,
         recognises_utt_score,
         write_utt_score,
-        (".score",),
+        suffixes=(".score",),
     ),
     Format(
         "asvspoof5",
@@ -255,7 +263,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
         read_asvspoof5,
         recognises_asvspoof5,
         write_asvspoof5,
-        (".tsv", ".txt"),
+        suffixes=(".tsv", ".txt"),
     ),
     Format(
         "av-deepfake1m-detection",
@@ -263,7 +271,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
         read_detection,
         recognises_detection,
         write_detection,
-        (".txt", ".csv"),
+        suffixes=(".txt", ".csv"),
     ),
     trials.FORMAT,
     Format(

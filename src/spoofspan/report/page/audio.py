@@ -12,8 +12,8 @@ from urllib.parse import quote
 import numpy as np
 
 from spoofspan.base.errors import SpoofspanError, UsageError
+from spoofspan.base.lazy import LazyMapping
 from spoofspan.base.times import Float64
-from spoofspan.formats.datasets.systems import LazyMapping
 from spoofspan.formats.sound import RATE, Sound, read_wave
 
 TYPES = {".wav": "audio/wav", ".flac": "audio/flac", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".m4a": "audio/mp4"}
