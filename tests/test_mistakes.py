@@ -338,6 +338,26 @@ def test_a_threshold_of_the_other_polarity_is_noticed(folder):  # 28
     assert "is it a threshold of these scores?" in shell(folder, f"{typed} -5")[2]
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "eval ref.rttm turned.score -m range-eer",
+        "compare ref.rttm a=unit0.02.score b=turned.score --format csv",
+        "compare ref.rttm a=unit0.02.score b=turned.score --one-system",
+        "plan ref.rttm turned.score --from 94 --to 95",
+        "table ref.rttm turned.score --resolutions 20",
+        "domains {set}.rttm turned.score --set ref --set same",
+    ],
+)
+def test_every_command_speaks_of_scores_that_are_worse_than_chance(typed, folder):
+    lines = (line.split() for line in (folder / "unit0.02.score").read_text().splitlines())
+    (folder / "turned.score").write_text("".join(f"{u} {k} {spoof} {real}\n" for u, k, real, spoof in lines))
+    (folder / "same.rttm").write_text((folder / "ref.rttm").read_text())
+    exit_code, _, err = shell(folder, f"{typed} --durations reco2dur --hop 0.02")
+    assert exit_code == 0
+    assert "an EER over 50 % (94.79 %) often means the wrong polarity" in err
+
+
 @pytest.fixture(scope="module")
 def small():
     """References and scores of two utterances of 2 s."""
