@@ -47,6 +47,8 @@ def folder(demo, tmp_path_factory):
 
     ranges = b"".join(rttm.write(references)).decode()
     (where / "ref.rttm").write_text(ranges)
+    fields = [line.split() for line in ranges.splitlines()]
+    write("ms.rttm", (" ".join([*f[:3], *(str(1000 * float(t)) for t in f[3:5]), *f[5:]]) for f in fields))
     (where / "one_class.rttm").write_text(ranges.replace(" bonafide ", " spoof "))
     (where / "scores_20ms.parquet").write_bytes(b"".join(parquet.write_scores(scores)))
     write("reco2dur", (f"{u} {s}" for u, s in zip(names, seconds, strict=True)))
@@ -64,6 +66,7 @@ def folder(demo, tmp_path_factory):
     rows = [(u, k, v) for u, row in frames.items() for k, v in enumerate(row)]
     ranges = [f"{u},{0.02 * k:.2f},{0.02 * k + 0.02:.2f},{v!r}" for u, k, v in rows]
     write("c.csv", ["name,from,to,p", *ranges])
+    write("ms.csv", ["utterance,start,end,score", *(f"{u},{20 * k},{20 * k + 20},{v!r}" for u, k, v in rows)])
     write("good.csv", ["utterance,start,end,score", *ranges])
     (where / "s.json").write_text(json.dumps(frames))
     lines = ({"utterance": u, "scores": row, "hop": 0.02, "higher": "bonafide"} for u, row in frames.items())
@@ -193,6 +196,30 @@ SHELL = {
         ["the durations look like samples at 16 kHz", "write them in seconds"],
         GOOD,
     ),
+    "22 times of scores in milliseconds": (
+        f"eval ref.rttm ms.csv {D} --higher bonafide",
+        3,
+        ["the times of the scores look like milliseconds", "169 of 169 utterances", "write them in seconds"],
+        f"eval ref.rttm good.csv {D} --higher bonafide",
+    ),
+    "22 times of references in milliseconds": (
+        "eval ms.rttm good.csv --higher bonafide -m range-eer",
+        3,
+        ["or the times of the references, look like milliseconds", "write them in seconds"],
+        f"eval ref.rttm good.csv {D} --higher bonafide",
+    ),
+    "26 a collar in milliseconds": (
+        f"{GOOD} --collar 20",
+        2,
+        ["a collar of 20 s is longer than every utterance", "20 ms is 0.02"],
+        None,
+    ),
+    "26 resolutions in seconds": (
+        "table ref.rttm unit0.02.score --durations reco2dur --resolutions 0.02,0.04",
+        2,
+        ["--resolutions 0.02,0.04: write milliseconds"],
+        None,
+    ),
     "26 a resolution in milliseconds": (
         f"{GOOD} -m point-eer@20s",
         2,
@@ -245,7 +272,7 @@ def test_the_message_names_the_cause_and_a_remedy_that_leads_to_the_right_number
     typed, code, parts, remedied = SHELL[mistake]
     exit_code, out, err = shell(folder, typed)
     assert (exit_code, out) == (code, ""), err
-    first = err.split("\n  ")[0]
+    first = "\n".join(one for one in err.split("\n  ")[0].splitlines() if not one.startswith("note: "))
     assert all(part in first for part in parts), err
     assert not re.search(r"\b(uncovered|overlong|gaps|partial|hop|higher|eer_rule)=", err), err
     if remedied is not None:
@@ -356,6 +383,15 @@ def test_every_command_speaks_of_scores_that_are_worse_than_chance(typed, folder
     exit_code, _, err = shell(folder, f"{typed} --durations reco2dur --hop 0.02")
     assert exit_code == 0
     assert "an EER over 50 % (94.79 %) often means the wrong polarity" in err
+
+
+@pytest.mark.parametrize("rule", ["--merge-gap 40", "--min-duration 100"])
+def test_ranges_in_milliseconds_are_noticed(rule, folder):
+    typed = f"convert unit0.02.score found.csv --force --threshold -0.387 {rule}"
+    exit_code, _, err = shell(folder, typed)
+    assert exit_code == 0
+    assert f"warning: {rule}.0 is in seconds, and longer than most spoofs; {rule.split()[1]} ms is 0." in err
+    assert "warning" not in shell(folder, f"{typed[: -len(rule)]}{rule.split()[0]} 0.1")[2]
 
 
 @pytest.fixture(scope="module")

@@ -32,6 +32,8 @@ TAIL_NS, LATE_FRAMES = 25_000_000, 2  # as rules 9 and 12 let pass under every r
 UNITS = {1000: "milliseconds", 16_000: "samples at 16 kHz", 8000: "samples at 8 kHz", 22_050: "samples at 22.05 kHz"}
 UNITS |= {24_000: "samples at 24 kHz", 44_100: "samples at 44.1 kHz", 48_000: "samples at 48 kHz"}
 UNITS |= {10**6: "microseconds", 10**9: "nanoseconds"}
+LENGTHS = "durations, or the times of the references,"
+SCORES_APART_NS = 200_000_000  # a fifth of a second; a unit is a factor of 1,000 or more
 SOUND = re.compile(r"\.(wav|flac|mp3|mp4|m4a|ogg|opus|sph|aac|npy|pt|txt|json)$", re.IGNORECASE)
 
 
@@ -78,21 +80,32 @@ def hop_remedy(frames: Int64, extents: Int64, hops_ns: Float64) -> str | None:
     for factor, unit in UNITS.items():
         count = int(fits_hop(frames, extents // factor, hops_ns).sum())
         if count >= MOST * frames.size:
-            return _in_seconds("durations", unit, count, of)
+            return _in_seconds(LENGTHS, unit, count, of)
     return None
 
 
-def unit_remedy(last_ends: Int64, extents: Int64) -> str | None:
-    """Which unit of the durations, or of the ranges, makes both end together."""
+def unit_remedy(
+    last_ends: Int64, extents: Int64, times_of: str = "references", lengths: str = "durations", apart: int = 5_000_000
+) -> str | None:
+    """Which unit of the durations, or of the ranges, makes both end together, at most so many ns ``apart``."""
     if last_ends.size == 0:
         return None
     for factor, unit in UNITS.items():
-        near = max(5_000_000, 2_000_000_000 // factor)
-        for what, short, long in (("durations", last_ends, extents), ("times of the references", extents, last_ends)):
+        near = max(apart, 2_000_000_000 // factor)
+        for what, short, long in ((lengths, last_ends, extents), (f"times of the {times_of}", extents, last_ends)):
             count = int(((long > short) & (np.abs(long // factor - short) <= near)).sum())
             if count >= MOST * last_ends.size:
                 return _in_seconds(what, unit, count, f"of {last_ends.size:,} utterances")
     return None
+
+
+def score_unit_remedy(last_ends: Int64, extents: Int64) -> str | None:
+    """Which unit of the scores' times, or of the others, makes both end together; scores may stop a little early.
+
+    >>> score_unit_remedy(np.array([1_800_000_000_000]), np.array([1_810_000_000]))
+    'the times of the scores look like milliseconds: as seconds they would fit 1 of 1 utterances; write them in seconds'
+    """
+    return unit_remedy(last_ends, extents, "scores", LENGTHS, apart=SCORES_APART_NS)
 
 
 def _in_seconds(what: str, unit: str, count: int, of: str) -> str:
@@ -100,7 +113,7 @@ def _in_seconds(what: str, unit: str, count: int, of: str) -> str:
 
 
 def refuse_milliseconds(ns: float, extents: Int64, name: str) -> None:
-    """Refuse a hop or a resolution of 2 s or more that is longer than every utterance.
+    """Refuse a hop, a resolution or a collar of 2 s or more that is longer than every utterance.
 
     >>> refuse_milliseconds(20e9, np.array([2_000_000_000]), "resolution")
     Traceback (most recent call last):
