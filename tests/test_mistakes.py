@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 
 import spoofspan as ss
+from spoofspan.base.other_ids import MOST, id_remedy
 from spoofspan.cli import main
 from spoofspan.cli.wording import in_flags
 from spoofspan.formats.tables import parquet
 from spoofspan.formats.text import rttm
-from spoofspan.mass.diagnosis import MOST, USUAL_HOPS, fits_hop, fitting_hop, id_remedy, unit_remedy
+from spoofspan.mass.diagnosis import USUAL_HOPS, fits_hop, fitting_hop, unit_remedy
 
 RIGHT = "5.21"
 
@@ -57,6 +58,10 @@ def folder(demo, tmp_path_factory):
     unit("unit0.02.score")
     unit("s.score")
     unit("wav_20ms.score", "{}.wav".format)
+    unit("lower_20ms.score", str.lower)
+    write("wav.dur", (f"{u}.wav {s}" for u, s in zip(names, seconds, strict=True)))
+    write("wav.csv", ["utterance,speaker", *(f"{u}.wav,x" for u in names)])
+    write("wav.rttm", (" ".join([f[0], f"{f[1]}.wav", *f[2:]]) for f in fields))
     unit("path_20ms.score", "eval/{}.flac".format)
     unit("short_20ms.score")
     short = (where / "short_20ms.score").read_text().splitlines()
@@ -178,6 +183,61 @@ SHELL = {
         ["a folder and an extension ('eval/", "169 of 169 meet", "remove them from the ids of the scores"],
         GOOD,
     ),
+    "19 ids in lower case": (
+        f"eval ref.rttm lower_20ms.score {D}",
+        3,
+        ["('BONA_E_0000001') and of the scores ('bona_e_0000001') differ in upper and lower case", "write them alike"],
+        GOOD,
+    ),
+    "19 ids of the durations with an extension": (
+        "eval ref.rttm unit0.02.score -m range-eer --durations wav.dur",
+        3,
+        ["ids of the durations have an extension ('BONA_E_0000001.wav')", "remove it"],
+        GOOD,
+    ),
+    "19 ids of the metadata with an extension": (
+        f"{GOOD} --by speaker --metadata wav.csv",
+        3,
+        ["ids of the metadata have an extension ('BONA_E_0000001.wav')", "remove it"],
+        GOOD,
+    ),
+    "19 ids of other references with an extension": (
+        "diff-references ref.rttm wav.rttm",
+        4,
+        ["ids of the references B have an extension ('BONA_E_0000001.wav')", "remove it"],
+        None,
+    ),
+    "5 a typo in the name of a system": (
+        "compare ref.rttm a=unit0.02.score b=s.score --durations reco2dur --hop 0.02 --against c",
+        2,
+        ["--against c: no such system"],
+        None,
+    ),
+    "two systems of one name": (
+        "compare ref.rttm a=unit0.02.score a=s.score --durations reco2dur --hop 0.02",
+        2,
+        ["two systems have the same name"],
+        None,
+    ),
+    "a measure at a threshold": (
+        "compare ref.rttm a=unit0.02.score b=s.score --durations reco2dur --hop 0.02 -m range-f1",
+        2,
+        ["give each system its own, chosen on other data, with --system-threshold, or"],
+        None,
+    ),
+    "a power in per cent": (
+        "plan ref.rttm unit0.02.score --durations reco2dur --from 5 --to 6 --power 80",
+        2,
+        ["--power 80.0: must lie between 0 and 1"],
+        None,
+    ),
+    "a parameter that a measure does not have": (
+        f"{GOOD} -m range-min-dcf@prior=0.1",
+        2,
+        ["no measure 'range-min-dcf@prior=0.1': no parameter 'prior'"],
+        GOOD,
+    ),
+    "no process at all": (f"{GOOD} --jobs 0", 2, ["--jobs 0: must be a whole number of processes"], GOOD),
     "20 a CSV file with other columns": (
         f"eval ref.rttm c.csv {D} --higher bonafide",
         3,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.base.errors import DataError, UsageError, strangers
+from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.tabular import Tabular
 from spoofspan.base.times import duration_ns
 from spoofspan.data.references import References
@@ -169,14 +170,20 @@ def by_boundary(
 BREAKDOWNS: Mapping[str, Callable[..., Breakdown]] = {"kind": by_kind, "length": by_length, "boundary": by_boundary}
 
 
+def refuse_missing(name: str, column: Mapping[str, str], utterances: Sequence[str]) -> None:
+    """Refuse a column that does not know every utterance, with the reason if the ids tell it."""
+    missing = [utt for utt in utterances if utt not in column]
+    if missing:
+        why = id_remedy(missing, column, their_name="metadata") or "give one for every utterance"
+        raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; {why}")
+
+
 def groups_by_column(
     whole: Whole, column: Mapping[str, str], name: str = "column", *, differences: bool = True
 ) -> Breakdown:
     """The groups of utterances with the same value."""
     utterances = whole.errors.utterances
-    missing = [utt for utt in utterances if utt not in column]
-    if missing:
-        raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
+    refuse_missing(name, column, utterances)
     rows: dict[str, list[int]] = {}
     for row, utt in enumerate(utterances):
         rows.setdefault(column[utt], []).append(row)

@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, Labels
+from spoofspan.evaluation.breakdown import refuse_missing
 from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import UtterancePart
@@ -127,9 +128,7 @@ class _Column:
 
     @classmethod
     def of(cls, name: str, column: Mapping[str, str], utterances: Sequence[str], classes: Labels | None) -> _Column:
-        missing = [utt for utt in utterances if utt not in column]
-        if missing:
-            raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
+        refuse_missing(name, column, utterances)
         values = np.array([column[utt] for utt in utterances])
         names, codes = np.unique(values, return_inverse=True)
         against = None

@@ -6,18 +6,15 @@ data do not tell. A remedy is named only if it fits :data:`MOST` of the utteranc
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from pathlib import PureWindowsPath
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import UsageError
+from spoofspan.base.other_ids import MOST, id_remedy
 from spoofspan.base.times import Float64, Int64, seconds_text
 
-# The share of utterances that a remedy must fit to be named.
-MOST = 0.9
 # From here on, a hop or a resolution that no utterance lasts for was meant in milliseconds.
 LONG_NS = 2_000_000_000
 # No hop or resolution has as many milliseconds as this has seconds (an hour): what is longer means whole utterances.
@@ -34,7 +31,6 @@ UNITS |= {24_000: "samples at 24 kHz", 44_100: "samples at 44.1 kHz", 48_000: "s
 UNITS |= {10**6: "microseconds", 10**9: "nanoseconds"}
 LENGTHS = "durations, or the times of the references,"
 SCORES_APART_NS = 200_000_000  # a fifth of a second; a unit is a factor of 1,000 or more
-SOUND = re.compile(r"\.(wav|flac|mp3|mp4|m4a|ogg|opus|sph|aac|npy|pt|txt|json)$", re.IGNORECASE)
 
 
 def fits_hop(frames: Int64, extents: Int64, hop_ns: float | Float64) -> npt.NDArray[np.bool_]:
@@ -127,34 +123,6 @@ it is given in seconds, and 20 ms is 0.02
             f"a {name} of {seconds:g} s is longer than every utterance (the longest has {seconds_text(longest)}); "
             f"it is given in seconds, and {seconds:g} ms is {seconds / 1000:g}"
         )
-
-
-def id_remedy(no_scores: Sequence[str], no_reference: Sequence[str]) -> str | None:
-    """What must go from the ids of one side so that those of both meet: a folder, an extension, or both.
-
-    >>> id_remedy(["u1", "u2"], ["wav/u1.wav", "wav/u2.wav"])
-    "ids of the scores have a folder and an extension ('wav/u1.wav'), those of the references do not; without them 2 \
-of 2 meet: remove them from the ids of the scores"
-    """
-    sides = (("scores", no_reference, "references", no_scores), ("references", no_scores, "scores", no_reference))
-    for what, longer, other, shorter in sides:
-        wanted, fewest = set(shorter), min(len(longer), len(shorter))
-        for words, short in SHORTENED.items():
-            meet = [one for one in longer if short(one) != one and short(one) in wanted]
-            if fewest and len(meet) >= MOST * fewest:
-                them = "them" if " and " in words else "it"
-                return (
-                    f"ids of the {what} have {words} ({meet[0]!r}), those of the {other} do not; without {them} "
-                    f"{len(meet):,} of {fewest:,} meet: remove {them} from the ids of the {what}"
-                )
-    return None
-
-
-SHORTENED: dict[str, Callable[[str], str]] = {
-    "an extension": lambda one: SOUND.sub("", one),
-    "a folder": lambda one: PureWindowsPath(one).name,  # it knows both kinds of slashes
-    "a folder and an extension": lambda one: SOUND.sub("", PureWindowsPath(one).name),
-}
 
 
 def pairing_remedy(no_scores: Sequence[str], no_reference: Sequence[str]) -> str:

@@ -31,12 +31,13 @@ from spoofspan.base.columns import (
     utterance_of_every,
 )
 from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
+from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.threads import rows_for_threads
 from spoofspan.base.times import Int64, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores, Values
-from spoofspan.mass.diagnosis import hop_remedy, id_remedy, pairing_remedy, score_unit_remedy
+from spoofspan.mass.diagnosis import hop_remedy, pairing_remedy, score_unit_remedy
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.labelling import IGNORED, Labelling
 from spoofspan.mass.score_mass import (

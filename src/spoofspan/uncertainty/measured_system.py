@@ -300,7 +300,6 @@ def measured_systems(
             apart = sorted(used ^ set(other.utterances))
             raise UsageError(
                 f"{first_name!r} and {name!r} are measured on different utterances ({len(apart):,} are in one of them "
-                f"only, as {apart[0]!r}); score the same utterances, or compare them unpaired (unpaired=True, "
-                "--unpaired)"
+                f"only, as {apart[0]!r}); score the same utterances, or compare them with unpaired=True"
             )
     return measured
