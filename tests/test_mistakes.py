@@ -78,6 +78,14 @@ def folder(demo, tmp_path_factory):
     write("good.jsonl", map(json.dumps, lines))
     (where / "s.pkl").write_bytes(pickle.dumps(frames))
     (where / "good.pkl").write_bytes(pickle.dumps({u: np.asarray(row) for u, row in frames.items()}))
+    write("nameless.csv", ranges)
+    write("semicolons.csv", ["utterance;start;end;score", *(line.replace(",", ";") for line in ranges)])
+    write("ranges.txt", (line.replace(",", " ") for line in ranges))
+    lines = (where / "unit0.02.score").read_text().splitlines()
+    write("header_20ms.score", ["utt frame bonafide spoof", *lines])
+    write("comma_20ms.score", (line.replace(".", ",") for line in lines))
+    (where / "utf16_20ms.score").write_text("\n".join(lines), encoding="utf-16")
+    (where / "empty.score").write_text("")
     write("none.uem", ["nobody 1 0.0 1.0"])
     write("all.uem", (f"{u} 1 0.0 {s}" for u, s in zip(names, seconds, strict=True)))
     (where / "one.wav").write_bytes(b"RIFF")
@@ -238,6 +246,57 @@ SHELL = {
         GOOD,
     ),
     "no process at all": (f"{GOOD} --jobs 0", 2, ["--jobs 0: must be a whole number of processes"], GOOD),
+    "references as durations": (
+        "eval ref.rttm unit0.02.score -m range-eer --durations ref.rttm",
+        2,
+        ["ref.rttm looks like references, and is given as --durations", "<utterance> <seconds>"],
+        GOOD,
+    ),
+    "9 a breakdown by attack": (
+        f"{GOOD} --by attack",
+        2,
+        ["--by attack: give --metadata", "without it there is --by kind"],
+        f"{GOOD} --by kind",
+    ),
+    "20 a CSV file without a first line": (
+        f"eval ref.rttm nameless.csv {D} --higher bonafide",
+        3,
+        ["utterance, start, end, score", "begins without their names", "write them above it"],
+        f"eval ref.rttm good.csv {D} --higher bonafide",
+    ),
+    "11 no file of a threshold": (
+        f"{GOOD} -m range-f1 --threshold-from dev.json",
+        2,
+        ["there is no file 'dev.json'; eval --format json --out writes it"],
+        None,
+    ),
+    "20 semicolons": (
+        f"eval ref.rttm semicolons.csv {D} --higher bonafide",
+        3,
+        ["semicolons between its columns: write commas"],
+        f"eval ref.rttm good.csv {D} --higher bonafide",
+    ),
+    "20 a decimal comma": (f"eval ref.rttm comma_20ms.score {D}", 3, ["decimal comma: write a decimal point"], GOOD),
+    "20 a header above lines of scores": (
+        f"eval ref.rttm header_20ms.score {D}",
+        3,
+        ["its first line looks like a header: remove it"],
+        GOOD,
+    ),
+    "20 ranges as plain text": (
+        f"eval ref.rttm ranges.txt {D} --higher bonafide",
+        3,
+        ["write it as a table with the columns utterance, start, end, score"],
+        f"eval ref.rttm good.csv {D} --higher bonafide",
+    ),
+    "6 UTF-16": (f"eval ref.rttm utf16_20ms.score {D}", 3, ["it is UTF-16 text: save it as UTF-8"], GOOD),
+    "6 an empty file to convert": ("convert empty.score x.parquet", 3, ["empty.score: the file is empty"], None),
+    "scores in the place of references to compare": (
+        "diff-references ref.rttm unit0.02.score",
+        3,
+        ["no reference format is recognised", "--format-b"],
+        None,
+    ),
     "20 a CSV file with other columns": (
         f"eval ref.rttm c.csv {D} --higher bonafide",
         3,
@@ -592,6 +651,8 @@ def test_what_was_clear_already_stays_clear(folder):  # 2, 3, 4, 6, 30
     )  # any increasing function
     (folder / "log_20ms.score").write_text("\n".join(squashed) + "\n")
     assert_right(folder, f"eval ref.rttm log_20ms.score {D} --higher bonafide")
-    code, out, _ = shell(folder, "diff-references one_class.rttm ref.rttm --durations reco2dur")
-    assert code == 0
-    assert "361.712" in out
+    for pair in ("one_class.rttm ref.rttm", "ref.rttm one_class.rttm"):
+        code, out, _ = shell(folder, f"diff-references {pair} --durations reco2dur")
+        assert code == 0
+        assert "361.712" in out
+    assert "B has one class only" in out

@@ -222,6 +222,10 @@ def convert(
 
     The file is read without running what a pickle may contain. The checkpoint has the published model's padding of the
     last pooling (legacy_pool_padding), since its weights were learned with it.
+
+    For example:
+
+      spoofspan cm convert trained_network.pt official
     """
     require("torch", "transformers", "safetensors")
     from spoofspan.cm.official import convert as convert_weights
