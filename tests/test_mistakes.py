@@ -233,6 +233,18 @@ SHELL = {
         ["give each system its own, chosen on other data, with --system-threshold, or"],
         None,
     ),
+    "a bound in per cent": (
+        f"{GOOD} -m range-fnr@fpr=1",
+        2,
+        ["fpr=1 allows 100 % and bounds nothing; 1 % is fpr=0.01"],
+        f"{GOOD} -m range-fnr@fpr=0.01",
+    ),
+    "measures with commas": (
+        "eval ref.rttm unit0.02.score --durations reco2dur -m range-eer,utterance-eer",
+        2,
+        ["no measure 'range-eer,utterance-eer'", "-m range-eer -m utterance-eer"],
+        f"{GOOD} -m utterance-eer",
+    ),
     "a power in per cent": (
         "plan ref.rttm unit0.02.score --durations reco2dur --from 5 --to 6 --power 80",
         2,
@@ -511,6 +523,12 @@ def test_ranges_in_milliseconds_are_noticed(rule, folder):
     assert exit_code == 0
     assert f"warning: {rule}.0 is in seconds, and longer than most spoofs; {rule.split()[1]} ms is 0." in err
     assert "warning" not in shell(folder, f"{typed[: -len(rule)]}{rule.split()[0]} 0.1")[2]
+
+
+def test_a_system_has_the_same_name_in_every_command(folder):
+    (folder / "same.rttm").write_text((folder / "ref.rttm").read_text())
+    typed = "domains {set}.rttm unit0.02.score --set ref --set same --durations reco2dur"
+    assert shell(folder, typed)[1].startswith("unit0.02 ")
 
 
 @pytest.fixture(scope="module")
