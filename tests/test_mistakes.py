@@ -525,6 +525,12 @@ def test_ranges_in_milliseconds_are_noticed(rule, folder):
     assert "warning" not in shell(folder, f"{typed[: -len(rule)]}{rule.split()[0]} 0.1")[2]
 
 
+def test_an_experiment_without_its_data_leaves_no_folder_that_refuses_the_next_try(folder):
+    code, _, err = shell(folder, "experiment small --data nowhere")
+    assert (code, err) == (2, "error: --data nowhere: there is no such folder\n")
+    assert not (folder / "small").exists()
+
+
 def test_a_system_has_the_same_name_in_every_command(folder):
     (folder / "same.rttm").write_text((folder / "ref.rttm").read_text())
     typed = "domains {set}.rttm unit0.02.score --set ref --set same --durations reco2dur"
@@ -645,7 +651,7 @@ def test_units_are_compared_both_ways():
 
 
 def test_other_equal_signs_stay_as_they_are():
-    same = "u=1, file 'gaps='x'', NAME=FILE, point-eer@fpr=0.01, --hop=3, a.hop=2"
+    same = "u=1, file 'gaps='x'', NAME=FILE, point-eer@fpr=0.01, --hop=3, a.hop=2, --change seed=3, x@prior=0.1"
     assert in_flags(same) == same
 
 

@@ -34,6 +34,8 @@ def in_flags(message: str) -> str:
 
 
 def _flag(found: re.Match[str]) -> str:
+    if re.search(r"--[\w-]+ $", found.string[: found.start()]):  # it is what was typed: --change seed=3
+        return found[0]
     name = OTHER_NAMES.get(found["name"], found["name"].replace("_", "-"))
     value = found["value"].replace("'", "")
     return f"--{name}" if value in ("", "True") else f"--{name} {value}"
