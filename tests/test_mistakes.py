@@ -86,6 +86,8 @@ def folder(demo, tmp_path_factory):
     write("comma_20ms.score", (line.replace(".", ",") for line in lines))
     (where / "utf16_20ms.score").write_text("\n".join(lines), encoding="utf-16")
     (where / "empty.score").write_text("")
+    shares = ((u, k, 50 * (1 + v)) for u, k, v in rows)
+    write("percent_20ms.score", (f"{u} {k} {p!r} {100 - p!r}" for u, k, p in shares))
     write("none.uem", ["nobody 1 0.0 1.0"])
     write("all.uem", (f"{u} 1 0.0 {s}" for u, s in zip(names, seconds, strict=True)))
     (where / "one.wav").write_bytes(b"RIFF")
@@ -145,7 +147,7 @@ SHELL = {
     "10 labels of one class": (
         f"eval one_class.rttm unit0.02.score {D}",
         4,
-        ["no bona fide time", "labels the wrong way round", "Correct the labels"],
+        ["no bona fide time", "labels the wrong way round", "Correct the labels, or measure"],
         GOOD,
     ),
     "11 a missing file": (f"eval ref.rttm unit0.03.score {D}", 2, ["did you mean 'unit0.02.score'"], GOOD),
@@ -244,6 +246,18 @@ SHELL = {
         2,
         ["no measure 'range-eer,utterance-eer'", "-m range-eer -m utterance-eer"],
         f"{GOOD} -m utterance-eer",
+    ),
+    "a page that is called a PDF": (
+        "report ref.rttm unit0.02.score --durations reco2dur --out page.pdf",
+        2,
+        ["--out page.pdf: the page is HTML; call it page.html"],
+        None,
+    ),
+    "probabilities in per cent": (
+        f"eval ref.rttm percent_20ms.score {D} -m range-cllr --scores-are probability",
+        2,
+        ["are no probabilities; divide them by 100 if they are in per cent"],
+        None,
     ),
     "a power in per cent": (
         "plan ref.rttm unit0.02.score --durations reco2dur --from 5 --to 6 --power 80",
