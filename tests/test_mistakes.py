@@ -539,6 +539,12 @@ def test_ranges_in_milliseconds_are_noticed(rule, folder):
     assert "warning" not in shell(folder, f"{typed[: -len(rule)]}{rule.split()[0]} 0.1")[2]
 
 
+def test_a_hop_in_milliseconds_is_noticed_where_no_duration_contradicts_it(folder):
+    typed = "convert s.score hop.parquet --force --hop"
+    assert "warning: --hop 20 is in seconds; 20 ms is 0.02" in shell(folder, f"{typed} 20")[2]
+    assert "warning" not in shell(folder, f"{typed} 0.02")[2]
+
+
 def test_an_experiment_without_its_data_leaves_no_folder_that_refuses_the_next_try(folder):
     code, _, err = shell(folder, "experiment small --data nowhere")
     assert (code, err) == (2, "error: --data nowhere: there is no such folder\n")
