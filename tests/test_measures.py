@@ -204,7 +204,7 @@ def test_a_development_threshold_survives_json_and_float32(files, tmp_path, caps
     ("arguments", "code", "said"),
     [
         (["-m", "range-f1", "--threshold", "0", "--threshold-from", "x.json"], 2, "not both"),
-        (["-m", "range-f1", "--threshold-from", "missing.json"], 2, "cannot be read"),
+        (["-m", "range-f1", "--threshold-from", "missing.json"], 2, "there is no file"),
         (["-m", "range-f1", "-m", "utterance-f1", "--threshold-from", "x.json"], 2, "thresholds of their own"),
         (["-m", "range-cllr"], 2, "--scores-are"),
         (["-m", "rang-f1"], 2, "did you mean 'range-f1'"),

@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 
 import spoofspan as ss
+from spoofspan.base.other_ids import MOST, id_remedy
 from spoofspan.cli import main
 from spoofspan.cli.wording import in_flags
 from spoofspan.formats.tables import parquet
 from spoofspan.formats.text import rttm
-from spoofspan.mass.diagnosis import MOST, USUAL_HOPS, fits_hop, fitting_hop, id_remedy, unit_remedy
+from spoofspan.mass.diagnosis import USUAL_HOPS, fits_hop, fitting_hop, unit_remedy
 
 RIGHT = "5.21"
 
@@ -47,6 +48,8 @@ def folder(demo, tmp_path_factory):
 
     ranges = b"".join(rttm.write(references)).decode()
     (where / "ref.rttm").write_text(ranges)
+    fields = [line.split() for line in ranges.splitlines()]
+    write("ms.rttm", (" ".join([*f[:3], *(str(1000 * float(t)) for t in f[3:5]), *f[5:]]) for f in fields))
     (where / "one_class.rttm").write_text(ranges.replace(" bonafide ", " spoof "))
     (where / "scores_20ms.parquet").write_bytes(b"".join(parquet.write_scores(scores)))
     write("reco2dur", (f"{u} {s}" for u, s in zip(names, seconds, strict=True)))
@@ -55,6 +58,10 @@ def folder(demo, tmp_path_factory):
     unit("unit0.02.score")
     unit("s.score")
     unit("wav_20ms.score", "{}.wav".format)
+    unit("lower_20ms.score", str.lower)
+    write("wav.dur", (f"{u}.wav {s}" for u, s in zip(names, seconds, strict=True)))
+    write("wav.csv", ["utterance,speaker", *(f"{u}.wav,x" for u in names)])
+    write("wav.rttm", (" ".join([f[0], f"{f[1]}.wav", *f[2:]]) for f in fields))
     unit("path_20ms.score", "eval/{}.flac".format)
     unit("short_20ms.score")
     short = (where / "short_20ms.score").read_text().splitlines()
@@ -64,12 +71,23 @@ def folder(demo, tmp_path_factory):
     rows = [(u, k, v) for u, row in frames.items() for k, v in enumerate(row)]
     ranges = [f"{u},{0.02 * k:.2f},{0.02 * k + 0.02:.2f},{v!r}" for u, k, v in rows]
     write("c.csv", ["name,from,to,p", *ranges])
+    write("ms.csv", ["utterance,start,end,score", *(f"{u},{20 * k},{20 * k + 20},{v!r}" for u, k, v in rows)])
     write("good.csv", ["utterance,start,end,score", *ranges])
     (where / "s.json").write_text(json.dumps(frames))
     lines = ({"utterance": u, "scores": row, "hop": 0.02, "higher": "bonafide"} for u, row in frames.items())
     write("good.jsonl", map(json.dumps, lines))
     (where / "s.pkl").write_bytes(pickle.dumps(frames))
     (where / "good.pkl").write_bytes(pickle.dumps({u: np.asarray(row) for u, row in frames.items()}))
+    write("nameless.csv", ranges)
+    write("semicolons.csv", ["utterance;start;end;score", *(line.replace(",", ";") for line in ranges)])
+    write("ranges.txt", (line.replace(",", " ") for line in ranges))
+    lines = (where / "unit0.02.score").read_text().splitlines()
+    write("header_20ms.score", ["utt frame bonafide spoof", *lines])
+    write("comma_20ms.score", (line.replace(".", ",") for line in lines))
+    (where / "utf16_20ms.score").write_text("\n".join(lines), encoding="utf-16")
+    (where / "empty.score").write_text("")
+    shares = ((u, k, 50 * (1 + v)) for u, k, v in rows)
+    write("percent_20ms.score", (f"{u} {k} {p!r} {100 - p!r}" for u, k, p in shares))
     write("none.uem", ["nobody 1 0.0 1.0"])
     write("all.uem", (f"{u} 1 0.0 {s}" for u, s in zip(names, seconds, strict=True)))
     (where / "one.wav").write_bytes(b"RIFF")
@@ -129,7 +147,7 @@ SHELL = {
     "10 labels of one class": (
         f"eval one_class.rttm unit0.02.score {D}",
         4,
-        ["no bona fide time", "labels the wrong way round", "Correct the labels"],
+        ["no bona fide time", "labels the wrong way round", "Correct the labels, or measure"],
         GOOD,
     ),
     "11 a missing file": (f"eval ref.rttm unit0.03.score {D}", 2, ["did you mean 'unit0.02.score'"], GOOD),
@@ -175,6 +193,136 @@ SHELL = {
         ["a folder and an extension ('eval/", "169 of 169 meet", "remove them from the ids of the scores"],
         GOOD,
     ),
+    "19 ids in lower case": (
+        f"eval ref.rttm lower_20ms.score {D}",
+        3,
+        ["('BONA_E_0000001') and of the scores ('bona_e_0000001') differ in upper and lower case", "write them alike"],
+        GOOD,
+    ),
+    "19 ids of the durations with an extension": (
+        "eval ref.rttm unit0.02.score -m range-eer --durations wav.dur",
+        3,
+        ["ids of the durations have an extension ('BONA_E_0000001.wav')", "remove it"],
+        GOOD,
+    ),
+    "19 ids of the metadata with an extension": (
+        f"{GOOD} --by speaker --metadata wav.csv",
+        3,
+        ["ids of the metadata have an extension ('BONA_E_0000001.wav')", "remove it"],
+        GOOD,
+    ),
+    "19 ids of other references with an extension": (
+        "diff-references ref.rttm wav.rttm",
+        4,
+        ["ids of the references B have an extension ('BONA_E_0000001.wav')", "remove it"],
+        None,
+    ),
+    "5 a typo in the name of a system": (
+        "compare ref.rttm a=unit0.02.score b=s.score --durations reco2dur --hop 0.02 --against c",
+        2,
+        ["--against c: no such system"],
+        None,
+    ),
+    "two systems of one name": (
+        "compare ref.rttm a=unit0.02.score a=s.score --durations reco2dur --hop 0.02",
+        2,
+        ["two systems have the same name"],
+        None,
+    ),
+    "a measure at a threshold": (
+        "compare ref.rttm a=unit0.02.score b=s.score --durations reco2dur --hop 0.02 -m range-f1",
+        2,
+        ["give each system its own, chosen on other data, with --system-threshold, or"],
+        None,
+    ),
+    "a bound in per cent": (
+        f"{GOOD} -m range-fnr@fpr=1",
+        2,
+        ["fpr=1 allows 100 % and bounds nothing; 1 % is fpr=0.01"],
+        f"{GOOD} -m range-fnr@fpr=0.01",
+    ),
+    "measures with commas": (
+        "eval ref.rttm unit0.02.score --durations reco2dur -m range-eer,utterance-eer",
+        2,
+        ["no measure 'range-eer,utterance-eer'", "-m range-eer -m utterance-eer"],
+        f"{GOOD} -m utterance-eer",
+    ),
+    "a page that is called a PDF": (
+        "report ref.rttm unit0.02.score --durations reco2dur --out page.pdf",
+        2,
+        ["--out page.pdf: the page is HTML; call it page.html"],
+        None,
+    ),
+    "probabilities in per cent": (
+        f"eval ref.rttm percent_20ms.score {D} -m range-cllr --scores-are probability",
+        2,
+        ["are no probabilities; divide them by 100 if they are in per cent"],
+        None,
+    ),
+    "a power in per cent": (
+        "plan ref.rttm unit0.02.score --durations reco2dur --from 5 --to 6 --power 80",
+        2,
+        ["--power 80.0: must lie between 0 and 1"],
+        None,
+    ),
+    "a parameter that a measure does not have": (
+        f"{GOOD} -m range-min-dcf@prior=0.1",
+        2,
+        ["no measure 'range-min-dcf@prior=0.1': no parameter 'prior'"],
+        GOOD,
+    ),
+    "no process at all": (f"{GOOD} --jobs 0", 2, ["--jobs 0: must be a whole number of processes"], GOOD),
+    "references as durations": (
+        "eval ref.rttm unit0.02.score -m range-eer --durations ref.rttm",
+        2,
+        ["ref.rttm looks like references, and is given as --durations", "<utterance> <seconds>"],
+        GOOD,
+    ),
+    "9 a breakdown by attack": (
+        f"{GOOD} --by attack",
+        2,
+        ["--by attack: give --metadata", "without it there is --by kind"],
+        f"{GOOD} --by kind",
+    ),
+    "20 a CSV file without a first line": (
+        f"eval ref.rttm nameless.csv {D} --higher bonafide",
+        3,
+        ["utterance, start, end, score", "begins without their names", "write them above it"],
+        f"eval ref.rttm good.csv {D} --higher bonafide",
+    ),
+    "11 no file of a threshold": (
+        f"{GOOD} -m range-f1 --threshold-from dev.json",
+        2,
+        ["there is no file 'dev.json'; eval --format json --out writes it"],
+        None,
+    ),
+    "20 semicolons": (
+        f"eval ref.rttm semicolons.csv {D} --higher bonafide",
+        3,
+        ["semicolons between its columns: write commas"],
+        f"eval ref.rttm good.csv {D} --higher bonafide",
+    ),
+    "20 a decimal comma": (f"eval ref.rttm comma_20ms.score {D}", 3, ["decimal comma: write a decimal point"], GOOD),
+    "20 a header above lines of scores": (
+        f"eval ref.rttm header_20ms.score {D}",
+        3,
+        ["its first line looks like a header: remove it"],
+        GOOD,
+    ),
+    "20 ranges as plain text": (
+        f"eval ref.rttm ranges.txt {D} --higher bonafide",
+        3,
+        ["write it as a table with the columns utterance, start, end, score"],
+        f"eval ref.rttm good.csv {D} --higher bonafide",
+    ),
+    "6 UTF-16": (f"eval ref.rttm utf16_20ms.score {D}", 3, ["it is UTF-16 text: save it as UTF-8"], GOOD),
+    "6 an empty file to convert": ("convert empty.score x.parquet", 3, ["empty.score: the file is empty"], None),
+    "scores in the place of references to compare": (
+        "diff-references ref.rttm unit0.02.score",
+        3,
+        ["no reference format is recognised", "--format-b"],
+        None,
+    ),
     "20 a CSV file with other columns": (
         f"eval ref.rttm c.csv {D} --higher bonafide",
         3,
@@ -192,6 +340,30 @@ SHELL = {
         3,
         ["the durations look like samples at 16 kHz", "write them in seconds"],
         GOOD,
+    ),
+    "22 times of scores in milliseconds": (
+        f"eval ref.rttm ms.csv {D} --higher bonafide",
+        3,
+        ["the times of the scores look like milliseconds", "169 of 169 utterances", "write them in seconds"],
+        f"eval ref.rttm good.csv {D} --higher bonafide",
+    ),
+    "22 times of references in milliseconds": (
+        "eval ms.rttm good.csv --higher bonafide -m range-eer",
+        3,
+        ["or the times of the references, look like milliseconds", "write them in seconds"],
+        f"eval ref.rttm good.csv {D} --higher bonafide",
+    ),
+    "26 a collar in milliseconds": (
+        f"{GOOD} --collar 20",
+        2,
+        ["a collar of 20 s is longer than every utterance", "20 ms is 0.02"],
+        None,
+    ),
+    "26 resolutions in seconds": (
+        "table ref.rttm unit0.02.score --durations reco2dur --resolutions 0.02,0.04",
+        2,
+        ["--resolutions 0.02,0.04: write milliseconds"],
+        None,
     ),
     "26 a resolution in milliseconds": (
         f"{GOOD} -m point-eer@20s",
@@ -245,7 +417,7 @@ def test_the_message_names_the_cause_and_a_remedy_that_leads_to_the_right_number
     typed, code, parts, remedied = SHELL[mistake]
     exit_code, out, err = shell(folder, typed)
     assert (exit_code, out) == (code, ""), err
-    first = err.split("\n  ")[0]
+    first = "\n".join(one for one in err.split("\n  ")[0].splitlines() if not one.startswith("note: "))
     assert all(part in first for part in parts), err
     assert not re.search(r"\b(uncovered|overlong|gaps|partial|hop|higher|eer_rule)=", err), err
     if remedied is not None:
@@ -336,6 +508,53 @@ def test_a_threshold_of_the_other_polarity_is_noticed(folder):  # 28
     assert (exit_code, "warning" in err) == (0, False)
     assert "is called spoof" in shell(folder, f"{typed} -5")[2]
     assert "is it a threshold of these scores?" in shell(folder, f"{typed} -5")[2]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "eval ref.rttm turned.score -m range-eer",
+        "compare ref.rttm a=unit0.02.score b=turned.score --format csv",
+        "compare ref.rttm a=unit0.02.score b=turned.score --one-system",
+        "plan ref.rttm turned.score --from 94 --to 95",
+        "table ref.rttm turned.score --resolutions 20",
+        "domains {set}.rttm turned.score --set ref --set same",
+    ],
+)
+def test_every_command_speaks_of_scores_that_are_worse_than_chance(typed, folder):
+    lines = (line.split() for line in (folder / "unit0.02.score").read_text().splitlines())
+    (folder / "turned.score").write_text("".join(f"{u} {k} {spoof} {real}\n" for u, k, real, spoof in lines))
+    (folder / "same.rttm").write_text((folder / "ref.rttm").read_text())
+    exit_code, _, err = shell(folder, f"{typed} --durations reco2dur --hop 0.02")
+    assert exit_code == 0
+    assert "an EER over 50 % (94.79 %) often means the wrong polarity" in err
+
+
+@pytest.mark.parametrize("rule", ["--merge-gap 40", "--min-duration 100"])
+def test_ranges_in_milliseconds_are_noticed(rule, folder):
+    typed = f"convert unit0.02.score found.csv --force --threshold -0.387 {rule}"
+    exit_code, _, err = shell(folder, typed)
+    assert exit_code == 0
+    assert f"warning: {rule}.0 is in seconds, and longer than most spoofs; {rule.split()[1]} ms is 0." in err
+    assert "warning" not in shell(folder, f"{typed[: -len(rule)]}{rule.split()[0]} 0.1")[2]
+
+
+def test_a_hop_in_milliseconds_is_noticed_where_no_duration_contradicts_it(folder):
+    typed = "convert s.score hop.parquet --force --hop"
+    assert "warning: --hop 20 is in seconds; 20 ms is 0.02" in shell(folder, f"{typed} 20")[2]
+    assert "warning" not in shell(folder, f"{typed} 0.02")[2]
+
+
+def test_an_experiment_without_its_data_leaves_no_folder_that_refuses_the_next_try(folder):
+    code, _, err = shell(folder, "experiment small --data nowhere")
+    assert (code, err) == (2, "error: --data nowhere: there is no such folder\n")
+    assert not (folder / "small").exists()
+
+
+def test_a_system_has_the_same_name_in_every_command(folder):
+    (folder / "same.rttm").write_text((folder / "ref.rttm").read_text())
+    typed = "domains {set}.rttm unit0.02.score --set ref --set same --durations reco2dur"
+    assert shell(folder, typed)[1].startswith("unit0.02 ")
 
 
 @pytest.fixture(scope="module")
@@ -452,7 +671,7 @@ def test_units_are_compared_both_ways():
 
 
 def test_other_equal_signs_stay_as_they_are():
-    same = "u=1, file 'gaps='x'', NAME=FILE, point-eer@fpr=0.01, --hop=3, a.hop=2"
+    same = "u=1, file 'gaps='x'', NAME=FILE, point-eer@fpr=0.01, --hop=3, a.hop=2, --change seed=3, x@prior=0.1"
     assert in_flags(same) == same
 
 
@@ -476,6 +695,8 @@ def test_what_was_clear_already_stays_clear(folder):  # 2, 3, 4, 6, 30
     )  # any increasing function
     (folder / "log_20ms.score").write_text("\n".join(squashed) + "\n")
     assert_right(folder, f"eval ref.rttm log_20ms.score {D} --higher bonafide")
-    code, out, _ = shell(folder, "diff-references one_class.rttm ref.rttm --durations reco2dur")
-    assert code == 0
-    assert "361.712" in out
+    for pair in ("one_class.rttm ref.rttm", "ref.rttm one_class.rttm"):
+        code, out, _ = shell(folder, f"diff-references {pair} --durations reco2dur")
+        assert code == 0
+        assert "361.712" in out
+    assert "B has one class only" in out

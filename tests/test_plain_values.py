@@ -106,13 +106,32 @@ a --text b c
 @pytest.mark.parametrize(
     ("typed", "in_shell"), [*((typed, None) for typed in TYPED[1:]), ("", "0.25"), ("", "x"), ("--from-shell 1", "x")]
 )
-def test_values_and_messages_are_those_of_typer(typed, in_shell, monkeypatch):
+def test_what_is_accepted_and_refused_is_what_typer_does(typed, in_shell, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[1])
     if in_shell is not None:
         monkeypatch.setenv("FROM_THE_SHELL", in_shell)
     kinds = (typer.core.TyperCommand, HelpCommand)
     alone, ours = (CliRunner().invoke(program(kind), typed.split()) for kind in kinds)
-    assert (ours.exit_code, ours.output) == (alone.exit_code, alone.output)
+    (before, error, _), (typers, _, _) = (one.output.partition("\nError: Invalid value") for one in (ours, alone))
+    assert (ours.exit_code, before) == (alone.exit_code, typers)
+    assert bool(error) == ("\nError: Invalid value" in alone.output)
+
+
+@pytest.mark.skipif(not hasattr(typer.core.TyperOption, "get_runtime_param"), reason="an older typer")
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("--number 20ms", "'20ms' is not a number; times are in seconds: 20 ms is 0.02"),
+        ("--number 95%", "'95%' is not a number; shares are fractions: 95% is 0.95"),
+        ("--whole 1.5", "'1.5' is not a whole number"),
+        ("--between 7", "'7' should be less than or equal to"),
+        ("--colour RED", "'--colour': 'RED' is not one of"),
+    ],
+)
+def test_what_is_refused_is_called_by_what_was_typed(typed, said):
+    output = CliRunner().invoke(program(HelpCommand), typed.split()).output
+    assert said in " ".join(output.split())
+    assert "Input" not in output
 
 
 @pytest.mark.skipif(not hasattr(typer.core.TyperOption, "get_runtime_param"), reason="an older typer")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spoofspan.base.errors import DataError
 from spoofspan.cli import completion
 from spoofspan.cli import options as o
+
+if TYPE_CHECKING:
+    from spoofspan.data.references import References
 
 
 def diff_references(
@@ -37,6 +40,12 @@ def diff_references(
     from spoofspan.report.results import difference_dict, difference_table
 
     o.must_be_free(out, force=force)
-    read = partial(read_references, durations=durations, hop=hop)
-    found = compare(read(a, format=format_a), read(b, format=format_b))
+
+    def read(where: str, form: str | None, flag: str) -> References:
+        try:
+            return read_references(where, durations=durations, hop=hop, format=form)
+        except DataError as error:
+            raise DataError(str(error).replace("--reference-format", flag)) from None
+
+    found = compare(read(a, format_a, "--format-a"), read(b, format_b, "--format-b"))
     o.show(difference_dict(found, most), [difference_table(found, most)], output, out, force)

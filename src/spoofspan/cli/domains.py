@@ -91,8 +91,10 @@ def _read(systems: Systems, sets: list[str]) -> tuple[list[str], dict[str, dict[
     found = {one: _read_set(systems.of_set(one)) for one in sets}
     columns = zip(*(list(scores) for _, scores in found.values()), strict=True)
     # a name that has the set in it is not the same everywhere
-    names = [some[0] if len(set(some)) == 1 else word for some, word in zip(columns, systems.words, strict=True)]
-    names = [Path(name).stem.replace("{set}", "").strip("_-.") or f"system {k}" for k, name in enumerate(names, 1)]
+    words = [
+        some[0] if len(set(some)) == 1 else Path(word).stem for some, word in zip(columns, systems.words, strict=True)
+    ]
+    names = [word.replace("{set}", "").strip("_-.") or f"system {k}" for k, word in enumerate(words, 1)]
     if len(set(names)) < len(names):
         names = list(systems.words)
     return names, {

@@ -58,6 +58,8 @@ def experiment(
 
       spoofspan experiment paper --preset paper-multi --data PartialSpoof
     """
+    if data is not None and not data.expanduser().is_dir():  # before OUT says that this is its experiment
+        raise UsageError(f"--data {data}: there is no such folder")
     require("torch", "safetensors", "soundfile", "soxr")
     from spoofspan.experiment import Experiment, run
 

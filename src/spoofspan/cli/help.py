@@ -60,7 +60,8 @@ class HelpCommand(TyperCommand):
         first, _, rest = text.partition("\n\n")
         _write_text(formatter, first)
         examples = [line.strip() for line in below.splitlines() if line.strip()]
-        formatter.write("\n  For example:\n")
+        if examples:
+            formatter.write("\n  For example:\n")
         for example in examples if self._in_full else examples[:EXAMPLES]:
             for line in wrap(example, formatter.width - 5, subsequent_indent="    ", break_on_hyphens=False):
                 formatter.write(f"    {line}\n")

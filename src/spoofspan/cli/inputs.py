@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -129,7 +130,13 @@ class Inputs:
             about: dict[str, Any] = {"durations": self.durations, "format": self.reference_format}
             references = read_references(where, hop=self._hop_of_labels(), **about, **self._about_metadata())
         except DataError:
-            if self.durations is not None and "scores" in looks_like(self.durations):
+            length = looks_like(self.durations) if self.durations is not None else ()
+            if "references" in length:
+                raise UsageError(
+                    f"{self.durations} looks like references, and is given as --durations; give a file of <utterance> "
+                    "<seconds>, or leave --durations out"
+                ) from None
+            if "scores" in length:
                 raise UsageError(
                     f"{self.durations} looks like scores, and is given as --durations; give SCORES after REFERENCES, "
                     "and --durations a file of <utterance> <seconds>"
@@ -250,7 +257,9 @@ def read_column(metadata: str | None, name: str) -> Mapping[str, str]:
     from spoofspan.formats.text.protocol import read_metadata
 
     if metadata is None:
-        raise UsageError(f"--by {name}: give --metadata, a file that says the {name} of every utterance")
+        near = ["kind"] if name == "attack" else get_close_matches(name, ("kind", "length", "boundary"), 1)
+        without = f"; without it there is --by {near[0]}" if near else ""
+        raise UsageError(f"--by {name}: give --metadata, a file that says the {name} of every utterance{without}")
     return read_metadata(metadata, name)
 
 

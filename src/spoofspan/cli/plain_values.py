@@ -14,7 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
+import typer
+
 NUMBER = {int: re.compile(r"-?[1-9][0-9]{0,8}|0"), float: re.compile(r"-?[0-9]{1,9}(\.[0-9]{1,9})?")}
+UNIT = re.compile(r"([0-9]+\.?[0-9]*) ?(ms|%)")
 # What a flag may ask of its values besides their type, with what it says if it does not.
 USUAL = {
     **dict.fromkeys(("parser", "min", "max", "path_type")),
@@ -50,7 +53,30 @@ class PlainFirst:
         try:
             return _plain(value, param.type_descriptor, several)
         except (_NotPlainError, AttributeError):  # the latter: a version that describes types otherwise
-            return self._typers().coerce(value, param=param, ctx=ctx)
+            try:
+                return self._typers().coerce(value, param=param, ctx=ctx)
+            except typer.BadParameter as error:
+                if isinstance(value, str):
+                    error.message = refusal(error.message, value)
+                raise
+
+
+def refusal(message: str, typed: str) -> str:
+    """Why a value is refused, in the words of who typed it; pydantic speaks of parsing.
+
+    >>> refusal("Input should be a valid number, unable to parse string as a number", "20ms")
+    "'20ms' is not a number; times are in seconds: 20 ms is 0.02"
+    >>> refusal("Input should be less than or equal to 6", "10")
+    "'10' should be less than or equal to 6"
+    """
+    if "unable to parse" in message:
+        what = "a whole number" if "integer" in message else "a number"
+        unit = UNIT.fullmatch(typed)
+        hint = "" if unit is None else f"; shares are fractions: {typed} is {float(unit[1]) / 100:g}"
+        if unit is not None and unit[2] == "ms":
+            hint = f"; times are in seconds: {unit[1]} ms is {float(unit[1]) / 1000:g}"
+        return f"{typed!r} is not {what}{hint}"
+    return message.removeprefix("Value error, ").replace("Input should", f"{typed!r} should")
 
 
 def _plain(value: Any, described: Any, several: bool) -> Any:

@@ -75,6 +75,8 @@ def report(
     from spoofspan.report.page import PageSettings, page_content, render_page
     from spoofspan.report.page.audio import addresses, waveforms
 
+    if out.suffix.lower() in (".pdf", ".png", ".svg", ".json", ".csv"):
+        raise UsageError(f"--out {out}: the page is HTML; call it {out.with_suffix('.html')}")
     o.must_be_free(out, force=force)
     if timelines == 0 and audio is not None:
         raise UsageError("--timelines 0 shows no utterance, so there is nothing to hear: leave --audio out")

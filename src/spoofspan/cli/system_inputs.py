@@ -199,10 +199,10 @@ def named_files(words: Sequence[str]) -> dict[str, str]:
     """
     from spoofspan.formats.datasets.systems import split_name
 
-    pairs = [(name or (Path(where).stem if where != "-" else where), where) for name, where in map(split_name, words)]
-    names = [name for name, _ in pairs]
+    pairs = [(name, where, Path(where).stem if where != "-" else where) for name, where in map(split_name, words)]
+    names = [name or stem for name, _, stem in pairs]
     # files of one name in several folders are told apart by their paths
-    told = [(name if names.count(name) == 1 else where, where) for name, where in pairs]
+    told = [(name or (stem if names.count(stem) == 1 else where), where) for name, where, stem in pairs]
     found = dict(told)
     if len(found) < len(told):
         raise UsageError("two systems have the same name; tell them apart with NAME=FILE")

@@ -170,6 +170,6 @@ def resolutions_in(text: str, flag: str) -> list[float]:
         found = [float(Measure.parse(f"point-eer@{one}").resolution or 0) for one in spelled]
     except UsageError:
         found = []
-    if not found:
+    if not found or min(found) < 0.001:  # under a millisecond: seconds, probably
         raise UsageError(f"{flag} {text}: write milliseconds, with commas between them: 10,20,40")
     return found

@@ -10,12 +10,14 @@ from spoofspan.data.rules import RULES
 ARGUMENTS = """
     hop higher column durations eer_rule threshold scores_are confidence convention asv_scores asv_rates
     resume processes force snap smoothing min_duration merge_gap prior ridge folds
+    against unpaired dev power correlation jobs seed precision quantiles bins label_sources submissions truncated
+    bonafide_share held_out hold_out channel level limit false_alarms threads
 """
 # Arguments that have another name as a flag.
 OTHER_NAMES = {"source": "reference-source", "method": "interval"}
 _NAMES = "|".join(sorted({*RULES, *ARGUMENTS.split(), *OTHER_NAMES}, key=len, reverse=True))
 _VALUES = r"'[^'\s]*'(?:(?:,| or) '[^'\s]*')*|True\b|nan\b|-?inf\b|-?\d[\w.+-]*(?<![.])|(?=[\s,;:)]|$)"
-_ARGUMENT = re.compile(rf"(?<![\w'\"/.=-])(?P<name>{_NAMES})=(?P<value>{_VALUES})(?: \(--[a-z-]+(?: [\w-]+)?\))?")
+_ARGUMENT = re.compile(rf"(?<![\w'\"/.=@-])(?P<name>{_NAMES})=(?P<value>{_VALUES})(?: \(--[a-z-]+(?: [\w-]+)?\))?")
 
 
 def in_flags(message: str) -> str:
@@ -32,6 +34,8 @@ def in_flags(message: str) -> str:
 
 
 def _flag(found: re.Match[str]) -> str:
+    if re.search(r"--[\w-]+ $", found.string[: found.start()]):  # it is what was typed: --change seed=3
+        return found[0]
     name = OTHER_NAMES.get(found["name"], found["name"].replace("_", "-"))
     value = found["value"].replace("'", "")
     return f"--{name}" if value in ("", "True") else f"--{name} {value}"

@@ -428,6 +428,8 @@ def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = Fal
         found = json.loads(path.expanduser().read_text(encoding="utf-8"))["measurements"]
         thresholds = {one["measure"]: one["threshold"] for one in found}
         of_given = {one["measure"] for one in found if GIVEN in one["signature"]["comparable"]}
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {str(path)!r}; eval --format json --out writes it") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError):

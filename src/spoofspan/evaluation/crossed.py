@@ -23,6 +23,7 @@ import numpy as np
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, reason_of
+from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, Labels
 from spoofspan.evaluation.plan import Plan
@@ -157,10 +158,11 @@ class _Column:
 
 
 def check_column(name: str, column: Mapping[str, str], utterances: Sequence[str]) -> None:
-    """Refuse a column that has no value for some utterances."""
+    """Refuse a column that has no value for some utterances, with the reason if the ids tell it."""
     missing = [utt for utt in utterances if utt not in column]
     if missing:
-        raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; give one for every utterance")
+        why = id_remedy(missing, column, their_name="metadata") or "give one for every utterance"
+        raise DataError(f"{name}: no value for {', '.join(map(repr, missing[:20]))}; {why}")
 
 
 def columns_of(by: str, read_column: Callable[[str], Mapping[str, str]]) -> Columns:

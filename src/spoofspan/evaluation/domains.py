@@ -11,17 +11,19 @@ development corpus or, without one, that of all corpora pooled. For all of them:
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.errors import SpoofspanWarning, UsageError, nearest_name
 from spoofspan.base.tabular import Tabular
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.evaluation.measurement import polarity_warnings
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.utterances import Truth, mass_of_either
 from spoofspan.mass.score_mass import ScoreMass
@@ -175,6 +177,8 @@ def measure_domains(
     for name, (truth, scores) in corpora.items():
         masses[name], rule = mass_of_either(truth, scores, wanted, options)
         eers[name] = wanted.kind.function(masses[name], rule)
+        for text in polarity_warnings(float(eers[name].value), masses[name].higher):
+            warnings.warn(f"{name}, {wanted}: {text}", SpoofspanWarning, stacklevel=2)
     pooled: EqualErrorRate = wanted.kind.function(reduce(add, masses.values()), rule)
     carried = (pooled if dev is None else eers[dev]).point
     domains = tuple(

@@ -13,6 +13,7 @@ import numpy as np
 
 from spoofspan.base.columns import Flags, positions, sum_by_utterance, utterance_of_rows, within_utterances
 from spoofspan.base.errors import UndefinedMeasureError
+from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64, exact_sum
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.mass.label_rules import fill_as_written
@@ -66,7 +67,8 @@ def diff_references(a: References, b: References) -> ReferenceDifference:
     where = positions(a.utterances, b.utterances)
     both = np.flatnonzero(where >= 0)
     if not both.size:
-        raise UndefinedMeasureError("the two references have no utterance in common; check the ids")
+        why = id_remedy(a.utterances, b.utterances, "references A", "references B") or "check the ids"
+        raise UndefinedMeasureError(f"the two references have no utterance in common; {why}")
     common = {a.utterances[i] for i in both.tolist()}
     first, second = a.take(both), b.take(where[both])
     extents = np.maximum(_ends(first), _ends(second))

@@ -197,6 +197,8 @@ def _kind(source: str, name: str | None) -> str:
     else:
         first = sources(source)[0]
         head = first.head
+        if not head.strip():
+            raise DataError(f"{source}: the file is empty")
         if head.startswith(b"PAR1") and (stated := kind_of(first)) is not None:
             return stated
         in_references = any(one.recognises(head) for one in REFERENCE_FORMATS.formats.values())

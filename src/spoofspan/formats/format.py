@@ -6,6 +6,7 @@ else (packing, folders, standard input, half-written files) is handled outside t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -153,15 +154,40 @@ JSON_WANTED = {
 
 def _wanted(head: bytes, kind: str) -> str:
     """What the file should look like, if it is a table or JSON; nothing otherwise."""
-    first = text_of(head).lstrip().partition("\n")[0]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "it is UTF-16 text: save it as UTF-8, or "
+    first, second, *_ = [*text_of(head).strip().splitlines(), "", ""]
     if first.startswith(("{", "[")) and kind in JSON_WANTED:
         return f"JSON has one object a line, such as {JSON_WANTED[kind]}: write it so, or "
     if kind == "utterance-scores" and len(first.split()) == 2:
         return "if high scores mean bona fide, write the line 'filename TAB cm-score' above them; or "
-    separated = [one for one in (",", "\t", ";") if first.count(one) > 1]
-    if separated and kind in COLUMNS_WANTED:
-        return f"a table has the columns {COLUMNS_WANTED[kind]}, and this one has {first[:200]!r}: rename them, or "
+    fields, columns = first.split(), COLUMNS_WANTED.get(kind)
+    if columns is None:
+        return ""
+    if len(fields) > 2 and re.search(r"\d,\d", fields[-1]):
+        return "its numbers have a decimal comma: write a decimal point, or "
+    if first.count(";") > 1:
+        return f"it has semicolons between its columns: write commas (a table has the columns {columns}), or "
+    for separator in (",", "\t"):
+        if first.count(separator) > 1:
+            nameless = _ends_in_a_number(first, separator)
+            what = "begins without their names, by" if nameless else "has"
+            do = "write them above it" if nameless else "rename them"
+            return f"a table has the columns {columns}, and this one {what} {first[:200]!r}: {do}, or "
+    if len(fields) > 2 and not _ends_in_a_number(first) and _ends_in_a_number(second):
+        return "its first line looks like a header: remove it, or "
+    if len(fields) > 2 and _ends_in_a_number(first):
+        return f"write it as a table with the columns {columns}, or "
     return ""
+
+
+def _ends_in_a_number(line: str, separator: str | None = None) -> bool:
+    """Whether the last field of a line is one."""
+    try:
+        float(line.split(separator)[-1])
+    except (ValueError, IndexError):
+        return False
+    return True
 
 
 def text_of(head: bytes) -> str:

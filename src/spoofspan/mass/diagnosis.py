@@ -6,18 +6,15 @@ data do not tell. A remedy is named only if it fits :data:`MOST` of the utteranc
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from pathlib import PureWindowsPath
+from collections.abc import Sequence
 
 import numpy as np
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UsageError
+from spoofspan.base.other_ids import MOST, id_remedy
 from spoofspan.base.times import Float64, Int64, seconds_text
 
-# The share of utterances that a remedy must fit to be named.
-MOST = 0.9
 # From here on, a hop or a resolution that no utterance lasts for was meant in milliseconds.
 LONG_NS = 2_000_000_000
 # No hop or resolution has as many milliseconds as this has seconds (an hour): what is longer means whole utterances.
@@ -32,7 +29,8 @@ TAIL_NS, LATE_FRAMES = 25_000_000, 2  # as rules 9 and 12 let pass under every r
 UNITS = {1000: "milliseconds", 16_000: "samples at 16 kHz", 8000: "samples at 8 kHz", 22_050: "samples at 22.05 kHz"}
 UNITS |= {24_000: "samples at 24 kHz", 44_100: "samples at 44.1 kHz", 48_000: "samples at 48 kHz"}
 UNITS |= {10**6: "microseconds", 10**9: "nanoseconds"}
-SOUND = re.compile(r"\.(wav|flac|mp3|mp4|m4a|ogg|opus|sph|aac|npy|pt|txt|json)$", re.IGNORECASE)
+LENGTHS = "durations, or the times of the references,"
+SCORES_APART_NS = 200_000_000  # a fifth of a second; a unit is a factor of 1,000 or more
 
 
 def fits_hop(frames: Int64, extents: Int64, hop_ns: float | Float64) -> Flags:
@@ -78,21 +76,32 @@ def hop_remedy(frames: Int64, extents: Int64, hops_ns: Float64) -> str | None:
     for factor, unit in UNITS.items():
         count = int(fits_hop(frames, extents // factor, hops_ns).sum())
         if count >= MOST * frames.size:
-            return _in_seconds("durations", unit, count, of)
+            return _in_seconds(LENGTHS, unit, count, of)
     return None
 
 
-def unit_remedy(last_ends: Int64, extents: Int64) -> str | None:
-    """Which unit of the durations, or of the ranges, makes both end together."""
+def unit_remedy(
+    last_ends: Int64, extents: Int64, times_of: str = "references", lengths: str = "durations", apart: int = 5_000_000
+) -> str | None:
+    """Which unit of the durations, or of the ranges, makes both end together, at most so many ns ``apart``."""
     if last_ends.size == 0:
         return None
     for factor, unit in UNITS.items():
-        near = max(5_000_000, 2_000_000_000 // factor)
-        for what, short, long in (("durations", last_ends, extents), ("times of the references", extents, last_ends)):
+        near = max(apart, 2_000_000_000 // factor)
+        for what, short, long in ((lengths, last_ends, extents), (f"times of the {times_of}", extents, last_ends)):
             count = int(((long > short) & (np.abs(long // factor - short) <= near)).sum())
             if count >= MOST * last_ends.size:
                 return _in_seconds(what, unit, count, f"of {last_ends.size:,} utterances")
     return None
+
+
+def score_unit_remedy(last_ends: Int64, extents: Int64) -> str | None:
+    """Which unit of the scores' times, or of the others, makes both end together; scores may stop a little early.
+
+    >>> score_unit_remedy(np.array([1_800_000_000_000]), np.array([1_810_000_000]))
+    'the times of the scores look like milliseconds: as seconds they would fit 1 of 1 utterances; write them in seconds'
+    """
+    return unit_remedy(last_ends, extents, "scores", LENGTHS, apart=SCORES_APART_NS)
 
 
 def _in_seconds(what: str, unit: str, count: int, of: str) -> str:
@@ -100,7 +109,7 @@ def _in_seconds(what: str, unit: str, count: int, of: str) -> str:
 
 
 def refuse_milliseconds(ns: float, extents: Int64, name: str) -> None:
-    """Refuse a hop or a resolution of 2 s or more that is longer than every utterance.
+    """Refuse a hop, a resolution or a collar of 2 s or more that is longer than every utterance.
 
     >>> refuse_milliseconds(20e9, np.array([2_000_000_000]), "resolution")
     Traceback (most recent call last):
@@ -114,34 +123,6 @@ it is given in seconds, and 20 ms is 0.02
             f"a {name} of {seconds:g} s is longer than every utterance (the longest has {seconds_text(longest)}); "
             f"it is given in seconds, and {seconds:g} ms is {seconds / 1000:g}"
         )
-
-
-def id_remedy(no_scores: Sequence[str], no_reference: Sequence[str]) -> str | None:
-    """What must go from the ids of one side so that those of both meet: a folder, an extension, or both.
-
-    >>> id_remedy(["u1", "u2"], ["wav/u1.wav", "wav/u2.wav"])
-    "ids of the scores have a folder and an extension ('wav/u1.wav'), those of the references do not; without them 2 \
-of 2 meet: remove them from the ids of the scores"
-    """
-    sides = (("scores", no_reference, "references", no_scores), ("references", no_scores, "scores", no_reference))
-    for what, longer, other, shorter in sides:
-        wanted, fewest = set(shorter), min(len(longer), len(shorter))
-        for words, short in SHORTENED.items():
-            meet = [one for one in longer if short(one) != one and short(one) in wanted]
-            if fewest and len(meet) >= MOST * fewest:
-                them = "them" if " and " in words else "it"
-                return (
-                    f"ids of the {what} have {words} ({meet[0]!r}), those of the {other} do not; without {them} "
-                    f"{len(meet):,} of {fewest:,} meet: remove {them} from the ids of the {what}"
-                )
-    return None
-
-
-SHORTENED: dict[str, Callable[[str], str]] = {
-    "an extension": lambda one: SOUND.sub("", one),
-    "a folder": lambda one: PureWindowsPath(one).name,  # it knows both kinds of slashes
-    "a folder and an extension": lambda one: SOUND.sub("", PureWindowsPath(one).name),
-}
 
 
 def pairing_remedy(no_scores: Sequence[str], no_reference: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ from spoofspan.base.errors import DataError, UsageError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
 from spoofspan.data.rules import CollarEdges, Regions, Rules, Touched, note_touched
-from spoofspan.mass.diagnosis import unit_remedy
+from spoofspan.mass.diagnosis import refuse_milliseconds, unit_remedy
 from spoofspan.mass.labelling import IGNORED, Labelling, overwrite
 
 _CODE = {"bonafide": BONA_FIDE, "spoof": SPOOF, "ignore": IGNORED}
@@ -50,6 +50,7 @@ def label_references(references: References, rules: Rules) -> tuple[Labelling, l
     labelling = ranges.fill(extents, rules, touched)
     labelling = _decide_nonspeech(labelling, rules, touched)
     if rules.collar:
+        refuse_milliseconds(rules.collar * 1e9, labelling.extents, "collar")
         labelling = _ignore_collars(labelling, duration_ns(rules.collar, "collar"), rules.collar_edges, touched)
     if rules.regions is not None:
         labelling = _ignore_outside_regions(labelling, rules.regions, touched)

@@ -31,12 +31,13 @@ from spoofspan.base.columns import (
     utterance_of_every,
 )
 from spoofspan.base.errors import NothingToMeasureError, Problems, refuse
+from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.threads import rows_for_threads
 from spoofspan.base.times import Int64, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores, Values
-from spoofspan.mass.diagnosis import hop_remedy, id_remedy, pairing_remedy
+from spoofspan.mass.diagnosis import hop_remedy, pairing_remedy, score_unit_remedy
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.labelling import IGNORED, Labelling
 from spoofspan.mass.score_mass import (
@@ -305,9 +306,9 @@ class Overlay:
 
     @property
     def hop_remedy(self) -> str | None:
-        """Which hop would leave no time without a score, if the lengths of frames and durations tell."""
+        """Which hop, or unit, would leave no time without a score, if the lengths of scores and durations tell."""
         if not isinstance(self.runs, FrameRuns):
-            return None
+            return score_unit_remedy(self.runs.last_ends(), self.labelling.extents)
         frames, runs = np.diff(self.runs.offsets), self.runs
         return hop_remedy(frames, self.labelling.extents - runs.origins, runs.hops.astype(np.float64))
 

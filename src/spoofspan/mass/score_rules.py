@@ -24,7 +24,7 @@ from spoofspan.base.errors import DataError, refuse
 from spoofspan.base.times import Int64, duration_ns, seconds_text, whole_ns
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores, score_times
-from spoofspan.mass.diagnosis import LATE_FRAMES, TAIL_NS, hop_remedy, refuse_milliseconds
+from spoofspan.mass.diagnosis import LATE_FRAMES, TAIL_NS, hop_remedy, refuse_milliseconds, score_unit_remedy
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, keep_runs
 
 
@@ -111,7 +111,14 @@ def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[
     out = runs.starts[past] >= limit
     late, sticks_out, end, drop = past[out], past[~out], limit[~out], rules.last_frame == "drop"
     late_ns = _sums_at(runs, late, runs.ends[late] - runs.starts[late])
-    _cut_overlong(scores.utterances, _sums_at(runs, late, np.ones_like(late)), late_ns, rules, touched)
+    _cut_overlong(
+        scores.utterances,
+        _sums_at(runs, late, np.ones_like(late)),
+        late_ns,
+        rules,
+        touched,
+        lambda: score_unit_remedy(runs.last_ends(), extents),
+    )
     decided = end - runs.starts[sticks_out] if drop else runs.ends[sticks_out] - end
     note_touched(touched, "last_frame", rules.last_frame, _sums_at(runs, sticks_out, decided))
     if drop:

@@ -188,6 +188,12 @@ class RangeRuns:
         # two sums need no array of differences, and may overflow: their difference is right all the same
         return sum_by_utterance(self.ends, self.offsets) - sum_by_utterance(self.starts, self.offsets)
 
+    def last_ends(self) -> Int64:
+        """Where the last run of each utterance ends."""
+        last = np.zeros(self.offsets.size - 1, np.int64)
+        last[has_rows(self.offsets)] = self.ends[last_rows(self.offsets)]
+        return last
+
     def cover(self) -> tuple[Int64, Int64, Int64]:
         """The time under a score as (utterance, start, end) of ranges."""
         return utterance_of_rows(self.offsets), self.starts, self.ends

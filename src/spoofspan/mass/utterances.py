@@ -13,12 +13,13 @@ import numpy as np
 
 from spoofspan.base.columns import chosen_ids
 from spoofspan.base.errors import Problems, UndefinedMeasureError, refuse
+from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64
 from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.scores import Values
 from spoofspan.data.utterance_scores import UtteranceScores
-from spoofspan.mass.diagnosis import id_remedy, pairing_remedy
+from spoofspan.mass.diagnosis import pairing_remedy
 from spoofspan.mass.score_mass import Columns, MassBlock, ScoreMass, UtteranceBlock, combine_weights
 from spoofspan.mass.score_runs import mirrored
 

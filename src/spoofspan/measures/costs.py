@@ -299,10 +299,10 @@ def check_declared(scores: Float64, scores_are: ScoresAre) -> None:
     if scores_are not in ("llr", "probability"):
         raise UsageError(f"scores_are={scores_are!r}: valid: 'llr', 'probability'")
     if scores_are == "probability" and not (scores.min() >= 0 and scores.max() <= 1):
-        raise UsageError(
-            f"scores from {float(scores.min()):g} to {float(scores.max()):g} are no probabilities; "
-            "use scores_are='llr' if they are log-likelihood ratios"
-        )
+        what = "use scores_are='llr' if they are log-likelihood ratios"
+        if scores.min() >= 0 and scores.max() <= 100:
+            what = f"divide them by 100 if they are in per cent; {what}"
+        raise UsageError(f"scores from {float(scores.min()):g} to {float(scores.max()):g} are no probabilities; {what}")
 
 
 # ---------------------------------------------------------------- t-DCF

@@ -171,6 +171,10 @@ def _no_measure(spelling: str) -> str:
         ends = {basis: at + rest or "@20ms" * (basis == "point") for basis in bases}
         whole = ", ".join(f"{basis}-{name}{end}" for basis, end in ends.items())
         return f"no measure {spelling!r}: which one? {whole} ('spoofspan explain measures' says what they are)"
+    several = spelling.split(",")
+    if len(several) > 1 and all(_look_up(one.strip().partition("@")[0]) for one in several):
+        each = " ".join(f"-m {one.strip()}" for one in several)
+        return f"no measure {spelling!r}: these are several; give them one by one ({each})"
     close = difflib.get_close_matches(spelling, EXAMPLES, n=1, cutoff=0.5)
     meant = f"did you mean {close[0]!r}? " if close else ""
     some = "range-eer, point-eer@20ms, range-f1"
@@ -201,6 +205,11 @@ def _constraint(spelling: object, text: str) -> tuple[str, str]:
         value = Decimal(-1)
     if not 0 <= value < Decimal("inf"):
         raise UsageError(f"no measure {spelling!r}: {bound!r} is no bound; write {name}=0.01")
+    if name in ("fpr", "fnr") and value >= 1:
+        raise UsageError(
+            f"no measure {spelling!r}: {name}={bound} allows {100 * value.normalize():f} % and bounds nothing; "
+            f"{value.normalize():f} % is {name}={(value / 100).normalize():f}"
+        )
     return name, f"{value.normalize():f}"
 
 

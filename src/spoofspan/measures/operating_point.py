@@ -155,7 +155,7 @@ class Totals:
                 other = "spoof" if name == "bona fide" else "bona fide"
                 raise UndefinedMeasureError(
                     f"there is no {name} {unit}, so the error rate has no value; if all is labelled {other}, are the "
-                    "labels the wrong way round, or does the file list one class only? Correct the labels, "
+                    "labels the wrong way round, or does the file list one class only? Correct the labels, or "
                     "measure utterances that have both classes (a pooled corpus), or use undefined='nan'"
                 )
         if not self.bona_fide + self.spoof:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.version import __version__
 from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
 from spoofspan.measures.measure import in_percent
@@ -228,7 +229,7 @@ def difference_dict(difference: ReferenceDifference, most: int) -> dict[str, Any
         "seconds": [[ns / 1e9 for ns in row] for row in difference.time],
         "shift_seconds": difference.shift / 1e9,
         "shift_support": difference.shift_support,
-        "eer_interval": list(difference.eer_interval),
+        "eer_interval": _eer_interval(difference),
         "worst": [{"utterance": utt, "seconds": ns / 1e9} for utt, ns in _worst(difference, most)],
     }
 
@@ -237,7 +238,12 @@ def difference_table(difference: ReferenceDifference, most: int) -> Table:
     """A comparison of two references: one row per label of A, one column per label of B, in seconds."""
     from spoofspan.evaluation.reference_diff import NAMES
 
-    low, high = difference.eer_interval
+    shift = difference.shift / 1e6
+    where = f"{-shift:g} ms earlier" if shift < 0 else f"{shift:g} ms later"
+    effect = "B has one class only, so there is no EER against it"
+    if found := _eer_interval(difference):
+        low, high = (f"{100 * one:.2f} %" for one in found)
+        effect = f"scores that separate A perfectly have a range EER between {low} and {high} against B"
     rows = tuple(
         (
             f"A: {name}",
@@ -250,12 +256,20 @@ def difference_table(difference: ReferenceDifference, most: int) -> Table:
         "",
         f"{len(difference.utterances)} utterances in both, {len(difference.only_a)} only in A, "
         f"{len(difference.only_b)} only in B",
-        f"most likely shift: B is {difference.shift / 1e6:g} ms later ({100 * difference.shift_support:.1f} % of the "
+        f"most likely shift: B is {where} ({100 * difference.shift_support:.1f} % of the "
         "boundaries of A have one of B there)",
-        f"scores that separate A perfectly have a range EER between {100 * low:.2f} % and {100 * high:.2f} % against B",
+        effect,
     ]
     notes += [f"{utt}: {ns / 1e9:.3f} s differ" for utt, ns in _worst(difference, most)]
     return Table(("seconds", *(f"B: {name}" for name in NAMES), "agree"), rows, tuple(notes))
+
+
+def _eer_interval(difference: ReferenceDifference) -> list[float] | None:
+    """Nothing where B has one class only: the seconds are wanted all the same."""
+    try:
+        return list(difference.eer_interval)
+    except UndefinedMeasureError:
+        return None
 
 
 def _worst(difference: ReferenceDifference, most: int) -> list[tuple[str, int]]:

@@ -231,7 +231,7 @@ def _fixed_thresholds(
                 found[name] = given[system]
             elif not proposed:
                 raise UsageError(
-                    f"{measure} is taken at a threshold: give each system its own, chosen on other data "
-                    f"(thresholds={{{system!r}: ...}}), or compare a threshold-free measure such as range-eer"
+                    f"{measure} is taken at a threshold: give each system its own, chosen on other data, "
+                    "with thresholds= (--system-threshold), or compare a threshold-free measure such as range-eer"
                 )
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import SpoofspanWarning, UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.evaluation.measurement import polarity_warnings
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, ScoresAre, no_point
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.score_mass import ScoreMass
@@ -273,6 +275,8 @@ def measured_systems(
             found = measured_system(references, system, measure, options, thresholds.get(name))
             spelled = found.plan.spelled_rules(references.snap)
             measured[name], rules[name] = found, {"value": found.plan.read_off, **spelled}
+            for text in polarity_warnings(found.value, system.higher) if measure.kind.group == "eer" else ():
+                warnings.warn(f"{name}, {measure}: {text}", SpoofspanWarning, stacklevel=4)
         else:
             raise UsageError(f"{measure} needs scores, and {name!r} has proposals; compare by event-ap@iou=0.5")
     # with the same references and measure, the comparable parts of two signatures differ if and only if one of these
@@ -292,7 +296,6 @@ def measured_systems(
             apart = sorted(used ^ set(other.utterances))
             raise UsageError(
                 f"{first_name!r} and {name!r} are measured on different utterances ({len(apart):,} are in one of them "
-                f"only, as {apart[0]!r}); score the same utterances, or compare them unpaired (unpaired=True, "
-                "--unpaired)"
+                f"only, as {apart[0]!r}); score the same utterances, or compare them with unpaired=True"
             )
     return measured

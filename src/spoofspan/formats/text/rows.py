@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, UsageError, refuse
+from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Float64, seconds_text
 from spoofspan.data.references import BONA_FIDE, LABELS, NONSPEECH, SPOOF, References
 from spoofspan.formats.text.lines import plain_number
@@ -115,7 +116,11 @@ class RangeRows:
             raise DataError("there is no reference in the file; it is empty or has comments only")
         ids = list(self._of)
         missing = [utt for utt in ids if durations is not None and utt not in durations]
-        refuse(missing, lambda utt: f"{self._files()}utterance {utt!r} has no duration", "complete the durations")
+        refuse(
+            missing,
+            lambda utt: f"{self._files()}utterance {utt!r} has no duration",
+            id_remedy(missing, durations or (), their_name="durations") or "complete the durations",
+        )
         if check_units:
             self._refuse_other_units(ids, durations)
         starts, ends = np.array(self._start, np.float64), np.array(self._end, np.float64)

@@ -81,8 +81,8 @@ def least_cost_map(
     offset = float(found[-1] - weights @ problem.means)
     if len(columns) == 1 and weights[0] <= 0:
         raise DataError(
-            f"{names[0]}: high scores lie over spoof more than over bona fide, so an increasing map does not help; "
-            "check what high scores mean (higher=)"
+            f"{names[0]}: the scores are worse than chance, so an increasing map does not help; check what high scores "
+            "mean (higher=)"
         )
     return AffineMap(tuple(weights.tolist()), offset)
 

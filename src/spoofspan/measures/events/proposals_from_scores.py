@@ -13,6 +13,8 @@ by time, in spoof polarity (scores that are higher for bona fide are mirrored), 
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -28,7 +30,7 @@ from spoofspan.base.columns import (
     utterance_of_rows,
     within_utterances,
 )
-from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError
 from spoofspan.base.times import Float64, Int64, duration_ns
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References, durations_of
@@ -38,6 +40,9 @@ from spoofspan.mass.score_mass import ROWS_PER_BLOCK
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import ScoreRuns
 from spoofspan.measures.events.spoof_ranges import Ranges, united
+
+# From here on, in seconds, the shortest range or the widest gap was probably meant in milliseconds.
+LONG_RANGE = 10.0
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,16 @@ class ProposalOptions:
         ):
             raise UsageError(f"smoothing={frames!r}: must be an odd number of frames")
         for name in ("min_duration", "merge_gap"):
-            if duration_ns(getattr(self, name), name) < 0:
-                raise UsageError(f"{name}={getattr(self, name)!r}: must be 0 or more seconds")
+            seconds = getattr(self, name)
+            if duration_ns(seconds, name) < 0:
+                raise UsageError(f"{name}={seconds!r}: must be 0 or more seconds")
+            if LONG_RANGE <= seconds < math.inf:
+                warnings.warn(
+                    f"{name}={seconds!r} is in seconds, and longer than most spoofs; {seconds:g} ms is "
+                    f"{seconds / 1000:g}",
+                    SpoofspanWarning,
+                    stacklevel=4,
+                )
 
     @property
     def shortest(self) -> int:
