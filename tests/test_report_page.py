@@ -16,7 +16,7 @@ from spoofspan.cli import app
 from spoofspan.evaluation.breakdown import by_kind
 from spoofspan.report.page import PageSettings, page_content, render_page
 from spoofspan.report.page.audio import waveform_of
-from spoofspan.report.page.report_tables import breakdown, by_group
+from spoofspan.report.page.report_tables import breakdown, by_group, cards
 from spoofspan.report.page.timelines import choose
 
 QUICK = ss.Resampling(replicates=50)
@@ -298,6 +298,14 @@ def test_further_measures_stand_on_cards_and_by_group(corpus):
     page = render_page(content)
     assert "Other measures by half" in page
     assert "with an IoU of 0.3 or more" in page
+
+
+def test_eers_on_cards_share_their_scale(content):
+    (system,) = cards(content["systems"])
+    drawn = [m for m in system["measurements"] if m["drawn"]]
+    assert len(drawn) > 2
+    scales = {m["drawn"][1] / m["number"] for m in drawn}
+    assert max(scales) == pytest.approx(min(scales))
 
 
 def systems_by_group(by, names, count):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spoofspan.base.numbers import is_number
-from spoofspan.measures.measure import in_percent, number_text
+from spoofspan.measures.measure import Measure, in_percent, number_text
 from spoofspan.report.cells import four_digits
 from spoofspan.report.names import measure_name
 from spoofspan.report.page.page_table import Plain, cell, column, page_table
@@ -38,19 +38,24 @@ def report_tables(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cards(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
-    """For each system its measurements with readable names, and each caution once."""
+    """For each system its measurements with readable names, and each caution once. All EERs are drawn on one scale."""
     highest: dict[str, float] = {}
     for one in (m for system in systems for m in system["measurements"]):
         ends = [end for end in (one["number"], *(one["ends"] or ())) if isinstance(end, float)]
-        highest[one["measure"]] = max([highest.get(one["measure"], 0.0), *ends])
+        highest[_scale(one)] = max([highest.get(_scale(one), 0.0), *ends])
     return [
         {
             "name": system["name"],
-            "measurements": [_card(m, highest[m["measure"]] or 1.0) for m in system["measurements"]],
+            "measurements": [_card(m, highest[_scale(m)] or 1.0) for m in system["measurements"]],
             "cautions": _cautions(system["measurements"]),
         }
         for system in systems
     ]
+
+
+def _scale(m: Mapping[str, Any]) -> str:
+    """Measures that are drawn on one scale: those of one kind, as range, point and utterance EER."""
+    return Measure.parse(m["measure"]).kind.name
 
 
 def _card(m: Mapping[str, Any], highest: float) -> Plain:
