@@ -142,7 +142,7 @@ def test_points_too_narrow_for_a_frame_are_drawn_as_what_they_add_up_to(width):
     assert len(boxes(below, 2)) == len(one.ranges.reference)
 
 
-@pytest.mark.parametrize("draw", ["draw_threshold", "draw_scores"])
+@pytest.mark.parametrize("draw", ["draw_threshold", "draw_scores", "draw_reliability", "draw_pav", "draw_tippett"])
 @pytest.mark.parametrize("count", [2, 12, 40])
 def test_panels_of_many_systems_fit_on_a_page(draw, count):
     function, content = cases.prepared()[draw.removeprefix("draw_")]
@@ -159,6 +159,21 @@ def test_a_legend_of_forty_systems_leaves_room_for_the_curve():
     box = axes.get_window_extent()
     assert box.width == pytest.approx(box.height, rel=0.01)
     assert box.width > 0.4 * figure.bbox.width
+
+
+@pytest.mark.parametrize("width", ["column", "page"])
+@pytest.mark.parametrize("count", [3, 6, 12, 40])
+def test_a_legend_of_many_systems_hides_no_error_near_boundaries(width, count):
+    function, content = cases.prepared()["boundary"]
+    figure = function([content[i % len(content)] for i in range(count)], width=width)
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == count + 1
+    assert all(axes.get_legend() is None and axes.bbox.height > 0.2 * figure.bbox.height for axes in figure.axes)
+    box = legend.get_window_extent()
+    assert not any(box.overlaps(axes.get_tightbbox()) for axes in figure.axes)
+    assert box.y0 >= 0
+    assert box.y1 <= figure.bbox.height
 
 
 def test_a_notebook_shows_a_figure():

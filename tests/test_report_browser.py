@@ -298,6 +298,21 @@ def test_print_repeats_no_screen_and_cuts_no_table(browser, page_file):
     opened.context.close()
 
 
+def test_what_is_drawn_keeps_its_shape_on_paper(browser, page_file):
+    with Opened(browser, page_file, viewport={"width": 1400, "height": 1000}) as opened:
+        opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        opened.page.set_viewport_size({"width": 695, "height": 1000})
+        opened.page.emulate_media(media="print")
+        stretched = opened.page.locator("canvas.timeline").evaluate_all(
+            "all => all.map((one) => one.width / one.height / (one.clientWidth / one.clientHeight))"
+        )
+        assert len(stretched) > 3
+        assert stretched == pytest.approx([1.0] * len(stretched), rel=0.02)
+        assert opened.page.locator("details:visible").count() == 0
+        opened.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert opened.page.locator(".paper").count() == 0
+
+
 def test_the_dark_scheme_is_followed(browser, page_file):
     dark = Opened(browser, page_file, color_scheme="dark")
     assert dark.page.evaluate("document.documentElement.dataset.theme") == "dark"
@@ -327,7 +342,8 @@ def test_hostile_names_are_inert_and_legible(browser, tmp_path):
     ranges = {utt: [(0.0, 0.5, "bonafide"), (0.5, 1.0, "spoof", f"<b>{i}</b>")] for i, utt in enumerate(HOSTILE)}
     references = ss.References.from_ranges(ranges)
     frames = {utt: rng.normal(size=50).astype(np.float32) for utt in HOSTILE}
-    systems = {"<i>a</i>": ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")}
+    names = ["<i>a</i>", "\u05e9\u05dc\u05d5\u05dd", "long" * 40]
+    systems = {name: ss.Scores.from_frames(frames, hop=0.02, higher="bonafide") for name in names}
     column = dict.fromkeys(HOSTILE, "<script>document.title='broken'</script>")
     settings = PageSettings("<h1>&amp;", resampling=ss.Resampling(replicates=50), columns={"<u>": column})
     path = tmp_path / "hostile.html"
@@ -340,7 +356,12 @@ def test_hostile_names_are_inert_and_legible(browser, tmp_path):
     shown = opened.page.locator(".timeline-id").all_inner_texts()
     assert set(shown) == {utt.encode("unicode_escape").decode() if "\u202e" in utt else utt for utt in HOSTILE}
     assert opened.page.locator("img, b, i, u").count() == 0
-    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 1200
+    labels = opened.page.locator("#det .label").evaluate_all("all => all.map((one) => one.firstChild.data)")
+    assert sum(one.startswith("\u2068\u05e9\u05dc\u05d5\u05dd\u2069 ") for one in labels) == 1
+    for width in (1200, 640, 390):
+        opened.page.set_viewport_size({"width": width, "height": 900})
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert opened.page.evaluate(CUT) == 0
     opened.context.close()
 
 

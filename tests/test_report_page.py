@@ -16,6 +16,7 @@ from spoofspan.cli import app
 from spoofspan.evaluation.breakdown import by_kind
 from spoofspan.report.page import PageSettings, page_content, render_page
 from spoofspan.report.page.audio import waveform_of
+from spoofspan.report.page.report_tables import breakdown, by_group, cards
 from spoofspan.report.page.timelines import choose
 
 QUICK = ss.Resampling(replicates=50)
@@ -297,6 +298,40 @@ def test_further_measures_stand_on_cards_and_by_group(corpus):
     page = render_page(content)
     assert "Other measures by half" in page
     assert "with an IoU of 0.3 or more" in page
+
+
+def test_eers_on_cards_share_their_scale(content):
+    (system,) = cards(content["systems"])
+    drawn = [m for m in system["measurements"] if m["drawn"]]
+    assert len(drawn) > 2
+    scales = {m["drawn"][1] / m["number"] for m in drawn}
+    assert max(scales) == pytest.approx(min(scales))
+
+
+def systems_by_group(by, names, count):
+    """Systems as the tables of every system in every group need them; each value says whose it is."""
+    groups = [[{"name": name, "value": (100 * i + k) / 1e4} for k, name in enumerate(names)] for i in range(count)]
+    return [{"name": f"s{i}", "breakdowns": [{"by": by, "groups": one}]} for i, one in enumerate(groups)]
+
+
+def test_many_groups_stand_below_each_other():
+    names = [f"A{k:02d}" for k in range(60)]
+    (table,) = by_group(systems_by_group("kind", names, 3))
+    assert [one["name"] for one in table["columns"]] == ["attack", "s0", "s1", "s2"]
+    assert [row[0]["text"] for row in table["rows"]] == names
+    assert [one["text"] for one in table["rows"][7][1:]] == ["0.07", "1.07", "2.07"]
+    (table,) = by_group(systems_by_group("kind", names[:4], 40))
+    assert [one["name"] for one in table["columns"]] == ["system", *names[:4]]
+    assert [one["text"] for one in table["rows"][39]] == ["s39", "39.00", "39.01", "39.02", "39.03"]
+
+
+def test_the_eer_beyond_a_distance_is_not_shown_as_one_within_it(content):
+    (table,) = by_group(systems_by_group("boundary", ["within 20 ms", "within 40 ms"], 2))
+    assert [one["name"] for one in table["columns"]] == ["system", "beyond 20 ms", "beyond 40 ms"]
+    assert "beyond" in table["caption"]
+    (system,) = content["systems"]
+    (boundary,) = (one for one in system["breakdowns"] if one["by"] == "boundary")
+    assert breakdown(boundary, "s")["columns"][1]["name"] == "EER % beyond it"
 
 
 def test_proposals_are_no_scores_for_a_page(files, tmp_path):

@@ -35,10 +35,10 @@ FURTHEST_RATIO = 12.0
 def _panels(systems: Sequence[Any], width: str | float, x_label: str, y_label: str) -> tuple[Figure, list[Axes]]:
     """A grid of panels with the same axes, each with the name of its system."""
     refuse_no_system(systems)
-    across = min(len(systems), 3 if is_wide(width) else 2)
+    across = min(len(systems), (3 if len(systems) <= 12 else 5) if is_wide(width) else 2)
     down = -(-len(systems) // across)
     alone = len(systems) == 1
-    figure = new_figure(width, 75 if alone else 12 + 46 * down)
+    figure = new_figure(width, 75 if alone else 12 + (min(46, 228 / down) if is_wide(width) else 46) * down)
     grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
     panels = list(grid.ravel()[: len(systems)])
     for axes in grid.ravel()[len(systems) :]:
@@ -176,7 +176,9 @@ def draw_tippett(systems: Sequence[TippettData], *, width: str | float = "column
         # the curves may be anywhere in the panel
         bona_fide, spoof = 100 * data.misleading_bona_fide, 100 * data.misleading_spoof
         misleading = f"misleading bona fide: {bona_fide:.1f} %\nmisleading spoof: {spoof:.1f} %"
-        axes.set_title("\n".join(filter(None, (data.name, misleading))), loc="left", fontsize=6)
+        axes.set_title(
+            "\n".join(filter(None, (data.name, misleading))), loc="left", fontsize=6 if len(systems) <= 12 else 4.8
+        )
         axes.set(xlim=(low, high), ylim=(-2, 102))
     legend_above(figure, panels[0], 2)
     return figure

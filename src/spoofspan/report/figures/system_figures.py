@@ -153,13 +153,13 @@ def _square(systems: Sequence[object], width: str | float) -> float:
     return 100 if is_wide(width) else 70 + 2.6 * _rows(len(systems), 2)
 
 
-def _name_systems(figure: Figure, systems: Sequence[object], width: str | float) -> None:
+def _name_systems(figure: Figure, systems: Sequence[object], width: str | float, **named: Any) -> None:
     """A legend above the figure; of many systems beside it, or on a narrow figure below it."""
     count = len(systems)
     if count <= FEW:
-        figure.legend(loc="outside upper center", ncols=2 if count > 2 and is_wide(width) else 1)
+        figure.legend(loc="outside upper center", ncols=2 if count > 2 and is_wide(width) else 1, **named)
         return
-    small: dict[str, Any] = {"fontsize": 5.5 if count <= 30 else 4.8, "labelspacing": 0.3, "columnspacing": 1.0}
+    small: dict[str, Any] = {"fontsize": 5.5 if count <= 30 else 4.8, "labelspacing": 0.3, "columnspacing": 1.0} | named
     if is_wide(width):
         figure.legend(loc="outside right upper", ncols=_rows(count, 36), handlelength=3, **small)
     else:
@@ -335,8 +335,8 @@ def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page
 
     """
     refuse_no_system(systems)
-    beside = is_wide(width)
-    figure = new_figure(width, 58 if beside else 104)
+    beside, several = is_wide(width), len(systems) > 2
+    figure = new_figure(width, (85 if several else 58) if beside else 104 + several * 2 * len(systems))
     shares, rest = figure.subplots(1, 2) if beside else figure.subplots(2, 1, sharex=True)
     for data, look in zip(systems, system_looks(), strict=False):
         name = data.name or "the system"
@@ -352,5 +352,8 @@ def draw_boundary(systems: Sequence[BoundaryData], *, width: str | float = "page
         light_grid(axes)
     if beside:
         shares.set_xlabel("distance from a true boundary (ms)")
-    shares.legend(loc="upper left")
+    if several:  # inside, a legend would hide the curves
+        _name_systems(figure, systems, width, handles=shares.get_lines())
+    else:
+        shares.legend(loc="upper left")
     return figure

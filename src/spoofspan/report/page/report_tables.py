@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spoofspan.base.numbers import is_number
-from spoofspan.measures.measure import in_percent, number_text
+from spoofspan.measures.measure import Measure, in_percent, number_text
 from spoofspan.report.cells import four_digits
 from spoofspan.report.names import measure_name
 from spoofspan.report.page.page_table import Plain, cell, column, page_table
 from spoofspan.report.table import MINUS
 
-MOST_COLUMNS = 16  # groups of a breakdown that stand side by side
+MOST_COLUMNS = 12  # of groups or systems that stand side by side
 TITLES = {"kind": "attack", "length": "length of the spoofed range", "boundary": "distance from the nearest boundary"}
 
 
@@ -38,19 +38,24 @@ def report_tables(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cards(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
-    """For each system its measurements with readable names, and each caution once."""
+    """For each system its measurements with readable names, and each caution once. All EERs are drawn on one scale."""
     highest: dict[str, float] = {}
     for one in (m for system in systems for m in system["measurements"]):
         ends = [end for end in (one["number"], *(one["ends"] or ())) if isinstance(end, float)]
-        highest[one["measure"]] = max([highest.get(one["measure"], 0.0), *ends])
+        highest[_scale(one)] = max([highest.get(_scale(one), 0.0), *ends])
     return [
         {
             "name": system["name"],
-            "measurements": [_card(m, highest[m["measure"]] or 1.0) for m in system["measurements"]],
+            "measurements": [_card(m, highest[_scale(m)] or 1.0) for m in system["measurements"]],
             "cautions": _cautions(system["measurements"]),
         }
         for system in systems
     ]
+
+
+def _scale(m: Mapping[str, Any]) -> str:
+    """Measures that are drawn on one scale: those of one kind, as range, point and utterance EER."""
+    return Measure.parse(m["measure"]).kind.name
 
 
 def _card(m: Mapping[str, Any], highest: float) -> Plain:
@@ -195,22 +200,28 @@ def resolutions(systems: Sequence[Mapping[str, Any]]) -> Plain | None:
 
 
 def by_group(systems: Sequence[Mapping[str, Any]]) -> list[Plain]:
-    """For each breakdown with few groups: the EER of every system in every group."""
+    """For each breakdown: the EER of every system in every group; many groups stand below each other."""
     found = []
     for place, first in enumerate(systems[0]["breakdowns"]):
         names = [group["name"] for group in first["groups"]]
-        if not 2 <= len(names) <= MOST_COLUMNS or all(group["value"] is None for group in first["groups"]):
+        if len(names) < 2 or all(group["value"] is None for group in first["groups"]):
+            continue
+        if min(len(names), len(systems)) > MOST_COLUMNS:
             continue
         values = [
             {group["name"]: group["value"] for group in system["breakdowns"][place]["groups"]} for system in systems
         ]
         most = max([value for one in values for value in one.values() if value is not None], default=1.0) or 1.0
-        rows = [
-            [cell(system["name"]), *(_heat_cell(one.get(name), most) for name in names)]
-            for system, one in zip(systems, values, strict=True)
-        ]
+        cells = [[_heat_cell(one.get(name), most) for name in names] for one in values]
         title = f"EER in % by {_title(first)}, every system"
-        columns = [column("system"), *(column(name, number=True) for name in names)]
+        if first["by"] == "boundary":  # the group is near the boundary, its value is of the rest
+            names = [name.replace("within", "beyond") for name in names]
+            title = "EER in % of the time beyond each distance from the nearest boundary, every system"
+        corner, down, across = "system", [system["name"] for system in systems], names
+        if len(names) > MOST_COLUMNS:
+            corner, down, across, cells = _title(first), across, down, [list(row) for row in zip(*cells, strict=True)]
+        columns = [column(corner), *(column(name, number=True) for name in across)]
+        rows = [[cell(name), *row] for name, row in zip(down, cells, strict=True)]
         found.append(page_table(f"by-{first['by']}", title, columns, rows, caption=title))
     return found
 
@@ -238,9 +249,12 @@ def breakdown(one: Mapping[str, Any], system: str) -> Plain:
         ]
         for group in one["groups"]
     ]
+    eer = column("EER %", "of the group's spoof against all bona fide time it is measured with", number=True)
+    if one["by"] == "boundary":
+        eer = column("EER % beyond it", "of the time farther than that from any boundary", number=True)
     columns = [
         column(_title(one) if one["by"] in TITLES else one["by"]),
-        column("EER %", "of the group's spoof against all bona fide time it is measured with", number=True),
+        eer,
         column("error, s", "false positives and false negatives at the EER threshold", number=True),
         column("share of the error", number=True),
         column("spoof, s", number=True),

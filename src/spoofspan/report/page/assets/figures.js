@@ -75,7 +75,9 @@ spoofspan.figures = (function () {
     const left = 46, bottom = 40, top = 8;
     const labels = narrow ? 8 : 40 + 6.7 * (longest + 8);
     const side = Math.min(width - left - labels, SIDE);
-    const height = top + side + bottom + (narrow ? NARROW_ROW * systems.length + 8 : 0);
+    // below a narrow figure, labels stand in as many columns as fit
+    const columns = Math.max(Math.floor((width - left) / (32 + 6.7 * (longest + 8))), 1), rows = Math.ceil(systems.length / columns);
+    const height = top + side + bottom + (narrow ? NARROW_ROW * rows + 8 : 0);
     const [from, to] = limits();
     const low = deviate(from), high = deviate(to);
     const place = (share) => (deviate(Math.min(Math.max(share, from), to)) - low) / (high - low);
@@ -96,9 +98,10 @@ spoofspan.figures = (function () {
     const size = narrow ? NARROW_ROW : Math.min(17, side / systems.length);
     const below = top + side + bottom + 10;
     const order = [...systems].sort((a, b) => a.eer - b.eer);
-    const heights = narrow ? systems.map((one) => below + order.indexOf(one) * NARROW_ROW) : spread(systems.map(({ eer }) => y(eer)), size, top + 8, top + side - 4);
+    const heights = narrow ? systems.map((one) => below + (order.indexOf(one) % rows) * NARROW_ROW) : spread(systems.map(({ eer }) => y(eer)), size, top + 8, top + side - 4);
     for (const system of [...systems.filter((one) => one !== current()), current()]) {
-      const label = { x: narrow ? left : left + side + 12, y: heights[system.number], size: Math.min(12, size) };
+      const column = Math.floor(order.indexOf(system) / rows);
+      const label = { x: narrow ? left + (column * (width - left)) / columns : left + side + 12, y: heights[system.number], size: Math.min(12, size) };
       drawing.append(detSystem(system, x, y, label, narrow ? null : left + side));
     }
     const { fpr, fnr, index } = current();
@@ -116,8 +119,10 @@ spoofspan.figures = (function () {
     const first = Math.max(points.findLastIndex(([, down]) => down <= y(1) + 0.01), 0);
     group.append(svg("path", { class: "curve", d: path(points.slice(first, last + 2)), ...style }));
     group.append(svg("circle", { cx: x(system.eer), cy: y(system.eer), r: systems.length >= MANY ? 2.6 : 4, fill: style.stroke }));
-    const name = system.name.length > LONGEST ? system.name.slice(0, LONGEST - 1) + "\u2026" : system.name;
-    const label = svg("text", { class: "label", x: at.x + 24, y: at.y + 4 }, `${name}  ${percent(system.eer)}`, svg("title", {}, system.name));
+    const letters = [...system.name];
+    const name = letters.length > LONGEST ? letters.slice(0, LONGEST - 1).join("") + "\u2026" : system.name;
+    // isolated, so that a name from right to left leaves the number where it is
+    const label = svg("text", { class: "label", x: at.x + 24, y: at.y + 4 }, `\u2068${name}\u2069  ${percent(system.eer)}`, svg("title", {}, system.name));
     label.style.fontSize = `${at.size}px`;
     label.addEventListener("click", () => choose(system.number));
     if (edge !== null) group.append(svg("path", { class: "leader", d: `M${x(system.eer)} ${y(system.eer)}L${edge} ${at.y}h12`, stroke: style.stroke }));

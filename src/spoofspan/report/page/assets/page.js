@@ -135,10 +135,10 @@ window.spoofspan = (function () {
   byId("print").addEventListener("click", () => window.print());
   document.querySelectorAll("[data-copy]").forEach((button) => copyOn(button, button.dataset.copy));
 
-  // Paper is white, whatever the screen is.
+  // Paper is white and narrow, whatever the screen is: what is drawn is drawn again, so that letters keep their shape.
   let before = null;
-  window.addEventListener("beforeprint", () => { before = root.dataset.theme; setTheme("light"); });
-  window.addEventListener("afterprint", () => { if (before) setTheme(before); before = null; });
+  window.addEventListener("beforeprint", () => { before = root.dataset.theme; root.classList.add("paper"); setTheme("light"); });
+  window.addEventListener("afterprint", () => { root.classList.remove("paper"); if (before) setTheme(before); before = null; });
   let resizing = null;
   window.addEventListener("resize", () => { clearTimeout(resizing); resizing = setTimeout(redraw, 150); });
   document.querySelectorAll(".needs-script").forEach((part) => part.classList.add("has-script"));
