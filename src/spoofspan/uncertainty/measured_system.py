@@ -207,6 +207,10 @@ class SignedSystems:
         """The signature of each system's value; hashes are computed when they are first asked for."""
         return {name: signer() for name, signer in self.signers.items()}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled or copied: the signatures, and not the corpus that is needed to make them."""
+        return {**vars(self), "signers": {name: partial(replace, one) for name, one in self.signatures.items()}}
+
 
 def signers_of(systems: Mapping[str, Measured]) -> dict[str, Signer]:
     """What signs the value of each system."""
