@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from spoofspan.base.errors import DataError, UsageError, refuse
 from spoofspan.base.same_ids import same_ids
-from spoofspan.base.times import LONGEST, Float64, Int64, seconds_text
+from spoofspan.base.times import LONGEST, Float64, Int64, is_rounded, seconds_text, warn_of_rounded_times
 
 Flags = npt.NDArray[np.bool_]
 Row = TypeVar("Row")
@@ -326,8 +326,12 @@ def tidy_rows(
 
 def seconds_column(rows: Sequence[tuple[str, Sequence[Any]]], place: int, name: str) -> Float64:
     """Take one time of every (utterance, row) pair, in seconds (or a confidence)."""
+    values = [row[place] for _, row in rows]
     try:
-        return np.array([row[place] for _, row in rows], np.float64)
+        short = np.array([value for value in values if getattr(value, "itemsize", 8) < 8])
+        if is_rounded(short):
+            warn_of_rounded_times(short.dtype)
+        return np.array(values, np.float64)
     except (TypeError, ValueError):
         for utterance, row in rows:
             try:

@@ -47,6 +47,8 @@ from spoofspan.base.times import (
     Int64,
     duration_ns,
     grid_edges,
+    is_rounded,
+    rounded_text,
     seconds_text,
     times_ns,
     whole_ns,
@@ -479,11 +481,14 @@ def _of(value: float | Mapping[str, float], utterance: str, name: str) -> float:
 
 def _per_utterance(value: float | npt.ArrayLike, ids: Sequence[str], name: str) -> Float64:
     try:
-        array = np.asarray(value, np.float64)
+        given = np.asarray(value)
+        array = given.astype(np.float64)
     except (TypeError, ValueError):
         raise UsageError(f"{name} must be a number of seconds, not {value!r}") from None
     if array.ndim > 1 or (array.ndim == 1 and array.size != len(ids)):
         raise UsageError(f"{name} must be one number, or one per utterance")
+    if is_rounded(given):
+        raise UsageError(rounded_text(name, float(array.flat[0])))
     return np.broadcast_to(array, len(ids))
 
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, NothingToMeasureError, UndefinedMeasureError, UsageError
-from spoofspan.base.times import Int64
+from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, Undefined
@@ -83,6 +83,8 @@ class _EER(Metric):  # type: ignore[misc]
         **rules: Unpack[RuleArguments],
     ) -> None:
         super().__init__()
+        if duration_ns(hop, "hop") <= 0:
+            raise UsageError(f"hop={hop!r}: must be positive (seconds)")
         self._plan = EvaluationOptions(convention, eer_rule, rules=rules).plan(self._measure, hop)
         pooling = self._plan.rules.pooling
         if self._plan.kind == "point" and pooling != "min":
