@@ -47,6 +47,13 @@ def times_ns(times: Any, name: str, place: Callable[[int], str] = "row {}".forma
         raise UsageError(f"{name} must be int64 (nanoseconds) or float (seconds), not {array.dtype}")
     if result.ndim != 1:
         raise UsageError(f"{name} must be one-dimensional")
+    if isinstance(times, list | tuple) and array.dtype.kind in "iu" and name != "start":
+        longest = int(result.max(initial=0))
+        if 0 < longest < SECOND // 1000:
+            raise UsageError(
+                f"{name}: integers are nanoseconds, and the longest of these is {longest} ns; if they are seconds, "
+                "make them floats"
+            )
     return result
 
 

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import (
     block_rows,
+    check_dict,
     check_offsets,
     check_ranges,
     chosen_ids,
@@ -34,6 +35,7 @@ from spoofspan.base.columns import (
     neighbours,
     offsets_of,
     place_of,
+    places_of,
     rows_of,
     seconds_column,
     tidy_rows,
@@ -144,6 +146,7 @@ class Scores(ByUtterance):
 
         """
         # each array is checked before they are joined: joined, integers and decisions would turn into floats
+        check_dict(frames, "frames", "its scores")
         arrays = {utt: _numbers(values, f"utterance {utt!r}: ") for utt, values in frames.items()}
         return cls.from_columns(
             list(arrays),
@@ -165,7 +168,7 @@ class Scores(ByUtterance):
         Scores(1 utterance, 2 ranges, float64, higher = bonafide)
 
         """
-        utterances, offsets, rows = flat_rows(ranges)
+        utterances, offsets, rows = flat_rows(ranges, "(start, end, score)")
         values = [_numbers([row[2]], f"utterance {utt!r}: ") for utt, row in rows]
         return cls.from_columns(
             utterances,
@@ -186,10 +189,16 @@ class Scores(ByUtterance):
         >>> Scores.from_decisions({"u1": [(0.0, 0.7, "bonafide"), (0.7, 2.0, "spoof")]})
         Scores(1 utterance, 2 ranges, hard decisions)
         """
-        scored = {
-            utt: [(start, end, _decision(label, utt)) for start, end, label in rows] for utt, rows in decisions.items()
-        }
-        decided = replace(cls.from_ranges(scored, higher="bonafide"), decisions=True)
+        utterances, offsets, rows = flat_rows(decisions, '(start, end, "spoof" or "bonafide")')
+        scores = cls.from_columns(
+            utterances,
+            offsets,
+            np.array([_decision(row[2], utt) for utt, row in rows], np.float64),
+            starts=seconds_column(rows, 0, "start"),
+            ends=seconds_column(rows, 1, "end"),
+            higher="bonafide",
+        )
+        decided = replace(scores, decisions=True)
         decided._check_contradictions()
         return decided
 
@@ -371,8 +380,9 @@ class Scores(ByUtterance):
                 "scores, or measure the decisions as they are: range-fpr, range-fnr, range-f1, event-f1"
             )
 
-    def take(self, chosen: Int64) -> Scores:
-        """Keep chosen utterances, in that order."""
+    def take(self, chosen: Int64 | Sequence[int]) -> Scores:
+        """Keep chosen utterances, in that order: the places of their ids among :attr:`utterances`."""
+        chosen = places_of(chosen, len(self))
         run = neighbours(chosen)  # which need no copy
         rows = rows_of(self.offsets, chosen) if run is None else block_rows(self.offsets, run.start, run.stop)
         kept = self.with_rows(*rows)
@@ -437,7 +447,7 @@ def whole_hop(scores: Scores) -> int | None:
 
 
 def _decision(label: str, utterance: str) -> float:
-    if label not in DECISIONS:
+    if label not in tuple(DECISIONS):
         raise UsageError(f"utterance {utterance!r}: no decision {label!r}: {nearest_name(label, DECISIONS)}")
     return DECISIONS[label]
 
@@ -449,9 +459,18 @@ def _concatenate(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
     """Take scores as they are; integers become float64 if that loses nothing."""
-    array = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise UsageError(
+            f"{place}some scores are masked; leave their time out, or give numbers there: values.filled(...)"
+        )
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:  # lists of lists, and tensors that NumPy cannot read
+        why = f"{place}these scores are no array ({str(error).rstrip('.')})"
+        raise UsageError(f"{why}; give one list of numbers; a tensor: scores.detach().float().cpu()") from None
     if array.ndim != 1:
-        raise UsageError(f"{place}scores must be one-dimensional, not {array.shape}")
+        what = f"an array of {array.shape}" if array.ndim else f"a {type(values).__name__}"
+        raise UsageError(f"{place}scores must be one-dimensional, one number for each frame, not {what}")
     if not array.size and array.dtype.kind not in "fiu":
         return np.zeros(0)
     native = array.dtype.newbyteorder("=")

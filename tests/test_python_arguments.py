@@ -1,0 +1,130 @@
+"""What people hand to Python functions: lists, tensors, frames, dicts of other things. Each is taken or named."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import spoofspan as ss
+
+RANGES = {
+    "u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof", "A07")],
+    "u2": [(0.0, 0.16, "bonafide")],
+    "u3": [(0.0, 0.04, "spoof"), (0.04, 0.16, "bonafide")],
+}
+FRAMES = {"u1": [0.9, 0.8, 0.7, 0.1, 0.2, -0.1, -0.2, -0.3], "u2": [0.5] * 8, "u3": [0.05, -0.4] + [0.6] * 6}
+REFERENCES = ss.References.from_ranges(RANGES, dict.fromkeys(RANGES, 0.16))
+SCORES = ss.Scores.from_frames(FRAMES, 0.02, higher="bonafide")
+UTTERANCE_SCORES = ss.UtteranceScores(tuple(RANGES), np.array([0.1, 0.9, 0.2]), higher="bonafide")
+PROPOSALS = ss.Proposals.from_ranges({utt: [(0.0, 0.08, np.float32(0.7))] for utt in RANGES})
+TABLE = pa.table({"utterance": ["u1"], "start": [0.0], "end": [1.0], "label": ["spoof"]})
+
+
+def refused(call, *parts):
+    with pytest.raises(ss.UsageError) as caught:
+        call()
+    for part in parts:
+        assert part in str(caught.value)
+
+
+# ---------------------------------------------------------------- choosing utterances
+
+
+@pytest.mark.parametrize(
+    "corpus", [REFERENCES, SCORES, UTTERANCE_SCORES, PROPOSALS], ids=lambda one: type(one).__name__
+)
+def test_utterances_are_chosen_by_lists_of_places(corpus):
+    for chosen in ([2, 0], (2, 0), np.array([2, 0], np.int32), range(2, -1, -2)):
+        assert corpus.take(chosen).utterances == ("u3", "u1")
+    for wrong, part in {
+        (-1,): "go from 0 to 2, not -1",
+        (3,): "go from 0 to 2, not 3",
+        (True, False, True): "np.flatnonzero(flags)",
+        ("u1",): "ids: take(",
+    }.items():
+        refused(lambda wrong=wrong: corpus.take(list(wrong)), part)
+    refused(lambda: corpus.take(0), "a list of their places")
+
+
+# ---------------------------------------------------------------- what corpora are built from
+
+
+@pytest.mark.parametrize(
+    "given", [[("u1", [])], np.zeros((2, 9)), TABLE, 2.0, None], ids=lambda one: type(one).__name__
+)
+def test_what_is_no_dict_by_utterance_is_named(given):
+    for build in (
+        ss.References.from_ranges,
+        ss.Proposals.from_ranges,
+        ss.Scores.from_decisions,
+        lambda given: ss.Scores.from_ranges(given, higher="spoof"),
+        lambda given: ss.Scores.from_frames(given, 0.02, higher="spoof"),
+    ):
+        refused(lambda build=build: build(given), "must be a dict, utterance -> ", f"not a {type(given).__name__}")
+
+
+def test_a_data_frame_has_its_own_way_in():
+    refused(lambda: ss.References.from_ranges(TABLE), "from_table takes a data frame")
+
+
+@pytest.mark.parametrize("durations", [2.0, [2.0], "reco2dur"])
+def test_durations_are_a_dict(durations):
+    refused(lambda: ss.References.from_ranges(RANGES, durations), "durations must be a dict")
+    refused(lambda: SCORES.resample(0.04, durations), "durations must be a dict", "read_durations")
+
+
+def test_a_duration_that_is_no_number_is_named():
+    with pytest.raises(ss.DataError, match="utterance 'u1': duration 'long' is no number of seconds"):
+        ss.References.from_ranges({"u1": []}, {"u1": "long"})
+
+
+@pytest.mark.parametrize(
+    "rows", [(0.0, 1.0, "spoof"), [None], [{"start": 0.0, "end": 1.0, "label": "spoof"}], None, [(0.0, 1.0)], "spoof"]
+)
+def test_a_range_that_is_no_tuple_is_named(rows):
+    refused(lambda: ss.References.from_ranges({"u1": rows}), "utterance 'u1'", "a list of (start, end, label[, kind])")
+    refused(lambda: ss.Scores.from_ranges({"u1": rows}, higher="spoof"), "utterance 'u1'", "(start, end, score)")
+    refused(lambda: ss.Scores.from_decisions({"u1": rows}), "utterance 'u1'", '"spoof" or "bonafide"')
+    refused(lambda: ss.Proposals.from_ranges({"u1": rows}), "utterance 'u1'", "(start, end, confidence)")
+
+
+def test_two_scores_of_one_range_are_refused():
+    refused(lambda: ss.Scores.from_ranges({"u1": [(0.0, 1.0, 0.3, 0.7)]}, higher="spoof"), "(start, end, score)")
+
+
+def test_masked_scores_are_refused_and_filled_ones_are_not():
+    masked = np.ma.masked_array([0.1, 0.2], [True, False])
+    refused(lambda: ss.Scores.from_frames({"u1": masked}, 0.02, higher="spoof"), "utterance 'u1'", "masked", "filled")
+    filled = ss.Scores.from_frames({"u1": masked.filled(-1.0)}, 0.02, higher="spoof")
+    assert filled.values.tolist() == [-1.0, 0.2]
+
+
+def test_scores_that_are_no_array_are_named():
+    ragged = [[0.1], [0.2, 0.3]]
+    refused(lambda: ss.Scores.from_frames({"u1": ragged}, 0.02, higher="spoof"), "utterance 'u1'", "no array")
+    lazy = (value for value in [0.1, 0.2])
+    refused(lambda: ss.Scores.from_frames({"u1": lazy}, 0.02, higher="spoof"), "utterance 'u1'", "not a generator")
+
+
+def test_tensors_of_a_training_are_told_how_to_come_over():
+    torch = pytest.importorskip("torch")
+    for tensor in (torch.tensor([0.5], requires_grad=True), torch.tensor([0.5], dtype=torch.bfloat16)):
+        refused(lambda tensor=tensor: ss.Scores.from_frames({"u1": tensor}, 0.02, higher="spoof"), "scores.detach()")
+        came = ss.Scores.from_frames({"u1": tensor.detach().float().cpu()}, 0.02, higher="spoof")
+        assert came.values.tolist() == [0.5]
+
+
+def test_whole_seconds_in_lists_are_no_nanoseconds():
+    columns = [0, 2], [0, 1], [1, 2]
+    refused(lambda: ss.References.from_columns(["u1"], None, *columns, [False, True]), "longest of these is 2 ns")
+    nanoseconds = [np.array(column) for column in columns]
+    assert ss.References.from_columns(["u1"], None, *nanoseconds, [False, True]).ends.tolist() == [1, 2]
+
+
+def test_flags_are_one_for_each_range():
+    columns = ["u1"], None, [0, 2], [0.0, 1.0], [1.0, 2.0]
+    refused(lambda: ss.References.from_columns(*columns, [[False], [True]]), "is_spoof must be one-dimensional")
+    refused(lambda: ss.References.from_columns(*columns, labels=[[0], [1]]), "labels must be one-dimensional")
+
+
+def test_a_negative_snap_is_refused():
+    refused(lambda: ss.References.from_ranges(RANGES, snap=-0.001), "snap=-0.001: must not be negative")
