@@ -128,3 +128,89 @@ def test_flags_are_one_for_each_range():
 
 def test_a_negative_snap_is_refused():
     refused(lambda: ss.References.from_ranges(RANGES, snap=-0.001), "snap=-0.001: must not be negative")
+
+
+# ---------------------------------------------------------------- what is measured
+
+ONE_SYSTEM = {
+    "range_eer": ss.range_eer,
+    "overlay": ss.overlay,
+    "error_curve": ss.error_curve,
+    "bisection_eer": ss.bisection_eer,
+    "interval": ss.interval,
+    "bootstrap": ss.bootstrap,
+    "calibrate": ss.calibrate,
+    "errors_by_utterance": ss.errors_by_utterance,
+    "compare": lambda references, scores: ss.compare(references, {"a": SCORES, "b": scores}),
+    "seed_variation": lambda references, scores: ss.seed_variation(references, {"1": SCORES, "2": scores}),
+    "sample_size": lambda references, scores: ss.sample_size(references, {"a": SCORES, "b": scores}),
+    "resolution_table": lambda references, scores: ss.resolution_table(references, {"a": scores}, [0.02]),
+}
+
+
+@pytest.mark.parametrize("name", ONE_SYSTEM)
+def test_what_are_no_references_or_no_scores_is_named_at_every_door(name):
+    measure = ONE_SYSTEM[name]
+    refused(lambda: measure(RANGES, SCORES), "references must be References, not a dict")
+    refused(lambda: measure(REFERENCES, "scores.parquet"), "scores must be Scores, not a path", "read_scores")
+    if name not in ("compare", "seed_variation", "sample_size"):
+        refused(lambda: measure(SCORES, REFERENCES), "these are swapped")
+    if name != "calibrate":
+        refused(lambda: measure(REFERENCES, UTTERANCE_SCORES), "not UtteranceScores", "evaluate_utterances")
+
+
+@pytest.mark.parametrize("systems", [[SCORES, SCORES], SCORES], ids=["list", "scores"])
+def test_systems_are_a_dict(systems):
+    for measure in (ss.compare, ss.seed_variation, ss.sample_size, ss.resolution_table, ss.fuse):
+        refused(lambda measure=measure: measure(REFERENCES, systems), "systems must be a dict, name -> scores")
+
+
+def test_proposals_have_event_measures_only():
+    refused(
+        lambda: ss.range_eer(REFERENCES, PROPOSALS), "not Proposals", "event measures: evaluate(references, scores)"
+    )
+    assert "event-ap@iou=0.5" in ss.evaluate(REFERENCES, PROPOSALS).measurements
+
+
+def test_scores_of_utterances_are_named():
+    by_id = dict(zip(RANGES, [0.1, 0.9, 0.2], strict=True))
+    made = "UtteranceScores(tuple(scores), list(scores.values()), higher='bonafide')"
+    refused(lambda: ss.evaluate_utterances(REFERENCES, by_id), "not a dict", made)
+    refused(lambda: ss.evaluate(REFERENCES, SCORES, "utterance-eer", utterance_scores=by_id), "not a dict", made)
+    followed = ss.UtteranceScores(tuple(by_id), list(by_id.values()), higher="bonafide")
+    assert ss.evaluate_utterances(REFERENCES, followed)["utterance-eer"].value == 0.0
+    refused(lambda: ss.evaluate_utterances(REFERENCES, SCORES), "not a Scores", "'utterance-eer'")
+    refused(lambda: ss.evaluate_utterances(UTTERANCE_SCORES, REFERENCES), "come first, not a UtteranceScores")
+    refused(lambda: ss.evaluate(REFERENCES, SCORES, boundary_scores=FRAMES), "scores must be Scores, not a dict")
+    refused(lambda: ss.error_agreement(REFERENCES, SCORES, FRAMES), "scores must be Scores, not a dict")
+    refused(lambda: ss.error_agreement(REFERENCES, SCORES, SCORES, thresholds=0.5), "give two")
+
+
+def test_what_takes_scores_or_references_alone_checks_them_too():
+    for call in (ss.called_ranges, ss.proposals_from_scores):
+        refused(lambda call=call: call(FRAMES, 0.1), "scores must be Scores, not a dict")
+    refused(lambda: ss.default_measures(REFERENCES), "scores must be Scores, not References")
+    refused(lambda: ss.best_possible(SCORES, 0.02), "references must be References, not Scores")
+    refused(lambda: ss.best_possible(REFERENCES, 20), "a hop of 20 s is longer than every utterance", "20 ms is 0.02")
+    refused(lambda: ss.equal_error_rate(SCORES), "a ScoreMass, not a Scores", "overlay(references, scores)")
+
+
+@pytest.mark.parametrize("threshold", ["0.3", [0.1, 0.2], True, float("nan")], ids=repr)
+def test_a_threshold_is_one_number(threshold):
+    for call in (
+        ss.error_curve(REFERENCES, SCORES).at,
+        lambda at: ss.errors_by_utterance(REFERENCES, SCORES, at),
+        lambda at: ss.evaluate(REFERENCES, SCORES, "range-f1", threshold=at),
+        lambda at: ss.evaluate(REFERENCES, SCORES, "event-f1", threshold=at),
+        lambda at: ss.called_ranges(SCORES, at),
+    ):
+        refused(lambda call=call: call(threshold), f"threshold={threshold!r}: must be a number")
+
+
+def test_numbers_of_other_arguments_are_numbers():
+    for name in ("confidence", "replicates", "seed", "workers"):
+        refused(lambda name=name: ss.interval(REFERENCES, SCORES, **{name: "9"}), f"{name}='9': must be a number")
+    refused(lambda: ss.evaluate(REFERENCES, SCORES, resampling="bca"), "Resampling(method='bca')")
+    refused(lambda: ss.resolution_table(REFERENCES, {"a": SCORES}, 0.02), "give a list of seconds")
+    systems = {"a": SCORES, "b": SCORES}
+    refused(lambda: ss.compare(REFERENCES, systems, "range-f1", thresholds=0.5), "each system its own: {'a': ...}")

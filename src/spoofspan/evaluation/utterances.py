@@ -20,6 +20,7 @@ from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched
 from spoofspan.data.scores import Scores
+from spoofspan.data.sides import check_scores, check_utterance_scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
@@ -62,6 +63,12 @@ class UtteranceCorpus(Corpus):
 
     truth: References | Mapping[str, str]
     scores: UtteranceScores
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.truth, References | Mapping):
+            kind = type(self.truth).__name__
+            raise UsageError(f"references, or labels as {{utterance: 'spoof'}}, come first, not a {kind}; then scores")
+        check_utterance_scores(self.scores)
 
     @cached_property
     def trials(self) -> Mapping[str, str] | None:
@@ -279,5 +286,6 @@ def mass_of_either(
         return UtteranceCorpus(truth, scores).mass(plan.rules)[0], plan.eer_rule
     if not isinstance(truth, References):
         raise UsageError(f"{measure} of scores in time needs references that say when the spoofs are, not labels alone")
+    check_scores(scores)
     plan = options.plan_for(measure, scores)
     return plan.mass(truth, scores)[0], plan.eer_rule

@@ -79,6 +79,9 @@ def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:
     (Fraction(1, 4), 0.2, 0.1)
 
     """
+    if not isinstance(mass, ScoreMass):
+        kind = type(mass).__name__
+        raise UsageError(f"mass must be a ScoreMass, not a {kind}: overlay(references, scores) makes it")
     rule = check_eer_rule(rule)
     if rule.startswith("bucketed"):
         return _bucketed(mass, rule)

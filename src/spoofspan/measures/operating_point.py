@@ -10,8 +10,10 @@ All decisions are made in Python integers; a rate becomes a float once, at the e
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -203,10 +205,25 @@ def totals(mass: ScoreMass) -> Totals:
     return sums.totals()
 
 
+def check_threshold(threshold: Any) -> float:
+    """Refuse what is no threshold.
+
+    >>> check_threshold("0.3")
+    Traceback (most recent call last):
+    spoofspan.base.errors.UsageError: threshold='0.3': must be a number in the polarity of the scores, and not NaN
+    """
+    try:
+        number = math.nan if isinstance(threshold, str | bool) else float(threshold)
+    except (TypeError, ValueError):
+        number = math.nan
+    if math.isnan(number):
+        raise UsageError(f"threshold={threshold!r}: must be a number in the polarity of the scores, and not NaN")
+    return number
+
+
 def point_at(mass: ScoreMass, threshold: float) -> OperatingPoint:
     """The operating point of a threshold on the scale of the scores, in one pass."""
-    if threshold != threshold:
-        raise UsageError("a threshold must be a number, not NaN")
+    threshold = check_threshold(threshold)
     tau = threshold if mass.higher == "bonafide" else -threshold
     sums = RunningTotals(mass)
     called = [0, 0]

@@ -16,6 +16,7 @@ from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.data.sides import check_sides, check_systems
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, ScoresAre, no_point
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.score_mass import ScoreMass
@@ -243,6 +244,7 @@ def measured_system(
     references: References, scores: Scores, measure: Measure, options: EvaluationOptions, threshold: float | None = None
 ) -> MeasuredSystem:
     """Settle the rules, lay over and measure once."""
+    check_sides(references, scores)
     if not measure.at_threshold:
         scores.refuse_decisions(str(measure))
         if threshold is not None:
@@ -270,9 +272,11 @@ def measured_systems(
 
     Systems on different utterances are, too, unless they are meant to be (``unpaired``).
     """
+    check_systems(systems)
     measured: dict[str, Measured] = {}
     rules: dict[str, Mapping[str, str]] = {}
     for name, system in systems.items():
+        check_sides(references, system, proposals=True)
         if measure.basis == EVENT:
             from spoofspan.uncertainty.event_intervals import measured_events
 

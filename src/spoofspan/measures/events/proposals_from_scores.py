@@ -34,10 +34,12 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References, durations_of
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores, score_times
+from spoofspan.data.sides import check_scores
 from spoofspan.mass.score_mass import ROWS_PER_BLOCK
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import ScoreRuns
 from spoofspan.measures.events.spoof_ranges import Ranges, united
+from spoofspan.measures.operating_point import check_threshold
 
 
 @dataclass(frozen=True)
@@ -119,15 +121,11 @@ def proposals_from_scores(
     ([20000000], [100000000], [0.65])
 
     """
+    check_scores(scores)
     options = ProposalOptions(smoothing, min_duration, merge_gap)
-    return proposals_from_runs(scores.utterances, runs_of(scores, options, durations), checked(threshold), options)
-
-
-def checked(threshold: float) -> float:
-    """Refuse what is no threshold."""
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number) or np.isnan(threshold):
-        raise UsageError(f"threshold={threshold!r}: must be a number in the polarity of the scores")
-    return float(threshold)
+    return proposals_from_runs(
+        scores.utterances, runs_of(scores, options, durations), check_threshold(threshold), options
+    )
 
 
 def runs_of(
