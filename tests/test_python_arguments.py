@@ -214,3 +214,19 @@ def test_numbers_of_other_arguments_are_numbers():
     refused(lambda: ss.resolution_table(REFERENCES, {"a": SCORES}, 0.02), "give a list of seconds")
     systems = {"a": SCORES, "b": SCORES}
     refused(lambda: ss.compare(REFERENCES, systems, "range-f1", thresholds=0.5), "each system its own: {'a': ...}")
+
+
+# ---------------------------------------------------------------- what comes out
+
+
+def test_a_mass_says_in_a_line_what_it_is():
+    mass = ss.point_mass(REFERENCES, SCORES, 0.02)
+    assert repr(mass) == "ScoreMass(3 utterances, points, float64, higher = bonafide)"
+    assert mass.select("u1").utterances == ("u1",)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        mass + 1
+
+
+def test_a_collar_in_milliseconds_is_a_cause_that_is_named():
+    with pytest.raises(ss.UndefinedMeasureError, match=r"no spoofed time.*a collar \(in seconds\)"):
+        ss.range_eer(REFERENCES, SCORES, collar=10)

@@ -108,8 +108,8 @@ def flat_rows(
     for utt, own in rows.items():
         listed = list(own) if isinstance(own, Iterable) else [own]
         for row in listed:
-            is_row = isinstance(row, Sized) and getattr(row, "ndim", 1) == 1 and not isinstance(row, str | Mapping)
-            if not is_row or len(row) not in sizes:
+            is_row = getattr(row, "ndim", 1) == 1 and not isinstance(row, str | Mapping)
+            if not (is_row and isinstance(row, Sized) and len(row) in sizes):
                 raise UsageError(f"utterance {utt!r}: its ranges must be a list of {form}, and one is {row!r}")
             pairs.append((utt, row))
         counts.append(len(listed))

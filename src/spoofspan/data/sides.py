@@ -47,6 +47,13 @@ def check_scores(scores: Any, *, proposals: bool = False) -> None:
         raise UsageError(f"scores must be Scores, not {_instead(scores, 'scores', OF_FRAMES)}")
 
 
+def check_truth(truth: Any) -> None:
+    """Refuse what neither says when nor which utterances are spoofed."""
+    if not isinstance(truth, References | Mapping):
+        kind = type(truth).__name__
+        raise UsageError(f"references, or labels as {{utterance: 'spoof'}}, come first, not a {kind}; then scores")
+
+
 def check_utterance_scores(scores: Any) -> None:
     """Refuse what are no scores of whole utterances.
 

@@ -500,7 +500,7 @@ def evaluate(
     >>> found["range-eer"].value, found["range-recall"].value
     (0.25, 0.75)
     """
-    if isinstance(resampling, str):
+    if resampling is not None and not hasattr(resampling, "method"):
         raise UsageError(f"resampling={resampling!r}: must be a Resampling: Resampling(method={resampling!r})")
     if confidence is not None:
         from spoofspan.uncertainty.clusters import Resampling

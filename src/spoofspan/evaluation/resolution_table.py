@@ -12,7 +12,7 @@ cells of one column then differ in their references, and the table says so.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -184,7 +184,7 @@ def resolution_table(
         raise UsageError(
             "label_sources='nii-2023' (--label-sources) goes with segment_labels: the label array of every hop"
         )
-    if not isinstance(resolutions, Iterable):
+    if not hasattr(resolutions, "__iter__"):
         raise UsageError(f"resolutions={resolutions!r}: give a list of seconds, as [0.02, 0.04]")
     points = tuple(check_resolution(one) for one in resolutions)
     if len(set(points)) < len(points):

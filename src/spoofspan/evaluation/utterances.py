@@ -20,7 +20,7 @@ from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_scores, check_utterance_scores
+from spoofspan.data.sides import check_scores, check_truth, check_utterance_scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
@@ -65,9 +65,7 @@ class UtteranceCorpus(Corpus):
     scores: UtteranceScores
 
     def __post_init__(self) -> None:
-        if not isinstance(self.truth, References | Mapping):
-            kind = type(self.truth).__name__
-            raise UsageError(f"references, or labels as {{utterance: 'spoof'}}, come first, not a {kind}; then scores")
+        check_truth(self.truth)
         check_utterance_scores(self.scores)
 
     @cached_property

@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import pairwise
+from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -85,6 +86,8 @@ class _EER(Metric):  # type: ignore[misc]
         super().__init__()
         if duration_ns(hop, "hop") <= 0:
             raise UsageError(f"hop={hop!r}: must be positive (seconds)")
+        if dtype not in BITS:
+            raise UsageError(f"dtype={dtype!r}: valid: {', '.join(map(repr, BITS))}")
         self._plan = EvaluationOptions(convention, eer_rule, rules=rules).plan(self._measure, hop)
         pooling = self._plan.rules.pooling
         if self._plan.kind == "point" and pooling != "min":
@@ -126,6 +129,8 @@ class _EER(Metric):  # type: ignore[misc]
         its last label that is not negative. What is negative before that has no label, see the rule ``gaps``.
         ``lengths`` had better be on the host already: fetching them from a device waits for it.
         """
+        if not isinstance(scores, torch.Tensor):
+            raise UsageError(f"scores must be a tensor (batch, frames), not a {type(scores).__name__}: torch.as_tensor")
         if scores.ndim != 2:
             raise UsageError(f"scores must be (batch, frames), not {tuple(scores.shape)}")
         if references is None:
@@ -135,7 +140,7 @@ class _EER(Metric):  # type: ignore[misc]
                     "in seconds; or update(scores, labels) with labels of frames (batch, frames)"
                 )
             references, lengths = lengths, last_labels(lengths)
-        frames = [int(one) for one in (lengths.tolist() if isinstance(lengths, torch.Tensor) else lengths)]
+        frames = whole_lengths(lengths)
         if len(frames) != scores.shape[0] or (frames and not 0 <= min(frames) <= max(frames) <= scores.shape[1]):
             raise UsageError(f"lengths must be one number of frames, up to {scores.shape[1]}, for each utterance")
         if isinstance(references, torch.Tensor):
@@ -168,7 +173,9 @@ class _EER(Metric):  # type: ignore[misc]
     def _in_our_type(self, scores: torch.Tensor) -> torch.Tensor:
         """Scores in bona fide polarity and in the type of the state, if that loses nothing."""
         kind = BITS[self.dtype_name][0]
-        if not scores.is_floating_point() or torch.promote_types(scores.dtype, kind) != kind:
+        if not scores.is_floating_point():
+            raise UsageError(f"scores must be floats, not {scores.dtype}: an EER needs scores, and no decisions")
+        if torch.promote_types(scores.dtype, kind) != kind:
             raise UsageError(
                 f"scores of {scores.dtype} do not fit into {kind} without rounding; give the metric dtype='float64' "
                 "(or 'float32')"
@@ -331,6 +338,21 @@ def batch_references(references: References | Sequence[Sequence[Range]], size: i
     if len(references) != size:
         raise UsageError(f"{len(references)} references for a batch of {size}; give one for each, in the same order")
     return references
+
+
+def whole_lengths(lengths: Any) -> list[int]:
+    """The number of frames of each utterance; shares of the longest one, as some loaders give them, are refused.
+
+    >>> whole_lengths(torch.tensor([100, 50]))
+    [100, 50]
+    """
+    try:
+        return [index(one) for one in (lengths.tolist() if isinstance(lengths, torch.Tensor) else lengths)]
+    except TypeError:
+        raise UsageError(
+            "lengths must be a list of whole numbers, the frames of each utterance; of shares of the longest one, "
+            "frames are (lengths * scores.shape[1]).round().long()"
+        ) from None
 
 
 def last_labels(labels: torch.Tensor) -> torch.Tensor:

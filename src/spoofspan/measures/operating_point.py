@@ -155,8 +155,9 @@ class Totals:
                 other = "spoof" if name == "bona fide" else "bona fide"
                 raise UndefinedMeasureError(
                     f"there is no {name} {unit}, so the error rate has no value; if all is labelled {other}, are the "
-                    "labels the wrong way round, or does the file list one class only? Correct the labels, "
-                    "measure utterances that have both classes (a pooled corpus), or use undefined='nan'"
+                    "labels the wrong way round, or does the file list one class only? Correct the labels, measure "
+                    "utterances that have both classes (a pooled corpus), see whether regions or a collar (in seconds) "
+                    "leave one out, or use undefined='nan'"
                 )
         if not self.bona_fide + self.spoof:
             raise UndefinedMeasureError(f"no {unit} lies under any score; check hop, times and ids")

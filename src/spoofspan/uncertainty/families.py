@@ -219,7 +219,7 @@ def _fixed_thresholds(
         if thresholds is not None:
             raise UsageError(f"{measure} is not taken at a threshold; leave thresholds= out")
         return {}
-    if not isinstance(thresholds, Mapping | None):
+    if not hasattr(thresholds or {}, "keys"):
         raise UsageError(f"thresholds={thresholds!r}: give each system its own: {{{next(iter(rows))!r}: ...}}")
     given = dict(thresholds or {})
     unknown = [name for name in given if name not in rows]
