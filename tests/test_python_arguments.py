@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import spoofspan as ss
+from spoofspan.integrations.huggingface import references_from_rows, scores_from_rows
 
 RANGES = {
     "u1": [(0.0, 0.08, "bonafide"), (0.08, 0.16, "spoof", "A07")],
@@ -124,6 +125,31 @@ def test_flags_are_one_for_each_range():
     columns = ["u1"], None, [0, 2], [0.0, 1.0], [1.0, 2.0]
     refused(lambda: ss.References.from_columns(*columns, [[False], [True]]), "is_spoof must be one-dimensional")
     refused(lambda: ss.References.from_columns(*columns, labels=[[0], [1]]), "labels must be one-dimensional")
+
+
+def test_scores_of_utterances_do_not_change_with_what_they_were_made_of():
+    values = np.array([0.1, 0.2])
+    scores = ss.UtteranceScores(("u1", "u2"), values, higher="spoof")
+    values[:] = 9.0
+    assert scores.values.tolist() == [0.1, 0.2]
+
+
+def test_rows_of_data_sets_are_named_by_their_utterance():
+    def references(ranges, **more):
+        return lambda: references_from_rows([{"utterance": "u1", "ranges": ranges, **more}])
+
+    ragged = {"start": [0.0], "end": [1.0, 2.0], "label": ["spoof"]}
+    for build, part in {
+        references(None): "its ranges are None; give a list",
+        references(ragged): "as many starts as ends and labels",
+        references([(0.0, 1.0, "spoof")], duration="long"): "duration 'long' is no number",
+    }.items():
+        with pytest.raises(ss.DataError, match=f"utterance 'u1'.*{part}"):
+            build()
+    refused(references([1, 2]), "utterance 'u1'", "(start, end, label[, kind])")
+    for scores, part in {("low", "high"): "not <U4", (True, False): "hard decisions"}.items():
+        rows = [{"utterance": "u1", "scores": list(scores)}]
+        refused(lambda rows=rows: scores_from_rows(rows, hop=0.02, higher="spoof"), "utterance 'u1'", part)
 
 
 def test_a_negative_snap_is_refused():

@@ -167,7 +167,8 @@ class References(ByUtterance):
     ) -> References:
         """Build references from flat arrays.
 
-        Int64 times are nanoseconds and are not copied, float times are seconds.
+        Int64 times are nanoseconds, float times are seconds. Int64 arrays are not copied: leave them as they are, since
+        signatures are made when they are asked for.
 
         Parameters
         ----------

@@ -218,7 +218,8 @@ class Scores(ByUtterance):
     ) -> Scores:
         """Build scores from flat arrays, without a copy.
 
-        Give ``hop`` for frames, or ``starts`` and ``ends`` for ranges.
+        Give ``hop`` for frames, or ``starts`` and ``ends`` for ranges. Leave the arrays as they are afterwards, since
+        signatures are made when they are asked for.
 
         Parameters
         ----------

@@ -43,7 +43,7 @@ class UtteranceScores(ByUtterance):
         if self.higher not in ("bonafide", "spoof"):
             raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {self.higher!r}")
         object.__setattr__(self, "utterances", utterance_ids(self.utterances))
-        object.__setattr__(self, "values", np.asarray(self.values, np.float64))
+        object.__setattr__(self, "values", np.array(self.values, np.float64))  # a copy: what is given may change later
         if self.values.shape != (len(self.utterances),):
             raise UsageError(f"{len(self.utterances)} utterances need as many scores, not {self.values.shape}")
         refuse(
