@@ -66,6 +66,12 @@ def is_rounded(seconds: npt.NDArray[Any]) -> bool:
     return bool(seconds.dtype.kind == "f" and seconds.itemsize < 8 and (seconds.astype(np.float64) * 1e9 % 1).any())
 
 
+def refuse_rounded(seconds: npt.NDArray[Any], name: str) -> None:
+    """Refuse a hop, or one for each utterance, that was rounded."""
+    if is_rounded(seconds):
+        raise UsageError(rounded_text(name, float(seconds.flat[0])))
+
+
 def warn_of_rounded_times(kind: Any) -> None:
     """Warn that edges lie a little beside where they were meant: a point they touch then counts for the other class."""
     warnings.warn(

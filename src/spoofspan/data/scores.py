@@ -49,8 +49,7 @@ from spoofspan.base.times import (
     Int64,
     duration_ns,
     grid_edges,
-    is_rounded,
-    rounded_text,
+    refuse_rounded,
     seconds_text,
     times_ns,
     whole_ns,
@@ -189,16 +188,11 @@ class Scores(ByUtterance):
         >>> Scores.from_decisions({"u1": [(0.0, 0.7, "bonafide"), (0.7, 2.0, "spoof")]})
         Scores(1 utterance, 2 ranges, hard decisions)
         """
-        utterances, offsets, rows = flat_rows(decisions, '(start, end, "spoof" or "bonafide")')
-        scores = cls.from_columns(
-            utterances,
-            offsets,
-            np.array([_decision(row[2], utt) for utt, row in rows], np.float64),
-            starts=seconds_column(rows, 0, "start"),
-            ends=seconds_column(rows, 1, "end"),
-            higher="bonafide",
-        )
-        decided = replace(scores, decisions=True)
+        utterances, _, rows = flat_rows(decisions, '(start, end, "spoof" or "bonafide")')
+        scored: dict[str, list[tuple[float, float, float]]] = {utt: [] for utt in utterances}
+        for utt, row in rows:
+            scored[utt].append((row[0], row[1], _decision(row[2], utt)))
+        decided = replace(cls.from_ranges(scored, higher="bonafide"), decisions=True)
         decided._check_contradictions()
         return decided
 
@@ -467,8 +461,8 @@ def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
     try:
         array = np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:  # lists of lists, and tensors that NumPy cannot read
-        why = f"{place}these scores are no array ({str(error).rstrip('.')})"
-        raise UsageError(f"{why}; give one list of numbers; a tensor: scores.detach().float().cpu()") from None
+        remedy = "give one list of numbers; a tensor: scores.detach().float().cpu()"
+        raise UsageError(f"{place}these scores are no array ({error}); {remedy}") from None
     if array.ndim != 1:
         what = f"an array of {array.shape}" if array.ndim else f"a {type(values).__name__}"
         raise UsageError(f"{place}scores must be one-dimensional, one number for each frame, not {what}")
@@ -507,8 +501,7 @@ def _per_utterance(value: float | npt.ArrayLike, ids: Sequence[str], name: str) 
         raise UsageError(f"{name} must be a number of seconds, not {value!r}") from None
     if array.ndim > 1 or (array.ndim == 1 and array.size != len(ids)):
         raise UsageError(f"{name} must be one number, or one per utterance")
-    if is_rounded(given):
-        raise UsageError(rounded_text(name, float(array.flat[0])))
+    refuse_rounded(given, name)
     return np.broadcast_to(array, len(ids))
 
 

@@ -30,10 +30,11 @@ import numpy as np
 
 from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, NothingToMeasureError, UndefinedMeasureError, UsageError
-from spoofspan.base.times import Int64, duration_ns
+from spoofspan.base.times import Int64
 from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, Undefined
+from spoofspan.mass.points import check_resolution
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer_state import EerBracket, EerState
 from spoofspan.measures.histogram import BINS, CARRIED_BITS, Amounts
@@ -84,8 +85,7 @@ class _EER(Metric):  # type: ignore[misc]
         **rules: Unpack[RuleArguments],
     ) -> None:
         super().__init__()
-        if duration_ns(hop, "hop") <= 0:
-            raise UsageError(f"hop={hop!r}: must be positive (seconds)")
+        check_resolution(hop, "hop")
         if dtype not in BITS:
             raise UsageError(f"dtype={dtype!r}: valid: {', '.join(map(repr, BITS))}")
         self._plan = EvaluationOptions(convention, eer_rule, rules=rules).plan(self._measure, hop)
@@ -129,10 +129,9 @@ class _EER(Metric):  # type: ignore[misc]
         its last label that is not negative. What is negative before that has no label, see the rule ``gaps``.
         ``lengths`` had better be on the host already: fetching them from a device waits for it.
         """
-        if not isinstance(scores, torch.Tensor):
-            raise UsageError(f"scores must be a tensor (batch, frames), not a {type(scores).__name__}: torch.as_tensor")
-        if scores.ndim != 2:
-            raise UsageError(f"scores must be (batch, frames), not {tuple(scores.shape)}")
+        if not isinstance(scores, torch.Tensor) or scores.ndim != 2:
+            found = tuple(scores.shape) if isinstance(scores, torch.Tensor) else f"a {type(scores).__name__}"
+            raise UsageError(f"scores must be a tensor (batch, frames), not {found}")
         if references is None:
             if not isinstance(lengths, torch.Tensor) or lengths.ndim != 2:
                 raise UsageError(
