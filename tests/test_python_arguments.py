@@ -221,6 +221,15 @@ def test_what_takes_scores_or_references_alone_checks_them_too():
     refused(lambda: ss.equal_error_rate(SCORES), "a ScoreMass, not a Scores", "overlay(references, scores)")
 
 
+def test_what_is_written_is_what_the_name_says(tmp_path):
+    refused(lambda: ss.write_scores(REFERENCES, tmp_path / "x.parquet"), "scores must be Scores, not References")
+    refused(lambda: ss.write_references(SCORES, tmp_path / "x.parquet"), "references must be References, not Scores")
+    refused(lambda: ss.write_report(REFERENCES, FRAMES, tmp_path / "x.html"), "scores must be Scores, not a list")
+    refused(lambda: ss.write_report(SCORES, SCORES, tmp_path / "x.html"), "references must be References, not Scores")
+    assert not list(tmp_path.iterdir())
+    ss.write_scores(UTTERANCE_SCORES, tmp_path / "x.txt")
+
+
 @pytest.mark.parametrize("threshold", ["0.3", [0.1, 0.2], True, float("nan")], ids=repr)
 def test_a_threshold_is_one_number(threshold):
     for call in (
