@@ -781,11 +781,12 @@ def test_a_resolution_that_is_no_length_is_refused(resolution):
     for call in (
         lambda: ss.point_eer(references(), scores(), resolution),
         lambda: ss.point_mass(references(), scores(), resolution),
-        lambda: ss.best_possible(references(), resolution),
         lambda: scores().resample(resolution),
     ):
         with refused(ss.UsageError, "resolution"):
             call()
+    with refused(ss.UsageError, "hop"):
+        ss.best_possible(references(), resolution)
 
 
 def test_measures_have_one_spelling():

@@ -1,5 +1,7 @@
 """A stranger's notebook: what a cell ends with shows itself, tables go in and out, numbers are numbers."""
 
+import copy
+import pickle
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -139,6 +141,21 @@ def test_results_are_tables(corpus):
     assert [one["utterance"] for one in rows] == list(errors.utterances)
     assert [one["spoof_seconds"] for one in rows] == (errors.spoof / 1e9).tolist()
     assert sum(one["recall"] is None for one in rows) == np.isnan(errors.recall).sum()
+
+
+def test_results_are_stored_with_their_signatures_and_without_the_corpus(corpus):
+    references, fine, coarse = corpus.references, corpus.systems[0.02], corpus.systems[0.64]
+    found = ss.evaluate(references, fine, ["range-eer", "range-f1", "event-f1", "utterance-eer"], confidence=0.9)
+    again = pickle.loads(pickle.dumps(found))
+    assert again.to_dict() == found.to_dict()
+    assert str(again) == str(found)
+    assert again["range-eer"] < ss.range_eer(references, coarse)
+    table = ss.resolution_table(references, {0.02: fine}, [0.04])
+    assert pickle.loads(pickle.dumps(table)).to_dict() == table.to_dict()
+    comparison = ss.compare(references, {"fine": fine, "coarse": coarse})
+    assert pickle.loads(pickle.dumps(comparison)).signatures == comparison.signatures
+    for result in (ss.range_eer(references, fine), ss.bisection_eer(references, fine), comparison, table):
+        assert len(pickle.dumps(copy.copy(result))) < fine.values.nbytes / 5
 
 
 # ---------------------------------------------------------------- a corpus as a mapping

@@ -312,6 +312,27 @@ def test_what_is_wrong_is_said(corpus):
         RangeEER(0.02, higher="bonafide", undefined="zero")
     with pytest.raises(ss.UsageError, match="gap"):
         RangeEER(0.02, higher="bonafide", gap="bonafide")
+    with pytest.raises(ss.UsageError, match=r"dtype=torch.float64: valid: 'float16', 'float32', 'float64'"):
+        RangeEER(0.02, higher="bonafide", dtype=torch.float64)
+    with pytest.raises(ss.UsageError, match=r"scores must be a tensor .* not a ndarray"):
+        metric.update(batch.numpy(), lengths, few)
+    with pytest.raises(ss.UsageError, match=r"scores must be floats, not torch.bool: an EER needs scores"):
+        metric.update(batch > 0, lengths, few)
+    for labels in (batch.long().tolist(), batch.long().numpy()):
+        with pytest.raises(ss.UsageError, match="its ranges must be a list of"):
+            metric.update(batch, lengths, labels)
+
+
+def test_lengths_are_frames_and_no_shares_of_the_longest(corpus):
+    references, scores = corpus
+    batch, lengths = padded(scores, range(4))
+    few, metric = references.take([0, 1, 2, 3]), RangeEER(0.02, higher="bonafide", exact=True, undefined="nan")
+    shares = lengths / batch.shape[1]
+    for wrong in (shares, shares.tolist(), lengths.double(), 4, None):
+        with pytest.raises(ss.UsageError, match=r"whole numbers.*\(lengths \* scores.shape\[1\]\).round\(\).long\(\)"):
+            metric.update(batch, wrong, few)
+    for right in ((shares * batch.shape[1]).round().long(), lengths.tolist(), lengths.numpy(), list(lengths)):
+        metric.update(batch, right, few)
 
 
 def test_a_nan_is_an_error_and_padding_is_not(corpus):

@@ -11,7 +11,7 @@ Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``. There is never a P
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice, repeat
 from operator import lt
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from spoofspan.base.errors import DataError, UsageError, refuse
 from spoofspan.base.same_ids import same_ids
-from spoofspan.base.times import LONGEST, Float64, Int64, seconds_text
+from spoofspan.base.times import LONGEST, Float64, Int64, is_rounded, seconds_text, warn_of_rounded_times
 
 Flags = npt.NDArray[np.bool_]
 Row = TypeVar("Row")
@@ -81,15 +81,58 @@ def offsets_of(counts: Sequence[int] | Int64) -> Int64:
     return offsets
 
 
-def flat_rows(rows: Mapping[str, Iterable[Row]]) -> tuple[list[str], Int64, list[tuple[str, Row]]]:
-    """Turn a dict of rows by utterance into ids, offsets, and (utterance, row) pairs.
+def check_dict(given: Any, what: str, of_each: str) -> None:
+    """Refuse what is no dict by utterance: a list, an array, a data frame.
 
-    >>> flat_rows({"u1": [(0.0, 1.0)], "u2": []})
-    (['u1', 'u2'], array([0, 1, 1]), [('u1', (0.0, 1.0))])
+    >>> check_dict([0.1, 0.2], "frames", "its scores")
+    Traceback (most recent call last):
+    spoofspan.base.errors.UsageError: frames must be a dict, utterance -> its scores, not a list
     """
-    listed = {utt: list(own) for utt, own in rows.items()}
-    pairs = [(utt, row) for utt, own in listed.items() for row in own]
-    return list(listed), offsets_of([len(own) for own in listed.values()]), pairs
+    frame = hasattr(given, "columns")
+    if frame or not hasattr(given, "items"):
+        remedy = "; from_table takes a data frame" if frame else ""
+        raise UsageError(f"{what} must be a dict, utterance -> {of_each}, not a {type(given).__name__}{remedy}")
+
+
+def flat_rows(
+    rows: Mapping[str, Iterable[Row]], form: str, sizes: Sequence[int] = (3,)
+) -> tuple[list[str], Int64, list[tuple[str, Row]]]:
+    """Turn a dict of rows by utterance into ids, offsets, and (utterance, row) pairs; a row has one of the sizes.
+
+    >>> flat_rows({"u1": [(0.0, 1.0, 0.5)], "u2": []}, "(start, end, score)")
+    (['u1', 'u2'], array([0, 1, 1]), [('u1', (0.0, 1.0, 0.5))])
+    """
+    check_dict(rows, "ranges", f"[{form}, ...]")
+    pairs: list[tuple[str, Row]] = []
+    counts = []
+    for utt, own in rows.items():
+        listed = list(own) if isinstance(own, Iterable) else [own]
+        for row in listed:
+            is_row = getattr(row, "ndim", 1) == 1 and not isinstance(row, str | Mapping)
+            if not (is_row and isinstance(row, Sized) and len(row) in sizes):
+                raise UsageError(f"utterance {utt!r}: its ranges must be a list of {form}, and one is {row!r}")
+            pairs.append((utt, row))
+        counts.append(len(listed))
+    return list(rows.keys()), offsets_of(counts), pairs
+
+
+def places_of(chosen: Any, count: int) -> Int64:
+    """Check which of so many utterances are chosen, by their places from 0 on.
+
+    >>> places_of([2, 0], 3).tolist()
+    [2, 0]
+    """
+    places = np.asarray(chosen)
+    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
+        raise UsageError(
+            "choose utterances by a list of their places, whole numbers from 0 on; flags: take(np.flatnonzero(flags)), "
+            "ids: take([list(corpus).index(utterance) for utterance in ids])"
+        )
+    if places.size and not 0 <= places.min() <= places.max() < count:
+        raise UsageError(
+            f"places of {count:,} utterances go from 0 to {count - 1:,}, not {places.min()} to {places.max()}"
+        )
+    return places.astype(np.int64, copy=False)
 
 
 def no_rows() -> Int64:
@@ -326,8 +369,12 @@ def tidy_rows(
 
 def seconds_column(rows: Sequence[tuple[str, Sequence[Any]]], place: int, name: str) -> Float64:
     """Take one time of every (utterance, row) pair, in seconds (or a confidence)."""
+    values = [row[place] for _, row in rows]
     try:
-        return np.array([row[place] for _, row in rows], np.float64)
+        short = np.array([value for value in values if getattr(value, "itemsize", 8) < 8])
+        if name != "confidence" and is_rounded(short):
+            warn_of_rounded_times(short.dtype)
+        return np.array(values, np.float64)
     except (TypeError, ValueError):
         for utterance, row in rows:
             try:

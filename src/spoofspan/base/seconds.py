@@ -25,7 +25,19 @@ def duration_ns(seconds: float, name: str) -> int:
         raise UsageError(f"{name} must be a number of seconds, not {seconds!r}") from None
     if not math.isfinite(value) or abs(value) * 1e9 > LONGEST:
         raise UsageError(f"{name} must be a finite number of seconds, not {seconds!r}")
+    if getattr(seconds, "itemsize", 8) < 8 and value * 1e9 % 1:
+        raise UsageError(rounded_text(name, value))
     return round(value * 1e9)
+
+
+def rounded_text(name: str, value: float) -> str:
+    """Say that one time was rounded: 0.02 as float32 puts edges of a grid before those of the real one.
+
+    >>> rounded_text("hop", 0.019999999552965164)
+    'hop=0.019999999552965164 was rounded to float32 or float16, and its edges miss those of 0.02; give a Python float'
+    """
+    missed = f"its edges miss those of {value:.3g}; give a Python float"
+    return f"{name}={value!r} was rounded to float32 or float16, and {missed}"
 
 
 def seconds_text(ns: SupportsInt) -> str:

@@ -7,16 +7,17 @@ precision, whether or not h is a whole number of nanoseconds.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.errors import UsageError, refuse
-from spoofspan.base.seconds import LONGEST, SECOND, duration_ns, milliseconds, seconds_text
+from spoofspan.base.errors import SpoofspanWarning, UsageError, refuse
+from spoofspan.base.seconds import LONGEST, SECOND, duration_ns, milliseconds, rounded_text, seconds_text
 
-__all__ = ["LONGEST", "SECOND", "duration_ns", "milliseconds", "seconds_text"]
+__all__ = ["LONGEST", "SECOND", "duration_ns", "milliseconds", "rounded_text", "seconds_text"]
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
@@ -37,6 +38,8 @@ def times_ns(times: Any, name: str, place: Callable[[int], str] = "row {}".forma
         bad = np.flatnonzero(~(np.abs(seconds) * 1e9 <= LONGEST))
         remedy = "times as floats must be seconds, finite and below 36 years"
         refuse(bad, lambda row: f"{name}, {place(int(row))}: {seconds.flat[row]} s", remedy)
+        if is_rounded(array):
+            warn_of_rounded_times(array.dtype)
         result = np.rint(seconds * 1e9).astype(np.int64)
     elif array.size == 0:
         result = np.zeros(0, np.int64)
@@ -44,7 +47,39 @@ def times_ns(times: Any, name: str, place: Callable[[int], str] = "row {}".forma
         raise UsageError(f"{name} must be int64 (nanoseconds) or float (seconds), not {array.dtype}")
     if result.ndim != 1:
         raise UsageError(f"{name} must be one-dimensional")
+    if isinstance(times, list | tuple) and array.dtype.kind in "iu" and name != "start":
+        longest = int(result.max(initial=0))
+        if 0 < longest < SECOND // 1000:
+            raise UsageError(
+                f"{name}: integers are nanoseconds, and the longest of these is {longest} ns; if they are seconds, "
+                "make them floats"
+            )
     return result
+
+
+def is_rounded(seconds: npt.NDArray[Any]) -> bool:
+    """Tell whether seconds were rounded to a type that has too few digits for nanoseconds.
+
+    >>> is_rounded(np.float32([0.02])), is_rounded(np.float32([0.25])), is_rounded(np.array([0.02]))
+    (True, False, False)
+    """
+    return bool(seconds.dtype.kind == "f" and seconds.itemsize < 8 and (seconds.astype(np.float64) * 1e9 % 1).any())
+
+
+def refuse_rounded(seconds: npt.NDArray[Any], name: str) -> None:
+    """Refuse a hop, or one for each utterance, that was rounded."""
+    if is_rounded(seconds):
+        raise UsageError(rounded_text(name, float(seconds.flat[0])))
+
+
+def warn_of_rounded_times(kind: Any) -> None:
+    """Warn that edges lie a little beside where they were meant: a point they touch then counts for the other class."""
+    warnings.warn(
+        f"times in seconds are {kind}, which has too few digits: edges miss the grid of a resolution, and point-based "
+        "measures count some points for the wrong class; give float64 seconds, or int64 nanoseconds",
+        SpoofspanWarning,
+        stacklevel=4,
+    )
 
 
 def grid_edges(k: Int64, spacing: float | Float64) -> Int64:

@@ -13,6 +13,7 @@ from spoofspan.base.columns import (
     check_ranges,
     flat_rows,
     place_of,
+    places_of,
     rows_of,
     seconds_column,
     utterance_ids,
@@ -54,10 +55,7 @@ class Proposals(ByUtterance):
         >>> Proposals.from_ranges({"u1": [(1.0, 2.0, 0.9), (0.0, 0.5, 0.2)], "u2": []})
         Proposals(2 utterances, 2 proposals)
         """
-        ids, offsets, rows = flat_rows(ranges)
-        for utt, row in rows:
-            if len(row) != 3:
-                raise UsageError(f"utterance {utt!r}: a proposal is (start, end, confidence), not {row!r}")
+        ids, offsets, rows = flat_rows(ranges, "(start, end, confidence)")
         starts, ends = (
             times_ns(seconds_column(rows, i, name), name, lambda row: place_of(ids, offsets, row, "proposal"))
             for i, name in enumerate(("start", "end"))
@@ -86,6 +84,7 @@ class Proposals(ByUtterance):
 
     def take(self, chosen: Int64) -> Proposals:
         """Keep chosen utterances, in that order."""
+        chosen = places_of(chosen, len(self))
         rows, offsets = rows_of(self.offsets, chosen)
         columns = self.confidences[rows], self.starts[rows], self.ends[rows]
         return Proposals(tuple(self.utterances[i] for i in chosen.tolist()), offsets, *columns)

@@ -23,12 +23,14 @@ import numpy.typing as npt
 from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import (
     block_rows,
+    check_dict,
     check_offsets,
     check_ranges,
     chosen_ids,
     flat_rows,
     neighbours,
     place_of,
+    places_of,
     rows_of,
     seconds_column,
     tidy_rows,
@@ -124,11 +126,11 @@ class References(ByUtterance):
         References(2 utterances, 2 ranges: 1.200 s bona fide, 0.800 s spoof)
 
         """
+        check_dict(ranges, "ranges", "[(start, end, label), ...]")
+        if durations is not None:
+            check_dict(durations, "durations", "seconds")
         without = {utt: () for utt in durations or () if utt not in ranges}
-        utterances, offsets, rows = flat_rows({**ranges, **without})
-        for utt, row in rows:
-            if not 3 <= len(row) <= 4:
-                raise UsageError(f"utterance {utt!r}: a range is (start, end, label[, kind]), not {row!r}")
+        utterances, offsets, rows = flat_rows({**ranges, **without}, "(start, end, label[, kind])", (3, 4))
         refuse(
             [(utt, row[2]) for utt, row in rows if row[2] not in LABELS],
             lambda bad: f"utterance {bad[0]!r}: unknown label {bad[1]!r}, {nearest_name(bad[1], LABELS)}",
@@ -139,7 +141,7 @@ class References(ByUtterance):
         kinds = [row[3] if len(row) == 4 else None for _, row in rows]
         return cls.from_columns(
             utterances,
-            None if durations is None else np.array([durations[utt] for utt in utterances], np.float64),
+            None if durations is None else seconds_column([(u, (durations[u],)) for u in utterances], 0, "duration"),
             offsets,
             seconds_column(rows, 0, "start"),
             seconds_column(rows, 1, "end"),
@@ -165,7 +167,8 @@ class References(ByUtterance):
     ) -> References:
         """Build references from flat arrays.
 
-        Int64 times are nanoseconds and are not copied, float times are seconds.
+        Int64 times are nanoseconds, float times are seconds. Int64 arrays are not copied: leave them as they are, since
+        signatures are made when they are asked for.
 
         Parameters
         ----------
@@ -209,7 +212,9 @@ class References(ByUtterance):
         duration = None if durations is None else _checked_durations(ids, durations)
         kind, kind_names = _kind_codes(kinds)
         check_ranges(start, end, own_place)
-        raw = cls(ids, offset, start, end, label, duration, kind, kind_names, duration_ns(snap, "snap"))
+        if (margin := duration_ns(snap, "snap")) < 0:
+            raise UsageError(f"snap={snap!r}: must not be negative (seconds)")
+        raw = cls(ids, offset, start, end, label, duration, kind, kind_names, margin)
         rows, offsets, dropped = tidy_rows(offset, start, end, label, *([] if kind is None else [kind]))
         tidy = raw if rows is None else replace(raw.with_rows(rows, offsets), dropped_empty=dropped)
         tidy._refuse_contradictions(place if place is None or rows is None else lambda row: place(int(rows[row])))
@@ -289,9 +294,10 @@ class References(ByUtterance):
         """How long each range lasts, in ns."""
         return self.ends - self.starts
 
-    def take(self, chosen: Int64) -> References:
-        """Keep chosen utterances, in that order."""
-        return self.take_as(chosen, chosen_ids(self.utterances, chosen))
+    def take(self, chosen: Int64 | Sequence[int]) -> References:
+        """Keep chosen utterances, in that order: the places of their ids among :attr:`utterances`."""
+        places = places_of(chosen, len(self))
+        return self.take_as(places, chosen_ids(self.utterances, places))
 
     def take_as(self, chosen: Int64, utterances: tuple[str, ...]) -> References:
         """Keep chosen utterances whose ids are at hand: to look up 71,237 of them takes longer than all the rest."""
@@ -342,11 +348,17 @@ def _label_codes(is_spoof: npt.ArrayLike | None, labels: npt.ArrayLike | None) -
             return np.zeros(0, np.int8)
         if flags.dtype != bool:
             raise UsageError(f"is_spoof must be an array of bool, not {flags.dtype}; other codes go into labels=")
-        return flags.view(np.int8)
+        return _flat(flags, "is_spoof").view(np.int8)
     codes = np.asarray(labels)
     if codes.size and (codes.dtype.kind not in "iu" or codes.min() < BONA_FIDE or codes.max() > NONSPEECH):
         raise UsageError("labels must be integers: 0 bona fide, 1 spoof, 2 non-speech")
-    return codes.astype(np.int8, copy=False)
+    return _flat(codes, "labels").astype(np.int8, copy=False)
+
+
+def _flat(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    if array.ndim != 1:
+        raise UsageError(f"{name} must be one-dimensional, one for each range, not {array.shape}")
+    return array
 
 
 def _kind_codes(kinds: Sequence[str | None] | None) -> tuple[npt.NDArray[np.int32] | None, tuple[str, ...]]:
@@ -378,6 +390,7 @@ def durations_of(source: Mapping[str, float] | References, utterances: Sequence[
             raise UsageError("these references have no durations; build them with durations=")
         known: dict[str, int] = dict(zip(source.utterances, source.durations.tolist(), strict=True))
     else:
+        check_dict(source, "durations", "seconds (or References, or what read_durations reads)")
         known = {utt: duration_ns(value, f"duration of {utt!r}") for utt, value in source.items()}
     refuse([utt for utt in utterances if utt not in known], _no_duration, "give a duration for every utterance")
     result = np.array([known[utt] for utt in utterances], np.int64)

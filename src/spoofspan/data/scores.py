@@ -27,6 +27,7 @@ import numpy.typing as npt
 from spoofspan.base.by_utterance import ByUtterance
 from spoofspan.base.columns import (
     block_rows,
+    check_dict,
     check_offsets,
     check_ranges,
     chosen_ids,
@@ -34,6 +35,7 @@ from spoofspan.base.columns import (
     neighbours,
     offsets_of,
     place_of,
+    places_of,
     rows_of,
     seconds_column,
     tidy_rows,
@@ -47,6 +49,7 @@ from spoofspan.base.times import (
     Int64,
     duration_ns,
     grid_edges,
+    refuse_rounded,
     seconds_text,
     times_ns,
     whole_ns,
@@ -142,6 +145,7 @@ class Scores(ByUtterance):
 
         """
         # each array is checked before they are joined: joined, integers and decisions would turn into floats
+        check_dict(frames, "frames", "its scores")
         arrays = {utt: _numbers(values, f"utterance {utt!r}: ") for utt, values in frames.items()}
         return cls.from_columns(
             list(arrays),
@@ -163,7 +167,7 @@ class Scores(ByUtterance):
         Scores(1 utterance, 2 ranges, float64, higher = bonafide)
 
         """
-        utterances, offsets, rows = flat_rows(ranges)
+        utterances, offsets, rows = flat_rows(ranges, "(start, end, score)")
         values = [_numbers([row[2]], f"utterance {utt!r}: ") for utt, row in rows]
         return cls.from_columns(
             utterances,
@@ -184,9 +188,10 @@ class Scores(ByUtterance):
         >>> Scores.from_decisions({"u1": [(0.0, 0.7, "bonafide"), (0.7, 2.0, "spoof")]})
         Scores(1 utterance, 2 ranges, hard decisions)
         """
-        scored = {
-            utt: [(start, end, _decision(label, utt)) for start, end, label in rows] for utt, rows in decisions.items()
-        }
+        utterances, _, rows = flat_rows(decisions, '(start, end, "spoof" or "bonafide")')
+        scored: dict[str, list[tuple[float, float, float]]] = {utt: [] for utt in utterances}
+        for utt, row in rows:
+            scored[utt].append((row[0], row[1], _decision(row[2], utt)))
         decided = replace(cls.from_ranges(scored, higher="bonafide"), decisions=True)
         decided._check_contradictions()
         return decided
@@ -207,7 +212,8 @@ class Scores(ByUtterance):
     ) -> Scores:
         """Build scores from flat arrays, without a copy.
 
-        Give ``hop`` for frames, or ``starts`` and ``ends`` for ranges.
+        Give ``hop`` for frames, or ``starts`` and ``ends`` for ranges. Leave the arrays as they are afterwards, since
+        signatures are made when they are asked for.
 
         Parameters
         ----------
@@ -369,8 +375,9 @@ class Scores(ByUtterance):
                 "scores, or measure the decisions as they are: range-fpr, range-fnr, range-f1, event-f1"
             )
 
-    def take(self, chosen: Int64) -> Scores:
-        """Keep chosen utterances, in that order."""
+    def take(self, chosen: Int64 | Sequence[int]) -> Scores:
+        """Keep chosen utterances, in that order: the places of their ids among :attr:`utterances`."""
+        chosen = places_of(chosen, len(self))
         run = neighbours(chosen)  # which need no copy
         rows = rows_of(self.offsets, chosen) if run is None else block_rows(self.offsets, run.start, run.stop)
         kept = self.with_rows(*rows)
@@ -435,7 +442,7 @@ def whole_hop(scores: Scores) -> int | None:
 
 
 def _decision(label: str, utterance: str) -> float:
-    if label not in DECISIONS:
+    if label not in tuple(DECISIONS):
         raise UsageError(f"utterance {utterance!r}: no decision {label!r}: {nearest_name(label, DECISIONS)}")
     return DECISIONS[label]
 
@@ -447,9 +454,18 @@ def _concatenate(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
     """Take scores as they are; integers become float64 if that loses nothing."""
-    array = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise UsageError(
+            f"{place}some scores are masked; leave their time out, or give numbers there: values.filled(...)"
+        )
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:  # lists of lists, and tensors that NumPy cannot read
+        remedy = "give one list of numbers; a tensor: scores.detach().float().cpu()"
+        raise UsageError(f"{place}these scores are no array ({error}); {remedy}") from None
     if array.ndim != 1:
-        raise UsageError(f"{place}scores must be one-dimensional, not {array.shape}")
+        what = f"an array of {array.shape}" if array.ndim else f"a {type(values).__name__}"
+        raise UsageError(f"{place}scores must be one-dimensional, one number for each frame, not {what}")
     if not array.size and array.dtype.kind not in "fiu":
         return np.zeros(0)
     native = array.dtype.newbyteorder("=")
@@ -479,11 +495,13 @@ def _of(value: float | Mapping[str, float], utterance: str, name: str) -> float:
 
 def _per_utterance(value: float | npt.ArrayLike, ids: Sequence[str], name: str) -> Float64:
     try:
-        array = np.asarray(value, np.float64)
+        given = np.asarray(value)
+        array = given.astype(np.float64)
     except (TypeError, ValueError):
         raise UsageError(f"{name} must be a number of seconds, not {value!r}") from None
     if array.ndim > 1 or (array.ndim == 1 and array.size != len(ids)):
         raise UsageError(f"{name} must be one number, or one per utterance")
+    refuse_rounded(given, name)
     return np.broadcast_to(array, len(ids))
 
 

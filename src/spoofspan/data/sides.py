@@ -9,23 +9,74 @@ from spoofspan.base.errors import UsageError
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
+from spoofspan.data.utterance_scores import UtteranceScores
 
 OF_FRAMES = ", hop=0.02, higher='bonafide'"
 
 
-def check_sides(references: Any, scores: Any) -> None:
+def check_sides(references: Any, scores: Any, *, proposals: bool = False) -> None:
     """Refuse swapped arguments, dicts, data frames and paths, each with what makes the right thing of it.
 
     >>> check_sides({"u1": [(0.0, 1.0, "spoof")]}, None)
     Traceback (most recent call last):
     spoofspan.base.errors.UsageError: references must be References, not a dict: References.from_ranges(references)
     """
-    if isinstance(references, Scores | Proposals) and isinstance(scores, References):
+    if isinstance(references, Scores | Proposals | UtteranceScores) and isinstance(scores, References):
         raise UsageError("references come first, then scores; these are swapped")
+    check_references(references)
+    check_scores(scores, proposals=proposals)
+
+
+def check_references(references: Any) -> None:
+    """Refuse what are no references."""
     if not isinstance(references, References):
         raise UsageError(f"references must be References, not {_instead(references, 'references', '')}")
+
+
+def check_scores(scores: Any, *, proposals: bool = False) -> None:
+    """Refuse what are no scores in time, nor proposals where these may stand for them."""
+    if isinstance(scores, UtteranceScores):
+        raise UsageError(
+            "scores must be Scores, which have times, not UtteranceScores: evaluate_utterances(references, scores)"
+        )
+    if isinstance(scores, Proposals) and not proposals:
+        raise UsageError(
+            "scores must be Scores, not Proposals, which have event measures: evaluate(references, scores)"
+        )
     if not isinstance(scores, Scores | Proposals):
         raise UsageError(f"scores must be Scores, not {_instead(scores, 'scores', OF_FRAMES)}")
+
+
+def check_truth(truth: Any) -> None:
+    """Refuse what neither says when nor which utterances are spoofed."""
+    if not isinstance(truth, References | Mapping):
+        kind = type(truth).__name__
+        raise UsageError(f"references, or labels as {{utterance: 'spoof'}}, come first, not a {kind}; then scores")
+
+
+def check_utterance_scores(scores: Any) -> None:
+    """Refuse what are no scores of whole utterances.
+
+    >>> check_utterance_scores({"u1": 0.9})
+    Traceback (most recent call last):
+    spoofspan.base.errors.UsageError: scores must be UtteranceScores, not a dict: UtteranceScores(...
+    """
+    if isinstance(scores, UtteranceScores):
+        return
+    made = "UtteranceScores(ids, values, higher='bonafide') makes them, read_utterance_scores reads them from a file"
+    if isinstance(scores, Scores):
+        made = "evaluate(references, scores, 'utterance-eer') measures scores in time"
+    if isinstance(scores, Mapping):
+        made = "UtteranceScores(tuple(scores), list(scores.values()), higher='bonafide')"
+    raise UsageError(f"scores must be UtteranceScores, not a {type(scores).__name__}: {made}")
+
+
+def check_systems(systems: Any) -> None:
+    """Refuse what is no dict of systems: a list, or the scores of one alone."""
+    if not isinstance(systems, Mapping):
+        raise UsageError(
+            f"systems must be a dict, name -> scores, not a {type(systems).__name__}: {{'a': scores, 'b': others}}"
+        )
 
 
 def _instead(found: Any, wanted: str, about: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spoofspan.base.by_utterance import ByUtterance
-from spoofspan.base.columns import utterance_ids
+from spoofspan.base.columns import places_of, utterance_ids
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, refuse
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher
@@ -43,7 +43,7 @@ class UtteranceScores(ByUtterance):
         if self.higher not in ("bonafide", "spoof"):
             raise UsageError(f"higher must be 'bonafide' or 'spoof' (what high scores mean), not {self.higher!r}")
         object.__setattr__(self, "utterances", utterance_ids(self.utterances))
-        object.__setattr__(self, "values", np.asarray(self.values, np.float64))
+        object.__setattr__(self, "values", np.array(self.values, np.float64))  # a copy: what is given may change later
         if self.values.shape != (len(self.utterances),):
             raise UsageError(f"{len(self.utterances)} utterances need as many scores, not {self.values.shape}")
         refuse(
@@ -57,6 +57,7 @@ class UtteranceScores(ByUtterance):
 
     def take(self, chosen: Int64) -> UtteranceScores:
         """Keep chosen utterances, in that order."""
+        chosen = places_of(chosen, len(self))
         return UtteranceScores(tuple(self.utterances[i] for i in chosen), self.values[chosen], self.higher)
 
     def __repr__(self) -> str:

@@ -28,7 +28,7 @@ from spoofspan.data.calibration import (
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_sides
+from spoofspan.data.sides import check_sides, check_systems
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.signature import Signature, references_hash, scores_hash, sign_hashes, used_hash
@@ -168,6 +168,7 @@ class LearningSet:
         cls, references: Truth, systems: Mapping[str, Any], convention: str, rules: Mapping[str, Any]
     ) -> LearningSet:
         """Lay references under the scores of the systems, in an order that does not depend on that of the files."""
+        check_systems(systems)
         names, given = tuple(systems), tuple(systems.values())
         options = EvaluationOptions(convention, rules=rules)
         if all(isinstance(one, UtteranceScores) for one in given):

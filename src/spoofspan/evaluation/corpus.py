@@ -24,7 +24,7 @@ from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import References
 from spoofspan.data.rules import CONVENTIONS
 from spoofspan.data.scores import Higher, Scores
-from spoofspan.data.sides import check_sides
+from spoofspan.data.sides import check_scores, check_sides, check_utterance_scores
 from spoofspan.evaluation.cautions import refuse_strange_regions, with_cautions
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined
@@ -207,11 +207,15 @@ class CorpusInMemory(Corpus):
     boundary_scores: Scores | None = None
 
     def __post_init__(self) -> None:
-        check_sides(self.references, self.system)
-        if self.boundary_scores is not None and self.boundary_scores.higher != "spoof":
-            raise UsageError(
-                "boundary scores must be high where a boundary is, which is higher='spoof'; mirror them first"
-            )
+        check_sides(self.references, self.system, proposals=True)
+        if self.utterance_scores is not None:
+            check_utterance_scores(self.utterance_scores)
+        if self.boundary_scores is not None:
+            check_scores(self.boundary_scores)
+            if self.boundary_scores.higher != "spoof":
+                raise UsageError(
+                    "boundary scores must be high where a boundary is, which is higher='spoof'; mirror them first"
+                )
 
     @property
     def scores(self) -> Scores:
@@ -357,6 +361,7 @@ def default_measures(scores: Scores | Proposals, convention: str = "default") ->
     >>> default_measures(Scores.from_frames({"u1": [0.9, 0.4]}, hop=0.02, higher="bonafide"))
     ['range-eer', 'point-eer@20ms', 'utterance-eer']
     """
+    check_scores(scores, proposals=True)
     return measures_for_hop(scores.hop, convention) if isinstance(scores, Scores) else list(USUAL_OF_EVENTS)
 
 

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, reason_of
+from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, reason_of
 from spoofspan.base.threads import use_threads
-from spoofspan.base.times import milliseconds
+from spoofspan.base.times import SECOND, milliseconds
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.data.sides import check_sides
+from spoofspan.data.sides import check_references, check_sides
 from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scores
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules, verification_of
 from spoofspan.evaluation.signature import Inputs, sign
+from spoofspan.mass.diagnosis import refuse_milliseconds
 from spoofspan.mass.grid import Grid
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.point_labels import bona_fide_shares
@@ -361,13 +362,15 @@ def best_possible(
     >>> [round(best_possible(references, hop, eer_rule="interpolated").value, 4) for hop in (0.01, 0.04)]
     [0.0, 0.1667]
     """
-    hop = check_resolution(hop)
+    check_references(references)
+    hop = check_resolution(hop, "hop")
     chosen, convention_rule = rules_for("range", convention, rules)
     labelling, touched = label_references(references, chosen)
     some = np.flatnonzero(labelling.extents > 0)
     if not some.size:
         raise UndefinedMeasureError("no utterance has any time to measure")
     labelling = labelling.take(some)
+    refuse_milliseconds(hop * SECOND, labelling.extents, "hop")
     grid = Grid.over(labelling.extents, hop, "use")
     shares = bona_fide_shares(labelling, grid)
     perfect = Scores.from_columns(labelling.utterances, grid.offsets, shares, hop=hop, higher="bonafide")
@@ -498,6 +501,8 @@ def evaluate(
     >>> found["range-eer"].value, found["range-recall"].value
     (0.25, 0.75)
     """
+    if resampling is not None and not hasattr(resampling, "method"):
+        raise UsageError(f"resampling={resampling!r}: must be a Resampling: Resampling(method={resampling!r})")
     if confidence is not None:
         from spoofspan.uncertainty.clusters import Resampling
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +134,11 @@ class Measurement:
         if self.signer is None:
             raise UsageError("this measurement was made without its inputs and has no signature")
         return self.signer()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled or copied: its signature, and not the corpus that is needed to make one."""
+        signer = None if self.signer is None else partial(replace, self.signature)
+        return {**vars(self), "signer": signer}
 
     def __float__(self) -> float:
         return float(self.value)

@@ -26,6 +26,7 @@ from spoofspan.base.times import milliseconds
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
+from spoofspan.data.sides import check_sides, check_systems
 from spoofspan.evaluation.evaluate import best_possible, evaluate
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions
@@ -174,6 +175,7 @@ def resolution_table(
     >>> print(f"{table[0.02].point_eers[0.01].value:.4f}, floor {table[0.02].floor.value:.4f}")
     0.0529, floor 0.0026
     """
+    check_systems(systems)
     if not systems:
         raise UsageError("give at least one system: {hop in seconds: scores}, or {name: scores}")
     if label_sources not in LABEL_SOURCES:
@@ -182,6 +184,8 @@ def resolution_table(
         raise UsageError(
             "label_sources='nii-2023' (--label-sources) goes with segment_labels: the label array of every hop"
         )
+    if not hasattr(resolutions, "__iter__"):
+        raise UsageError(f"resolutions={resolutions!r}: give a list of seconds, as [0.02, 0.04]")
     points = tuple(check_resolution(one) for one in resolutions)
     if len(set(points)) < len(points):
         raise UsageError("a resolution is listed twice; every column needs one of its own")
@@ -236,7 +240,7 @@ class _Rows:
             name = key if isinstance(key, str) else milliseconds(key)
             hop: float | None = None if isinstance(key, str) else check_resolution(key)
             given = systems[key]
-            seeds = {"": given} if isinstance(given, Scores | Proposals) else given
+            seeds = given if isinstance(given, Mapping) else {"": given}
             if not seeds:
                 raise UsageError(f"{name}: there are no scores of any seed")
             measured: dict[str, dict[str, Measurement]] = {}
@@ -244,6 +248,7 @@ class _Rows:
             for seed in seeds:
                 scores = seeds[seed]
                 place = f"{name}, {seed}" if seed else name
+                check_sides(self.references, scores, proposals=True)
                 kinds.add(type(scores))
                 if len(kinds) > 1:
                     raise UsageError(

@@ -20,6 +20,7 @@ from spoofspan.data.protocol import Protocol
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched
 from spoofspan.data.scores import Scores
+from spoofspan.data.sides import check_scores, check_truth, check_utterance_scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
@@ -62,6 +63,10 @@ class UtteranceCorpus(Corpus):
 
     truth: References | Mapping[str, str]
     scores: UtteranceScores
+
+    def __post_init__(self) -> None:
+        check_truth(self.truth)
+        check_utterance_scores(self.scores)
 
     @cached_property
     def trials(self) -> Mapping[str, str] | None:
@@ -280,5 +285,6 @@ def mass_of_either(
         return UtteranceCorpus(labels_of(truth), scores).mass(plan.rules)[0], plan.eer_rule
     if not isinstance(truth, References):
         raise UsageError(f"{measure} of scores in time needs references that say when the spoofs are, not labels alone")
+    check_scores(scores)
     plan = options.plan_for(measure, scores)
     return plan.mass(truth, scores)[0], plan.eer_rule

@@ -15,6 +15,7 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.data.sides import check_references, check_scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays import npz, segment_labels
 from spoofspan.formats.format import Format, Registry, T
@@ -161,6 +162,7 @@ def write_references(
     References(1 utterance, 1 ranges: 1.200 s bona fide)
 
     """
+    check_references(references)
     out = None if durations is None else str(durations)
     write_converted(references, str(target), to_format=format, hop=hop, durations_out=out, force=force)
 
@@ -187,6 +189,8 @@ def write_scores(
     Scores(1 utterance, 2 frames of 20 ms, float64, higher = bonafide)
 
     """
+    if not isinstance(scores, UtteranceScores):
+        check_scores(scores)
     write_converted(scores, str(target), to_format=format, force=force)
 
 

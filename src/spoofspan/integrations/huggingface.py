@@ -65,7 +65,7 @@ def references_from_rows(
         name = _new_id(row, utterance, number, listed)
         listed[name] = _ranges(_cell(row, ranges, number), name)
         if row.get(duration) is not None:
-            durations[name] = float(row[duration])
+            durations[name] = row[duration]
     return References.from_ranges(listed, durations or None, snap=snap)
 
 
@@ -108,8 +108,18 @@ def scores_from_rows(
     for number, row in enumerate(rows):
         name = _new_id(row, utterance, number, frames)
         values = _cell(row, scores, number)
-        frames[name] = values if isinstance(values, np.ndarray) else np.asarray(values, dtype)
+        frames[name] = _array(values, dtype)
     return Scores.from_frames(frames, hop, higher=higher)
+
+
+def _array(values: Any, dtype: str) -> Any:
+    """A list as an array; decisions, and what is no list of numbers, are left to be refused."""
+    if isinstance(values, np.ndarray) or (isinstance(values, list) and values and isinstance(values[0], bool)):
+        return values
+    try:
+        return np.asarray(values, dtype)
+    except (TypeError, ValueError):
+        return values
 
 
 def _cell(row: Row, column: str, number: int) -> Any:
@@ -130,8 +140,14 @@ def _ranges(cell: Any, utterance: str) -> list[tuple[Any, ...]]:
         columns = [cell[name] for name in ("start", "end", "label") if name in cell]
         if len(columns) != 3:
             raise DataError(f"utterance {utterance!r}: ranges need start, end and label, not {', '.join(cell)}")
+        if len({len(column) for column in columns}) > 1:
+            raise DataError(f"utterance {utterance!r}: ranges need as many starts as ends and labels")
         kinds = cell.get("kind")
         return list(zip(*columns, strict=True)) if kinds is None else list(zip(*columns, kinds, strict=True))
+    if not isinstance(cell, Iterable):
+        raise DataError(
+            f"utterance {utterance!r}: its ranges are {cell!r}; give a list, empty where nothing is labelled"
+        )
     found = []
     for one in cell:
         if isinstance(one, Mapping):
@@ -140,5 +156,5 @@ def _ranges(cell: Any, utterance: str) -> list[tuple[Any, ...]]:
                 raise DataError(f"utterance {utterance!r}: a range has no {missing[0]}; give start, end and label")
             kind = one.get("kind")
             one = (one["start"], one["end"], one["label"], *([] if kind is None else [kind]))
-        found.append(tuple(one))
+        found.append(one)
     return found

@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import pairwise
+from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -33,6 +34,7 @@ from spoofspan.base.times import Int64
 from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, Undefined
+from spoofspan.mass.points import check_resolution
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer_state import EerBracket, EerState
 from spoofspan.measures.histogram import BINS, CARRIED_BITS, Amounts
@@ -83,6 +85,9 @@ class _EER(Metric):  # type: ignore[misc]
         **rules: Unpack[RuleArguments],
     ) -> None:
         super().__init__()
+        check_resolution(hop, "hop")
+        if dtype not in BITS:
+            raise UsageError(f"dtype={dtype!r}: valid: {', '.join(map(repr, BITS))}")
         self._plan = EvaluationOptions(convention, eer_rule, rules=rules).plan(self._measure, hop)
         pooling = self._plan.rules.pooling
         if self._plan.kind == "point" and pooling != "min":
@@ -124,8 +129,9 @@ class _EER(Metric):  # type: ignore[misc]
         its last label that is not negative. What is negative before that has no label, see the rule ``gaps``.
         ``lengths`` had better be on the host already: fetching them from a device waits for it.
         """
-        if scores.ndim != 2:
-            raise UsageError(f"scores must be (batch, frames), not {tuple(scores.shape)}")
+        if not isinstance(scores, torch.Tensor) or scores.ndim != 2:
+            found = tuple(scores.shape) if isinstance(scores, torch.Tensor) else f"a {type(scores).__name__}"
+            raise UsageError(f"scores must be a tensor (batch, frames), not {found}")
         if references is None:
             if not isinstance(lengths, torch.Tensor) or lengths.ndim != 2:
                 raise UsageError(
@@ -133,7 +139,7 @@ class _EER(Metric):  # type: ignore[misc]
                     "in seconds; or update(scores, labels) with labels of frames (batch, frames)"
                 )
             references, lengths = lengths, last_labels(lengths)
-        frames = [int(one) for one in (lengths.tolist() if isinstance(lengths, torch.Tensor) else lengths)]
+        frames = whole_lengths(lengths)
         if len(frames) != scores.shape[0] or (frames and not 0 <= min(frames) <= max(frames) <= scores.shape[1]):
             raise UsageError(f"lengths must be one number of frames, up to {scores.shape[1]}, for each utterance")
         if isinstance(references, torch.Tensor):
@@ -166,7 +172,9 @@ class _EER(Metric):  # type: ignore[misc]
     def _in_our_type(self, scores: torch.Tensor) -> torch.Tensor:
         """Scores in bona fide polarity and in the type of the state, if that loses nothing."""
         kind = BITS[self.dtype_name][0]
-        if not scores.is_floating_point() or torch.promote_types(scores.dtype, kind) != kind:
+        if not scores.is_floating_point():
+            raise UsageError(f"scores must be floats, not {scores.dtype}: an EER needs scores, and no decisions")
+        if torch.promote_types(scores.dtype, kind) != kind:
             raise UsageError(
                 f"scores of {scores.dtype} do not fit into {kind} without rounding; give the metric dtype='float64' "
                 "(or 'float32')"
@@ -329,6 +337,21 @@ def batch_references(references: References | Sequence[Sequence[Range]], size: i
     if len(references) != size:
         raise UsageError(f"{len(references)} references for a batch of {size}; give one for each, in the same order")
     return references
+
+
+def whole_lengths(lengths: Any) -> list[int]:
+    """The number of frames of each utterance; shares of the longest one, as some loaders give them, are refused.
+
+    >>> whole_lengths(torch.tensor([100, 50]))
+    [100, 50]
+    """
+    try:
+        return [index(one) for one in (lengths.tolist() if isinstance(lengths, torch.Tensor) else lengths)]
+    except TypeError:
+        raise UsageError(
+            "lengths must be a list of whole numbers, the frames of each utterance; of shares of the longest one, "
+            "frames are (lengths * scores.shape[1]).round().long()"
+        ) from None
 
 
 def last_labels(labels: torch.Tensor) -> torch.Tensor:

@@ -63,10 +63,10 @@ from spoofspan.mass.score_runs import FrameRuns, ScoreRuns, mirrored
 WHOLE_UTTERANCE = LONGEST / 1e9
 
 
-def check_resolution(resolution: float) -> float:
+def check_resolution(resolution: float, name: str = "resolution") -> float:
     """Return a resolution in seconds, or say what is wrong with it."""
-    if duration_ns(resolution, "resolution") <= 0:
-        raise UsageError(f"resolution={resolution!r}: must be positive (seconds)")
+    if duration_ns(resolution, name) <= 0:
+        raise UsageError(f"{name}={resolution!r}: must be positive (seconds)")
     return float(resolution)
 
 

@@ -130,6 +130,8 @@ class ScoreMass:
     >>> references = ss.References.from_ranges({"u1": [(0.0, 0.03, "bonafide"), (0.03, 0.06, "spoof")]})
     >>> scores = ss.Scores.from_frames({"u1": [0.9, 0.3, -0.2]}, hop=0.02, higher="bonafide")
     >>> mass = ss.overlay(references, scores)
+    >>> mass
+    ScoreMass(1 utterance, ns, float64, higher = bonafide)
     >>> mass.scores.tolist(), mass.bona_fide.tolist(), mass.spoof.tolist()
     ([0.9, 0.3, -0.2], [20000000, 10000000, 0], [0, 10000000, 20000000])
     >>> mass.reweight({"u1": 2}).bona_fide.tolist()
@@ -143,7 +145,13 @@ class ScoreMass:
     uncovered: str = "error"
     basis: str = ""  # the rules and the resolution under which it was made
 
+    def __repr__(self) -> str:
+        count = len(self.utterances)
+        return f"ScoreMass({count:,} utterance{'s' * (count != 1)}, {self.unit}, {self.dtype}, higher = {self.higher})"
+
     def __add__(self, other: ScoreMass) -> ScoreMass:
+        if not isinstance(other, ScoreMass):
+            return NotImplemented
         if (self.higher, self.unit) != (other.higher, other.unit):
             raise UsageError(
                 f"masses of {self.unit} with higher={self.higher!r} and of {other.unit} with higher={other.higher!r} "
@@ -201,7 +209,7 @@ class ScoreMass:
 
     def select(self, utterances: Sequence[str]) -> ScoreMass:
         """Keep only these utterances."""
-        wanted = set(utterances)
+        wanted = {utterances} if isinstance(utterances, str) else set(utterances)
         unknown = wanted - set(self.utterances)
         if unknown:
             raise UsageError(f"no such utterance: {', '.join(map(repr, sorted(unknown)[:20]))}")

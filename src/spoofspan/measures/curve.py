@@ -19,14 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
-from spoofspan.base.errors import UndefinedMeasureError, UsageError
+from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.order import sort_order
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import meet_diagonal, sum_ties
-from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Totals, totals
+from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Totals, check_threshold, totals
 
 Points = TypeVar("Points", bound="OperatingPoints")
 
@@ -91,12 +91,11 @@ class ErrorCurve(OperatingPoints):
 
     def at(self, threshold: float) -> OperatingPoint:
         """Rates and confusion amounts at any threshold (on the scale of the scores)."""
-        if np.isnan(threshold):
-            raise UsageError("a threshold must be a number, not NaN")
+        threshold = check_threshold(threshold)
         candidates, tau = mirrored(self.thresholds[:-1], self.sums.higher), mirrored(threshold, self.sums.higher)
         # the first candidate that is not below the threshold calls the same scores spoof
         index = int(np.searchsorted(candidates, tau))
-        return replace(self.point(index), threshold=float(threshold), everything=False)
+        return replace(self.point(index), threshold=threshold, everything=False)
 
     def hull_crossing(self) -> Fraction:
         """Where the lower convex hull of all points (FPR, FNR) meets FPR = FNR."""

@@ -79,6 +79,7 @@ def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:
     (Fraction(1, 4), 0.2, 0.1)
 
     """
+    _check_mass(mass)
     rule = check_eer_rule(rule)
     if rule.startswith("bucketed"):
         return _bucketed(mass, rule)
@@ -89,6 +90,12 @@ def equal_error_rate(mass: ScoreMass, rule: str = "nearest") -> EqualErrorRate:
 
     value = error_curve_of(mass).hull_crossing()
     return EqualErrorRate(value, found.nearest, (found.before, found.after))
+
+
+def _check_mass(mass: Any) -> None:
+    if not isinstance(mass, ScoreMass):
+        kind = type(mass).__name__
+        raise UsageError(f"mass must be a ScoreMass, not a {kind}: overlay(references, scores) makes it")
 
 
 def eer_of(found: Crossing, rule: str) -> EqualErrorRate:

@@ -10,8 +10,10 @@ All decisions are made in Python integers; a rate becomes a float once, at the e
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -156,7 +158,8 @@ class Totals:
                 raise UndefinedMeasureError(
                     f"there is no {name} {unit}, so the error rate has no value; if all is labelled {other}, are the "
                     "labels the wrong way round, or does the file list one class only? Correct the labels, or "
-                    "measure utterances that have both classes (a pooled corpus), or use undefined='nan'"
+                    "measure utterances that have both classes (a pooled corpus), or see whether regions or a collar "
+                    "(in seconds) leave one out, or use undefined='nan'"
                 )
         if not self.bona_fide + self.spoof:
             raise UndefinedMeasureError(f"no {unit} lies under any score; check hop, times and ids")
@@ -205,10 +208,25 @@ def totals(mass: ScoreMass) -> Totals:
     return sums.totals()
 
 
+def check_threshold(threshold: Any) -> float:
+    """Refuse what is no threshold.
+
+    >>> check_threshold("0.3")
+    Traceback (most recent call last):
+    spoofspan.base.errors.UsageError: threshold='0.3': must be a number in the polarity of the scores, and not NaN
+    """
+    try:
+        number = math.nan if isinstance(threshold, str | bool) else float(threshold)
+    except (TypeError, ValueError):
+        number = math.nan
+    if math.isnan(number):
+        raise UsageError(f"threshold={threshold!r}: must be a number in the polarity of the scores, and not NaN")
+    return number
+
+
 def point_at(mass: ScoreMass, threshold: float) -> OperatingPoint:
     """The operating point of a threshold on the scale of the scores, in one pass."""
-    if threshold != threshold:
-        raise UsageError("a threshold must be a number, not NaN")
+    threshold = check_threshold(threshold)
     sums = RunningTotals(mass)
     called = [0, 0]
 

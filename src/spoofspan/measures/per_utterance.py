@@ -33,13 +33,14 @@ from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores, Values
+from spoofspan.data.sides import check_sides
 from spoofspan.mass.ranges import Overlay, overlay_block
 from spoofspan.mass.score_mass import NS_PER_BLOCK, ROWS_PER_BLOCK, MassBlock
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import mean_rate, rate_between
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
-from spoofspan.measures.operating_point import OperatingPoint, called_spoof
+from spoofspan.measures.operating_point import OperatingPoint, called_spoof, check_threshold
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -240,6 +241,7 @@ def errors_by_utterance(
     ('', 'no spoofed time; nothing is called spoof')
 
     """
+    check_sides(references, scores)
     chosen, convention_rule = rules_for("range", convention, rules)
     rule = eer_rule or convention_rule
     own_rule = None
@@ -252,7 +254,7 @@ def errors_by_utterance(
     elif threshold is None and not everything:
         point = equal_error_rate(overlay.mass()[0], rule).point
         threshold, everything = point.threshold, point.everything
-    return errors_of_overlay(overlay, float(threshold or 0.0), everything, own_rule)
+    return errors_of_overlay(overlay, 0.0 if threshold is None else threshold, everything, own_rule)
 
 
 def errors_with(
@@ -266,8 +268,8 @@ def errors_of_overlay(
     overlay: Overlay, threshold: float, everything: bool = False, own_rule: str | None = None
 ) -> UtteranceErrors:
     """The errors of each utterance at a threshold, given its labels and scores laid over each other."""
-    if threshold != threshold and not everything:
-        raise UsageError("a threshold must be a number, not NaN")
+    if not everything:
+        threshold = check_threshold(threshold)
     labelling, runs, chosen = overlay.labelling, overlay.runs, overlay.rules
     undecided, _ = overlay.undecided()
     all_time = [labelling.time_of(label) for label in (BONA_FIDE, SPOOF)]

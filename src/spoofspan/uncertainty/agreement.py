@@ -136,6 +136,8 @@ def error_agreement(
     Agreement(both_right=2, only_first_wrong=1, only_second_wrong=1, both_wrong=0)
 
     """
+    if thresholds is not None and np.shape(thresholds) != (2,):
+        raise UsageError(f"thresholds={thresholds!r}: give two, that of the first system and that of the second")
     options = EvaluationOptions(convention, eer_rule, rules=rules)
     columns = []
     for number, scores in enumerate((first, second)):

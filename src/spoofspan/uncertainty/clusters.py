@@ -88,6 +88,9 @@ class Resampling:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UsageError(f"method={self.method!r}: valid: {', '.join(map(repr, METHODS))}")
+        for name in ("confidence", "replicates", "seed", *(() if self.workers is None else ("workers",))):
+            if not isinstance(getattr(self, name), int | float | np.number):
+                raise UsageError(f"{name}={getattr(self, name)!r}: must be a number")
         if not 0 < self.confidence < 1:
             raise UsageError(f"confidence={self.confidence!r}: must lie between 0 and 1, as 0.95")
         if self.replicates < 1 or (self.workers is not None and self.workers < 1) or self.seed < 0:

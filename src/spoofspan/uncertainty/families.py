@@ -20,6 +20,7 @@ from spoofspan.base.times import Float64
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.data.sides import check_systems
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
@@ -65,6 +66,7 @@ class Task:
         unpaired: bool = False,
     ) -> Task:
         """Measure every training of every system."""
+        check_systems(systems)
         if unpaired:
             if how.draws:
                 raise UsageError("unpaired systems need the method 'jackknife-t'; leave method= (--interval) out")
@@ -217,6 +219,8 @@ def _fixed_thresholds(
         if thresholds is not None:
             raise UsageError(f"{measure} is not taken at a threshold; leave thresholds= out")
         return {}
+    if not hasattr(thresholds or {}, "keys"):
+        raise UsageError(f"thresholds={thresholds!r}: give each system its own: {{{next(iter(rows))!r}: ...}}")
     given = dict(thresholds or {})
     unknown = [name for name in given if name not in rows]
     if unknown:

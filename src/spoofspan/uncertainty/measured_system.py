@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -17,6 +17,7 @@ from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.data.sides import check_sides, check_systems
 from spoofspan.evaluation.measurement import polarity_warnings
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, ScoresAre, no_point
 from spoofspan.evaluation.signature import Inputs, Signature
@@ -209,6 +210,10 @@ class SignedSystems:
         """The signature of each system's value; hashes are computed when they are first asked for."""
         return {name: signer() for name, signer in self.signers.items()}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled or copied: the signatures, and not the corpus that is needed to make them."""
+        return {**vars(self), "signers": {name: partial(replace, one) for name, one in self.signatures.items()}}
+
 
 def signers_of(systems: Mapping[str, Measured]) -> dict[str, Signer]:
     """What signs the value of each system."""
@@ -237,6 +242,7 @@ def measured_system(
     references: References, scores: Scores, measure: Measure, options: EvaluationOptions, threshold: float | None = None
 ) -> MeasuredSystem:
     """Settle the rules, lay over and measure once."""
+    check_sides(references, scores)
     if not measure.at_threshold:
         scores.refuse_decisions(str(measure))
         if threshold is not None:
@@ -264,9 +270,11 @@ def measured_systems(
 
     Systems on different utterances are, too, unless they are meant to be (``unpaired``).
     """
+    check_systems(systems)
     measured: dict[str, Measured] = {}
     rules: dict[str, Mapping[str, str]] = {}
     for name, system in systems.items():
+        check_sides(references, system, proposals=True)
         if measure.basis == EVENT:
             from spoofspan.uncertainty.event_intervals import measured_events
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
+from spoofspan.data.sides import check_systems
 from spoofspan.measures.measure import Measure, in_percent, number_text
 from spoofspan.uncertainty.clusters import Clusters
 from spoofspan.uncertainty.jackknife import Jackknife
@@ -187,6 +188,7 @@ def sample_size(
         raise UsageError(f"power={power!r}: must lie between 0 and 1, as 0.8")
     if correlation is not None and not -1 < correlation < 1:
         raise UsageError(f"correlation={correlation!r}: must lie between -1 and 1")
+    check_systems(systems)
     if len(systems) not in (1, 2):
         raise UsageError(f"give one system or two, not {len(systems)}")
     measured = measured_systems(references, systems, Measure.parse(measure), options, {})

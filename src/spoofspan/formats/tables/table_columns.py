@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, Problems
-from spoofspan.base.times import SECOND, Int64, seconds_text
+from spoofspan.base.times import SECOND, Int64, is_rounded, seconds_text, warn_of_rounded_times
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.tables.arrow_tables import METADATA_KEY, METADATA_VERSION
 from spoofspan.formats.text.rows import SUSPICIOUS_SECONDS
@@ -182,7 +182,8 @@ class PartColumns:
                 raise DataError(f"{self.part.name}: a time does not fit ({error}); correct the data") from None
         if integers:
             return Times(flat(column if missing is None else column.fill_null(0)), missing, True)
-        seconds = flat(column).astype(np.float64, copy=False)
+        given = flat(column)
+        seconds = given.astype(np.float64, copy=False)
         if missing is not None:
             seconds = np.where(missing, 0.0, seconds)
         with np.errstate(invalid="ignore"):
@@ -190,6 +191,8 @@ class PartColumns:
         if bad.any():
             self.note(np.flatnonzero(bad), lambda row: f"{name} {_doubtful(float(seconds[row]))}")
             seconds = np.where(bad, 0.0, seconds)
+        elif name in ("start", "end", "duration") and is_rounded(seconds.astype(given.dtype)):
+            warn_of_rounded_times(given.dtype)
         return Times(np.rint(seconds * SECOND).astype(np.int64), missing, False)
 
     def bare_rows(self, parts: dict[str, Flags | None]) -> Flags | None:

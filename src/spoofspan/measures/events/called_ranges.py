@@ -19,14 +19,11 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.scores import Scores
+from spoofspan.data.sides import check_scores
 from spoofspan.mass.score_runs import ScoreRuns
-from spoofspan.measures.events.proposals_from_scores import (
-    ProposalOptions,
-    check_threshold,
-    proposals_from_runs,
-    runs_of,
-)
+from spoofspan.measures.events.proposals_from_scores import ProposalOptions, proposals_from_runs, runs_of
 from spoofspan.measures.events.spoof_ranges import Ranges, ranges_without, united
+from spoofspan.measures.operating_point import check_threshold
 
 
 def called_ranges(
@@ -59,6 +56,7 @@ def called_ranges(
     [(0.0, 0.02, 'bonafide'), (0.02, 0.06, 'spoof'), (0.06, 0.08, 'bonafide')]
 
     """
+    check_scores(scores)
     options = ProposalOptions(smoothing, min_duration, merge_gap)
     runs = runs_of(scores, options, durations)
     found = proposals_from_runs(scores.utterances, runs, check_threshold(threshold), options)

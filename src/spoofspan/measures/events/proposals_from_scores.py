@@ -36,10 +36,12 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References, durations_of
 from spoofspan.data.rules import Rules
 from spoofspan.data.scores import Scores, score_times
+from spoofspan.data.sides import check_scores
 from spoofspan.mass.score_mass import ROWS_PER_BLOCK
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import ScoreRuns
 from spoofspan.measures.events.spoof_ranges import Ranges, united
+from spoofspan.measures.operating_point import check_threshold
 
 # From here on, in seconds, the shortest range or the widest gap was probably meant in milliseconds.
 LONG_RANGE = 10.0
@@ -132,16 +134,10 @@ def proposals_from_scores(
     ([20000000], [100000000], [0.65])
 
     """
+    check_scores(scores)
     options = ProposalOptions(smoothing, min_duration, merge_gap)
     runs = runs_of(scores, options, durations)
     return proposals_from_runs(scores.utterances, runs, check_threshold(threshold), options)
-
-
-def check_threshold(threshold: float) -> float:
-    """A threshold as a float; what is no number is refused."""
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number) or np.isnan(threshold):
-        raise UsageError(f"threshold={threshold!r}: must be a number in the polarity of the scores")
-    return float(threshold)
 
 
 def runs_of(

@@ -13,6 +13,7 @@ from spoofspan.base.times import exact_sum, milliseconds
 from spoofspan.base.version import __version__
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.scores import Scores
+from spoofspan.data.sides import check_sides, check_systems
 from spoofspan.evaluation.breakdown import (
     Breakdown,
     groups_by_boundary,
@@ -112,7 +113,9 @@ def page_content(references: References, systems: Mapping[str, Scores], settings
     """
     if not systems:
         raise UsageError("a report needs the scores of at least one system")
+    check_systems(systems)
     for scores in systems.values():
+        check_sides(references, scores)
         scores.refuse_decisions("a report")
     plan = _Plan(
         _same_measures(systems, settings),
