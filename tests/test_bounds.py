@@ -287,7 +287,7 @@ def test_scoring_a_truncated_file_is_an_error_unless_told(tmp_path, capsys):
     assert ss.read_scores(tmp_path / "scores" / "scores_20ms.parquet").values.size == 49
     code, said = run([*command, "--truncated", "perhaps"], capsys)
     assert code == 2
-    assert "truncated='perhaps'" in said.err
+    assert "--truncated perhaps: valid: error, use" in said.err
 
 
 def test_lists_of_recordings_are_bounded_too(tmp_path, capsys):

@@ -554,7 +554,7 @@ def test_other_measures_need_scores_and_other_functions_refuse_events(demo):
 @pytest.mark.parametrize(
     ("ranges", "said"),
     [
-        ({"u": [(1.0, 2.0)]}, "a proposal is"),
+        ({"u": [(1.0, 2.0)]}, r"a list of \(start, end, confidence\)"),
         ({"u": [(1.0, 2.0, "high")]}, "confidence 'high' is no number"),
         ({"u": [(1.0, 2.0, float("nan"))]}, "NaN"),
         ({"u": [(2.0, 1.0, 0.5)]}, "ends before it starts"),

@@ -70,8 +70,11 @@ def test_a_mass_lists_the_scores_with_counted_time_as_given():
 
 
 def test_an_edge_one_nanosecond_before_the_end_of_a_score_counts():
-    references = ss.References.from_columns(["u"], [40], [0, 2], [0, 19], [19, 40], np.array([False, True]))
-    scores = ss.Scores.from_columns(["u"], [0, 2], [1.0, 0.0], starts=[0, 20], ends=[20, 40], higher="bonafide")
+    references = ss.References.from_columns(
+        ["u"], np.array([40]), [0, 2], np.array([0, 19]), np.array([19, 40]), np.array([False, True])
+    )
+    edges = np.array([0, 20, 40])
+    scores = ss.Scores.from_columns(["u"], [0, 2], [1.0, 0.0], starts=edges[:2], ends=edges[1:], higher="bonafide")
     assert content(ss.overlay(references, scores)) == {1.0: (19, 1), 0.0: (0, 20)}
 
 

@@ -16,6 +16,11 @@ from spoofspan.measures.operating_point import totals
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 
 
+def ns(*times: int) -> np.ndarray:
+    """Nanoseconds, which an array may have as few of as it likes; a list of small integers is refused."""
+    return np.array(times)
+
+
 @pytest.mark.parametrize("resolution", [0, -0.02, 1e-10])
 def test_a_resolution_must_be_positive(resolution):
     with pytest.raises(ss.UsageError, match="must be positive"):
@@ -70,8 +75,8 @@ def test_a_last_point_of_half_its_length_is_rounded_up():
 def test_rounding_gives_labels_to_points_with_labelled_time_only():
     """Points of 20 ns; the last one is left empty by rounding, and so spoof, if any of it is labelled."""
     for label, counted in ((0, {0.9: (2, 0), 0.1: (0, 1)}), (1, {0.9: (2, 0), 0.1: (0, 1)}), (2, {0.9: (2, 0)})):
-        references = ss.References.from_columns(["u"], [41], [0, 2], [0, 40], [40, 41], labels=[0, label])
-        scores = ss.Scores.from_columns(["u"], [0, 2], [0.9, 0.1], starts=[0, 40], ends=[40, 41], higher="bonafide")
+        references = ss.References.from_columns(["u"], ns(41), [0, 2], ns(0, 40), ns(40, 41), labels=[0, label])
+        scores = ss.Scores.from_columns(["u"], [0, 2], [0.9, 0.1], starts=ns(0, 40), ends=ns(40, 41), higher="bonafide")
         mass = ss.point_mass(references, scores, 20e-9, label="rounded", nonspeech="ignore")
         assert content(mass) == counted
 
@@ -88,8 +93,8 @@ def test_points_of_years_lie_where_doubles_put_them():
 
 
 def test_a_point_of_one_nanosecond_is_a_point():
-    references = ss.References.from_columns(["u"], [6], [0, 2], [0, 3], [3, 6], np.array([False, True]))
-    scores = ss.Scores.from_columns(["u"], [0, 2], [1.0, 0.0], starts=[0, 3], ends=[3, 6], higher="bonafide")
+    references = ss.References.from_columns(["u"], ns(6), [0, 2], ns(0, 3), ns(3, 6), np.array([False, True]))
+    scores = ss.Scores.from_columns(["u"], [0, 2], [1.0, 0.0], starts=ns(0, 3), ends=ns(3, 6), higher="bonafide")
     for label in ("any", "majority", "rounded", 0.3):
         assert content(ss.point_mass(references, scores, 1e-9, label=label)) == {1.0: (3, 0), 0.0: (0, 3)}
 
@@ -98,9 +103,9 @@ def test_a_point_of_one_nanosecond_is_a_point():
 @pytest.mark.parametrize("last", [0, 1, 2])
 def test_a_last_point_of_one_nanosecond_is_a_point(label, last):
     """Points of 20 ns in 41 ns; the last nanosecond is bona fide, spoof or non-speech."""
-    references = ss.References.from_columns(["u"], [41], [0, 3], [0, 20, 40], [20, 40, 41], labels=[0, 1, last])
+    references = ss.References.from_columns(["u"], ns(41), [0, 3], ns(0, 20, 40), ns(20, 40, 41), labels=[0, 1, last])
     scores = ss.Scores.from_columns(
-        ["u"], [0, 3], [0.9, 0.1, 0.5], starts=[0, 20, 40], ends=[20, 40, 41], higher="bonafide"
+        ["u"], [0, 3], [0.9, 0.1, 0.5], starts=ns(0, 20, 40), ends=ns(20, 40, 41), higher="bonafide"
     )
     mass = ss.point_mass(references, scores, 20e-9, label=label, nonspeech="ignore")
     # rounding moves the edge at 40 to no other place, and leaves the last point to the spoof class
@@ -183,9 +188,9 @@ def test_a_point_that_reaches_one_nanosecond_into_a_frame_has_its_score():
 
 def test_a_score_that_ends_where_a_point_starts_is_not_its_score():
     """The middle score lasts one nanosecond, until the second point starts."""
-    references = ss.References.from_columns(["u"], [40], [0, 2], [0, 20], [20, 40], np.array([True, False]))
+    references = ss.References.from_columns(["u"], ns(40), [0, 2], ns(0, 20), ns(20, 40), np.array([True, False]))
     scores = ss.Scores.from_columns(
-        ["u"], [0, 3], [0.5, 0.1, 0.9], starts=[0, 19, 20], ends=[19, 20, 40], higher="bonafide"
+        ["u"], [0, 3], [0.5, 0.1, 0.9], starts=ns(0, 19, 20), ends=ns(19, 20, 40), higher="bonafide"
     )
     assert content(ss.point_mass(references, scores, 20e-9)) == {0.1: (0, 1), 0.9: (1, 0)}
 

@@ -262,6 +262,6 @@ def test_a_mass_says_in_a_line_what_it_is():
         mass + 1
 
 
-def test_a_collar_in_milliseconds_is_a_cause_that_is_named():
+def test_a_collar_that_leaves_a_class_out_is_a_cause_that_is_named():
     with pytest.raises(ss.UndefinedMeasureError, match=r"no spoofed time.*a collar \(in seconds\)"):
-        ss.range_eer(REFERENCES, SCORES, collar=10)
+        ss.range_eer(REFERENCES, SCORES, collar=0.1)
