@@ -85,6 +85,8 @@ SLOW = (
     "tests/test_cm_official.py",
     "tests/test_cm_scoring.py",
     "tests/test_cm_training.py",
+    "tests/test_corpus_audit.py",
+    "tests/test_corpus_channel.py",
     "tests/test_dask.py",
     "tests/test_experiment.py",
     "tests/test_abort_at_exit.py",
@@ -105,13 +107,10 @@ SLOW = (
     "tests/test_challenge.py::test_results_of_other_labels_are_not_ranked",
     "tests/test_challenge_hostile.py::test_bombs[parquet]",
     "tests/test_arrow_tiling.py::test_changed_bytes_of_a_packed_file_are_refused_or_read[packed file]",
-    "tests/test_corpus_audit.py::test_shuffled_labels_raise_no_alarm_where_true_ones_did",
-    "tests/test_corpus_audit.py::test_the_command_prints_a_table_and_json",
     "tests/test_demo.py::test_the_written_sound_lasts_as_long_as_its_utterance_and_is_the_same_every_time",
     "tests/test_documents.py::test_the_commands_of_a_page_run[calibration.md]",
     "tests/test_learned_calibration.py::test_a_fusion_does_not_lose_to_its_best_system_on_held_out_speakers",
     "tests/test_figure_data.py::test_a_large_curve_becomes_small_and_stays_near",
-    "tests/test_corpus_channel.py::test_the_noise_is_that_of_the_utterance_alone",
     "tests/test_jobs.py::test_a_process_that_is_killed_is_an_error_that_says_so",
     "tests/test_resolution_tables.py::test_scores_are_read_one_after_the_other_and_not_kept",
     "tests/test_system_errors.py::test_a_full_disk_names_the_folder_of_the_shards",
@@ -163,11 +162,8 @@ def pytest_report_header() -> str:
     return "not collected, since a package is missing: " + (", ".join(map(str, names)) or "nothing")
 
 
-# Files that are damaged in one more way of the same kind, and corpora that give themselves away in one more way.
-SLOW_CASES = re.compile(
-    r"test_malformed_files.py::.*-(cut at (?!49)|bits? flipped [1-9]|gz cut at (?!50))"
-    r"|test_corpus_audit.py::test_a_planted_leak_is_found_by_the_probe_of_its_name\[(?!level)"
-)
+# Files that are damaged in one more way of the same kind.
+SLOW_CASES = re.compile(r"test_malformed_files.py::.*-(cut at (?!49)|bits? flipped [1-9]|gz cut at (?!50))")
 
 
 def is_quick(path: Path) -> bool:
