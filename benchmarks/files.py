@@ -282,14 +282,14 @@ def text(setting: Setting) -> Iterator[Figure]:
         )
     title, cores = "eval from text, range EER", f"{os.cpu_count()} cores"
     ratio = best["range"].wall / best["one_thread"].wall
-    yield Figure(f"{title}, all cores: wall time", ratio, "one thread", 1, aim=0.6, note=cores)
+    yield Figure(f"{title}, all cores: wall time", ratio, "one thread", 0.6, note=cores)
     ratio = best["arrow_threads"].wall / best["arrow"].wall
     yield Figure("Arrow's parse of ids and scores, all cores: wall time", ratio, "one thread", note=cores)
     yield Figure(f"{title}: peak of memory", best["range"].peak * PEAK_UNIT / 1e6, "MB", 250)
 
 
 def parquet(setting: Setting) -> Iterator[Figure]:
-    """CPU time of `eval` from Parquet, less that of a small corpus, against `np.sum` of the inputs."""
+    """CPU time of `eval` from Parquet, less that of `--help` or of a small corpus, against `np.sum` of the inputs."""
     pairs = {
         "a list per utterance": write_parquet(setting.folder("lists"), [setting.corpus]),
         "a row per frame": write_parquet(setting.folder("rows"), [setting.corpus], long=True),
@@ -297,15 +297,15 @@ def parquet(setting: Setting) -> Iterator[Figure]:
     read = run.race(setting.repetitions, read=(run.read_once, setting.corpus))["read"]
     commands = {name: pair.eval("-m", "range-eer") for name, pair in pairs.items()}
     small = write_parquet(setting.folder("small"), [generate(SMALL)]).eval("-m", "range-eer")
-    best = race(setting.repetitions, small=small, **commands)
+    best = race(setting.repetitions, help=[COMMAND, "--help"], small=small, **commands)
     for name, bound in zip(pairs, (250, None), strict=True):
         setting.check(best[name], setting.eer)
-        yield Figure(
-            f"eval from Parquet, {name}: time without start-up",
-            (best[name].cpu - best["small"].cpu) / read,
-            "np.sum of the inputs",
-            bound,
-        )
+        for less, at_most in (("help", bound), ("small", None)):
+            words = {"help": "--help", "small": "a small eval"}[less]
+            ratio = (best[name].cpu - best[less].cpu) / read
+            yield Figure(
+                f"eval from Parquet, {name}: time less that of {words}", ratio, "np.sum of the inputs", at_most
+            )
 
 
 def start(setting: Setting) -> Iterator[Figure]:
