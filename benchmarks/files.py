@@ -300,12 +300,9 @@ def parquet(setting: Setting) -> Iterator[Figure]:
     best = race(setting.repetitions, help=[COMMAND, "--help"], small=small, **commands)
     for name, bound in zip(pairs, (250, None), strict=True):
         setting.check(best[name], setting.eer)
-        for less, at_most in (("help", bound), ("small", None)):
-            words = {"help": "--help", "small": "a small eval"}[less]
-            ratio = (best[name].cpu - best[less].cpu) / read
-            yield Figure(
-                f"eval from Parquet, {name}: time less that of {words}", ratio, "np.sum of the inputs", at_most
-            )
+        for start_up, of, at_most in (("help", "--help", bound), ("small", "a small eval", None)):
+            title = f"eval from Parquet, {name}: time less that of {of}"
+            yield Figure(title, (best[name].cpu - best[start_up].cpu) / read, "np.sum of the inputs", at_most)
 
 
 def start(setting: Setting) -> Iterator[Figure]:
