@@ -43,7 +43,7 @@ def test_utterances_are_chosen_by_lists_of_places(corpus):
         ("u1",): "ids: take(",
     }.items():
         refused(lambda wrong=wrong: corpus.take(list(wrong)), part)
-    refused(lambda: corpus.take(0), "a list of their places")
+    refused(lambda: corpus.take(0), "a list of indices")
 
 
 # ---------------------------------------------------------------- what corpora are built from

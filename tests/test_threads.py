@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -25,6 +27,16 @@ def test_results_come_in_order_whichever_ends_first() -> None:
     with use_threads(3):
         found = list(in_order(lambda wait: time.sleep(wait) or wait, [0.03, 0.0, 0.02, 0.0, 0.01]))
     assert found == [0.03, 0.0, 0.02, 0.0, 0.01]
+
+
+@pytest.mark.parametrize(("threads", "workers"), [(2, 1), (3, 2)])
+def test_a_caller_who_works_is_one_of_the_threads(threads: int, workers: int) -> None:
+    before, most = threading.active_count(), 0
+    with use_threads(threads):
+        for number, found in enumerate(in_order(abs, range(50), caller_works=True)):
+            most = max(most, threading.active_count() - before)
+            assert found == number
+    assert most == workers
 
 
 def test_an_error_comes_out_and_no_thread_stays() -> None:
@@ -53,6 +65,16 @@ def test_what_is_done_meanwhile_has_its_result_its_error_and_its_number_of_threa
         with pytest.raises(KeyError), meanwhile(lambda: time.sleep(0.01)):
             raise KeyError
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "4"), ("26", "26")])
+def test_threads_of_matrix_products_sleep_in_commands_unless_somebody_wants_them_to_spin(given, used) -> None:
+    code = "import os, sys, spoofspan.cli as cli; cli.atexit.register(lambda: print(os.environ[%r])); cli.main()"
+    name = "OPENBLAS_THREAD_TIMEOUT"
+    environment = {key: value for key, value in os.environ.items() if key != name} | ({name: given} if given else {})
+    command = [sys.executable, "-c", code % name, "--version"]
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines()[-1] == used
 
 
 def test_one_thread_does_nothing_meanwhile() -> None:

@@ -116,23 +116,23 @@ def flat_rows(
     return list(rows.keys()), offsets_of(counts), pairs
 
 
-def places_of(chosen: Any, count: int) -> Int64:
-    """Check which of so many utterances are chosen, by their places from 0 on.
+def utterance_indices(chosen: Any, count: int) -> Int64:
+    """Check the indices of chosen utterances, of which there are ``count``.
 
-    >>> places_of([2, 0], 3).tolist()
+    >>> utterance_indices([2, 0], 3).tolist()
     [2, 0]
     """
-    places = np.asarray(chosen)
-    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
+    indices = np.asarray(chosen)
+    if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
         raise UsageError(
-            "choose utterances by a list of their places, whole numbers from 0 on; flags: take(np.flatnonzero(flags)), "
+            "choose utterances by a list of indices, whole numbers from 0 on; flags: take(np.flatnonzero(flags)), "
             "ids: take([list(corpus).index(utterance) for utterance in ids])"
         )
-    if places.size and not 0 <= places.min() <= places.max() < count:
+    if indices.size and not 0 <= indices.min() <= indices.max() < count:
         raise UsageError(
-            f"places of {count:,} utterances go from 0 to {count - 1:,}, not {places.min()} to {places.max()}"
+            f"indices of {count:,} utterances go from 0 to {count - 1:,}, not {indices.min()} to {indices.max()}"
         )
-    return places.astype(np.int64, copy=False)
+    return indices.astype(np.int64, copy=False)
 
 
 def no_rows() -> Int64:

@@ -93,10 +93,13 @@ def rows_for_threads(rows: int, total: int, most: int) -> int:
     return rows if threads == 1 else min(max(rows, share), most * rows)
 
 
-def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], *, unasked: int | None = None) -> Iterator[Result]:
+def in_order(
+    work: Callable[[Task], Result], tasks: Iterable[Task], *, unasked: int | None = None, caller_works: bool = False
+) -> Iterator[Result]:
     """Work on tasks, several at a time; the results in the order of the tasks.
 
-    ``unasked`` is how many threads there are at most if nobody asked for a number (:func:`thread_count`).
+    ``unasked`` is how many threads there are at most if nobody asked for a number (:func:`thread_count`). A caller who
+    works as long on a result as it takes to make one is one of them.
 
     >>> list(in_order(abs, [-3, 1, -2]))
     [3, 1, 2]
@@ -110,12 +113,13 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], *, unasked: 
         yield from map(work, tasks)
         return
     waiting: deque[Future[Result]] = deque()
-    pool = ThreadPoolExecutor(threads, "spoofspan", work_alone)
+    workers = threads - caller_works
+    pool = ThreadPoolExecutor(workers, "spoofspan", work_alone)
     try:
         for task in tasks:
             waiting.append(pool.submit(work, task))
             del task
-            if len(waiting) > threads:  # one more than can run, so that none has to wait for us
+            if len(waiting) > workers:  # one more than can run, so that none has to wait for us
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

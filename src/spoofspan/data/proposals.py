@@ -13,10 +13,10 @@ from spoofspan.base.columns import (
     check_ranges,
     flat_rows,
     place_of,
-    places_of,
     rows_of,
     seconds_column,
     utterance_ids,
+    utterance_indices,
 )
 from spoofspan.base.errors import UsageError, refuse
 from spoofspan.base.times import SECOND, Float64, Int64, times_ns
@@ -84,7 +84,7 @@ class Proposals(ByUtterance):
 
     def take(self, chosen: Int64) -> Proposals:
         """Keep chosen utterances, in that order."""
-        chosen = places_of(chosen, len(self))
+        chosen = utterance_indices(chosen, len(self))
         rows, offsets = rows_of(self.offsets, chosen)
         columns = self.confidences[rows], self.starts[rows], self.ends[rows]
         return Proposals(tuple(self.utterances[i] for i in chosen.tolist()), offsets, *columns)

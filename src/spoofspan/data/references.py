@@ -30,11 +30,11 @@ from spoofspan.base.columns import (
     flat_rows,
     neighbours,
     place_of,
-    places_of,
     rows_of,
     seconds_column,
     tidy_rows,
     utterance_ids,
+    utterance_indices,
 )
 from spoofspan.base.errors import DataError, UsageError, nearest_name, refuse
 from spoofspan.base.times import LONGEST, SECOND, Int64, duration_ns, exact_sum, seconds_text, times_ns
@@ -295,9 +295,9 @@ class References(ByUtterance):
         return self.ends - self.starts
 
     def take(self, chosen: Int64 | Sequence[int]) -> References:
-        """Keep chosen utterances, in that order: the places of their ids among :attr:`utterances`."""
-        places = places_of(chosen, len(self))
-        return self.take_as(places, chosen_ids(self.utterances, places))
+        """Keep chosen utterances, in that order: the indices of their ids in :attr:`utterances`."""
+        indices = utterance_indices(chosen, len(self))
+        return self.take_as(indices, chosen_ids(self.utterances, indices))
 
     def take_as(self, chosen: Int64, utterances: tuple[str, ...]) -> References:
         """Keep chosen utterances whose ids are at hand: to look up 71,237 of them takes longer than all the rest."""

@@ -35,11 +35,11 @@ from spoofspan.base.columns import (
     neighbours,
     offsets_of,
     place_of,
-    places_of,
     rows_of,
     seconds_column,
     tidy_rows,
     utterance_ids,
+    utterance_indices,
 )
 from spoofspan.base.errors import DataError, Problems, UndefinedMeasureError, UsageError, nearest_name, refuse
 from spoofspan.base.times import (
@@ -376,8 +376,8 @@ class Scores(ByUtterance):
             )
 
     def take(self, chosen: Int64 | Sequence[int]) -> Scores:
-        """Keep chosen utterances, in that order: the places of their ids among :attr:`utterances`."""
-        chosen = places_of(chosen, len(self))
+        """Keep chosen utterances, in that order: the indices of their ids in :attr:`utterances`."""
+        chosen = utterance_indices(chosen, len(self))
         run = neighbours(chosen)  # which need no copy
         rows = rows_of(self.offsets, chosen) if run is None else block_rows(self.offsets, run.start, run.stop)
         kept = self.with_rows(*rows)
@@ -454,7 +454,8 @@ def _concatenate(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 def _numbers(values: npt.ArrayLike, place: str = "") -> Values:
     """Take scores as they are; integers become float64 if that loses nothing."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    # plain arrays are told first: numpy.ma takes as long to import as a tenth of NumPy
+    if type(values) is not np.ndarray and isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise UsageError(
             f"{place}some scores are masked; leave their time out, or give numbers there: values.filled(...)"
         )

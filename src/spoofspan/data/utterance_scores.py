@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spoofspan.base.by_utterance import ByUtterance
-from spoofspan.base.columns import places_of, utterance_ids
+from spoofspan.base.columns import utterance_ids, utterance_indices
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, refuse
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Higher
@@ -57,7 +57,7 @@ class UtteranceScores(ByUtterance):
 
     def take(self, chosen: Int64) -> UtteranceScores:
         """Keep chosen utterances, in that order."""
-        chosen = places_of(chosen, len(self))
+        chosen = utterance_indices(chosen, len(self))
         return UtteranceScores(tuple(self.utterances[i] for i in chosen), self.values[chosen], self.higher)
 
     def __repr__(self) -> str:

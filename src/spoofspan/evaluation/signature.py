@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import blocks, chosen_ids, first_rows, has_rows, within_utterances
 from spoofspan.base.hashing import ContentHash, utterances_hash
-from spoofspan.base.threads import ALL_CORES, in_order
+from spoofspan.base.threads import in_order
 from spoofspan.base.times import Int64, duration_ns
 from spoofspan.data.references import References
 from spoofspan.data.rules import RULES_VERSION, Regions
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from spoofspan.data.utterance_scores import UtteranceScores, VerificationScores
 
 Rows = npt.NDArray[np.intp] | slice
-_ROWS = 1 << 15
+_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,8 @@ class ScoresHash:
             return columns | {"scores": kept.astype("<f8", copy=False)}
 
         # while some are hashed here, the next are made elsewhere
-        for columns in in_order(runs, blocks(rows, np.zeros_like(rows), _ROWS, 1), unasked=ALL_CORES):
+        spans = blocks(rows, np.zeros_like(rows), _ROWS, 1)
+        for columns in in_order(runs, spans, unasked=2, caller_works=True):
             for name, column in columns.items():
                 hashed.add(name, column)
 
@@ -227,12 +228,14 @@ def _runs(
 
 def _frame_runs(scores: Scores, hop: int, values: npt.NDArray[Any]) -> tuple[Rows, dict[str, npt.NDArray[Any]]]:
     """Find the :func:`_runs` of frames that touch in a third of the time: no times are made of frames that go on."""
-    begins = np.concatenate(([True], values[1:] != values[:-1]))[: values.size]
+    begins = np.empty(values.size, np.bool_)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
     begins[first_rows(scores.offsets)] = True
     some = has_rows(scores.offsets)
     first: Rows = slice(None)
-    rows, before = np.arange(values.size), scores.offsets
-    if not begins.all():  # in most blocks no score follows itself
+    if begins.all():
+        rows, before = np.arange(values.size), scores.offsets
+    else:
         first = rows = np.flatnonzero(begins)
         before = np.searchsorted(rows, scores.offsets)
     counts = np.diff(before)

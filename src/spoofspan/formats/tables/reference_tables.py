@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import offsets_of, utterance_of_rows
+from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import DataError, Problems, refuse
 from spoofspan.base.times import Float64, Int64, duration_ns, seconds_text
 from spoofspan.data.references import NONSPEECH, References
@@ -48,7 +48,7 @@ def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> Refere
             read.columns["starts"],
             read.columns["ends"],
             labels=read.columns["labels"],
-            kinds=kinds.tolist() if (kinds != None).any() else None,  # noqa: E711  (elementwise)
+            kinds=kinds.tolist() if kinds.any() else None,
             snap=snap,
             place=lambda row: _place(found, row),
         )
@@ -105,7 +105,8 @@ def _labels_and_kinds(columns: PartColumns, words: Texts) -> tuple[npt.NDArray[n
 
         columns.note(np.flatnonzero(unknown[words.codes]), describe)
     labels = np.array([code or 0 for code, _ in meanings] + [NONSPEECH], np.int8)[words.codes]
-    attacks = np.array([kind for _, kind in meanings] + [None], object)[words.codes]
+    names = [kind for _, kind in meanings]
+    attacks = np.array([*names, None], object)[words.codes] if any(names) else np.full(words.codes.size, None)
     if "kind" not in columns.names:
         return labels, attacks
     named = columns.texts("kind", "kinds are names such as A07", empty_is_missing=True)
@@ -118,17 +119,16 @@ def _labels_and_kinds(columns: PartColumns, words: Texts) -> tuple[npt.NDArray[n
 
 def _part_durations(columns: PartColumns, groups: Groups) -> Int64:
     """The duration of each utterance in ns, 0 where no row gives one."""
-    durations = np.zeros(len(groups.ids), np.int64)
     if "duration" not in columns.names:
-        return durations
+        return np.zeros(len(groups.ids), np.int64)
     times = columns.times("duration")
     given = np.ones(times.ns.size, np.bool_) if times.missing is None else ~times.missing
     wrong = np.flatnonzero(given & (times.ns <= 0))
     columns.note(wrong, lambda row: f"the duration is not positive ({seconds_text(times.ns[row])})")
-    owner = utterance_of_rows(groups.offsets)
     sorted_ns = groups.sort(np.where(given, times.ns, 0))
-    np.maximum.at(durations, owner, sorted_ns)
-    shorter = groups.rows(np.flatnonzero((sorted_ns != durations[owner]) & groups.sort(given)))
+    durations = np.maximum.reduceat(sorted_ns, groups.offsets[:-1])
+    longest = np.repeat(durations, groups.counts)
+    shorter = groups.rows(np.flatnonzero((sorted_ns != longest) & groups.sort(given)))
     text = "the utterance has two durations, {} here and a longer one"
     columns.note(shorter, lambda row: text.format(seconds_text(times.ns[row])))
     return durations
