@@ -45,7 +45,7 @@ def utterance_ids(utterances: Any) -> tuple[str, ...]:
     return ids
 
 
-def _rising(ids: tuple[Any, ...]) -> bool:
+def _rising(ids: Sequence[Any]) -> bool:
     """Whether each id is greater than the one before, so that none occurs twice.
 
     Most corpora are sorted, and neighbours are read one after the other; a set reads all over the memory, which takes
@@ -267,6 +267,18 @@ def positions(wanted: Sequence[str], utterances: Sequence[str]) -> Int64:
         return found
     where = dict(zip(utterances, range(len(utterances)), strict=True))
     return np.fromiter(map(where.get, wanted, repeat(-1)), np.int64, len(wanted))
+
+
+def order_by_id(utterances: Sequence[str]) -> Int64:
+    """Return the indices of utterances in the order of their ids.
+
+    >>> order_by_id(["b", "a", "c"]).tolist()
+    [1, 0, 2]
+    """
+    count = len(utterances)
+    if _rising(utterances):  # told in a quarter of the time that sorting takes
+        return np.arange(count)
+    return np.array(sorted(range(count), key=utterances.__getitem__), np.int64)
 
 
 def chosen_ids(utterances: tuple[str, ...], chosen: npt.NDArray[np.integer[Any]]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from spoofspan.base.columns import Flags, utterance_of_rows
+from spoofspan.base.columns import Flags, order_by_id, utterance_of_rows
 from spoofspan.base.errors import UsageError, nearest_name, refuse
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.calibration import (
@@ -179,7 +179,7 @@ class LearningSet:
             check_sides(references, one)
             one.refuse_decisions("a calibration")
         references = cast("References", references)
-        ordered = tuple(one.take(_by_id(one.utterances)) for one in given)
+        ordered = tuple(one.take(order_by_id(one.utterances)) for one in given)
         joint = joint_scores(ordered, names)
         plan = options.plan_for(Measure("range-cllr"), joint.rows)
         mass, _ = plan.mass(references, joint.rows)
@@ -196,7 +196,7 @@ class LearningSet:
         cls, truth: Truth, names: tuple[str, ...], given: tuple[Any, ...], options: EvaluationOptions
     ) -> LearningSet:
         truth = labels_of(truth)
-        ordered = tuple(one.take(_by_id(one.utterances)) for one in given)
+        ordered = tuple(one.take(order_by_id(one.utterances)) for one in given)
         columns = utterance_columns(ordered, names)
         first: UtteranceScores = ordered[0]
         rows = UtteranceScores(first.utterances, np.arange(len(first), dtype=np.float64), "bonafide")
@@ -267,10 +267,6 @@ class LearningSet:
 def _check_method(method: str) -> None:
     if method not in METHODS:
         raise UsageError(f"no method {method!r}: {nearest_name(str(method), METHODS)}")
-
-
-def _by_id(utterances: Sequence[str]) -> Int64:
-    return np.array(sorted(range(len(utterances)), key=utterances.__getitem__), np.int64)
 
 
 def _mirrored(columns: Sequence[Float64], systems: Sequence[System]) -> tuple[Float64, ...]:

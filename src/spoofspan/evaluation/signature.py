@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import blocks, chosen_ids, first_rows, has_rows, within_utterances
+from spoofspan.base.columns import blocks, chosen_ids, first_rows, has_rows, order_by_id, within_utterances
 from spoofspan.base.hashing import ContentHash, utterances_hash
 from spoofspan.base.threads import in_order
 from spoofspan.base.times import Int64, duration_ns
@@ -88,7 +88,7 @@ class ReferencesHash:
 
     def add(self, references: References) -> None:
         """Add a piece."""
-        tidy = merge_overlaps(references.take(_sorted_order(references.utterances)))
+        tidy = merge_overlaps(references.take(order_by_id(references.utterances)))
         # kinds as names, since codes depend on which others occur
         kinds = np.full(tidy.starts.size, -1) if tidy.kinds is None else tidy.kinds.astype(np.int64)
         content = tidy.labels.astype(np.int64) * 2**32 + kinds
@@ -122,7 +122,7 @@ class ScoresHash:
         """Add a piece."""
         hashed = self._hashed
         self._decisions |= scores.decisions
-        order = _sorted_order(scores.utterances)
+        order = order_by_id(scores.utterances)
         hashed.add_texts("ids", chosen_ids(scores.utterances, order))
         rows = np.diff(scores.offsets)[order]
 
@@ -168,7 +168,7 @@ def scores_hash(scores: Scores) -> str:
 
 def utterance_scores_hash(scores: UtteranceScores) -> str:
     """Hash what a system said of whole utterances."""
-    order = _sorted_order(scores.utterances)
+    order = order_by_id(scores.utterances)
     hashed = ContentHash("utterance scores 1")
     hashed.add_texts("ids", chosen_ids(scores.utterances, order))
     values = mirrored(scores.values[order], scores.higher)
@@ -199,10 +199,6 @@ def regions_hash(regions: Regions) -> str:
         edges = sorted(tuple(duration_ns(t, "region") for t in region) for region in regions[utt])
         hashed.add("regions", f"{utt}\0{edges}\0".encode("utf-8", "surrogatepass"))
     return hashed.digest()
-
-
-def _sorted_order(utterances: Sequence[str]) -> Int64:
-    return np.array(sorted(range(len(utterances)), key=utterances.__getitem__), np.int64)
 
 
 def _merged(offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> tuple[Rows, Rows]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import Flags, blocks, no_rows, offsets_of, sum_by_utterance
+from spoofspan.base.columns import Flags, blocks, chosen_ids, no_rows, offsets_of, order_by_id, sum_by_utterance
 from spoofspan.base.errors import UsageError
 from spoofspan.base.order import sort_order
 from spoofspan.base.tabular import Tabular
@@ -180,10 +180,10 @@ class UtteranceErrors(Tabular):
 
     def sorted(self) -> UtteranceErrors:
         """The same in the order of the ids."""
-        order = sorted(range(len(self.utterances)), key=self.utterances.__getitem__)
+        order = order_by_id(self.utterances)
         columns = {name: getattr(self, name)[order] for name in _AMOUNTS}
         eers = None if self.eers is None else self.eers.take(order)
-        return UtteranceErrors(tuple(self.utterances[i] for i in order), **columns, eers=eers)
+        return UtteranceErrors(chosen_ids(self.utterances, order), **columns, eers=eers)
 
     @classmethod
     def joined(cls, pieces: Sequence[UtteranceErrors]) -> UtteranceErrors:
