@@ -132,6 +132,19 @@ def test_refusals_are_sentences_with_their_exit_codes(tmp_path):
     assert result.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("eval ref.rttm a.score b.score", "one argument too many: 'b.score'; for several systems: spoofspan compare"),
+        ("convert my file.rttm out.csv", "one argument too many: 'out.csv'; if a name has spaces, quote it"),
+    ],
+)
+def test_arguments_that_are_too_many_have_a_remedy(arguments, told):
+    result = run(*arguments.split())
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
 def test_check_lists_problems_and_prints_no_number():
     folder = GOLDEN / "gaps"
     result = run("check", folder / "psm_label.txt", folder / "unit0.02.score.gz")

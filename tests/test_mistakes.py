@@ -353,6 +353,12 @@ SHELL = {
         ["or the times of the references, look like milliseconds", "write them in seconds"],
         f"eval ref.rttm good.csv {D} --higher bonafide",
     ),
+    "26 a slack in milliseconds": (
+        f"{GOOD} --slack 25",
+        2,
+        ["a slack of 25 s is longer than every utterance", "25 ms is 0.025"],
+        None,
+    ),
     "26 a collar in milliseconds": (
         f"{GOOD} --collar 20",
         2,
@@ -572,6 +578,10 @@ def test_seconds_are_meant_where_milliseconds_are_given(small):  # 26
     twenty = r"of 20 s is longer than every utterance \(the longest has 2.000 s\).* 20 ms is 0.02"
     with pytest.raises(ss.UsageError, match=f"a resolution {twenty}"):
         ss.point_eer(references, scores, 20)
+    with pytest.raises(ss.UsageError, match=f"a resolution {twenty}"):
+        scores.resample(20)
+    with pytest.raises(ss.UsageError, match=f"a slack {twenty}"):
+        ss.range_eer(references, scores, slack=20)
     with pytest.raises(ss.UsageError, match="a resolution of 10 s"):
         ss.resolution_table(references, {0.02: scores}, resolutions=[10, 20, 40])
     for overlong in ("error", "cut"):

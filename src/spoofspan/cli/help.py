@@ -37,6 +37,8 @@ OWN = "Options"
 EVERY_FLAG = "Every rule is a flag, such as --gaps bonafide"
 EVERY_RULE = "every rule"  # a group that only --help-all describes
 EXAMPLES = 5  # of a command that has more
+# What more arguments than a command takes were meant for.
+SEVERAL = {"eval": "for several systems: spoofspan compare REFERENCES SCORES SCORES"}
 NAMES_UP_TO = 25  # columns; a longer name stands on a line of its own
 
 
@@ -48,7 +50,13 @@ class HelpCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Understand --help-all, which every command has, and old names of flags."""
         self._in_full = IN_FULL in args
-        return super().parse_args(ctx, ["--help"] if self._in_full else in_present_words(ctx, args))
+        ctx.allow_extra_args = True  # they are refused here, where the remedy is known
+        extra = super().parse_args(ctx, ["--help"] if self._in_full else in_present_words(ctx, args))
+        if extra and not ctx.resilient_parsing:
+            count = "one argument" if len(extra) == 1 else f"{len(extra)} arguments"
+            remedy = SEVERAL.get(ctx.command.name, "if a name has spaces, quote it")
+            ctx.fail(f"{count} too many: {' '.join(map(repr, extra[:5]))}; {remedy}")
+        return extra
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The flags and arguments, which convert plain values themselves."""

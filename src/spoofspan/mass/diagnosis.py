@@ -109,7 +109,7 @@ def _in_seconds(what: str, unit: str, count: int, of: str) -> str:
 
 
 def refuse_milliseconds(ns: float, extents: Int64, name: str) -> None:
-    """Refuse a hop, a resolution or a collar of 2 s or more that is longer than every utterance.
+    """Refuse a hop, a resolution, a collar or a slack of 2 s or more that is longer than every utterance.
 
     >>> refuse_milliseconds(20e9, np.array([2_000_000_000]), "resolution")
     Traceback (most recent call last):

@@ -277,6 +277,7 @@ def resample(scores: Scores, resolution: float, durations: Mapping[str, float] |
     """Re-sample scores to uniform frames; see :meth:`spoofspan.Scores.resample`."""
     resolution = check_resolution(resolution)
     extents = _last_ends(scores) if durations is None else durations_of(durations, scores.utterances)
+    refuse_milliseconds(resolution * 1e9, extents, "resolution")
     rules = Rules(uncovered="unanswered", slack=0.0, overlong="cut")
     runs, _ = prepare_scores(scores, extents, rules)
     utterance, _, ends = runs.cover()

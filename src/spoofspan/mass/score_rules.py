@@ -31,6 +31,8 @@ from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, keep_runs
 def prepare_scores(scores: Scores, extents: Int64, rules: Rules) -> tuple[ScoreRuns, list[Touched]]:
     """Apply rules 8 to 13 to scores, given the extent of each utterance; also returns what the rules touched."""
     touched: list[Touched] = []
+    if rules.slack is not None:
+        refuse_milliseconds(duration_ns(rules.slack, "slack"), extents, "slack")
     if scores.hops is not None and scores.origins is not None:
         if int(np.diff(scores.offsets).max(initial=0)) > 1:  # one score of each utterance may well last longer than it
             refuse_milliseconds(float(scores.hops.min()) * 1e9, extents, "hop")
