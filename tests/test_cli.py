@@ -208,6 +208,10 @@ def test_diff_references_shows_what_two_label_sources_do(tmp_path):
     assert found["seconds"][1][0] == pytest.approx(0.1)
     assert found["eer_interval"] == [0.0, pytest.approx(0.1 / 1.1)]
     assert "between 0.00 % and 9.09 %" in run("diff-references", a, b).stdout
+    b.write_text(line.format(1, 0, 2, "bonafide"))
+    told = run("diff-references", a, b).stdout
+    assert "no shift is known" in told
+    assert "most likely shift" not in told
 
 
 @pytest.mark.parametrize(
