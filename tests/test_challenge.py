@@ -341,6 +341,19 @@ def test_a_submission_that_is_not_there_changes_no_result(tmp_path):
     assert len(leaderboard(challenge).ranks) == 3
 
 
+def test_a_phase_that_has_one_class_is_refused_when_it_is_built(tmp_path):
+    references, times = (
+        labels(),
+        (Phase("progress", None, "2027-02-01 00:00:00"), Phase("final", "2027-02-02 00:00:00")),
+    )
+    spoofed = {utt for utt, ranges in references.items() if any(one[2] == "spoof" for one in ranges)}
+    bona_fide = [utt for utt in IDS if utt not in spoofed]
+    said = f"range-eer has no value on the {len(bona_fide)} utterances that count in the phase 'progress'"
+    with pytest.raises(ss.UndefinedMeasureError, match=said):
+        build(tmp_path / "challenge", phases={"progress": bona_fide}, definition={"phases": times})
+    assert not any(tmp_path.iterdir())
+
+
 def test_a_phase_counts_some_utterances(tmp_path):
     times = (Phase("progress", "2027-01-10 00:00:00", "2027-02-01 00:00:00"), Phase("final", "2027-02-02 00:00:00"))
     some = IDS[::2]
