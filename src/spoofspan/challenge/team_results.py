@@ -104,7 +104,10 @@ class Judge:
         if len(known) == len(self.public.utterances):
             return system
         elsewhere = set(self.public.utterances) - known
-        return system.take(np.flatnonzero([utt not in elsewhere for utt in system.utterances]))
+        counted = np.flatnonzero([utt not in elsewhere for utt in system.utterances])
+        if isinstance(system, Proposals) and not counted.size:
+            return Proposals.nothing(self.hidden.utterances)
+        return system.take(counted)
 
     def _measured(self, system: System, measure: Measure, threshold: float | None, said: str) -> tuple[Plain, LeftOut]:
         found, signature = measured_submission(self.hidden, self.definition, system, measure, threshold, said)
