@@ -306,7 +306,52 @@ def test_a_broken_submission_does_not_stop_the_others(tmp_path, capsys):
     code, printed = run(["challenge", "leaderboard", challenge], capsys)
     assert code == 0
     assert "broken" not in printed.out
-    assert "1 submission refused" in printed.out  # the others have no name to be kept under
+    assert "4 submissions refused" in printed.out
+
+
+@pytest.mark.parametrize("later", ["alpha.zip", "alpha"])
+def test_a_refused_submission_takes_the_place_of_the_one_before(later, tmp_path):
+    challenge, submissions = build(tmp_path / "challenge"), submit(tmp_path / "submissions")
+    score_submissions(challenge, submissions)
+    earlier = (submissions / "alpha.parquet").rename(tmp_path / "earlier")
+    (submissions / later).mkdir() if later == "alpha" else (submissions / later).write_text("not an archive")
+    states = {one.team: one.state for one in score_submissions(challenge, submissions)}
+    assert states == {"alpha": "refused", "bravo": "kept", "charlie": "kept"}
+    found = leaderboard(challenge)
+    assert [one.system for one in found.ranks] == ["bravo", "charlie"]
+    assert found.notes == ("1 submission refused, not ranked",)
+    (submissions / later).rename(tmp_path / "refused")
+    earlier.rename(submissions / "alpha.parquet")
+    assert [one.state for one in score_submissions(challenge, submissions, teams=["alpha"])] == ["scored"]
+
+
+def test_two_submissions_of_a_team_are_refused_by_its_name_too(tmp_path):
+    challenge, submissions = build(tmp_path / "challenge"), submit(tmp_path / "submissions")
+    (submissions / "alpha.txt").write_text("utt00 0 1\n")
+    found = score_submissions(challenge, submissions, teams=["alpha"])
+    assert [one.state for one in found] == ["refused", "refused"]
+    assert "are of one team; keep one of them" in found[0].problems[0]
+
+
+def test_a_submission_that_is_not_there_changes_no_result(tmp_path):
+    challenge, submissions = build(tmp_path / "challenge"), submit(tmp_path / "submissions")
+    score_submissions(challenge, submissions)
+    with pytest.raises(ss.UsageError, match="give one submission"):
+        score_submissions(challenge, tmp_path / "alpha.parquet")
+    assert len(leaderboard(challenge).ranks) == 3
+
+
+def test_a_phase_that_has_one_class_is_refused_when_it_is_built(tmp_path):
+    references, times = (
+        labels(),
+        (Phase("progress", None, "2027-02-01 00:00:00"), Phase("final", "2027-02-02 00:00:00")),
+    )
+    spoofed = {utt for utt, ranges in references.items() if any(one[2] == "spoof" for one in ranges)}
+    bona_fide = [utt for utt in IDS if utt not in spoofed]
+    said = f"range-eer has no value on the {len(bona_fide)} utterances that count in the phase 'progress'"
+    with pytest.raises(ss.UndefinedMeasureError, match=said):
+        build(tmp_path / "challenge", phases={"progress": bona_fide}, definition={"phases": times})
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_phase_counts_some_utterances(tmp_path):

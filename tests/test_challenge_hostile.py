@@ -212,6 +212,7 @@ def test_names_that_are_no_names(name):
         plain_name(name, "the team")
     assert str(error.value).isascii()
     assert "\x1b" not in str(error.value)
+    assert "device" in str(error.value)  # the reason of CON, which is of letters alone
 
 
 @pytest.mark.parametrize("name", ["Team 7", "über-spoof_2", "团队", "a.b", "0x"])

@@ -13,6 +13,7 @@ from test_streaming import run
 import spoofspan as ss
 from spoofspan.base.columns import positions
 from spoofspan.formats.tables import parquet
+from spoofspan.report.domains_table import agreement_table
 from spoofspan.uncertainty.agreement import Agreement
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.base.errors.SpoofspanWarning")
@@ -175,3 +176,11 @@ def test_labels_alone_do_not_say_when(demo):
     labels = dict.fromkeys(demo[1].utterances, "spoof")
     with pytest.raises(ss.UsageError, match="not labels alone"):
         ss.measure_domains({"a": (labels, demo[1]), "b": demo}, measure="utterance-eer")
+
+
+def test_p_of_several_pairs_is_said_to_be_that_of_each_alone():
+    one = Agreement(90, 4, 5, 1)
+    said = "of each pair alone, not adjusted for 3 pairs"
+    several = agreement_table({("a", "b"): one, ("a", "c"): one, ("b", "c"): one})
+    assert said in several.notes[-1]
+    assert "pairs" not in agreement_table({("a", "b"): one}).render("text")

@@ -162,3 +162,17 @@ def test_events_of_scores_are_compared_at_the_threshold_of_each(tmp_path):
     assert isinstance(refused.exception, ss.UsageError)
     given = [*map(str, typed), "--system-threshold", "unit0.02=-0.4"]
     assert "threshold:given" in str(CliRunner().invoke(app, given).exception)  # the other one is at its EER
+
+
+@pytest.mark.parametrize("measure", ["event-ap@iou=0.5", "event-f1@iou=0.5", "event-ap-avdeepfake1m@iou=0.5"])
+def test_an_utterance_without_proposals_may_be_left_out_of_the_file(measure):
+    labels = [(0.0, 1.0, "bonafide"), (1.0, 2.0, "spoof")]
+    references = ss.References.from_ranges({f"u{i:02d}": labels for i in range(40)})
+    every = {utt: [(1.0, 2.0, 0.01 * i)] if i % 3 else [] for i, utt in enumerate(references.utterances)}
+    some = {utt: rows for utt, rows in every.items() if rows}
+    whole, short = (
+        ss.evaluate(references, ss.Proposals.from_ranges(one), [measure], confidence=0.95)[measure]
+        for one in (every, some)
+    )
+    assert short.value == whole.value
+    assert (short.interval.low, short.interval.high) == (whole.interval.low, whole.interval.high)

@@ -502,7 +502,7 @@ def test_few_clusters_with_errors_are_cautioned():
     assert ss.interval(references, some, "range-fpr", threshold=0.0).warnings == ()
     for measure in ("range-fnr", "range-hter"):
         (text,) = ss.interval(references, some, measure, threshold=0.0).warnings
-        assert text.startswith("there are 3 clusters with spoof called bona fide (under 5)")
+        assert text.startswith("3 clusters with spoof called bona fide (under 5)")
     assert (
         ss.compare(references, {"A": some, "B": some}, "range-fnr", thresholds={"A": 0.0, "B": 0.0}).warnings[0] == text
     )

@@ -112,7 +112,11 @@ def test_resolution_tables_compile_and_fit_the_paper(tmp_path, sets):
 
 
 def test_every_printable_character_compiles_in_a_cell_and_in_a_note(tmp_path):
-    table = Table(("name", "value"), ((string.punctuation, "1"), ("u\n\x1b[31m\u202e", "2")), (string.printable,))
+    table = Table(
+        ("name", "value"),
+        ((string.punctuation, "1"), ("[1] a", "3"), ("*", "4"), ("u\n\x1b[31m\u202e", "2")),
+        (string.printable,),
+    )
     compiled(table.render("latex"), tmp_path)
 
 

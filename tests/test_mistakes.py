@@ -536,6 +536,26 @@ def test_every_command_speaks_of_scores_that_are_worse_than_chance(typed, folder
     assert "an EER over 50 % (94.79 %) often means the wrong polarity" in err
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "eval ref.rttm coarse.score -m range-eer",
+        "compare ref.rttm a=unit0.02.score b=coarse.score --format csv",
+        "plan ref.rttm coarse.score --from 5 --to 6",
+        "table ref.rttm coarse.score --resolutions 20",
+        "domains {set}.rttm coarse.score --set ref --set same",
+    ],
+)
+def test_every_command_speaks_of_scores_with_few_values(typed, folder):
+    lines = (line.split() for line in (folder / "unit0.02.score").read_text().splitlines())
+    (folder / "coarse.score").write_text("".join(f"{u} {k} {round(float(real))} 0\n" for u, k, real, _ in lines))
+    (folder / "same.rttm").write_text((folder / "ref.rttm").read_text())
+    exit_code, _, err = shell(folder, f"{typed} --durations reco2dur --hop 0.02")
+    assert exit_code == 0
+    assert "points at the nearest threshold (few distinct scores?)" in err
+    assert "points at" not in shell(folder, f"{typed} --durations reco2dur --hop 0.02 --eer-rule interpolated")[2]
+
+
 @pytest.mark.parametrize("rule", ["--merge-gap 40", "--min-duration 100"])
 def test_ranges_in_milliseconds_are_noticed(rule, folder):
     typed = f"convert unit0.02.score found.csv --force --threshold -0.387 {rule}"

@@ -24,6 +24,7 @@ from spoofspan.challenge.measured_submission import measured_submission
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.sample_submission import sample, sample_files
 from spoofspan.challenge.submission import ABOUT
+from spoofspan.challenge.team_results import Judge
 from spoofspan.data.references import References
 from spoofspan.formats.text.durations import read_durations, reco2dur_lines
 from spoofspan.formats.writing import write_atomically
@@ -100,13 +101,19 @@ def _new_folder(target: Path) -> Iterator[Path]:
 def try_measures(public: PublicPart, hidden: HiddenPart) -> None:
     """Measure random submissions, so that what cannot be measured is refused now, and not when teams submit."""
     definition, system = public.definition, sample(public)
-    for measure in definition.parsed:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SpoofspanWarning)
-            try:
-                measured_submission(hidden, definition, system, measure, 0.5, "")
-            except UndefinedMeasureError as error:
-                raise UndefinedMeasureError(f"{measure} has no value on these labels: {error}") from None
+    for phase in ("", *hidden.phases):  # all utterances, and those of phases that count some
+        judge = Judge(public, hidden.of_phase(phase), phase)
+        some = judge.counted(system)
+        for measure in definition.parsed:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SpoofspanWarning)
+                try:
+                    measured_submission(judge.hidden, definition, some, measure, 0.5, "")
+                except UndefinedMeasureError as error:
+                    if phase:
+                        few = f"{len(judge.hidden.utterances):,} utterances that count in the phase {phase!r}"
+                        raise UndefinedMeasureError(f"{measure} has no value on the {few}; let more count") from None
+                    raise UndefinedMeasureError(f"{measure} has no value on these labels: {error}") from None
 
 
 def _write_public(public: PublicPart, folder: Path) -> None:

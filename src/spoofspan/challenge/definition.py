@@ -70,7 +70,8 @@ def plain_name(name: str, what: str) -> str:
         long = f" ({len(name):,} here)" if len(name) > LONGEST_NAME else ""
         raise DataError(
             f"{what} {name[:80]!a}: a name has letters, digits, spaces, '.', '-' and '_', begins with a letter or "
-            f"a digit, ends in no dot, and has at most {LONGEST_NAME} characters{long}; choose another"
+            f"a digit, ends in no dot or space, has at most {LONGEST_NAME} characters{long}, and is no device "
+            "of Windows (CON, NUL, ...); choose another"
         )
     return name
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -80,14 +80,14 @@ def score_submissions(
 
     """
     judge = judge_of(challenge, phase)
+    if not (submissions.exists() or submissions.is_symlink()):
+        raise UsageError(f"there is no {str(submissions)!r}; give one submission, or a folder with one for each team")
     several = submissions.is_dir() and not (submissions / ABOUT).is_file()
-    found = submissions_in(submissions) if several else {submissions.name: submissions}
-    if teams:
-        found = _chosen(found, teams)
-    with own_folder(results_folder(challenge, judge.phase)):
-        return [
-            _scored(judge, path, challenge, _twin(path, found)) for path in track(list(found.values()), "scoring teams")
-        ]
+    names = {path: _team(path) for path in (submissions_in(submissions) if several else [submissions])}
+    chosen = _chosen(names, teams) if teams else list(names)
+    results = results_folder(challenge, judge.phase)
+    with own_folder(results):
+        return [_scored(judge, path, results, _twin(path, names)) for path in track(chosen, "scoring teams")]
 
 
 def judge_of(challenge: Path, phase: str | None) -> Judge:
@@ -102,40 +102,43 @@ def results_folder(challenge: Path, phase: str) -> Path:
     return challenge / RESULTS / phase
 
 
-def _chosen(found: dict[str, Path], teams: Sequence[str]) -> dict[str, Path]:
-    by_team: dict[str, Path] = {}
-    for path in found.values():
-        try:
-            by_team[team_of(path)] = path
-        except DataError:
-            continue
-    unknown = [team for team in teams if team not in by_team]
+def _team(path: Path) -> str | None:
+    """The name of the team of a submission; None if it cannot be used."""
+    try:
+        return team_of(path)
+    except DataError:
+        return None
+
+
+def _chosen(names: Mapping[Path, str | None], teams: Sequence[str]) -> list[Path]:
+    known = [name for name in names.values() if name is not None]
+    unknown = [team for team in teams if team not in known]
     if unknown:
-        raise UsageError(f"there is no submission of {unknown[0]!r}; {nearest_name(unknown[0], by_team)}")
-    return {by_team[team].name: by_team[team] for team in teams}
+        raise UsageError(f"there is no submission of {unknown[0]!r}; {nearest_name(unknown[0], known)}")
+    return [path for path, name in names.items() if name in teams]
 
 
-def _twin(path: Path, found: dict[str, Path]) -> Path | None:
+def _twin(path: Path, names: Mapping[Path, str | None]) -> Path | None:
     """Another submission whose team has the same name, as file names are told apart."""
-
-    def stem(one: Path) -> str:
-        try:
-            return team_of(one).casefold()
-        except DataError:
-            return one.name
-
-    return next((one for one in found.values() if one != path and stem(one) == stem(path)), None)
+    folded = (names[path] or "").casefold()
+    return next((one for one, name in names.items() if name and name.casefold() == folded and one != path), None)
 
 
-def _scored(judge: Judge, path: Path, challenge: Path, twin: Path | None) -> Scored:
+def _scored(judge: Judge, path: Path, results: Path, twin: Path | None) -> Scored:
     try:
         team = team_of(path)
+    except DataError as error:
+        return Scored(ascii(path.name), "refused", None, (str(error),))
+    try:
         if twin is not None:
             raise DataError(f"{path.name!r} and {twin.name!r} are of one team; keep one of them")
         with opened(path, judge.public, team) as submission:
-            return score_opened(judge, submission, results_folder(challenge, judge.phase))
+            return score_opened(judge, submission, results)
     except (SpoofspanError, OSError) as error:
-        return Scored(ascii(path.name), "refused", None, (str(error),))
+        # kept too, so that what the team submitted before is no longer ranked; no submission has this key
+        refused = TeamResult(team, f"{judge.challenge_key}-", problems=(str(error),))
+        refused.write(results)
+        return Scored(team, "refused", refused, refused.problems)
 
 
 def score_opened(judge: Judge, submission: Submission, results: Path) -> Scored:

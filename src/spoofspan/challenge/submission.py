@@ -306,8 +306,6 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     return members
 
 
-def submissions_in(folder: Path) -> dict[str, Path]:
-    """Team -> its submission, of all in a folder; hidden files are no submissions."""
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder {str(folder)!r}; give the folder of the submissions, one for each team")
-    return {one.name: one for one in sorted(folder.iterdir()) if not one.name.startswith(".")}
+def submissions_in(folder: Path) -> list[Path]:
+    """All submissions in a folder; hidden files are none."""
+    return sorted(one for one in folder.iterdir() if not one.name.startswith("."))

@@ -81,7 +81,7 @@ class Judge:
 
     def measure(self, submission: Submission, key: str) -> TeamResult:
         """Measure a submission; refusals are raised."""
-        system = self._counted(submission.read(self.public))
+        system = self.counted(submission.read(self.public))
         measured, left_out = [], []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpoofspanWarning)  # cautions stand with the intervals
@@ -96,7 +96,7 @@ class Judge:
             }
         return TeamResult(submission.team, key, tuple(measured), tuple(left_out), groups)
 
-    def _counted(self, system: System) -> System:
+    def counted(self, system: System) -> System:
         """What was said of the utterances that count in the phase."""
         if isinstance(system, Proposals) and (strange := set(system.utterances).difference(self.public.utterances)):
             raise DataError(f"utterance {min(strange)!r} is not in the challenge")  # measuring would count it as false
@@ -104,7 +104,10 @@ class Judge:
         if len(known) == len(self.public.utterances):
             return system
         elsewhere = set(self.public.utterances) - known
-        return system.take(np.flatnonzero([utt not in elsewhere for utt in system.utterances]))
+        counted = np.flatnonzero([utt not in elsewhere for utt in system.utterances])
+        if isinstance(system, Proposals) and not counted.size:
+            return Proposals.nothing(self.hidden.utterances)
+        return system.take(counted)
 
     def _measured(self, system: System, measure: Measure, threshold: float | None, said: str) -> tuple[Plain, LeftOut]:
         found, signature = measured_submission(self.hidden, self.definition, system, measure, threshold, said)

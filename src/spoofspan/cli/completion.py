@@ -96,4 +96,4 @@ def subjects() -> Iterable[str]:
     from spoofspan.measures.eer_rules import EER_RULES
 
     events = (name for name in measures() if name.startswith("event-"))
-    return [*TOPICS, *MEASURES, *events, *RULES, *EER_RULES, *CONVENTIONS, *SYNONYMS]
+    return [*TOPICS, *MEASURES, *events, *RULES, *EER_RULES, *CONVENTIONS, *benchmarks(), *SYNONYMS]

@@ -14,15 +14,15 @@ def explain(
         str,
         typer.Argument(
             metavar="SUBJECT",
-            help="A measure, a rule, a convention, a word of the literature, a topic, or a signature.",
+            help="A measure, a rule, a convention, a benchmark, a word of the literature, a topic, or a signature.",
             autocompletion=completion.among(completion.subjects),
         ),
     ] = "topics",
 ) -> None:
     """Explain a name in plain words.
 
-    A measure, a rule, an EER rule, a convention, a word of the literature (false acceptance, miss, segment EER) or a
-    signature: definition, formula, reference. Without a word: the topics.
+    A measure, a rule, an EER rule, a convention, a benchmark, a word of the literature (false acceptance, miss, segment
+    EER) or a signature: definition, formula, reference. Without a word: the topics.
 
     For example:
 
@@ -40,14 +40,28 @@ def explain(
     """
     from spoofspan.base.errors import UsageError
     from spoofspan.evaluation.explain import explain as explain_subject
-    from spoofspan.evaluation.explain import nearest_subject
 
     try:
         text = explain_subject(subject)
     except UsageError:
-        nearest = nearest_subject(subject)
-        if nearest is None:
-            raise
-        text = explain_subject(nearest)
-        typer.echo(f"note: nothing is called {subject!r}; this is {nearest!r}", err=True)
+        text = _benchmark(subject) or _nearest(subject)
     typer.echo(text)
+
+
+def _benchmark(name: str) -> str:
+    """What a benchmark measures; nothing if it is none."""
+    from spoofspan.formats.datasets.benchmarks import benchmarks, find_benchmark
+    from spoofspan.report.benchmark_tables import benchmark_table
+
+    if name.partition(":")[0] not in benchmarks():
+        return ""
+    return benchmark_table(find_benchmark(name)).render("text").rstrip()
+
+
+def _nearest(subject: str) -> str:
+    from spoofspan.evaluation.explain import explain, nearest_subject
+
+    nearest = nearest_subject(subject)
+    text = explain(nearest or subject)
+    typer.echo(f"note: nothing is called {subject!r}; this is {nearest!r}", err=True)
+    return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +61,12 @@ class Proposals(ByUtterance):
             for i, name in enumerate(("start", "end"))
         )
         return cls(tuple(ids), offsets, seconds_column(rows, 2, "confidence"), starts, ends)
+
+    @classmethod
+    def nothing(cls, utterances: Sequence[str]) -> Proposals:
+        """No proposal in any of these utterances."""
+        none = np.zeros(0, np.int64)
+        return cls(tuple(utterances), np.zeros(len(utterances) + 1, np.int64), np.zeros(0), none, none)
 
     def __post_init__(self) -> None:
         ids = utterance_ids(self.utterances)

@@ -293,7 +293,10 @@ def crossed_events(
 
 def _of(system: Scores | Proposals, utterances: Sequence[str], chosen: Any) -> Any:
     """What a system said of chosen utterances, as far as it said anything."""
-    known = positions([utterances[i] for i in chosen.tolist()], system.utterances)
+    ids = [utterances[i] for i in chosen.tolist()]
+    known = positions(ids, system.utterances)
+    if isinstance(system, Proposals) and (known < 0).all():
+        return Proposals.nothing(ids)
     return system.take(known[known >= 0])
 
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
-from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.errors import UsageError
 from spoofspan.data.rule import Rule
 from spoofspan.data.rules import CONVENTIONS, RULES
 from spoofspan.evaluation.synonyms import SYNONYMS, synonym
@@ -67,7 +67,9 @@ def explain(subject: str) -> str:
             return _explain_measure(Measure.parse(f"{kind.bases[0]}-{name}{at}"))
     if (meaning := synonym(name)) is not None:
         return meaning
-    raise UsageError(f"nothing is called {subject!r}: {nearest_name(name, _subjects())}")
+    near = nearest_subject(subject)
+    said = f"did you mean {near!r}?" if near else "'spoofspan explain' lists the topics"
+    raise UsageError(f"nothing is called {subject!r}; {said}")
 
 
 def nearest_subject(subject: str) -> str | None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.data.rules import Rules, Touched
-from spoofspan.data.scores import Higher
 from spoofspan.evaluation.signature import Signature
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.measure import in_percent, number_text
@@ -294,17 +293,12 @@ def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[st
             f"FPR and FNR differ by {100 * point.gap:.2f} points at the nearest threshold (few distinct scores?); "
             "report the gap, or use eer_rule='interpolated'"
         )
-    return (*found, *polarity_warnings(value, point.higher))
-
-
-def polarity_warnings(eer: float, higher: Higher) -> tuple[str, ...]:
-    """Say that scores worse than chance may have been read the wrong way round."""
-    if eer <= 0.5:
-        return ()
-    return (
-        f"an EER over 50 % ({100 * eer:.2f} %) often means the wrong polarity; these scores were read with "
-        f"higher={higher!r}, and nothing was flipped",
-    )
+    if value > 0.5:
+        found.append(
+            f"an EER over 50 % ({100 * value:.2f} %) often means the wrong polarity; these scores were read with "
+            f"higher={point.higher!r}, and nothing was flipped"
+        )
+    return tuple(found)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

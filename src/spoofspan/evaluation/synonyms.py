@@ -90,6 +90,12 @@ _MEANINGS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "what is in one.",
         (),
     ),
+    (
+        "benchmark, benchmarks",
+        "A data set or challenge, with its labels, measures and rules. 'spoofspan benchmarks' lists them, and 'eval "
+        "--benchmark NAME' measures as one is ranked.",
+        (),
+    ),
     ("llr", "A log-likelihood ratio: --scores-are llr.", ("range-cllr", "range-act-dcf")),
     (
         "calibration, calibrate, fusion, fuse",

@@ -176,9 +176,8 @@ def _no_measure(spelling: str) -> str:
         each = " ".join(f"-m {one.strip()}" for one in several)
         return f"no measure {spelling!r}: these are several; give them one by one ({each})"
     close = difflib.get_close_matches(spelling, EXAMPLES, n=1, cutoff=0.5)
-    meant = f"did you mean {close[0]!r}? " if close else ""
-    some = "range-eer, point-eer@20ms, range-f1"
-    return f"no measure {spelling!r}: {meant}({some}, ...: 'spoofspan explain measures' lists all)"
+    meant = f"did you mean {close[0]!r}?" if close else "there are range-eer, point-eer@20ms, range-f1, ..."
+    return f"no measure {spelling!r}: {meant} ('spoofspan explain measures' lists all)"
 
 
 def _resolution(spelling: object, text: str) -> float:

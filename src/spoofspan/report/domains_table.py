@@ -66,5 +66,7 @@ def agreement_table(agreements: Mapping[tuple[str, str], Agreement]) -> Table:
         )
         for (first, second), one in agreements.items()
     ]
-    notes = ("", "utterances of all corpora, each system at the threshold of its utterance EER on each corpus")
-    return Table(header, tuple(rows), notes)
+    notes = ["", "utterances of all corpora, each system at the threshold of its utterance EER on each corpus"]
+    if len(rows) > 1:
+        notes.append(f"McNemar p: of each pair alone, not adjusted for {len(rows)} pairs; a verdict is that of compare")
+    return Table(header, tuple(rows), tuple(notes))

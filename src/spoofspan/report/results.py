@@ -256,10 +256,15 @@ def difference_table(difference: ReferenceDifference, most: int) -> Table:
         "",
         f"{len(difference.utterances)} utterances in both, {len(difference.only_a)} only in A, "
         f"{len(difference.only_b)} only in B",
-        f"most likely shift: B is {where} ({100 * difference.shift_support:.1f} % of the "
-        "boundaries of A have one of B there)",
-        effect,
     ]
+    if difference.shift_support:
+        notes.append(
+            f"most likely shift: B is {where} ({100 * difference.shift_support:.1f} % of the "
+            "boundaries of A have one of B there)"
+        )
+    else:
+        notes.append("no shift is known: no boundary of A has one of B near it")
+    notes.append(effect)
     notes += [f"{utt}: {ns / 1e9:.3f} s differ" for utt, ns in _worst(difference, most)]
     return Table(("seconds", *(f"B: {name}" for name in NAMES), "agree"), rows, tuple(notes))
 

@@ -106,8 +106,12 @@ def latex_text(text: str) -> str:
 
     >>> print(latex_text("50 % of a_b"))
     50 \% of a\_b
+    >>> print(latex_text("[1] ours"))
+    {}[1] ours
     """
-    return printable(text).translate(_LATEX)
+    harmless = printable(text).translate(_LATEX)
+    # at the beginning of a row, [ and * would be an argument of the line end or the rule before it
+    return "{}" + harmless if harmless.lstrip()[:1] in ("[", "*") else harmless
 
 
 def harmless_cell(text: str) -> str:

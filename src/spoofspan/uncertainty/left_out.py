@@ -211,7 +211,7 @@ def few_with_errors(each: Confusions, matters: tuple[bool, bool]) -> tuple[str, 
     ]
     if not few:
         return ()
-    return (f"there are {' and '.join(few)} (under {FEW_WITH_ERRORS}): the interval rests on few errors",)
+    return (f"{' and '.join(few)} (under {FEW_WITH_ERRORS}): intervals and plans rest on few errors",)
 
 
 def formula_at(plan: Plan) -> Formula:

@@ -18,7 +18,7 @@ from spoofspan.data.references import References
 from spoofspan.data.rules import RuleArguments
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.data.sides import check_sides, check_systems
-from spoofspan.evaluation.measurement import polarity_warnings
+from spoofspan.evaluation.measurement import warnings_for
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, ScoresAre, no_point
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.score_mass import ScoreMass
@@ -271,10 +271,11 @@ def measured_systems(
     Systems on different utterances are, too, unless they are meant to be (``unpaired``).
     """
     check_systems(systems)
+    for system in systems.values():
+        check_sides(references, system, proposals=True)
     measured: dict[str, Measured] = {}
     rules: dict[str, Mapping[str, str]] = {}
     for name, system in systems.items():
-        check_sides(references, system, proposals=True)
         if measure.basis == EVENT:
             from spoofspan.uncertainty.event_intervals import measured_events
 
@@ -283,8 +284,9 @@ def measured_systems(
             found = measured_system(references, system, measure, options, thresholds.get(name))
             spelled = found.plan.spelled_rules(references.snap)
             measured[name], rules[name] = found, {"value": found.plan.read_off, **spelled}
-            for text in polarity_warnings(found.value, system.higher) if measure.kind.group == "eer" else ():
-                warnings.warn(f"{name}, {measure}: {text}", SpoofspanWarning, stacklevel=4)
+            if measure.kind.group == "eer" and found.found_at is not None:
+                for text in warnings_for(found.value, found.found_at, found.plan.eer_rule):
+                    warnings.warn(f"{name}, {measure}: {text}", SpoofspanWarning, stacklevel=4)
         else:
             raise UsageError(f"{measure} needs scores, and {name!r} has proposals; compare by event-ap@iou=0.5")
     # with the same references and measure, the comparable parts of two signatures differ if and only if one of these

@@ -30,6 +30,7 @@ from spoofspan.uncertainty.clusters import Clusters
 from spoofspan.uncertainty.jackknife import Jackknife
 from spoofspan.uncertainty.measured_system import BootstrapArguments, measured_systems, split_arguments
 from spoofspan.uncertainty.power import clusters_needed, detectable_difference, power_of
+from spoofspan.uncertainty.scales import is_share
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -195,7 +196,8 @@ def sample_size(
     some = next(iter(measured.values()))
     clusters = Clusters.of(some.utterances, how.clusters)
     values = [system.value for system in measured.values()]
-    jackknife = Jackknife.of(list(measured.values()), clusters)
+    left_out = [system.left_out(clusters) for system in measured.values()]
+    jackknife = Jackknife.from_left_out(values, left_out, shares=is_share(some.measure))
     if jackknife.refusal is not None:
         raise UndefinedMeasureError(f"{some.measure}: {jackknife.refusal}")
     covariance = clusters.count * jackknife.covariance
@@ -241,7 +243,7 @@ def sample_size(
         utterances=utterances,
         drawn_by=how.drawn_by,
         needed=(*(needed(True, one) for one in pairings), needed(False, 0.0)),
-        warnings=jackknife.counts.cautions,
+        warnings=(*jackknife.counts.cautions, *dict.fromkeys(text for one in left_out for text in one.cautions)),
     )
 
 

@@ -375,7 +375,10 @@ class EventCorpus:
 
     def part(self, kept: Int64, files: Int64) -> EventCorpus:
         """Keep some utterances of the references, and some files of the proposals."""
-        return EventCorpus(self.references.take(kept), self.proposals.take(files))
+        references = self.references.take(kept)
+        if not files.size:  # a system need not propose anything in some utterances
+            return EventCorpus(references, Proposals.nothing(references.utterances))
+        return EventCorpus(references, self.proposals.take(files))
 
     def matching(self, measure: Measure) -> RankedMatching:
         """The matching by the rules that a measure follows, set up once."""

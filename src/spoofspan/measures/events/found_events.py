@@ -22,7 +22,7 @@ from itertools import chain
 
 import numpy as np
 
-from spoofspan.base.columns import offsets_of, positions
+from spoofspan.base.columns import positions
 from spoofspan.base.errors import UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64, exact_sum
 from spoofspan.data.proposals import Proposals
@@ -56,9 +56,7 @@ class ScoredCorpus(EventCorpus):
     def __init__(
         self, references: References, utterances: tuple[str, ...], runs: ScoreRuns, smoothing: int | None
     ) -> None:
-        none = np.zeros(0, np.int64)
-        nothing = Proposals(utterances, offsets_of(np.zeros(len(utterances), np.int64)), np.zeros(0), none, none)
-        super().__init__(references, nothing)
+        super().__init__(references, Proposals.nothing(utterances))
         self.runs, self.smoothing = runs, smoothing
 
     def part(self, kept: Int64, files: Int64) -> ScoredCorpus:

@@ -5,7 +5,7 @@
   const FILTER_FROM = 9; // rows
 
   const LATEX = { "\\": "\\textbackslash{}", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}", "<": "\\textless{}", ">": "\\textgreater{}", "\u2212": "$-$", "\u2020": "$\\dagger$" };
-  const latexText = (text) => text.replace(/[\\^~<>\u2212\u2020{}$&#%_]/g, (one) => LATEX[one] || "\\" + one).replace(/^-(?=[\d.])/, "$-$");
+  const latexText = (text) => text.replace(/[\\^~<>\u2212\u2020{}$&#%_]/g, (one) => LATEX[one] || "\\" + one).replace(/^-(?=[\d.])/, "$-$").replace(/^(?=\s*[[*])/, "{}");
 
   // A cell that a spreadsheet would run as a formula gets an apostrophe; numbers stay numbers.
   function csvCell(text) {
