@@ -372,6 +372,7 @@ def test_a_phase_counts_some_utterances(tmp_path):
     ("definition", "words"),
     [
         ({"measures": ()}, "needs a measure"),
+        ({"title": "two\nlines"}, "one line"),
         ({"measures": ("event-ap@iou=0",)}, "IoU"),
         ({"measures": ("range-cllr",)}, "scores_are"),
         ({"rules": {"partial": True}}, "different utterances"),

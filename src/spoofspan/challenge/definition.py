@@ -156,6 +156,8 @@ class Definition:
     def __post_init__(self) -> None:
         if self.submissions not in SUBMITTED:
             raise UsageError(f"submissions={self.submissions!r}: {nearest_name(self.submissions, SUBMITTED)}")
+        if not self.title.strip() or not self.title.isprintable():
+            raise UsageError(f"title={self.title!r}: must be one line of text")
         if not self.measures:
             raise UsageError("a challenge needs a measure, such as range-eer")
         if not 0 < self.confidence < 1:

@@ -153,7 +153,8 @@ class ProposalOptions(RangeOptions):
         if where is None:
             if self.fps is not None:
                 raise UsageError(
-                    "--fps says how times of proposals are counted, and these are no proposals; leave it out"
+                    "--fps, or the --benchmark that sets it, is for proposals, and these are scores; give a file of "
+                    "proposals, or leave it out"
                 )
             return inputs.read()
         from spoofspan.formats.reading import read_proposals

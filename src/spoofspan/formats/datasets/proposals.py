@@ -51,7 +51,7 @@ class _Rows:
             return
         confidence, start, end = item[0], item[1] / self.fps, item[2] / self.fps
         if not all(map(math.isfinite, (confidence, start, end))):
-            self.problems.add(f"{place}: not finite")
+            self.problems.add(f"{place}: {item} has a number that is not finite; leave such a proposal out")
         elif end < start:
             self.problems.add(f"{place}: ends before it starts ({start} > {end})")
         elif start < 0:
