@@ -34,6 +34,7 @@ from spoofspan.base.times import Int64
 from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, Undefined
+from spoofspan.mass.diagnosis import LATE_FRAMES
 from spoofspan.mass.points import check_resolution
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer_state import EerBracket, EerState
@@ -131,18 +132,25 @@ class _EER(Metric):  # type: ignore[misc]
         """
         if not isinstance(scores, torch.Tensor) or scores.ndim != 2:
             found = tuple(scores.shape) if isinstance(scores, torch.Tensor) else f"a {type(scores).__name__}"
-            raise UsageError(f"scores must be a tensor (batch, frames), not {found}")
+            logits = isinstance(found, tuple) and len(found) == 3 and found[-1] == 2
+            remedy = "; of the logits of two classes, give their difference" if logits else ""
+            raise UsageError(f"scores must be a tensor (batch, frames), not {found}{remedy}")
+        if scores.device != self.bins.device:
+            raise UsageError(f"scores are on {scores.device}, the metric on {self.bins.device}; use metric.to(device)")
+        lengths, references = _labels_as_tensor(lengths), _labels_as_tensor(references)
         if references is None:
             if not isinstance(lengths, torch.Tensor) or lengths.ndim != 2:
                 raise UsageError(
                     "give update(scores, lengths, references): the number of frames of each utterance, and its ranges "
-                    "in seconds; or update(scores, labels) with labels of frames (batch, frames)"
+                    "in seconds; or update(scores, labels) with labels of frames, an array (batch, frames)"
                 )
+            check_labels(lengths, scores.shape, scores.shape[1] - LATE_FRAMES, scores.shape[1])
             references, lengths = lengths, last_labels(lengths)
         frames = whole_lengths(lengths)
         if len(frames) != scores.shape[0] or (frames and not 0 <= min(frames) <= max(frames) <= scores.shape[1]):
             raise UsageError(f"lengths must be one number of frames, up to {scores.shape[1]}, for each utterance")
         if isinstance(references, torch.Tensor):
+            check_labels(references, scores.shape, max(frames, default=0), scores.shape[1] + LATE_FRAMES)
             references = label_ranges(references, frames, self.hop, self.spoof_label)
         if not frames:
             return
@@ -174,10 +182,11 @@ class _EER(Metric):  # type: ignore[misc]
         kind = BITS[self.dtype_name][0]
         if not scores.is_floating_point():
             raise UsageError(f"scores must be floats, not {scores.dtype}: an EER needs scores, and no decisions")
-        if torch.promote_types(scores.dtype, kind) != kind:
+        wide = torch.promote_types(scores.dtype, kind)
+        if wide != kind:
             raise UsageError(
-                f"scores of {scores.dtype} do not fit into {kind} without rounding; give the metric dtype='float64' "
-                "(or 'float32')"
+                f"scores of {scores.dtype} do not fit into {kind} without rounding; give the metric "
+                f"dtype={str(wide).removeprefix('torch.')!r}"
             )
         converted = scores.to(kind)
         return converted if self.higher == "bonafide" else -converted
@@ -196,6 +205,10 @@ class _EER(Metric):  # type: ignore[misc]
         if long or self._update_count % UPDATES_WITHOUT_CARRY == 1:
             self.carries += (self.bins >> LOW_BITS).to(torch.int32)
             self.bins &= (1 << LOW_BITS) - 1
+
+    def set_dtype(self, dst_type: Any) -> _EER:
+        """Nothing to do: counts are integers, whatever the type of the model."""
+        return self
 
     def sync(self, *arguments: Any, **how: Any) -> None:
         """Gather the states of all processes; one that has seen no batch has nothing to give, but takes part."""
@@ -260,6 +273,12 @@ class _EER(Metric):  # type: ignore[misc]
 
 def _sent(array: Any, device: torch.device) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(array)).to(device, non_blocking=True)
+
+
+def _labels_as_tensor(given: Any) -> Any:
+    """Labels of frames in an array of NumPy as a tensor; anything else as it is."""
+    is_labels = isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "biuf"
+    return torch.from_numpy(given.copy()) if is_labels else given
 
 
 def _joined(kept: Any) -> torch.Tensor:
@@ -349,8 +368,8 @@ def whole_lengths(lengths: Any) -> list[int]:
         return [index(one) for one in (lengths.tolist() if isinstance(lengths, torch.Tensor) else lengths)]
     except TypeError:
         raise UsageError(
-            "lengths must be a list of whole numbers, the frames of each utterance; of shares of the longest one, "
-            "frames are (lengths * scores.shape[1]).round().long()"
+            "lengths must be a list of whole numbers, the frames of each utterance: mask.sum(1) of a mask, and "
+            "(lengths * scores.shape[1]).round().long() of shares of the longest one"
         ) from None
 
 
@@ -360,7 +379,18 @@ def last_labels(labels: torch.Tensor) -> torch.Tensor:
     >>> last_labels(torch.tensor([[0, 1, -100], [0, -100, 1]])).tolist()
     [2, 3]
     """
-    return ((labels >= 0) * torch.arange(1, labels.shape[1] + 1, device=labels.device)).amax(1)
+    known = torch.nn.functional.pad(labels >= 0, (1, 0))  # a column more, as there may be none
+    return (known * torch.arange(labels.shape[1] + 1, device=labels.device)).amax(1)
+
+
+def check_labels(labels: torch.Tensor, scores: Sequence[int], fewest: int, most: int) -> None:
+    """Refuse labels of other frames than the scores have: at another hop, the rest of either would not count."""
+    fits = labels.ndim == 2 and len(labels) == scores[0] and labels.shape[1] >= fewest
+    if not fits or (labels[:, most:] >= 0).any():
+        raise UsageError(
+            f"labels must be (batch, frames), as the scores are, {tuple(scores)}, not {tuple(labels.shape)}; for "
+            "labels at another hop, give update(scores, lengths, ranges) with their ranges in seconds"
+        )
 
 
 def label_ranges(
@@ -373,8 +403,6 @@ def label_ranges(
     """
     if spoof_label is None:
         raise UsageError("labels of frames need a metric that knows which of them means spoof: spoof_label=1 (or 0)")
-    if labels.ndim != 2 or len(labels) != len(frames) or labels.shape[1] < max(frames, default=0):
-        raise UsageError(f"labels must be (batch, frames), as the scores are, not {tuple(labels.shape)}")
     ranges: list[list[Range]] = []
     for row, count in zip(labels.cpu().numpy(), frames, strict=True):
         known = row[:count]
