@@ -138,6 +138,16 @@ def test_without_exact_the_bounds_are_those_of_the_state(corpus):
     assert size <= 2_000_000
 
 
+def test_states_of_metrics_add_under_the_same_rules_only(corpus):
+    references, scores = corpus
+    fine, coarse = (PointEER(one, 0.02, higher=scores.higher).eer_state() for one in (0.02, 0.04))
+    with pytest.raises(ss.UsageError, match=r"0.04 s points does not add"):
+        fine.merge(coarse)
+    fine.merge(ss.EerState.of(ss.point_mass(references, scores, 0.02)))
+    near = RangeEER(0.02, higher=scores.higher, collar=0.02).eer_state()
+    near.merge(ss.EerState.of(ss.overlay(references, scores, collar=0.02)))
+
+
 def test_reset_forward_and_collections(corpus):
     references, scores = corpus
     both = torchmetrics.MetricCollection(

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,7 +34,8 @@ from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, Undefined
 from spoofspan.mass.diagnosis import LATE_FRAMES
-from spoofspan.mass.points import check_resolution
+from spoofspan.mass.points import check_resolution, point_basis
+from spoofspan.mass.ranges import range_basis
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer_state import EerBracket, EerState
 from spoofspan.measures.histogram import BINS, CARRIED_BITS, Amounts
@@ -44,6 +44,8 @@ from spoofspan.measures.measure import Measure, flat_name
 try:
     import torch
     from torchmetrics import Metric
+
+    from spoofspan.integrations.frame_labels import check_labels, label_ranges, labels_as_tensor, last_labels
 except ModuleNotFoundError as error:
     raise UsageError(f"{error.name} is not installed; pip install 'spoofspan[torch]'") from error
 
@@ -112,8 +114,9 @@ class _EER(Metric):  # type: ignore[misc]
                 self.add_state(name, [], dist_reduce_fx="cat")
 
     def _empty_state(self) -> EerState:
-        unit = "ns" if self._plan.kind == "range" else "points"
-        return EerState(self.dtype_name, higher=self.higher, unit=unit, uncovered=self._plan.rules.uncovered)
+        rules, resolution = self._plan.rules, self._plan.measure.resolution
+        unit, basis = ("ns", range_basis(rules)) if resolution is None else ("points", point_basis(resolution, rules))
+        return EerState(self.dtype_name, higher=self.higher, unit=unit, uncovered=rules.uncovered, basis=basis)
 
     # ---------------------------------------------------------------- a batch in
 
@@ -137,7 +140,7 @@ class _EER(Metric):  # type: ignore[misc]
             raise UsageError(f"scores must be a tensor (batch, frames), not {found}{remedy}")
         if scores.device != self.bins.device:
             raise UsageError(f"scores are on {scores.device}, the metric on {self.bins.device}; use metric.to(device)")
-        lengths, references = _labels_as_tensor(lengths), _labels_as_tensor(references)
+        lengths, references = labels_as_tensor(lengths), labels_as_tensor(references)
         if references is None:
             if not isinstance(lengths, torch.Tensor) or lengths.ndim != 2:
                 raise UsageError(
@@ -275,12 +278,6 @@ def _sent(array: Any, device: torch.device) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(array)).to(device, non_blocking=True)
 
 
-def _labels_as_tensor(given: Any) -> Any:
-    """Labels of frames in an array of NumPy as a tensor; anything else as it is."""
-    is_labels = isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "biuf"
-    return torch.from_numpy(given.copy()) if is_labels else given
-
-
 def _joined(kept: Any) -> torch.Tensor:
     """A list of what each update kept; one tensor, where all processes' have been gathered."""
     return kept if isinstance(kept, torch.Tensor) else torch.cat(kept)
@@ -371,48 +368,6 @@ def whole_lengths(lengths: Any) -> list[int]:
             "lengths must be a list of whole numbers, the frames of each utterance: mask.sum(1) of a mask, and "
             "(lengths * scores.shape[1]).round().long() of shares of the longest one"
         ) from None
-
-
-def last_labels(labels: torch.Tensor) -> torch.Tensor:
-    """How many frames each utterance has: up to its last label that is not negative.
-
-    >>> last_labels(torch.tensor([[0, 1, -100], [0, -100, 1]])).tolist()
-    [2, 3]
-    """
-    known = torch.nn.functional.pad(labels >= 0, (1, 0))  # a column more, as there may be none
-    return (known * torch.arange(labels.shape[1] + 1, device=labels.device)).amax(1)
-
-
-def check_labels(labels: torch.Tensor, scores: Sequence[int], fewest: int, most: int) -> None:
-    """Refuse labels of other frames than the scores have: at another hop, the rest of either would not count."""
-    fits = labels.ndim == 2 and len(labels) == scores[0] and labels.shape[1] >= fewest
-    if not fits or (labels[:, most:] >= 0).any():
-        raise UsageError(
-            f"labels must be (batch, frames), as the scores are, {tuple(scores)}, not {tuple(labels.shape)}; for "
-            "labels at another hop, give update(scores, lengths, ranges) with their ranges in seconds"
-        )
-
-
-def label_ranges(
-    labels: torch.Tensor, frames: Sequence[int], hop: float, spoof_label: Literal[0, 1] | None
-) -> list[list[Range]]:
-    """Ranges of labels of frames (B, T), for each utterance of so many frames.
-
-    >>> label_ranges(torch.tensor([[0, 0, 1, 1]]), [3], 0.02, spoof_label=1)
-    [[(0.0, 0.04, 'bonafide'), (0.04, 0.06, 'spoof')]]
-    """
-    if spoof_label is None:
-        raise UsageError("labels of frames need a metric that knows which of them means spoof: spoof_label=1 (or 0)")
-    ranges: list[list[Range]] = []
-    for row, count in zip(labels.cpu().numpy(), frames, strict=True):
-        known = row[:count]
-        if unknown := set(np.unique(known[known >= 0]).tolist()) - {0, 1}:
-            raise UsageError(f"labels of frames must be 0, 1, or negative for none, not {sorted(unknown)[0]!r}")
-        edges = [0, *(np.flatnonzero(np.diff(known)) + 1).tolist(), count] if count else []
-        runs = [(first, last, known[first]) for first, last in pairwise(edges) if known[first] >= 0]
-        name = {spoof_label: "spoof", 1 - spoof_label: "bonafide"}
-        ranges.append([(first * hop, last * hop, name[int(label)]) for first, last, label in runs])
-    return ranges
 
 
 # ---------------------------------------------------------------- the metrics
