@@ -145,11 +145,6 @@ def test_arguments_that_are_too_many_have_a_remedy(arguments, told):
     assert told in result.stderr
 
 
-def test_the_package_runs_as_a_module():
-    done = subprocess.run([sys.executable, "-m", "spoofspan", "--version"], capture_output=True, text=True, check=True)
-    assert ss.__version__ in done.stdout
-
-
 def test_check_lists_problems_and_prints_no_number():
     folder = GOLDEN / "gaps"
     result = run("check", folder / "psm_label.txt", folder / "unit0.02.score.gz")

@@ -245,6 +245,11 @@ def test_the_command_line_prints_the_same(cluster, client, corpus, tmp_path, cap
         assert there.out == run(typed, capsys)[1].out
 
 
+def test_an_address_is_no_client():
+    with pytest.raises(ss.UsageError, match=r"must be a dask.distributed.Client, .* not 'tcp://head:8786'"):
+        cluster_of.evaluate("r.parquet", "s.parquet", client="tcp://head:8786")
+
+
 def test_a_scheduler_that_is_not_there(corpus, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(cluster_of, "PATIENCE", 1.0)
     monkeypatch.setattr(cluster_of.connected.__wrapped__, "__defaults__", (1.0,))

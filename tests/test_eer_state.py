@@ -268,8 +268,13 @@ def test_what_does_not_add_is_refused(demo):
     references, scores = demo
     mass = ss.overlay(references, scores)
     state = ss.EerState.of(mass)
-    with pytest.raises(ss.UsageError, match="basis"):
+    with pytest.raises(ss.UsageError, match=r"a mass with basis 'collar': '20000000ns' does .* basis 'collar': '0ns'$"):
         state.update(ss.overlay(references, scores, collar=0.02))
+    for give in (state.update, ss.EerState.of):
+        with pytest.raises(ss.UsageError, match=r"what ss.overlay\(references, scores\) returns, not Scores"):
+            give(scores)
+    with pytest.raises(ss.UsageError, match=r"what ss.EerState.from_bytes\(data\) returns, not bytes"):
+        state.merge(state.to_bytes())
     with pytest.raises(ss.UsageError, match="higher"):
         state.merge(ss.EerState(higher="spoof", basis=mass.basis))
     with pytest.raises(ss.UsageError, match="unit"):
@@ -289,11 +294,14 @@ def test_arrays_are_checked():
     for wrong in ([-1], [0.5], [2**62], [1, 2]):
         with pytest.raises(ss.UsageError):
             state.add([0.5], wrong, [1])
+    for wrong in ((-1, 0), (0, 0.5)):
+        with pytest.raises(ss.UsageError, match="two whole numbers from 0 on"):
+            state.add([0.5], [1], [1], undecided=wrong)
     with pytest.raises(ss.UsageError, match="dtype"):
         ss.EerState("int32", higher="spoof")
     with pytest.raises(ss.UsageError, match="higher"):
         ss.EerState(higher="?")
-    with pytest.raises(ss.UndefinedMeasureError):
+    with pytest.raises(ss.UndefinedMeasureError, match="nothing was counted"):
         state.bracket()
     assert "no EER yet" in repr(state)
 

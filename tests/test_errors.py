@@ -668,6 +668,9 @@ def test_an_unknown_rule_is_refused_with_the_nearest_name():
         ss.point_eer(references(), scores(), 0.02, gap="bonafide", uncoverd="hold")
     with refused(ss.UsageError, "unknown rule 'colar'", "did you mean 'collar'?"):
         ss.evaluate(references(), scores(), ["range-eer"], colar=0.1)
+    for name, meant in (("confidance", "confidence"), ("replicate", "replicates"), ("gap", "gaps")):
+        with refused(ss.UsageError, f"unknown argument {name!r}", f"did you mean {meant!r}?"):
+            ss.interval(references(), scores(), **{name: 0.9})
     with refused(ss.UsageError, "unknown rule 'nonspech'", "did you mean 'nonspeech'?"):
         ss.best_possible(references(), 0.02, nonspech="ignore")
 

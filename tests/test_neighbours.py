@@ -139,6 +139,26 @@ def test_rows_that_are_wrong(rows, said):
         references_from_rows(rows)
 
 
+def test_rows_are_dicts_with_an_id():
+    ranges = [(0.0, 1.0, "spoof")]
+    for rows in ({"test": []}, [("u1", ranges)]):
+        with pytest.raises(ss.UsageError, match=r"row 0 is a (str|tuple); give one split of a DatasetDict"):
+            references_from_rows(rows)
+    with pytest.raises(ss.DataError, match="row 0: no id in column 'utterance'"):
+        references_from_rows([{"utterance": None, "ranges": ranges}])
+    number = np.array(7)  # a tensor of no dimension, as data sets in the format of PyTorch have them
+    assert references_from_rows([{"utterance": number, "ranges": ranges}]).utterances == ("7",)
+
+
+def test_tensors_in_rows_are_not_rounded():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    scores = torch.tensor([0.1, 0.2], dtype=torch.float64)
+    read = scores_from_rows([{"utterance": "u1", "scores": scores}], hop=0.02, higher="spoof")
+    assert read.values.tolist() == [0.1, 0.2]
+    with pytest.raises(ss.UsageError, match=r"a tensor: scores.detach\(\)"):
+        scores_from_rows([{"utterance": "u1", "scores": scores.requires_grad_()}], hop=0.02, higher="spoof")
+
+
 def test_the_evaluate_module(scores, tmp_path, monkeypatch):
     pytest.importorskip("evaluate", reason="evaluate is not installed")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

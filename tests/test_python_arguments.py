@@ -189,6 +189,7 @@ def test_what_are_no_references_or_no_scores_is_named_at_every_door(name):
 def test_systems_are_a_dict(systems):
     for measure in (ss.compare, ss.seed_variation, ss.sample_size, ss.resolution_table, ss.fuse):
         refused(lambda measure=measure: measure(REFERENCES, systems), "systems must be a dict, name -> scores")
+    refused(lambda: ss.compare(REFERENCES, SCORES, SCORES), "systems must be a dict, name -> scores")
 
 
 def test_proposals_have_event_measures_only():

@@ -307,6 +307,29 @@ def test_nothing_stays_on_disk(corpus, tmp_path, monkeypatch):
     assert not list((tmp_path / "t").iterdir())
 
 
+def test_what_is_not_asked_for_may_have_no_value_in_shards_too(tmp_path):
+    ranges = {f"u{i}": [(0.0, 0.04, "bonafide"), (0.04, 0.08, "spoof")] for i in range(3)}
+    references = ss.References.from_ranges(ranges)
+    scores = ss.Scores.from_frames({utt: [0.9, 0.1, 0.3, -0.4] for utt in ranges}, hop=0.02, higher="bonafide")
+    ss.write_references(references, tmp_path / "references.parquet")
+    ss.write_scores(scores, tmp_path / "scores.parquet")
+    files = tmp_path / "references.parquet", tmp_path / "scores.parquet"
+    with warnings.catch_warnings(record=True) as said, ss.sharded(*files) as corpus:
+        warnings.simplefilter("always")
+        whole, streamed = ss.evaluate(references, scores, confidence=0.9), ss.evaluate_shards(corpus, confidence=0.9)
+    assert streamed.to_dict() == whole.to_dict()
+    assert sum("utterance-eer is left out: there is no bona fide point" in str(one.message) for one in said) == 2
+    with pytest.raises(ss.UsageError, match=r"gone; measure them inside of `with sharded"):
+        ss.evaluate_shards(corpus)
+
+
+def test_what_is_not_in_shards_is_refused(corpus):
+    with pytest.raises(ss.UsageError, match=r"this is a References; evaluate\(references, scores\) measures"):
+        ss.evaluate_shards(corpus[0])
+    with pytest.raises(ss.UsageError, match=r"cuts files; evaluate\(references, scores\)"), ss.sharded(*corpus):
+        pass
+
+
 def test_the_sample_of_ids_stays_small_and_splits_evenly():
     ids = [f"u{i:06d}" for i in range(100_000)]
     sample = IdSample()

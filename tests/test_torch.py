@@ -138,6 +138,16 @@ def test_without_exact_the_bounds_are_those_of_the_state(corpus):
     assert size <= 2_000_000
 
 
+def test_states_of_metrics_add_under_the_same_rules_only(corpus):
+    references, scores = corpus
+    fine, coarse = (PointEER(one, 0.02, higher=scores.higher).eer_state() for one in (0.02, 0.04))
+    with pytest.raises(ss.UsageError, match=r"0.04 s points does not add"):
+        fine.merge(coarse)
+    fine.merge(ss.EerState.of(ss.point_mass(references, scores, 0.02)))
+    near = RangeEER(0.02, higher=scores.higher, collar=0.02).eer_state()
+    near.merge(ss.EerState.of(ss.overlay(references, scores, collar=0.02)))
+
+
 def test_reset_forward_and_collections(corpus):
     references, scores = corpus
     both = torchmetrics.MetricCollection(
@@ -209,7 +219,15 @@ def test_labels_of_frames_are_the_ranges_they_stand_for(spoof_label, metric_clas
     system = ss.Scores.from_frames(frames, hop=0.02, higher="bonafide")
     measure = ss.range_eer if metric_class is RangeEER else lambda *both: ss.point_eer(*both, 0.04)
     expected = measured(lambda: measure(references, system)).value
-    for given in ((torch.from_numpy(labels),), (lengths, torch.from_numpy(labels))):
+    tensor = torch.from_numpy(labels)
+    for given in (
+        (tensor,),
+        (lengths, tensor),
+        (labels,),
+        (lengths, labels),
+        (tensor[:, :30],),
+        (lengths, tensor[:, :30]),
+    ):
         metric = metric_class(hop=0.02, higher="bonafide", exact=True, bracket=False, spoof_label=spoof_label)
         metric.update(torch.from_numpy(scores), *given)
         assert metric.compute().item() == expected
@@ -222,10 +240,36 @@ def test_labels_of_frames_that_leave_something_open_are_refused():
     knowing = RangeEER(0.02, higher="bonafide", spoof_label=1)
     with pytest.raises(ss.UsageError, match="must be 0, 1, or negative for none, not 2"):
         knowing.update(scores, labels)
-    with pytest.raises(ss.UsageError, match=r"as the scores are, not \(2, 3\)"):
+    with pytest.raises(ss.UsageError, match=r"as the scores are, \(1, 3\), not \(2, 3\)"):
         knowing.update(scores, [3], torch.zeros(2, 3))
     with pytest.raises(ss.UsageError, match=r"give update\(scores, lengths, .* or update\(scores, labels\)"):
         knowing.update(scores, [3])
+
+
+def test_labels_at_another_hop_are_refused():
+    scores, metric = torch.zeros(2, 100), RangeEER(0.02, higher="bonafide", spoof_label=1)
+    for given in ((torch.zeros(2, 50),), (torch.zeros(2, 200),), ([100, 90], torch.zeros(2, 200))):
+        with pytest.raises(
+            ss.UsageError, match=r"\(2, 100\), not .* at another hop, give update\(scores, lengths, ranges"
+        ):
+            metric.update(scores, *given)
+    # a frame more or less is the front-end's, and padding has no hop
+    padding = torch.nn.functional.pad(torch.zeros(2, 100), (0, 100), value=-100)
+    for given in ((torch.zeros(2, 99),), ([100, 90], torch.zeros(2, 101)), ([100, 90], padding), (padding,)):
+        metric.update(scores, *given)
+
+
+def test_a_batch_without_a_frame_counts_nothing():
+    metric = RangeEER(0.02, higher="bonafide", spoof_label=1, undefined="nan")
+    for shape in ((0, 0), (2, 0), (0, 3)):
+        metric.update(torch.zeros(shape), torch.zeros(shape))
+    assert metric.compute()["range_eer"].isnan()
+
+
+def test_a_type_of_the_model_does_not_round_the_counts():
+    metric = RangeEER(0.02, higher="bonafide", spoof_label=1).set_dtype(torch.float16).half()
+    metric.update(torch.tensor([[0.9, 0.1, 0.2, -0.4]]), torch.tensor([[0, 0, 1, 1]]))
+    assert metric.compute()["range_eer_low"] <= 0.5 <= metric.compute()["range_eer_high"]
 
 
 def test_ranges_may_be_lists(corpus):
@@ -318,9 +362,14 @@ def test_what_is_wrong_is_said(corpus):
         metric.update(batch.numpy(), lengths, few)
     with pytest.raises(ss.UsageError, match=r"scores must be floats, not torch.bool: an EER needs scores"):
         metric.update(batch > 0, lengths, few)
-    for labels in (batch.long().tolist(), batch.long().numpy()):
-        with pytest.raises(ss.UsageError, match="its ranges must be a list of"):
-            metric.update(batch, lengths, labels)
+    with pytest.raises(ss.UsageError, match="its ranges must be a list of"):
+        metric.update(batch, lengths, batch.long().tolist())
+    with pytest.raises(ss.UsageError, match=r"not \(4, 9, 2\); of the logits of two classes, give their difference"):
+        metric.update(torch.zeros(4, 9, 2), lengths, few)
+    with pytest.raises(ss.UsageError, match=r"scores are on meta, the metric on cpu; use metric.to\(device\)"):
+        metric.update(batch.to("meta"), lengths, few)
+    with pytest.raises(ss.UsageError, match="give the metric dtype='float32'"):
+        RangeEER(0.02, higher="bonafide", dtype="float16").update(batch.float(), lengths, few)
 
 
 def test_lengths_are_frames_and_no_shares_of_the_longest(corpus):
@@ -329,7 +378,7 @@ def test_lengths_are_frames_and_no_shares_of_the_longest(corpus):
     few, metric = references.take([0, 1, 2, 3]), RangeEER(0.02, higher="bonafide", exact=True, undefined="nan")
     shares = lengths / batch.shape[1]
     for wrong in (shares, shares.tolist(), lengths.double(), 4, None):
-        with pytest.raises(ss.UsageError, match=r"whole numbers.*\(lengths \* scores.shape\[1\]\).round\(\).long\(\)"):
+        with pytest.raises(ss.UsageError, match=r"whole numbers.*mask.sum.*\(lengths \* scores.shape\[1\]\).round"):
             metric.update(batch, wrong, few)
     for right in ((shares * batch.shape[1]).round().long(), lengths.tolist(), lengths.numpy(), list(lengths)):
         metric.update(batch, right, few)

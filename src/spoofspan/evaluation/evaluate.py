@@ -501,19 +501,13 @@ def evaluate(
     >>> found["range-eer"].value, found["range-recall"].value
     (0.25, 0.75)
     """
-    if resampling is not None and not hasattr(resampling, "method"):
-        raise UsageError(f"resampling={resampling!r}: must be a Resampling: Resampling(method={resampling!r})")
-    if confidence is not None:
-        from spoofspan.uncertainty.clusters import Resampling
-
-        resampling = replace(resampling or Resampling(), confidence=confidence)
     options = EvaluationOptions(
         convention,
         eer_rule,
         threshold,
         scores_are,
         verification_of(asv_scores, asv_rates),
-        resampling,
+        resampling_at(confidence, resampling),
         smoothing,
         min_duration,
         merge_gap,
@@ -522,9 +516,21 @@ def evaluate(
     corpus = CorpusInMemory(references, scores, utterance_scores, boundary_scores)
     with use_threads(threads):
         if measures is None:
-            return corpus.evaluate_defaults(options, on_undefined or _warn_left_out)
+            return corpus.evaluate_defaults(options, on_undefined or warn_left_out)
         return corpus.evaluate([measures] if isinstance(measures, str) else measures, options, on_undefined)
 
 
-def _warn_left_out(measure: Measure, error: UndefinedMeasureError) -> None:
+def resampling_at(confidence: float | None, resampling: Resampling | None) -> Resampling | None:
+    """How intervals are made, at another level if one is given."""
+    if resampling is not None and not hasattr(resampling, "method"):
+        raise UsageError(f"resampling={resampling!r}: must be a Resampling: Resampling(method={resampling!r})")
+    if confidence is None:
+        return resampling
+    from spoofspan.uncertainty.clusters import Resampling
+
+    return replace(resampling or Resampling(), confidence=confidence)
+
+
+def warn_left_out(measure: Measure, error: UndefinedMeasureError) -> None:
+    """Say why one of the usual measures is missing."""
     warnings.warn(f"{measure} is left out: {reason_of(error)}", SpoofspanWarning, stacklevel=2)

@@ -228,6 +228,8 @@ def _result(future: Future) -> Any:
 
 def _check_workers(client: Client) -> None:
     """Refuse a cluster without workers, or with another spoofspan on them, before any work."""
+    if not isinstance(client, Client):
+        raise UsageError(f"client must be a dask.distributed.Client, as Client('tcp://head:8786'), not {client!r}")
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, nearest_name
+from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.data.references import References
 from spoofspan.data.scores import Higher, Scores
 
@@ -113,8 +113,8 @@ def scores_from_rows(
 
 
 def _array(values: Any, dtype: str) -> Any:
-    """A list as an array; decisions, and what is no list of numbers, are left to be refused."""
-    if isinstance(values, np.ndarray) or (isinstance(values, list) and values and isinstance(values[0], bool)):
+    """A list as an array; arrays stay, and decisions and what is no list of numbers are left to be refused."""
+    if not isinstance(values, list | tuple) or (values and isinstance(values[0], bool)):
         return values
     try:
         return np.asarray(values, dtype)
@@ -129,7 +129,15 @@ def _cell(row: Row, column: str, number: int) -> Any:
 
 
 def _new_id(row: Row, column: str, number: int, known: Mapping[str, Any]) -> str:
-    name = str(_cell(row, column, number))
+    if not isinstance(row, Mapping):
+        raise UsageError(
+            f"rows must be dicts, one per utterance, and row {number} is a {type(row).__name__}; give one split of a "
+            "DatasetDict, dataset.with_format(None), or frame.to_dict('records') of a data frame"
+        )
+    cell = _cell(row, column, number)
+    if cell is None:
+        raise DataError(f"row {number}: no id in column {column!r}; give every utterance one")
+    name = str(cell.item() if hasattr(cell, "item") else cell)  # the id of a tensor is its number
     if name in known:
         raise DataError(f"row {number}: utterance {name!r} is there twice; keep one of its rows")
     return name
@@ -140,10 +148,11 @@ def _ranges(cell: Any, utterance: str) -> list[tuple[Any, ...]]:
         columns = [cell[name] for name in ("start", "end", "label") if name in cell]
         if len(columns) != 3:
             raise DataError(f"utterance {utterance!r}: ranges need start, end and label, not {', '.join(cell)}")
+        if cell.get("kind") is not None:
+            columns.append(cell["kind"])
         if len({len(column) for column in columns}) > 1:
-            raise DataError(f"utterance {utterance!r}: ranges need as many starts as ends and labels")
-        kinds = cell.get("kind")
-        return list(zip(*columns, strict=True)) if kinds is None else list(zip(*columns, kinds, strict=True))
+            raise DataError(f"utterance {utterance!r}: ranges need as many starts as ends and labels (and kinds)")
+        return list(zip(*columns, strict=True))
     if not isinstance(cell, Iterable):
         raise DataError(
             f"utterance {utterance!r}: its ranges are {cell!r}; give a list, empty where nothing is labelled"

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import pairwise
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -34,7 +33,9 @@ from spoofspan.base.times import Int64
 from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, Undefined
-from spoofspan.mass.points import check_resolution
+from spoofspan.mass.diagnosis import LATE_FRAMES
+from spoofspan.mass.points import check_resolution, point_basis
+from spoofspan.mass.ranges import range_basis
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer_state import EerBracket, EerState
 from spoofspan.measures.histogram import BINS, CARRIED_BITS, Amounts
@@ -43,6 +44,8 @@ from spoofspan.measures.measure import Measure, flat_name
 try:
     import torch
     from torchmetrics import Metric
+
+    from spoofspan.integrations.frame_labels import check_labels, label_ranges, labels_as_tensor, last_labels
 except ModuleNotFoundError as error:
     raise UsageError(f"{error.name} is not installed; pip install 'spoofspan[torch]'") from error
 
@@ -111,8 +114,9 @@ class _EER(Metric):  # type: ignore[misc]
                 self.add_state(name, [], dist_reduce_fx="cat")
 
     def _empty_state(self) -> EerState:
-        unit = "ns" if self._plan.kind == "range" else "points"
-        return EerState(self.dtype_name, higher=self.higher, unit=unit, uncovered=self._plan.rules.uncovered)
+        rules, resolution = self._plan.rules, self._plan.measure.resolution
+        unit, basis = ("ns", range_basis(rules)) if resolution is None else ("points", point_basis(resolution, rules))
+        return EerState(self.dtype_name, higher=self.higher, unit=unit, uncovered=rules.uncovered, basis=basis)
 
     # ---------------------------------------------------------------- a batch in
 
@@ -131,18 +135,25 @@ class _EER(Metric):  # type: ignore[misc]
         """
         if not isinstance(scores, torch.Tensor) or scores.ndim != 2:
             found = tuple(scores.shape) if isinstance(scores, torch.Tensor) else f"a {type(scores).__name__}"
-            raise UsageError(f"scores must be a tensor (batch, frames), not {found}")
+            logits = isinstance(found, tuple) and len(found) == 3 and found[-1] == 2
+            remedy = "; of the logits of two classes, give their difference" if logits else ""
+            raise UsageError(f"scores must be a tensor (batch, frames), not {found}{remedy}")
+        if scores.device != self.bins.device:
+            raise UsageError(f"scores are on {scores.device}, the metric on {self.bins.device}; use metric.to(device)")
+        lengths, references = labels_as_tensor(lengths), labels_as_tensor(references)
         if references is None:
             if not isinstance(lengths, torch.Tensor) or lengths.ndim != 2:
                 raise UsageError(
                     "give update(scores, lengths, references): the number of frames of each utterance, and its ranges "
-                    "in seconds; or update(scores, labels) with labels of frames (batch, frames)"
+                    "in seconds; or update(scores, labels) with labels of frames, an array (batch, frames)"
                 )
+            check_labels(lengths, scores.shape, scores.shape[1] - LATE_FRAMES, scores.shape[1])
             references, lengths = lengths, last_labels(lengths)
         frames = whole_lengths(lengths)
         if len(frames) != scores.shape[0] or (frames and not 0 <= min(frames) <= max(frames) <= scores.shape[1]):
             raise UsageError(f"lengths must be one number of frames, up to {scores.shape[1]}, for each utterance")
         if isinstance(references, torch.Tensor):
+            check_labels(references, scores.shape, max(frames, default=0), scores.shape[1] + LATE_FRAMES)
             references = label_ranges(references, frames, self.hop, self.spoof_label)
         if not frames:
             return
@@ -174,10 +185,11 @@ class _EER(Metric):  # type: ignore[misc]
         kind = BITS[self.dtype_name][0]
         if not scores.is_floating_point():
             raise UsageError(f"scores must be floats, not {scores.dtype}: an EER needs scores, and no decisions")
-        if torch.promote_types(scores.dtype, kind) != kind:
+        wide = torch.promote_types(scores.dtype, kind)
+        if wide != kind:
             raise UsageError(
-                f"scores of {scores.dtype} do not fit into {kind} without rounding; give the metric dtype='float64' "
-                "(or 'float32')"
+                f"scores of {scores.dtype} do not fit into {kind} without rounding; give the metric "
+                f"dtype={str(wide).removeprefix('torch.')!r}"
             )
         converted = scores.to(kind)
         return converted if self.higher == "bonafide" else -converted
@@ -196,6 +208,10 @@ class _EER(Metric):  # type: ignore[misc]
         if long or self._update_count % UPDATES_WITHOUT_CARRY == 1:
             self.carries += (self.bins >> LOW_BITS).to(torch.int32)
             self.bins &= (1 << LOW_BITS) - 1
+
+    def set_dtype(self, dst_type: Any) -> _EER:
+        """Nothing to do: counts are integers, whatever the type of the model."""
+        return self
 
     def sync(self, *arguments: Any, **how: Any) -> None:
         """Gather the states of all processes; one that has seen no batch has nothing to give, but takes part."""
@@ -349,42 +365,9 @@ def whole_lengths(lengths: Any) -> list[int]:
         return [index(one) for one in (lengths.tolist() if isinstance(lengths, torch.Tensor) else lengths)]
     except TypeError:
         raise UsageError(
-            "lengths must be a list of whole numbers, the frames of each utterance; of shares of the longest one, "
-            "frames are (lengths * scores.shape[1]).round().long()"
+            "lengths must be a list of whole numbers, the frames of each utterance: mask.sum(1) of a mask, and "
+            "(lengths * scores.shape[1]).round().long() of shares of the longest one"
         ) from None
-
-
-def last_labels(labels: torch.Tensor) -> torch.Tensor:
-    """How many frames each utterance has: up to its last label that is not negative.
-
-    >>> last_labels(torch.tensor([[0, 1, -100], [0, -100, 1]])).tolist()
-    [2, 3]
-    """
-    return ((labels >= 0) * torch.arange(1, labels.shape[1] + 1, device=labels.device)).amax(1)
-
-
-def label_ranges(
-    labels: torch.Tensor, frames: Sequence[int], hop: float, spoof_label: Literal[0, 1] | None
-) -> list[list[Range]]:
-    """Ranges of labels of frames (B, T), for each utterance of so many frames.
-
-    >>> label_ranges(torch.tensor([[0, 0, 1, 1]]), [3], 0.02, spoof_label=1)
-    [[(0.0, 0.04, 'bonafide'), (0.04, 0.06, 'spoof')]]
-    """
-    if spoof_label is None:
-        raise UsageError("labels of frames need a metric that knows which of them means spoof: spoof_label=1 (or 0)")
-    if labels.ndim != 2 or len(labels) != len(frames) or labels.shape[1] < max(frames, default=0):
-        raise UsageError(f"labels must be (batch, frames), as the scores are, not {tuple(labels.shape)}")
-    ranges: list[list[Range]] = []
-    for row, count in zip(labels.cpu().numpy(), frames, strict=True):
-        known = row[:count]
-        if unknown := set(np.unique(known[known >= 0]).tolist()) - {0, 1}:
-            raise UsageError(f"labels of frames must be 0, 1, or negative for none, not {sorted(unknown)[0]!r}")
-        edges = [0, *(np.flatnonzero(np.diff(known)) + 1).tolist(), count] if count else []
-        runs = [(first, last, known[first]) for first, last in pairwise(edges) if known[first] >= 0]
-        name = {spoof_label: "spoof", 1 - spoof_label: "bonafide"}
-        ranges.append([(first * hop, last * hop, name[int(label)]) for first, last, label in runs])
-    return ranges
 
 
 # ---------------------------------------------------------------- the metrics

@@ -252,8 +252,12 @@ def point_mass_with(
         refuse_milliseconds(resolution * 1e9, labelling.extents, "resolution")
     grid = Grid.over(labelling.extents, resolution, rules.last_point)
     part = PointPart(labelling, runs, grid, rules)
-    basis = f"{resolution!r} s points, {rules.spelled('point')}"
-    return ScoreMass((part,), scores.higher, "points", rules.uncovered, basis), touched
+    return ScoreMass((part,), scores.higher, "points", rules.uncovered, point_basis(resolution, rules)), touched
+
+
+def point_basis(resolution: float, rules: Rules) -> str:
+    """What point-based masses must have in common to add."""
+    return f"{resolution!r} s points, {rules.spelled('point')}"
 
 
 def _ignore_uncovered(labelling: Labelling, runs: ScoreRuns) -> Labelling:

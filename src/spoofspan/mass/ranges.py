@@ -352,8 +352,7 @@ class Overlay:
     def mass(self) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """How long each class lasted under each score, and what the rules touched."""
         part, touched = self.part()
-        basis = f"ranges, {self.rules.spelled('range')}"
-        return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, basis), touched
+        return ScoreMass((part,), self.runs.higher, "ns", self.rules.uncovered, range_basis(self.rules)), touched
 
 
 Lay = Callable[[References, Scores, Rules], Overlay]
@@ -373,3 +372,8 @@ class LatestOverlay:
             self._laid = None  # or else two would be in memory at once
             self._laid, self._sides = Overlay.of(references, scores, rules), (references, scores)
         return self._laid
+
+
+def range_basis(rules: Rules) -> str:
+    """What range-based masses must have in common to add."""
+    return f"ranges, {rules.spelled('range')}"

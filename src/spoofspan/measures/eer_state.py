@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ from spoofspan.measures.operating_point import Totals
 MAGIC = b"spoofspan EerState\n"
 VERSION = 1
 DTYPES = ("float16", "float32", "float64")
+T = TypeVar("T")
 FACTS = ("higher", "unit", "uncovered", "basis")
 
 
@@ -137,7 +138,7 @@ class EerState:
         >>> print(EerState.of(mass).bracket())
         5.198 to 5.213 %
         """
-        state = cls(mass.dtype, **_facts(mass))
+        state = cls(_expected(mass, ScoreMass).dtype, **_facts(mass))
         state.update(mass)
         return state
 
@@ -145,7 +146,7 @@ class EerState:
 
     def update(self, mass: ScoreMass) -> None:
         """Count a mass."""
-        self._check_facts("a mass", mass)
+        self._check_facts("a mass", _expected(mass, ScoreMass))
         self._check_type(mass.dtype)
         fill(self._histogram, mass)
 
@@ -168,6 +169,8 @@ class EerState:
                 raise UsageError(f"{values.shape} scores need as many amounts of both classes, not {column.shape}")
             if column.size and (column.dtype.kind not in "iu" or int(column.min()) < 0 or int(column.max()) >= 2**62):
                 raise UsageError("amounts must be whole numbers from 0 on, below 2**62")
+        if not all(isinstance(one, int | np.integer) and one >= 0 for one in undecided):
+            raise UsageError(f"undecided={undecided!r}: must be two whole numbers from 0 on, bona fide and spoof")
         if np.isnan(values).any():
             raise DataError(f"score {int(np.flatnonzero(np.isnan(values))[0])} is NaN; find out why there is no number")
         bona_fide_high = mirrored(values.astype(self.dtype, copy=False), self.higher)
@@ -199,7 +202,7 @@ class EerState:
 
     def merge(self, other: EerState) -> None:
         """Add what another state of the same pass has counted."""
-        self._check_facts("a state", other)
+        self._check_facts("a state", _expected(other, EerState))
         if self._first != other._first:
             raise UsageError("states of different passes do not add")
         self._histogram.merge(other._histogram)
@@ -225,7 +228,8 @@ class EerState:
         theirs = _facts(other)
         for name, own in _facts(self).items():
             if own != theirs[name]:
-                raise UsageError(f"{what} with {name}={theirs[name]!r} does not add to a state with {name}={own!r}")
+                there, here = _differing(theirs[name], own), _differing(own, theirs[name])
+                raise UsageError(f"{what} with {name} {there} does not add to a state with {name} {here}")
 
     def _check_type(self, kind: np.dtype[Any]) -> None:
         if kind.kind != "f" or not np.can_cast(kind, self.dtype):
@@ -402,6 +406,19 @@ class EerState:
         except (DataError, UsageError):
             now = "in the middle of a pass"
         return f"EerState({self.dtype}, pass {self.passes}, {now})"
+
+
+def _expected(given: T, kind: type[T]) -> T:
+    """What is given, if it is of that kind."""
+    if not isinstance(given, kind):
+        maker = "ss.overlay(references, scores)" if kind is ScoreMass else "ss.EerState.from_bytes(data)"
+        raise UsageError(f"this must be what {maker} returns, not {type(given).__name__}")
+    return given
+
+
+def _differing(one: str, other: str) -> str:
+    """Those parts of a text that another one has not."""
+    return ", ".join(part for part in one.split(", ") if part not in other.split(", ")) or "(none)"
 
 
 def _facts(source: EerState | ScoreMass) -> dict[str, Any]:

@@ -152,6 +152,12 @@ class Totals:
     def check(self) -> None:
         """Refuse to define a rate without time to measure it on."""
         unit = "time" if self.unit == "ns" else self.unit.removesuffix("s")
+        if not self.all_bona_fide + self.all_spoof:
+            raise UndefinedMeasureError(
+                f"there is no bona fide {unit} and no spoofed {unit}: nothing was counted, so the error rate has no "
+                "value; give data first, see whether regions, a collar (in seconds) or uncovered='ignore' leave "
+                "everything out, or use undefined='nan'"
+            )
         for amount, name in ((self.all_bona_fide, "bona fide"), (self.all_spoof, "spoofed")):
             if not amount:
                 other = "spoof" if name == "bona fide" else "bona fide"

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import utterance_of_rows
-from spoofspan.base.errors import Problems, refuse
+from spoofspan.base.errors import Problems, UsageError, refuse
 from spoofspan.base.locks import stored_in, temporary_folder
 from spoofspan.base.pool import open_pool
 from spoofspan.base.times import seconds_text
@@ -111,6 +111,10 @@ def sharded(
     ...     print(len(corpus), corpus.higher)
     1 bonafide
     """
+    if isinstance(references, References) or isinstance(scores, Scores):
+        raise UsageError(
+            "sharded(references, scores) cuts files; evaluate(references, scores) measures what is in memory"
+        )
     reference_options = ReadOptions(hop=reference_hop, snap=snap, split=split, modality=modality, subset=subset)
     score_options = ReadOptions(
         hop=hop, higher=higher, column=column, label2id=None if label2id is None else read_label2id(label2id)

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from spoofspan.base.errors import NothingToMeasureError, Problems, strangers
+from spoofspan.base.errors import NothingToMeasureError, Problems, UsageError, strangers
 from spoofspan.base.hashing import UtterancesHash
 from spoofspan.base.progress import progress
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
@@ -29,6 +29,7 @@ from spoofspan.data.scores import Higher, Scores
 from spoofspan.evaluation.cautions import with_cautions
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, measures_for_hop, with_interval
 from spoofspan.evaluation.crossed import columns_of
+from spoofspan.evaluation.evaluate import resampling_at, warn_left_out
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
 from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, Signature, sign_hashes
@@ -192,6 +193,7 @@ def evaluate_shards(
     threshold: float | None = None,
     scores_are: ScoresAre | None = None,
     asv_scores: VerificationScores | None = None,
+    confidence: float | None = None,
     resampling: Resampling | None = None,
     smoothing: int | None = None,
     min_duration: float = 0.0,
@@ -207,11 +209,12 @@ def evaluate_shards(
     corpus
         What :func:`spoofspan.sharded` yields.
     measures
-        Names of measures; without them, the EER of ranges, of points at the hop and of utterances.
+        Names of measures; without them, the EER of ranges, and those of points at the hop and of utterances if they
+        have a value.
     convention, eer_rule, threshold, scores_are, asv_scores, smoothing, min_duration, merge_gap, on_undefined, **rules
         As in :func:`spoofspan.evaluate`.
-    resampling
-        How intervals are made; they take a few more passes, in this process.
+    confidence, resampling
+        As in :func:`spoofspan.evaluate`; intervals take a few more passes, in this process.
     signed
         The hashes of a signature go through all shards in order. Where shards are elsewhere, False does without them:
         nothing is fetched, and a signature is comparable to no other.
@@ -231,21 +234,27 @@ def evaluate_shards(
     ...     print(evaluate_shards(corpus, ["range-eer"])["range-eer"].value)
     0.0
     """
+    if not isinstance(corpus, ShardedCorpus):
+        raise UsageError(
+            "evaluate_shards(corpus) goes inside of `with sharded(references, scores) as corpus:`, and this is a "
+            f"{type(corpus).__name__}; evaluate(references, scores) measures what is in memory"
+        )
     options = EvaluationOptions(
         convention,
         eer_rule,
         threshold,
         scores_are,
         asv_scores,
-        resampling,
+        resampling_at(confidence, resampling),
         smoothing,
         min_duration,
         merge_gap,
         signed,
         rules,
     )
-    wanted = corpus.default_measures(convention) if measures is None else measures
-    return corpus.evaluate(wanted, options, on_undefined)
+    if measures is None:
+        return corpus.evaluate_defaults(options, on_undefined or warn_left_out)
+    return corpus.evaluate(measures, options, on_undefined)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import IO, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.errors import UsageError
 from spoofspan.base.locks import stored_in
 from spoofspan.base.pool import Pool
 from spoofspan.base.progress import progress
@@ -66,8 +67,14 @@ class StoredShards(ShardedCorpus):
 
 
 def _read(facts: CorpusFacts, path: Path) -> Shard:
-    with path.open("rb") as file:
-        return facts.settled((_load(file, References), _load(file, Scores)))
+    try:
+        with path.open("rb") as file:
+            return facts.settled((_load(file, References), _load(file, Scores)))
+    except FileNotFoundError:
+        raise UsageError(
+            f"the shards in {path.parent} are gone; measure them inside of `with sharded(...) as corpus:`, and let "
+            "nobody delete what lies in the folder that TMPDIR names"
+        ) from None
 
 
 def _work(facts: CorpusFacts, work: Callable[[Shard], Found], path: Path) -> Found:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import References
+from spoofspan.data.sides import check_systems
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.families import Family, Pair, Task, Trainings, training_name
@@ -293,6 +294,7 @@ def compare_measures(
 
     """
     how, options = split_arguments(arguments)
+    check_systems(systems)
     if len(systems) < 2:
         raise UsageError("compare at least two systems; for one, interval gives an interval")
     if against is not None and against not in (*systems, BEST):

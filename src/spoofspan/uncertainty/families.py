@@ -20,7 +20,6 @@ from spoofspan.base.times import Float64
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
-from spoofspan.data.sides import check_systems
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
@@ -66,7 +65,6 @@ class Task:
         unpaired: bool = False,
     ) -> Task:
         """Measure every training of every system."""
-        check_systems(systems)
         if unpaired:
             if how.draws:
                 raise UsageError("unpaired systems need the method 'jackknife-t'; leave method= (--interval) out")

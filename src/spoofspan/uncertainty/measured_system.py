@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 
-from spoofspan.base.errors import SpoofspanWarning, UsageError
+from spoofspan.base.errors import SpoofspanWarning, UsageError, nearest_name
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.references import References
-from spoofspan.data.rules import RuleArguments
+from spoofspan.data.rules import RULES, RuleArguments
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.data.sides import check_sides, check_systems
 from spoofspan.evaluation.measurement import warnings_for
@@ -106,6 +106,10 @@ def split_arguments(arguments: Mapping[str, Any]) -> tuple[Resampling, Evaluatio
     drawn, ruled = (
         {name: rest.pop(name) for name in names if name in rest} for names in (Resampling.__dataclass_fields__, OPTIONS)
     )
+    for name in rest:
+        if name not in RULES:
+            valid = (*Resampling.__dataclass_fields__, *OPTIONS, *RULES)
+            raise UsageError(f"unknown argument {name!r}: {nearest_name(name, valid)}")
     return Resampling(**drawn), EvaluationOptions(**ruled, rules=rest)
 
 
