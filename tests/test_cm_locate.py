@@ -296,6 +296,27 @@ def test_what_files_hold_is_read_back(model, sounds, tmp_path, capsys):
         assert words in said.err
 
 
+def test_a_name_with_braces_is_a_file_for_each_recording_of_any_kind(model, sounds, tmp_path, capsys):
+    endings = ("json", "csv", "html", "rttm")
+    flags = [part for ending in endings for part in ("--out", tmp_path / f"{{}}.{ending}")]
+    assert run(["locate", sounds / "short.wav", sounds / "clean.wav", "--model", model, "-q", *flags], capsys)[0] == 0
+    names = {f"{name}.{ending}" for ending in endings for name in ("short", "clean")}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    plain = json.loads((tmp_path / "clean.json").read_text())
+    assert [one["recording"] for one in plain["recordings"]] == ["clean"]
+    code, said = run(["locate", sounds, "--model", model, "--out", tmp_path / "nowhere" / "{}.txt"], capsys)
+    assert (code, said.out) == (2, "")  # before the work
+    assert "there is no folder" in said.err
+
+
+def test_json_has_no_infinity(model, sounds, tmp_path, capsys):
+    target = tmp_path / "all.json"
+    command = ["locate", sounds / "clean.wav", "--model", model, "-q", "--threshold", "inf"]
+    _, said = run([*command, "--format", "json", "--out", target], capsys)
+    for text in (said.out, target.read_text()):
+        assert json.loads(text, parse_constant=pytest.fail)["threshold"] == "inf"
+
+
 def test_ids_cannot_leave_the_folder_or_act_on_the_terminal(model, sounds, tmp_path, capsys):
     (tmp_path / "list.lst").write_text(f"../e\x1b[31mvil {sounds / 'short.wav'}\n")
     command = ["locate", tmp_path / "list.lst", "--model", model, "-q"]
