@@ -209,6 +209,22 @@ def test_each_kind_of_bad_sound_gets_its_sentence_and_no_number(model, sounds, t
     assert (code, said.out) == (3, "")
 
 
+def test_a_recording_shorter_than_any_range_has_no_verdict(model, tmp_path, capsys):
+    write_wav(tmp_path / "bit.wav", recording(np.random.default_rng(3), 0.06, [(0.0, 0.06)]))
+    command = ["locate", tmp_path / "bit.wav", "--model", model, "-q"]
+    code, said = run(command, capsys)
+    assert code == 3
+    assert "no verdict: it lasts 60 ms, and ranges shorter than --min-duration 0.1 s are dropped" in said.out
+    code, said = run([*command, "--min-duration", "0.02"], capsys)
+    assert code == 0
+    assert "bit: 1 suspected range" in said.out
+
+
+def test_a_recording_that_is_not_there_is_a_key_error(model, sounds):
+    with pytest.raises(KeyError):
+        locate(sounds / "clean.wav", model)["unclean"]
+
+
 def test_truncated_sound_is_used_where_that_is_asked_for(model, sounds, tmp_path):
     bad_sounds(tmp_path, sounds)
     with pytest.warns(ss.SpoofspanWarning, match="truncated"):
