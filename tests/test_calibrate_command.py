@@ -79,6 +79,8 @@ def test_a_fusion_is_learned_and_applied(said, corpus, folder):
     assert f"{ss.range_eer(corpus.references, fused).value:.2%}"[:4] in again
     swapped = ("fuse", "--apply", "fusion.json", "s640.parquet", "s20.parquet", "--out", "swapped.parquet")
     assert "in another order (s640, s20); give them as s20, s640" in said(*swapped, code=2).err
+    one = said("fuse", "--apply", "fusion.json", "s20.parquet", "--out", "one.parquet", code=2).err
+    assert "fusion.json is a fusion of 2 systems (s20, s640); give the scores of each, in this order" in one
     said("calibrate", "ref.parquet", "s20.parquet", "--folds", "0", "--out", "single.json")
     applied = said("fuse", "--apply", "single.json", "s20.parquet", "s640.parquet", "--out", "x.parquet", code=2).err
     assert "single.json is a calibration of one system (s20): spoofspan calibrate applies it" in applied
@@ -122,7 +124,8 @@ def test_scores_of_whole_utterances(said, corpus, folder):
         (["calibrate", "ref.parquet", "s20.parquet", "--utterance-scores-format", "asvspoof5"], "goes with --utter"),
         (["calibrate", "ref.parquet", "s20.parquet", "--prior", "1"], "--prior 1.0: must lie between 0 and 1"),
         (["calibrate", "ref.parquet", "s20.parquet", "--folds", "1"], "at least two folds"),
-        (["fuse", "ref.parquet", "s20.parquet"], "at least two systems, not of 1"),
+        (["calibrate", "ref.parquet", "s20.parquet", "--out", "map.parquet"], "write it to map.json, then give that"),
+        (["fuse", "ref.parquet", "s20.parquet"], "at least two systems, not of 1; spoofspan calibrate takes one"),
     ],
 )
 def test_what_is_missing_is_said(said, words, message):

@@ -209,6 +209,22 @@ def test_each_kind_of_bad_sound_gets_its_sentence_and_no_number(model, sounds, t
     assert (code, said.out) == (3, "")
 
 
+def test_a_recording_shorter_than_any_range_has_no_verdict(model, tmp_path, capsys):
+    write_wav(tmp_path / "bit.wav", recording(np.random.default_rng(3), 0.06, [(0.0, 0.06)]))
+    command = ["locate", tmp_path / "bit.wav", "--model", model, "-q"]
+    code, said = run(command, capsys)
+    assert code == 3
+    assert "no verdict: it lasts 60 ms, and ranges shorter than --min-duration 0.1 s are dropped" in said.out
+    code, said = run([*command, "--min-duration", "0.02"], capsys)
+    assert code == 0
+    assert "bit: 1 suspected range" in said.out
+
+
+def test_a_recording_that_is_not_there_is_a_key_error(model, sounds):
+    with pytest.raises(KeyError):
+        locate(sounds / "clean.wav", model)["unclean"]
+
+
 def test_truncated_sound_is_used_where_that_is_asked_for(model, sounds, tmp_path):
     bad_sounds(tmp_path, sounds)
     with pytest.warns(ss.SpoofspanWarning, match="truncated"):
@@ -294,6 +310,27 @@ def test_what_files_hold_is_read_back(model, sounds, tmp_path, capsys):
         code, said = run(["locate", sounds, "--model", model, "-q", "--out", tmp_path / name], capsys)
         assert code == 2
         assert words in said.err
+
+
+def test_a_name_with_braces_is_a_file_for_each_recording_of_any_kind(model, sounds, tmp_path, capsys):
+    endings = ("json", "csv", "html", "rttm")
+    flags = [part for ending in endings for part in ("--out", tmp_path / f"{{}}.{ending}")]
+    assert run(["locate", sounds / "short.wav", sounds / "clean.wav", "--model", model, "-q", *flags], capsys)[0] == 0
+    names = {f"{name}.{ending}" for ending in endings for name in ("short", "clean")}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    plain = json.loads((tmp_path / "clean.json").read_text())
+    assert [one["recording"] for one in plain["recordings"]] == ["clean"]
+    code, said = run(["locate", sounds, "--model", model, "--out", tmp_path / "nowhere" / "{}.txt"], capsys)
+    assert (code, said.out) == (2, "")  # before the work
+    assert "there is no folder" in said.err
+
+
+def test_json_has_no_infinity(model, sounds, tmp_path, capsys):
+    target = tmp_path / "all.json"
+    command = ["locate", sounds / "clean.wav", "--model", model, "-q", "--threshold", "inf"]
+    _, said = run([*command, "--format", "json", "--out", target], capsys)
+    for text in (said.out, target.read_text()):
+        assert json.loads(text, parse_constant=pytest.fail)["threshold"] == "inf"
 
 
 def test_ids_cannot_leave_the_folder_or_act_on_the_terminal(model, sounds, tmp_path, capsys):

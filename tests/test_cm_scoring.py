@@ -253,8 +253,36 @@ def test_recordings_come_from_folders_lists_and_standard_input(tmp_path, monkeyp
     (tmp_path / "some.lst").write_text("a.wav\nmissing.wav\n")
     with pytest.raises(ss.DataError, match=r"some\.lst:2"):
         find(tmp_path / "some.lst")
-    with pytest.raises(ss.DataError, match="both be utterance"):
-        find([tmp_path / "a.wav", tmp_path / "a.wav"])
+    with pytest.raises(ss.DataError, match="both be utterance 'a'; name it once"):
+        find([tmp_path / "a.wav", tmp_path / "deep" / ".." / "a.wav"])
+
+
+def test_lists_may_have_tabs_and_a_byte_order_mark(tmp_path):
+    write_wav(tmp_path / "a b.wav", recording(np.random.default_rng(0), 0.1))
+    (tmp_path / "wav.scp").write_text("\ufeffa b.wav\r\ncall\ta b.wav\r\n", encoding="utf-8", newline="")
+    assert list(find_recordings(tmp_path / "wav.scp")) == ["a b", "call"]
+
+
+def test_one_name_for_two_files_is_told_from_one_file_named_twice(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        write_wav(tmp_path / folder / "a.wav", recording(np.random.default_rng(0), 0.1))
+    words = [tmp_path / "one", tmp_path / "two" / "a.wav"]
+    with pytest.raises(ss.DataError, match="rename one, or give ids in a list"):
+        find_recordings(words)
+    (tmp_path / "both.lst").write_text("first one/a.wav\nsecond two/a.wav\n")
+    assert list(find_recordings(tmp_path / "both.lst")) == ["first", "second"]
+
+
+def test_a_folder_without_sound_is_not_passed_over(tmp_path, monkeypatch):
+    write_wav(tmp_path / "a.wav", recording(np.random.default_rng(0), 0.1))
+    (tmp_path / "phone").mkdir()
+    (tmp_path / "phone" / "call.m4a").write_bytes(b"....ftypM4A ")
+    with pytest.raises(ss.UsageError, match=r"no sound file in '.*phone' \(\.wav, "):
+        find_recordings([tmp_path / "a.wav", tmp_path / "phone"])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(ss.UsageError, match="no sound file in standard input"):
+        find_recordings("-")
 
 
 def test_what_is_no_checkpoint_is_refused(checkpoint, tmp_path):

@@ -25,6 +25,7 @@ from spoofspan.base import locks  # noqa: E402
 from spoofspan.base.locks import own_folder  # noqa: E402
 from spoofspan.cm import checkpoints, training  # noqa: E402
 from spoofspan.cm.batches import Corpus, Pieces, TrainingData, bucketed_batches, pieces_of  # noqa: E402
+from spoofspan.cm.card import read_card  # noqa: E402
 from spoofspan.cm.config import BASELINE, SMALL  # noqa: E402
 from spoofspan.cm.distributed import Team  # noqa: E402
 from spoofspan.cm.frame_times import BRANCHES, samples_of  # noqa: E402
@@ -174,10 +175,18 @@ def test_a_training_is_not_overwritten_or_mixed_up(data, whole):
     with pytest.raises(ss.UsageError, match="another configuration"):
         train(TINY.changed({"training": {"seed": 5}}), data, whole.folder, resume=True)
     with pytest.raises(ss.UsageError, match="other data"):
-        train(TINY, TrainingData(data.dev, data.dev), whole.folder, resume=True)
+        train(TINY, TrainingData(data.dev, data.train), whole.folder, resume=True)
     before = weights(whole.folder)
     assert train(TINY, data, whole.folder, resume=True) == whole  # it is done already
     assert same(before, weights(whole.folder))
+
+
+def test_a_development_set_that_was_trained_on_is_warned_of_and_stands_on_the_card(data, tmp_path):
+    config = TINY.changed({"training": {"epochs": 1}, "network": {"branches": ["20ms"]}})
+    with pytest.warns(ss.SpoofspanWarning, match=r"6 of 6 recordings .* dev= \(--dev\)"):
+        folder = train(config, TrainingData(data.dev, data.dev), tmp_path / "out").folder
+    assert any("in the training set too" in limit for limit in read_card(folder).about["limits"])
+    assert not data.shared
 
 
 def test_the_seed_decides(data, whole, tmp_path):

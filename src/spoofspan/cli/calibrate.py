@@ -131,9 +131,16 @@ def fuse(
             )
         if len(words) + 1 == len(learned_of):
             words, inputs = [str(inputs.references), *words], replace(inputs, references=None)
+        elif len(words) < len(learned_of):
+            raise UsageError(
+                f"{learning.apply} is a fusion of {len(learned_of)} systems ({', '.join(learned_of)}); give the scores "
+                "of each, in this order"
+            )
     files = named_files(words)
     if len(files) < 2:
-        raise UsageError(f"a fusion needs the scores of at least two systems, not of {len(files)}")
+        raise UsageError(
+            f"a fusion needs the scores of at least two systems, not of {len(files)}; spoofspan calibrate takes one"
+        )
     _run(inputs, dict(files), bool(utterance_scores), learning, convention, rules, output, out, force)
 
 
@@ -152,7 +159,7 @@ def _run(
     from spoofspan.evaluation import calibration as library
     from spoofspan.evaluation import calibration_effects as worth
     from spoofspan.formats.calibrations import read_calibration, write_calibration
-    from spoofspan.formats.convert import write_converted
+    from spoofspan.formats.convert import SCORES_BY_SUFFIX, write_converted
     from spoofspan.formats.reading import read_utterance_scores
     from spoofspan.report.calibration_table import calibration_table
     from spoofspan.report.results import finite
@@ -169,6 +176,11 @@ def _run(
         learned = read_calibration(learning.apply)
     elif not measured:
         raise UsageError("give REFERENCES and SCORES to learn a calibration, or --apply CALIBRATION and SCORES")
+    elif out is not None and Path(out).suffix in SCORES_BY_SUFFIX:
+        raise UsageError(
+            f"--out {out}: what is learned is written as JSON, and this is the name of a score file; write it to "
+            f"{Path(out).stem}.json, then give that with --apply and the scores with --out {out}"
+        )
     truth: Any = None
     scores: dict[str, Any]
     if learning.utterance_scores_format is not None and not of_utterances:

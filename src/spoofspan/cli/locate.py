@@ -59,6 +59,7 @@ def locate(
     from spoofspan.cm.locate import PAGE, Listening
     from spoofspan.cm.locate import locate as locate_spoofs
     from spoofspan.cm.location_files import check_location_target
+    from spoofspan.report.results import finite
 
     for target in out or ():
         check_location_target(target, force=force)
@@ -82,7 +83,7 @@ def locate(
     if output is o.Output.text:
         o.deliver(f"{found}\n", None, False)
     else:
-        o.show(found.to_dict(), [found.table], output)
+        o.show(finite(found.to_dict()), [found.table], output)
     for target in out or ():  # after the verdicts, which long work must not lose
         found.write(target, force=force)
     bad = [one for one in found.recordings if one.problem]

@@ -185,6 +185,18 @@ class TrainingData:
     train: Corpus
     dev: Corpus
 
+    @property
+    def shared(self) -> str:
+        """What to know if recordings are in both; nothing if none is."""
+        places = {one.where for one in self.train.sounds}
+        both = sum(one.where in places for one in self.dev.sounds)
+        if not both:
+            return ""
+        return (
+            f"{both:,} of {len(self.dev):,} recordings of the development set are in the training set too: best epoch, "
+            "figures and calibration rest on recordings that the model has learned by heart"
+        )
+
 
 @dataclass(frozen=True)
 class Piece:

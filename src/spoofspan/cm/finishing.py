@@ -212,6 +212,7 @@ def _about(
         f"attacks heard in training: {named}; what another attack leaves behind may be missed",
         "figures are of the development set, on which the epoch was chosen and scores were calibrated (but for "
         "held-out-cllr, of speakers without whom the maps were learned): expect worse",
+        *([data.shared] if data.shared else []),
         *problems,
     ]
     return {

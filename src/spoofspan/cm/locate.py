@@ -145,6 +145,7 @@ def locate(
         ),
         None if name is None else prior,
         None if card is None else card.domain,
+        options,
     )
     judged = tuple(
         LocatedRecording(one, sound.name, sound.channel, problem=problems[one])
@@ -164,6 +165,7 @@ class _Decided:
     found: Proposals
     prior: float | None
     domain: TrainingDomain | None
+    options: ProposalOptions
 
     @cached_property
     def rows(self) -> dict[str, int]:
@@ -175,7 +177,7 @@ class _Decided:
         values, branch = (one.values[slice(*one.offsets[row : row + 2])] for one in (self.ratios, self.finest))
         rows = slice(*self.found.offsets[row : row + 2])
         columns = self.found.starts[rows], self.found.ends[rows], self.found.confidences[rows]
-        mute = silence(heard)
+        mute = silence(heard) or self._too_short(heard.seconds)
         ranges = tuple(
             SuspectedRange(int(start), int(end), float(strength), self._probability(values, int(start), int(end)))
             for start, end, strength in zip(*columns, strict=True)
@@ -193,6 +195,13 @@ class _Decided:
             values,
             heard,
         )
+
+    def _too_short(self, seconds: float) -> str:
+        """Why nothing could be suspected, whatever the scores."""
+        if seconds * SECOND >= self.options.shortest:
+            return ""
+        shortest = f"min_duration={self.options.min_duration:g}"
+        return f"it lasts {seconds * 1000:.0f} ms, and ranges shorter than {shortest} s are dropped; give a smaller one"
 
     def _probability(self, values: Any, start: int, end: int) -> float | None:
         """The mean probability of spoof over a range: how much of it is expected to be spoofed."""

@@ -154,7 +154,7 @@ class Location:
     options: ProposalOptions = field(default_factory=ProposalOptions)
 
     def __getitem__(self, recording: str) -> LocatedRecording:
-        return next(one for one in self.recordings if one.recording == recording)
+        return {one.recording: one for one in self.recordings}[recording]
 
     @property
     def decision(self) -> str:

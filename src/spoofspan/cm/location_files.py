@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.data.references import References
 from spoofspan.formats.convert import write_references
 from spoofspan.formats.writing import check_target, write_atomically
+from spoofspan.report.results import finite
 from spoofspan.report.table import json_text
 
 if TYPE_CHECKING:
@@ -28,44 +28,44 @@ UNSAFE = re.compile(r"[^\w.+=,@ -]")
 def check_location_target(target: str | PathLike[str], *, force: bool) -> None:
     """Refuse before long work what writing would refuse after it."""
     _suffix(target)
-    if EACH not in fspath(target):
-        check_target(Path(target).expanduser(), force)
+    path = Path(target).expanduser()
+    if EACH not in str(path.parent):
+        check_target(path, force or EACH in path.name)  # of {}, only the folder is known
 
 
 def write_location(location: Location, target: str | PathLike[str], *, force: bool) -> None:
-    """Write what the end of the name says."""
+    """Write what the end of the name says, of each recording a file if the name asks for it."""
     suffix = _suffix(target)
+    if EACH not in fspath(target):
+        _write_one(location, target, suffix, force)
+        return
+    for one in location.judged if suffix in LABELS else location.recordings:
+        own = fspath(target).replace(EACH, UNSAFE.sub("_", one.recording))
+        _write_one(replace(location, recordings=(one,)), own, suffix, force)
+
+
+def _write_one(location: Location, target: str | PathLike[str], suffix: str, force: bool) -> None:
+    path = Path(target).expanduser()
     if suffix == ".html":
         from spoofspan.cm.location_page import location_page
 
-        path = Path(target).expanduser()
         write_atomically(path, [location_page(location, path).encode()], force)
     elif suffix in (".json", ".csv"):
-        text = json_text(location.to_dict()) if suffix == ".json" else location.table.render("csv")
-        write_atomically(Path(target).expanduser(), [text.encode()], force)
+        text = json_text(finite(location.to_dict())) if suffix == ".json" else location.table.render("csv")
+        write_atomically(path, [text.encode()], force)
     else:
-        _write_labels(location, fspath(target), LABELS[suffix], force)
+        _write_labels(location, path, LABELS[suffix], force)
 
 
-def _write_labels(location: Location, target: str, name: str, force: bool) -> None:
+def _write_labels(location: Location, path: Path, name: str, force: bool) -> None:
     references = location.references
     if name == "audacity":  # a track of what is suspected, not of everything else
         references = _spoofs(location)
-    if EACH not in target:
-        if name in ONE_EACH and len(references) != 1:
-            raise UsageError(
-                f"{target}: a file of this kind holds one recording, and there are {len(references)}; write one each "
-                f"with {EACH} in the name, such as '{EACH}{PurePath(target).suffix}'"
-            )
-        _write_one(references, target, name, force)
-        return
-    for row, recording in enumerate(references.utterances):
-        own = target.replace(EACH, UNSAFE.sub("_", recording))
-        _write_one(references.take(np.array([row])), own, name, force)
-
-
-def _write_one(references: References, target: str, name: str, force: bool) -> None:
-    path = Path(target).expanduser()
+    if name in ONE_EACH and len(references) != 1:
+        raise UsageError(
+            f"{path}: a file of this kind holds one recording, and there are {len(references)}; write one each "
+            f"with {EACH} in the name, such as '{EACH}{path.suffix}'"
+        )
     if name == "audacity" and not references.starts.size:  # an empty track: nothing is suspected
         write_atomically(path, [], force)
     else:

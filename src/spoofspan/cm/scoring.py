@@ -221,13 +221,25 @@ def find_recordings(
     check_truncated(truncated)
     found: dict[str, Sound] = {}
     for word in [words] if isinstance(words, str | Path) else words:
-        for name, sound in _meant(word, channel).items():
+        meant = _meant(word, channel)
+        if not meant:  # refused word by word, or a folder of other files would be passed over
+            where = "standard input" if str(word) == "-" else repr(str(word))
+            endings = ", ".join(SUFFIXES)
+            raise UsageError(f"there is no sound file in {where} ({endings}); name a file, a folder or a list")
+        for name, sound in meant.items():
             if name in found:
-                raise DataError(f"{sound.name} and {found[name].name} would both be utterance {name!r}; rename one")
+                both = f"{sound.name} and {found[name].name} would both be utterance {name!r}"
+                raise DataError(f"{both}; {_remedy(sound, found[name])}")
             found[name] = replace(sound, truncated=truncated)
     if not found:
         raise UsageError("there is no sound file to score; name a file, a folder or a list")
     return found
+
+
+def _remedy(one: Sound, other: Sound) -> str:
+    """What to do about two recordings of one name."""
+    same = isinstance(one.where, Path) and isinstance(other.where, Path) and one.where.samefile(other.where)
+    return "name it once" if same else "rename one, or give ids in a list (each line: an id and a path)"
 
 
 def sounds_of_dataset(spec: str, *, channel: str | None = None, truncated: str = "error") -> dict[str, Sound]:
@@ -269,7 +281,7 @@ def _piped(content: bytes, source: str, channel: str | None) -> dict[str, Sound]
 def _listed(content: bytes, source: str, folder: Path, channel: str | None) -> dict[str, Sound]:
     """The recordings of a list; paths may start at the folder of the list."""
     try:
-        lines = content.decode().splitlines()
+        lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise DataError(f"{source}: neither sound ({', '.join(SUFFIXES)}) nor a list of sound files") from None
     found: dict[str, Sound] = {}
@@ -289,8 +301,8 @@ def _entry(line: str, folder: Path) -> tuple[str, Path | None]:
     """A path, or an id and a path."""
     if path := _place(line, folder):
         return path.stem, path
-    name, _, rest = line.partition(" ")
-    return name, _place(rest.strip(), folder)
+    name, *rest = line.split(maxsplit=1)
+    return name, _place(rest[0], folder) if rest else None
 
 
 def _place(text: str, folder: Path) -> Path | None:

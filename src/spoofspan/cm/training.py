@@ -15,6 +15,7 @@ import json
 import math
 import sys
 import time
+import warnings
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from spoofspan.base import progress
-from spoofspan.base.errors import DataError, UsageError
+from spoofspan.base.errors import DataError, SpoofspanWarning, UsageError
 from spoofspan.base.extras import require
 from spoofspan.base.locks import own_folder
 from spoofspan.base.pool import end_with_parent
@@ -134,6 +135,8 @@ def train(
     folder = Path(out).expanduser()
     with own_folder(folder) if leads() else nullcontext():
         _check_folder(folder, config, resume)
+        if data.shared and leads():
+            warnings.warn(f"{data.shared}; give other recordings as dev= (--dev)", SpoofspanWarning, stacklevel=2)
         if processes > 1:
             launch(_train, (config, data, folder, device, threads, say), processes)
         else:
