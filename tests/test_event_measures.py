@@ -718,7 +718,7 @@ def test_what_is_typed_wrong_with_proposals_is_answered(arguments, code, said, p
     [
         (["-m", "range-eer", "--merge-gap", "0.1"], "are for event measures"),
         (["-m", "range-eer", "--merge-gap", "0.1", "--stream"], "--merge-gap are for event measures"),
-        (["-m", "event-ap", "--fps", "25"], "no proposals"),
+        (["-m", "event-ap", "--fps", "25"], "is for proposals, and these are scores"),
         (["-m", "event-ap", "--by", "kind"], "one of ranges"),
         (["-m", "event-ap", "--convention", "nii-2023"], "defines no event measure"),
     ],

@@ -95,6 +95,10 @@ class Proposals(ByUtterance):
         columns = self.confidences[rows], self.starts[rows], self.ends[rows]
         return Proposals(tuple(self.utterances[i] for i in chosen.tolist()), offsets, *columns)
 
+    def take_for(self, utterances: Sequence[str], chosen: Int64) -> Proposals:
+        """Keep those that were chosen for some utterances; if there are none, nothing is proposed in these."""
+        return self.take(chosen) if chosen.size else Proposals.nothing(utterances)
+
     def _said_of(self, i: int) -> list[tuple[float, float, float]]:
         """The proposals of an utterance, as :meth:`from_ranges` takes them."""
         rows = slice(int(self.offsets[i]), int(self.offsets[i + 1]))

@@ -295,9 +295,8 @@ def _of(system: Scores | Proposals, utterances: Sequence[str], chosen: Any) -> A
     """What a system said of chosen utterances, as far as it said anything."""
     ids = [utterances[i] for i in chosen.tolist()]
     known = positions(ids, system.utterances)
-    if isinstance(system, Proposals) and (known < 0).all():
-        return Proposals.nothing(ids)
-    return system.take(known[known >= 0])
+    said = known[known >= 0]
+    return system.take_for(ids, said) if isinstance(system, Proposals) else system.take(said)
 
 
 def _flag(name: str) -> str:

@@ -375,10 +375,7 @@ class EventCorpus:
 
     def part(self, kept: Int64, files: Int64) -> EventCorpus:
         """Keep some utterances of the references, and some files of the proposals."""
-        references = self.references.take(kept)
-        if not files.size:  # a system need not propose anything in some utterances
-            return EventCorpus(references, Proposals.nothing(references.utterances))
-        return EventCorpus(references, self.proposals.take(files))
+        return EventCorpus(some := self.references.take(kept), self.proposals.take_for(some.utterances, files))
 
     def matching(self, measure: Measure) -> RankedMatching:
         """The matching by the rules that a measure follows, set up once."""
