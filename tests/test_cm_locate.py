@@ -98,6 +98,16 @@ def test_probabilities_are_bayes_of_the_ratios(model, sounds):
             locate(sounds, model, prior=wrong)
 
 
+def test_a_model_that_says_less_than_nothing_is_warned_of(model, sounds, tmp_path):
+    folder = tmp_path / "useless"
+    shutil.copytree(model, folder)
+    card = json.loads((folder / "card.json").read_text())
+    card["about"]["figures"]["fused"]["held-out-cllr"] = 1.25
+    (folder / "card.json").write_text(json.dumps(card))
+    with pytest.warns(ss.SpoofspanWarning, match=r"costs 1\.25 \(Cllr\), and to say nothing costs 1"):
+        locate(sounds / "clean.wav", folder)
+
+
 def test_a_model_without_calibration_needs_a_threshold(uncalibrated, sounds, tmp_path):
     with pytest.raises(ss.UsageError, match=r"no calibration.*--threshold"):
         locate(sounds, uncalibrated)

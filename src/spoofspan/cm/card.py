@@ -64,6 +64,14 @@ class Card:
         """Whose log-likelihood ratios say where: the fusion's, or those of the only branch of windows; or None."""
         return next((name for name in (FUSED, *SEGMENT_BRANCHES) if name in self.calibrations), None)
 
+    @property
+    def held_out_cost(self) -> float | None:
+        """The Cllr of :attr:`locating` on speakers without whom it was learned, if the card has it."""
+        figures = self.about.get("figures")
+        of_map = figures.get(self.locating) if isinstance(figures, Mapping) else None
+        cost = of_map.get("held-out-cllr") if isinstance(of_map, Mapping) else None
+        return cost if isinstance(cost, float) else None
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {

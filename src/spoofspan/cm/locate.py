@@ -15,6 +15,7 @@ probability.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, SpoofspanError, UsageError
+from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UsageError
 from spoofspan.base.extras import require
 from spoofspan.base.times import SECOND
 from spoofspan.cm.card import FUSED, Card, read_card
@@ -120,13 +121,21 @@ def locate(
 
     """
     if not 0 < prior < 1:
-        raise UsageError(f"prior={prior!r}: must lie between 0 and 1")
+        raise UsageError(f"prior={prior!r}: must lie between 0 and 1, as 0.1")
     options = ProposalOptions(smoothing, min_duration, merge_gap)
     require("torch", "safetensors")
     with model_at(model, checksum) as source:
         card = read_card(source.folder, source.checksum)
         scorer = load_scorer(source.folder, device)
     name = card.locating if card is not None else None
+    cost = card.held_out_cost if card is not None else None
+    if cost is not None and cost >= 1:
+        warnings.warn(
+            f"{source.name}: on speakers that it did not learn from, what it says costs {cost:.2f} (Cllr), and to say "
+            "nothing costs 1; its verdicts mean little (train it longer, or on more speakers and attacks)",
+            SpoofspanWarning,
+            stacklevel=2,
+        )
     limit = _limit(threshold, prior, name, source.name)
     facts = ModelFacts(source.name, source.checksum, {} if card is None else card.about)
     sounds = _meant(recordings, channel, truncated)

@@ -63,7 +63,7 @@ def least_cost_map(
 
     """
     if not 0 < prior < 1:
-        raise UsageError(f"prior={prior!r}: must lie between 0 and 1")
+        raise UsageError(f"prior={prior!r}: must lie between 0 and 1, as 0.1")
     if not 0 <= ridge < math.inf:
         raise UsageError(f"ridge={ridge!r}: must be 0 or a positive number")
     for name, column in zip(names, columns, strict=True):
