@@ -206,6 +206,7 @@ def test_points_groups_and_weights_go_through_the_same_state(demo):
     together = groups[0] + groups[1] + groups[2]
     assert together.totals() == ss.EerState.of(whole).totals()
     assert together.bracket() == ss.EerState.of(whole).bracket()
+    assert sum(groups).to_bytes() == together.to_bytes()
 
 
 def test_time_without_a_score_stays_in_the_denominators():

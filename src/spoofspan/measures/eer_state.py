@@ -213,6 +213,10 @@ class EerState:
         both.merge(other)
         return both
 
+    def __radd__(self, other: int) -> EerState:
+        """``sum(states)`` begins with 0."""
+        return self.emptied() + self if other == 0 else NotImplemented
+
     def emptied(self) -> EerState:
         """A state of the same pass that has counted nothing: what a worker starts with."""
         state = self._like(self._histogram.emptied())
