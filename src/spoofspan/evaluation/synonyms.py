@@ -105,10 +105,10 @@ _MEANINGS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "locate, strength, probability, prior, suspected",
-        "Words of 'spoofspan locate'. The strength of a range is the mean natural log-likelihood ratio of spoof to bona "
-        "fide: 0 says nothing, 4.6 is a hundred to one. The probability is the mean probability of spoof, for the prior "
-        "that --prior states: how probable spoof is before the recording is heard. A range is suspected if it is more "
-        "likely spoof than not. In full: docs/locate.md.",
+        "Words of 'spoofspan locate'. The strength of a range is the mean natural log-likelihood ratio of spoof to "
+        "bona fide: 0 says nothing, 4.6 is a hundred to one. The probability is the mean probability of spoof, for the "
+        "prior that --prior states: how probable spoof is before the recording is heard. A range is suspected if it is "
+        "more likely spoof than not. In full: docs/locate.md.",
         ("llr",),
     ),
 )
