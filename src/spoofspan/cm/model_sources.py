@@ -72,7 +72,8 @@ def model_at(model: str | Path | None, checksum: str | None = None) -> Iterator[
             raise UsageError(f"there is no model {str(model)!r}: {WHAT_A_MODEL_IS}")
         missing = [name for name in (CONFIG, MODEL) if not (folder / name).is_file()]
         if missing:
-            raise UsageError(f"{str(model)!r} is no model: {' and '.join(missing)} is missing; {WHAT_A_MODEL_IS}")
+            are = "is" if len(missing) == 1 else "are"
+            raise UsageError(f"{str(model)!r} is no model: {' and '.join(missing)} {are} missing; {WHAT_A_MODEL_IS}")
         found = file_checksum(folder / MODEL)
         if checksum is not None and found != checksum.lower():
             raise DataError(f"{model}: its weights have the SHA-256 {found}, not {checksum}: this is another model")

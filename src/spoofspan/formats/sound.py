@@ -114,7 +114,8 @@ class Sound:
                 f"{self.name}: {channels} channels; choose one with channel= (--channel 0), or mix them (--channel mix)"
             )
         if self.channel not in (None, "mix") and int(str(self.channel)) >= channels:
-            raise UsageError(f"{self.name}: there is no channel {self.channel}, only 0 to {channels - 1}")
+            there = "0 (it is mono)" if channels == 1 else f"0 to {channels - 1}"
+            raise UsageError(f"{self.name}: there is no channel {self.channel}, only {there}")
         for block in self._blocks(file, dtype):
             if not np.isfinite(block).all():
                 raise DataError(f"{self.name}: a sample is not a finite number; repair the file")
