@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent
 NEEDS = {
+    "src/spoofspan/integrations/frame_labels.py": ("torch",),
     "src/spoofspan/integrations/torch.py": ("torch", "torchmetrics"),
     "src/spoofspan/integrations/dask.py": ("dask", "distributed"),
     "src/spoofspan/integrations/pyannote.py": ("pyannote", "pyannote.core"),
