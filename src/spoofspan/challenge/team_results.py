@@ -105,8 +105,8 @@ class Judge:
             return system
         elsewhere = set(self.public.utterances) - known
         counted = np.flatnonzero([utt not in elsewhere for utt in system.utterances])
-        if isinstance(system, Proposals) and not counted.size:
-            return Proposals.nothing(self.hidden.utterances)
+        if isinstance(system, Proposals):
+            return system.take_for(self.hidden.utterances, counted)
         return system.take(counted)
 
     def _measured(self, system: System, measure: Measure, threshold: float | None, said: str) -> tuple[Plain, LeftOut]:
