@@ -140,6 +140,8 @@ def test_every_channel_is_judged(model, sounds, tmp_path):
         alone = locate(tmp_path / "call.wav", model, channel=number)["call"]
         assert numbers(alone) == pytest.approx(numbers(found[f"call_ch{number}"]), rel=1e-4)
     assert [one.recording for one in locate(tmp_path / "call.wav", model, channel="mix").recordings] == ["call"]
+    with pytest.raises(ss.SpoofspanError, match=r"there is no channel 1, only 0 \(it is mono\)"):
+        locate(sounds / "clean.wav", model, channel="1")
     write_wav(tmp_path / "call_ch1.wav", both[:, 0])
     with pytest.raises(ss.DataError, match="call_ch1"):
         locate(tmp_path, model)

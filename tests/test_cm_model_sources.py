@@ -74,6 +74,8 @@ def test_paths_and_links_of_an_archive_decide_nothing(tmp_path):
     linked = packed(tmp_path / "link.tar", [("config.toml", "/etc/passwd"), ("model.safetensors", b"w")])
     with pytest.raises(ss.UsageError, match=r"config\.toml is missing"), model_at(linked):
         pass
+    with pytest.raises(ss.UsageError, match=r"config\.toml and model\.safetensors are missing"), model_at(outside):
+        pass
 
 
 def test_an_archive_may_not_grow_beyond_what_weights_can(tmp_path, monkeypatch):
