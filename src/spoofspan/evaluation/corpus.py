@@ -22,14 +22,14 @@ from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, 
 from spoofspan.base.progress import progress, track
 from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import References
-from spoofspan.data.rules import CONVENTIONS
+from spoofspan.data.rules import CONVENTIONS, Touched
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.sides import check_scores, check_sides, check_utterance_scores
 from spoofspan.evaluation.cautions import refuse_strange_regions, with_cautions
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, Undefined
 from spoofspan.evaluation.signature import Inputs
-from spoofspan.mass.ranges import LatestOverlay, Lay, Overlay
+from spoofspan.mass.ranges import LatestOverlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT, USUAL_OF_EVENTS
 from spoofspan.measures.measure import Measure, flat_name, parse_measures
@@ -164,14 +164,16 @@ class Corpus(ABC):
         options.refuse_proposing_without_events(wanted)
         measured = self.prepare(wanted, options)
         results: dict[str, Measurement] = {}
-        for measure in track(wanted, "measuring"):
+        # measures that share a mass come one after the other
+        first = {(one.basis, one.resolution): place for place, one in reversed(list(enumerate(wanted)))}
+        for measure in track(sorted(wanted, key=lambda one: first[one.basis, one.resolution]), "measuring"):
             try:
                 results[str(measure)] = measured(measure)
             except UndefinedMeasureError as error:
                 if on_undefined is None:
                     raise
                 on_undefined(measure, error)
-        return Evaluation(results)
+        return Evaluation({name: results[name] for name in map(str, wanted) if name in results})
 
     def evaluate_defaults(self, options: EvaluationOptions, on_undefined: OnUndefined) -> Evaluation:
         """Take the default measures; only the first must have a value, as not every corpus has one for the others."""
@@ -242,12 +244,12 @@ class CorpusInMemory(Corpus):
         """Plan the measures; return the function that takes one of them."""
         measure_event = self.events(options).measured if any(one.basis == EVENT for one in measures) else None
         plans = {one: self._plan(one, options) for one in measures if one.basis != EVENT}
-        lay = LatestOverlay().of
+        masses = SharedMasses()
 
         def measured(measure: Measure) -> Measurement:
             if measure_event is not None and measure.basis == EVENT:
                 return measure_event(measure)
-            return self._measured(plans[measure], options, lay)
+            return self._measured(plans[measure], options, masses)
 
         return measured
 
@@ -262,13 +264,13 @@ class CorpusInMemory(Corpus):
         given = self.utterance_scores is not None and measure.basis == "utterance"
         return options.plan(measure, None) if given else options.plan_for(measure, self.system)
 
-    def _measured(self, plan: Plan, options: EvaluationOptions, lay: Lay = Overlay.of) -> Measurement:
+    def _measured(self, plan: Plan, options: EvaluationOptions, masses: SharedMasses | None = None) -> Measurement:
         if self._utterances is not None and plan.measure.basis == "utterance":
             return self._utterances.measure(plan, options.resampling)
         if plan.measure.kind.boundaries and self.boundary_scores is not None:
             inputs = Inputs(self.references, self.boundary_scores)
             return measure_scores(inputs, plan, resampling=options.resampling)
-        return measure_scores(self._inputs, plan, resampling=options.resampling, lay=lay)
+        return measure_scores(self._inputs, plan, resampling=options.resampling, masses=masses)
 
     @cached_property
     def _inputs(self) -> Inputs:
@@ -373,12 +375,29 @@ def measures_for_hop(hop: float | None, convention: str) -> list[str]:
     return ["range-eer", *at_hop, "utterance-eer"]
 
 
+class SharedMasses:
+    """The masses of one corpus: measures under the same rules and resolution share one, and with it its curve."""
+
+    def __init__(self) -> None:
+        self._lay = LatestOverlay().of
+        self._key: object = None
+        self._latest: tuple[ScoreMass, tuple[Touched, ...]] | None = None
+
+    def of(self, plan: Plan, inputs: Inputs) -> tuple[ScoreMass, tuple[Touched, ...]]:
+        """The mass of a plan, and the amounts that its rules touched; only the latest mass is kept."""
+        key = plan.kind, plan.measure.resolution, plan.measure.kind.boundaries, plan.rules, plan.selection
+        if self._latest is None or self._key != key:
+            self._latest = None  # or else two would be in memory at once
+            self._latest, self._key = plan.mass(inputs.references, inputs.scores, self._lay), key
+        return self._latest
+
+
 def measure_scores(
     inputs: Inputs,
     plan: Plan,
     undefined: Undefined = "raise",
     resampling: Resampling | None = None,
-    lay: Lay = Overlay.of,
+    masses: SharedMasses | None = None,
 ) -> Measurement:
     """Take one measure of scores, with an interval if it is said how to resample."""
     references, scores = inputs.references, inputs.scores
@@ -389,7 +408,7 @@ def measure_scores(
         return errors_with(references, scores, point, plan.rules)
 
     try:
-        mass, touched = plan.mass(references, scores, lay)
+        mass, touched = (masses or SharedMasses()).of(plan, inputs)
         plan = replace(plan, notes=(*plan.notes, *strangers("regions", plan.rules.regions or (), mass.utterances)))
         found = plan.measured(
             mass,

@@ -42,6 +42,8 @@ Positive = Literal["spoof", "bonafide"]
 RELATIVE_ERROR = 2.0**-48
 # So many ratios are compared in Python integers at once.
 ROWS_AT_ONCE = 1 << 16
+# All rows of an array.
+ALL = slice(None)
 # Roots are taken to so many binary places of themselves, at least: far more than a double keeps.
 ROOT_PLACES = 128
 TITLES = {
@@ -75,10 +77,10 @@ class ConfusionMatrix:
         return matrix.seen_from(positive)
 
     @classmethod
-    def of_curve(cls, curve: ErrorCurve, positive: Positive = "spoof") -> ConfusionMatrix:
-        """The matrices at all thresholds of a curve, as exact integers."""
+    def of_curve(cls, curve: ErrorCurve, positive: Positive = "spoof", rows: slice | Int64 = ALL) -> ConfusionMatrix:
+        """The matrices at all, or at some, thresholds of a curve, as exact integers."""
         sums = curve.sums
-        bona_fide, spoof = curve.called_bona_fide, curve.called_spoof
+        bona_fide, spoof = curve.called_bona_fide[rows], curve.called_spoof[rows]
         if sums.all_bona_fide + sums.all_spoof >= 2**62:
             bona_fide, spoof = bona_fide.astype(object), spoof.astype(object)
         nothing_called = sums.point(None, 0, 0)
@@ -95,7 +97,7 @@ class ConfusionMatrix:
         tp, fp, fn, tn, p, n = self._cells()
         return ConfusionMatrix(tn, fn, fp, tp, n, p)
 
-    def rows(self, chosen: Int64, dtype: type | None = None) -> ConfusionMatrix:
+    def rows(self, chosen: Int64 | slice, dtype: type | None = None) -> ConfusionMatrix:
         """The matrices of the chosen thresholds or utterances; with ``dtype=object`` in Python integers."""
         return self._each(lambda cell: cell[chosen] if dtype is None else cell[chosen].astype(dtype))
 
@@ -338,8 +340,7 @@ def at_constraint(
     limit = as_fraction(bound, "bound")
     if limit < 0:
         raise UsageError(f"bound={bound}: {given} is never negative")
-    matrix = ConfusionMatrix.of_curve(curve, positive)
-    allowed = _within(matrix, limited, limit)
+    allowed = _within(curve, positive, limited, limit)
     if not allowed.any():
         sign = ">=" if limited.direction == "higher" else "<="
         best = best_point(curve, limited, positive).value
@@ -347,12 +348,12 @@ def at_constraint(
             f"no threshold has {given} {sign} {float(limit):g}, so {wanted} has no value there; "
             f"the best {given} is {float(best):.6g}"
         )
-    return _best(curve, matrix, sought, allowed)
+    return _best(curve, positive, sought, allowed)
 
 
 def best_point(curve: ErrorCurve, formula: Formula, positive: Positive = "spoof") -> ValueAtPoint:
     """The best value over all thresholds, exactly; the lowest (in bona fide polarity) of equally good thresholds."""
-    return _best(curve, ConfusionMatrix.of_curve(curve, positive), formula, None)
+    return _best(curve, positive, formula)
 
 
 def as_fraction(number: Fraction | float, name: str) -> Fraction:
@@ -367,38 +368,42 @@ def as_fraction(number: Fraction | float, name: str) -> Fraction:
         raise UsageError(f"{name} must be a finite number, not {number!r}") from None
 
 
-def _ratios(matrix: ConfusionMatrix, formula: Formula) -> Float64:
-    """The ratios in doubles; NaN where there is no denominator."""
-    above, below = formula.terms(matrix.doubles())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # NumPy before 2 makes objects of doubles times a Python integer beyond int64, which a cost may be
-        ratios: Float64 = np.divide(np.asarray(above, np.float64), np.asarray(below, np.float64))
+def _ratios(curve: ErrorCurve, positive: Positive, formula: Formula) -> Float64:
+    """The ratios at all thresholds in doubles; NaN where there is no denominator."""
+    ratios = np.empty(len(curve))
+    for first in range(0, len(curve), ROWS_AT_ONCE):  # what is made on the way stays in the cache: three times faster
+        rows = slice(first, first + ROWS_AT_ONCE)
+        above, below = formula.terms(ConfusionMatrix.of_curve(curve, positive, rows).doubles())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            np.divide(above, below, out=ratios[rows])
     ratios[np.isinf(ratios)] = np.nan
     return ratios
 
 
-def _exact_terms(matrix: ConfusionMatrix, formula: Formula, rows: Int64) -> Iterator[tuple[Int64, Any, Any]]:
+def _exact_terms(
+    curve: ErrorCurve, positive: Positive, formula: Formula, rows: Int64
+) -> Iterator[tuple[Int64, Any, Any]]:
     """Both terms in Python integers, some rows at a time."""
     for first in range(0, rows.size, ROWS_AT_ONCE):
         some = rows[first : first + ROWS_AT_ONCE]
-        above, below = formula.terms(matrix.rows(some, object))
+        above, below = formula.terms(ConfusionMatrix.of_curve(curve, positive, some).rows(ALL, object))
         yield some, above, below if isinstance(below, np.ndarray) else np.full(some.size, below, object)
 
 
-def _within(matrix: ConfusionMatrix, formula: Formula, limit: Fraction) -> Flags:
+def _within(curve: ErrorCurve, positive: Positive, formula: Formula, limit: Fraction) -> Flags:
     """Which thresholds are good enough."""
-    ratios, near = _ratios(matrix, formula), float(limit)
+    ratios, near = _ratios(curve, positive, formula), float(limit)
     allowed: Flags = ratios >= near if formula.direction == "higher" else ratios <= near
     doubtful = np.flatnonzero(np.abs(ratios - near) <= 4 * RELATIVE_ERROR * max(near, 1.0))
-    for rows, above, below in _exact_terms(matrix, formula, doubtful):
+    for rows, above, below in _exact_terms(curve, positive, formula, doubtful):
         more, less = above * limit.denominator, below * limit.numerator
         allowed[rows] = more >= less if formula.direction == "higher" else more <= less
     return allowed
 
 
-def _best(curve: ErrorCurve, matrix: ConfusionMatrix, formula: Formula, allowed: Flags | None) -> ValueAtPoint:
+def _best(curve: ErrorCurve, positive: Positive, formula: Formula, allowed: Flags | None = None) -> ValueAtPoint:
     sign = 1 if formula.direction == "higher" else -1
-    ratios = sign * _ratios(matrix, formula)
+    ratios = sign * _ratios(curve, positive, formula)
     ratios[np.isnan(ratios)] = -np.inf
     if allowed is not None:
         ratios[~allowed] = -np.inf
@@ -406,9 +411,9 @@ def _best(curve: ErrorCurve, matrix: ConfusionMatrix, formula: Formula, allowed:
     if top == -np.inf:
         raise UndefinedMeasureError(f"{formula.text} has no value at any of these thresholds; nothing is called so")
     near = np.flatnonzero(ratios >= top - 4 * RELATIVE_ERROR * max(abs(top), 1.0))
-    _, above, below = next(_exact_terms(matrix, formula, near[:1]))
+    _, above, below = next(_exact_terms(curve, positive, formula, near[:1]))
     index, best = int(near[0]), Fraction(above[0], below[0])
-    for rows, above, below in _exact_terms(matrix, formula, near):
+    for rows, above, below in _exact_terms(curve, positive, formula, near):
         # often millions tie with the best; the loop sees only those that beat it
         for place in np.flatnonzero(sign * above * best.denominator > sign * best.numerator * below):
             value = Fraction(above[place], below[place])

@@ -122,9 +122,9 @@ def cost_formula(name: str, of_misses: Fraction, of_false_alarms: Fraction, alwa
         "lower",
         ("positives", "negatives"),
         lambda c: (
-            miss * c.false_positive * c.positives
-            + false_alarm * c.false_negative * c.negatives
-            + fixed * c.positives * c.negatives,
+            # the numbers first: one product and one sum for each array
+            miss * c.positives * c.false_positive
+            + (false_alarm * c.negatives * c.false_negative + fixed * c.positives * c.negatives),
             norm * c.positives * c.negatives,
         ),
     )

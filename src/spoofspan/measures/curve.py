@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +28,7 @@ from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import meet_diagonal, sum_ties
-from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Totals, check_threshold, totals
+from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Totals, check_threshold
 
 Points = TypeVar("Points", bound="OperatingPoints")
 
@@ -36,8 +38,6 @@ class OperatingPoints:
     """FPR and FNR at some thresholds, ordered so that ever more is called spoof; the last calls everything spoof."""
 
     thresholds: Float64
-    false_positive_rates: Float64
-    false_negative_rates: Float64
     sums: Totals = field(repr=False)
     called_bona_fide: npt.NDArray[Any] = field(repr=False)  # amounts called spoof at each threshold
     called_spoof: npt.NDArray[Any] = field(repr=False)
@@ -46,10 +46,20 @@ class OperatingPoints:
     def of(cls: type[Points], sums: Totals, tau: npt.NDArray[Any], called: Sequence[npt.NDArray[Any]]) -> Points:
         """Make points of thresholds in bona fide polarity and the amounts called spoof at each, then at the end."""
         thresholds = mirrored(np.append(tau.astype(np.float64), np.inf), sums.higher) + 0.0
-        return cls(thresholds, *rates(sums, *called), sums, *called)
+        return cls(thresholds, sums, *called)
 
     def __len__(self) -> int:
         return self.thresholds.size
+
+    @cached_property
+    def false_positive_rates(self) -> Float64:
+        """FPR at each threshold."""
+        return rates_of(self.sums.errors(0, 0)[0] + self.called_bona_fide, self.sums.all_bona_fide)
+
+    @cached_property
+    def false_negative_rates(self) -> Float64:
+        """FNR at each threshold."""
+        return rates_of(self.sums.errors(0, 0)[1] - self.called_spoof, self.sums.all_spoof)
 
     def point(self, index: int) -> OperatingPoint:
         """The operating point of the index-th threshold."""
@@ -66,12 +76,15 @@ class ErrorCurve(OperatingPoints):
     ----------
     thresholds
         On the scale of the scores as given, ordered so that ever more is called spoof.
-    false_positive_rates, false_negative_rates
-        At each threshold; the first rise, the second fall.
     sums
-        What the mass adds up to.
+        Total amounts of both classes.
     called_bona_fide, called_spoof
         The amounts called spoof at each threshold.
+
+    Attributes
+    ----------
+    false_positive_rates, false_negative_rates : array
+        At each threshold; the first rise, the second fall.
 
     Examples
     --------
@@ -129,11 +142,26 @@ def _turns_down(a: int, b: int, c: int, x: npt.NDArray[Any], y: npt.NDArray[Any]
     return first >= second
 
 
+# The curve of the mass that was sorted last, for as long as that mass exists: measures of one corpus share it.
+_LATEST: WeakKeyDictionary[ScoreMass, ErrorCurve] = WeakKeyDictionary()
+
+
 def error_curve_of(mass: ScoreMass) -> ErrorCurve:
-    """Sort a mass into its whole curve (held in memory: about 40 bytes per distinct score)."""
-    sums = totals(mass)
+    """Sort a mass into its whole curve (24 bytes per distinct score); asked for again, the same curve is returned."""
+    found = _LATEST.get(mass)
+    if found is None:
+        _LATEST.clear()  # or else two would be in memory at once
+        found = _LATEST[mass] = _sorted(mass)
+    return found
+
+
+def _sorted(mass: ScoreMass) -> ErrorCurve:
+    running, pieces = RunningTotals(mass), []
+    for block in mass.blocks():
+        running.add(block)
+        pieces.append((block.scores, block.bona_fide, block.spoof))
+    sums = running.totals()
     sums.check()
-    pieces = [(block.scores, block.bona_fide, block.spoof) for block in mass.blocks()]
     scores, bona_fide, spoof = (np.concatenate(column) for column in zip(*pieces, strict=True))
     distinct, columns = sum_ties(scores, bona_fide, spoof)
     called = [np.concatenate(([0], np.cumsum(column))) for column in columns]

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -206,12 +207,17 @@ class Totals:
         )
 
 
+_TOTALS: WeakKeyDictionary[ScoreMass, Totals] = WeakKeyDictionary()
+
+
 def totals(mass: ScoreMass) -> Totals:
-    """Sum a mass."""
-    sums = RunningTotals(mass)
-    for found in mass.each(sums_of):
-        sums.add_sums(found)
-    return sums.totals()
+    """Sum a mass, once."""
+    if mass not in _TOTALS:
+        sums = RunningTotals(mass)
+        for found in mass.each(sums_of):
+            sums.add_sums(found)
+        _TOTALS[mass] = sums.totals()
+    return _TOTALS[mass]
 
 
 def check_threshold(threshold: Any) -> float:

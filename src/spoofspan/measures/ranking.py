@@ -23,7 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import UndefinedMeasureError
-from spoofspan.measures.confusion import ConfusionMatrix, Positive, ValueAtPoint, best_point, formula_of
+from spoofspan.measures.confusion import (
+    ROWS_AT_ONCE,
+    ConfusionMatrix,
+    Positive,
+    ValueAtPoint,
+    best_point,
+    formula_of,
+)
 from spoofspan.measures.curve import ErrorCurve
 
 # Products of two digits of this many bits, and sums of as many rows, fit into int64.
@@ -38,26 +45,34 @@ def auc(curve: ErrorCurve) -> Fraction:
             "the AUC has no value with unanswered time, which has no place in the order of the scores; "
             "use uncovered='hold', 'bonafide', 'spoof' or 'ignore'"
         )
-    # the ends of the curve: nothing is called spoof, everything is
-    matrix = ConfusionMatrix.of_curve(curve)
-    x = _with_ends(matrix.false_positive, sums.all_bona_fide)
-    y = _with_ends(matrix.true_positive, sums.all_spoof)
-    # twice the area below each step, in whole numbers
-    twice = exact_dot(np.diff(x), y[1:]) + exact_dot(np.diff(x), y[:-1])
+    # twice the area below each step, in whole numbers: those between the points of the curve, then those at its ends
+    first, last = curve.point(0), curve.point(-1)
+    spoof = curve.called_spoof if sums.all_spoof < 2**62 else curve.called_spoof.astype(object)
+    heights = spoof[1:] + spoof[:-1] + 2 * first.true_positive
+    twice = exact_dot(np.diff(curve.called_bona_fide), heights)
+    twice += first.false_positive * first.true_positive
+    twice += (sums.all_bona_fide - last.false_positive) * (sums.all_spoof + last.true_positive)
     return Fraction(twice, 2 * sums.all_bona_fide * sums.all_spoof)
 
 
 def average_precision(curve: ErrorCurve, positive: Positive = "spoof") -> float:
     """The average precision, to within 2**-50 of itself (its exact denominator would have millions of digits)."""
-    matrix = ConfusionMatrix.of_curve(curve, positive)
-    found, called = matrix.true_positive, matrix.true_positive + matrix.false_positive
-    if positive == "bonafide":  # ever more is called bona fide from the last threshold to the first
-        found, called = found[::-1], called[::-1]
-    gained = np.diff(found, prepend=0)
-    steps = np.flatnonzero(gained > 0)
-    gained, found, called = (column[steps].astype(np.float64) for column in (gained, found, called))
+    starts = range(0, len(curve), ROWS_AT_ONCE)
+    steps, recalled, positives = [], 0, 1
+    # ever more is called bona fide from the last threshold to the first
+    for start in starts if positive == "spoof" else reversed(starts):
+        matrix = ConfusionMatrix.of_curve(curve, positive, slice(start, start + ROWS_AT_ONCE))
+        found, called = matrix.true_positive, matrix.true_positive + matrix.false_positive
+        if positive == "bonafide":
+            found, called = found[::-1], called[::-1]
+        gained = np.diff(found, prepend=recalled)
+        some = gained > 0
+        steps.append(
+            gained[some].astype(np.float64) * (found[some].astype(np.float64) / called[some].astype(np.float64))
+        )
+        recalled, positives = found[-1], matrix.positives
     # fsum rounds once, whatever the order
-    return math.fsum(gained * (found / called)) / int(matrix.positives)
+    return math.fsum(np.concatenate(steps)) / int(positives)
 
 
 def best_f1(curve: ErrorCurve, positive: Positive = "spoof") -> ValueAtPoint:
@@ -74,14 +89,11 @@ def exact_dot(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> int:
     if object in (a.dtype, b.dtype):
         return sum(int(x) * int(y) for x, y in zip(a, b, strict=True))
     total, mask = 0, (1 << DIGIT_BITS) - 1
+    shifts = [range(0, int(column.max(initial=0)).bit_length(), DIGIT_BITS) for column in (a, b)]
     for first in range(0, a.size, ROWS_SUMMED):
         rows = slice(first, first + ROWS_SUMMED)
-        digits = [[(column[rows] >> shift) & mask for shift in range(0, 63, DIGIT_BITS)] for column in (a, b)]
+        digits = [[(column[rows] >> one) & mask for one in of] for column, of in zip((a, b), shifts, strict=True)]
         for i, x in enumerate(digits[0]):
             for j, y in enumerate(digits[1]):
                 total += int(np.dot(x, y)) << (DIGIT_BITS * (i + j))
     return total
-
-
-def _with_ends(column: npt.NDArray[Any], whole: int) -> npt.NDArray[Any]:
-    return np.concatenate((np.zeros(1, column.dtype), column, np.array([whole], column.dtype)))
