@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.errors import DataError, UsageError, refuse
-from spoofspan.base.same_ids import same_ids
 from spoofspan.base.times import LONGEST, Float64, Int64, is_rounded, seconds_text, warn_of_rounded_times
 
 Flags = npt.NDArray[np.bool_]
@@ -263,8 +262,6 @@ def positions(wanted: Sequence[str], utterances: Sequence[str]) -> Int64:
     """Return where each wanted id stands among the utterances; -1 for those that are missing."""
     if wanted == utterances:
         return np.arange(len(utterances))
-    if (found := same_ids(wanted, utterances)) is not None:
-        return found
     where = dict(zip(utterances, range(len(utterances)), strict=True))
     return np.fromiter(map(where.get, wanted, repeat(-1)), np.int64, len(wanted))
 
