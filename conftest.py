@@ -60,17 +60,17 @@ if not all(map(installed, ("torch", "transformers", "safetensors"))):
 QUICK = """
     bits brute_force exactness reference oracles properties golden labelling order near_step score_runs point_labels thin_curve
     eer_state measures detection costs errors signature utterance uncertainty comparison jackknife per_utterance
-    events event_measures decisions house mutants_bins mutants_curve mutants_large mutants_overlaying mutants_rules
+    events event_measures decisions layout mutants_bins mutants_curve mutants_large mutants_overlaying mutants_rules
 """
 # Not these: more of the same, or whole commands.
 NOT_QUICK = re.compile(
-    r"under_every_rule\[[1-9]\]|reweighted_mass\[[1-9]\]|test_house.py::test_(results|the_demo)"
+    r"under_every_rule\[[1-9]\]|reweighted_mass\[[1-9]\]|test_layout.py::test_(results|the_demo)"
     r"|test_event_measures.py::test_(the_command_line|of_scores|without)|to_the_last_bit\[[1-9]\]"
 )
-QUICK_ROOMS = ("base", "data", "mass", "measures", "evaluation", "uncertainty")
+QUICK_PACKAGES = ("base", "data", "mass", "measures", "evaluation", "uncertainty")
 QUICK_PLACES = [
     *(ROOT / "tests" / f"test_{name}.py" for name in QUICK.split()),
-    *(ROOT / "src" / "spoofspan" / room for room in QUICK_ROOMS),
+    *(ROOT / "src" / "spoofspan" / package for package in QUICK_PACKAGES),
 ]
 # What the README's command leaves to `.ci/run slow`: files and tests that take long, or need a large package.
 SLOW = (
@@ -94,10 +94,10 @@ SLOW = (
     "tests/test_kill.py",
     "tests/test_pickles.py::test_packed_bombs_stay_within_the_memory_limit",
     "tests/test_progress.py::test_quiet_and_stdout_of_the_command",
-    "tests/test_house.py::test_results_do_not_depend_on_the_terminal",
+    "tests/test_layout.py::test_results_do_not_depend_on_the_terminal",
     "tests/test_jobs.py::test_the_command_line_prints_the_same_with_jobs",
     "tests/test_jobs.py::test_a_script_without_a_guard_is_told_of_it",
-    "tests/test_house.py::test_the_demo_says_the_same_in_lines_of_any_length",
+    "tests/test_layout.py::test_the_demo_says_the_same_in_lines_of_any_length",
     "tests/test_demo.py::test_the_lines_for_own_data_run",
     "tests/test_demo.py::test_every_command_of_the_written_readme_works",
     "tests/test_demo.py::test_the_console_script_runs_in_a_dumb_ascii_terminal",

@@ -17,5 +17,5 @@
     leaderboard_page.py      the leaderboard as a page
     codabench.py             a bundle for codabench.org, and what runs there
 
-May import every room below: not cm, corpus or integrations.
+May import every package below: not cm, corpus or integrations.
 """

@@ -17,5 +17,5 @@
     builtin.py          the built-in recordings: voices.py, phones.py, frames.py
     vocoder_families.py  the vocoders: vocoders.py, resynthesis.py, pieces.py
 
-May import every room but ``cm``, ``experiment``, ``demo``, ``integrations`` and ``cli``.
+May import every package but ``cm``, ``experiment``, ``demo``, ``integrations`` and ``cli``.
 """

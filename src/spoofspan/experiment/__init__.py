@@ -8,7 +8,7 @@
     results.py    tables, attacks seen and unseen in training, the page
 
 ``spoofspan experiment`` is the command; :func:`run` does the same from Python. It needs the ``cm`` extra. May import
-every room but ``demo``, ``integrations`` and ``cli``.
+every package but ``demo``, ``integrations`` and ``cli``.
 """
 
 from __future__ import annotations

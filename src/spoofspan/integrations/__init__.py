@@ -8,5 +8,5 @@
     huggingface.py    rows of data sets; hf_evaluate.py: a module for evaluate
 
 Each module needs its package (an extra of the same name), and none is imported by ``import spoofspan``. May import
-every room but ``corpus``, ``cm``, ``experiment``, ``demo`` and ``cli``. Each file can be read alone.
+every package but ``corpus``, ``cm``, ``experiment``, ``demo`` and ``cli``. Each file can be read alone.
 """

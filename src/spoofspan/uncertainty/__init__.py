@@ -9,7 +9,7 @@ follows for ranks, ``seeds.py`` and ``variance_components.py`` systems that were
 ``event_intervals.py`` and ``group_differences.py`` do the same for events and for groups of one corpus.
 ``sample_size.py`` (and ``power.py``) says how large a test set must be.
 
-Imports evaluation, which is of the same layer, and the rooms below: base, data, mass, measures.
+Imports evaluation, which is of the same layer, and the packages below: base, data, mass, measures.
 """
 
 from spoofspan.uncertainty.clusters import Resampling

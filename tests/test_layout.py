@@ -1,4 +1,4 @@
-"""The layout of the package: rooms that can be seen, modules of one idea, public names that are all there."""
+"""The layout of the package: packages that explain themselves, modules of one idea, public names that are all there."""
 
 import ast
 import inspect
@@ -16,7 +16,7 @@ import spoofspan as ss
 
 PACKAGE = Path(ss.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
-ROOMS = sorted(init.parent for init in PACKAGE.glob("*/__init__.py"))
+PACKAGES = sorted(init.parent for init in PACKAGE.glob("*/__init__.py"))
 LATE = ("torch", "matplotlib", "dask", "pandas", "scipy", "pyarrow")
 # Modules of one name mean one thing. In cli, each is the command of that name.
 SAME_NAME = {
@@ -36,11 +36,13 @@ def name_of(module: Path) -> str:
     return module.relative_to(PACKAGE).as_posix()
 
 
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
-def test_a_room_says_what_lives_there(room):
-    docstring = ast.get_docstring(ast.parse((room / "__init__.py").read_text(encoding="utf-8")))
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_a_package_says_what_it_holds(package):
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")))
     assert docstring
-    assert len(docstring.split()) >= 15, f"{room.name}: {docstring!r} does not say what may be found, and read first"
+    assert len(docstring.split()) >= 15, (
+        f"{package.name}: {docstring!r} does not say what it holds, and what to read first"
+    )
 
 
 def test_no_module_gives_one_name_to_two_things():
