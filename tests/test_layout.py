@@ -41,7 +41,7 @@ def test_a_package_says_what_it_holds(package):
     docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")))
     assert docstring
     assert len(docstring.split()) >= 15, (
-        f"{package.name}: {docstring!r} does not say what it holds, and what to read first"
+        f"{package.name}: {docstring!r} does not describe its contents"
     )
 
 

@@ -7,8 +7,8 @@
     inputs.py                what a command reads; eval_inputs.py: only eval; system_inputs.py: of several systems
     eval.py, compare.py, ... one command each
 
-May import every package. Results go to stdout, diagnostics and progress to stderr. Exit codes: 0 ok, 2 usage, 3 bad data,
-4 undefined measure.
+May import every package. Results go to stdout, diagnostics and progress to stderr. Exit codes: 0 ok, 2 usage, 3 bad
+data, 4 undefined measure.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@
     locate.py         recordings -> where they are spoofed; located.py: verdicts; location_*.py: files, the page
     listening.py      what a recording sounds like; out_of_domain.py, sound_notes.py: what to think of that
 
-May import every package but ``corpus``, ``experiment``, ``demo``, ``integrations`` and ``cli``. The functions that other
-code calls: :func:`train`, :func:`score`, :func:`locate`, :func:`preset`.
+May import every package but ``corpus``, ``experiment``, ``demo``, ``integrations`` and ``cli``. The functions that
+other code calls: :func:`train`, :func:`score`, :func:`locate`, :func:`preset`.
 """
 
 from __future__ import annotations
