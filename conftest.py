@@ -60,7 +60,8 @@ if not all(map(installed, ("torch", "transformers", "safetensors"))):
 QUICK = """
     bits brute_force exactness reference oracles properties golden labelling order near_step score_runs point_labels
     thin_curve eer_state measures detection costs errors signature utterance uncertainty comparison jackknife
-    per_utterance events event_measures decisions layout mutants_bins mutants_curve mutants_large mutants_overlaying mutants_rules
+    per_utterance events event_measures decisions layout mutants_bins mutants_curve mutants_large
+    mutants_overlaying mutants_rules
 """
 # Not these: more of the same, or whole commands.
 NOT_QUICK = re.compile(
