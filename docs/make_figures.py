@@ -13,7 +13,7 @@ from spoofspan.report.figures import system_figures as figures
 from spoofspan.report.figures import utterance_figures as timeline_figures
 from spoofspan.report.figures.heatmap import draw_heatmap
 from spoofspan.report.figures.utterance_data import measurement_data, resampling_data, timeline_data
-from spoofspan.uncertainty import bootstrap
+from spoofspan.uncertainty import interval
 
 FOLDER = Path(__file__).with_name("figures")
 DPI = 120  # enough for a screen
@@ -25,7 +25,12 @@ def main() -> None:
     corpus = spoofspan.demo.load()
     references, systems = corpus.references, corpus.systems
     curves = [
-        data.system_curve(references, systems[hop], f"{1000 * hop:g} ms", interval=bootstrap(references, systems[hop]))
+        data.system_curve(
+            references,
+            systems[hop],
+            f"{1000 * hop:g} ms",
+            interval=interval(references, systems[hop], method="percentile"),
+        )
         for hop in (0.02, 0.32)
     ]
     fine = curves[0]

@@ -31,11 +31,10 @@ def prepared():
     from spoofspan.report.figures import system_figures as figures
     from spoofspan.report.figures import utterance_figures as timeline_figures
     from spoofspan.report.figures.heatmap import draw_heatmap
-    from spoofspan.uncertainty import bootstrap
 
     corpus = spoofspan.demo.load()
     references, systems = corpus.references, corpus.systems
-    interval = bootstrap(references, systems[0.02], replicates=200, seed=1)
+    interval = ss.interval(references, systems[0.02], replicates=200, seed=1, method="percentile")
     fine = data.system_curve(references, systems[0.02], "20 ms", interval=interval)
     coarse = data.system_curve(references, systems[0.32], "320 ms")
     table = ss.resolution_table(references, {hop: systems[hop] for hop in (0.02, 0.16)}, [0.01, 0.02, 0.16, 0.64])

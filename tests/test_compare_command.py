@@ -85,7 +85,9 @@ def test_the_interval_of_the_command_is_that_of_the_library(folder, corpus):
     scores = ss.read_scores(where / "unit0.02.score")
     references = ss.read_references(where / "references.rttm", durations=where / "reco2dur")
     for one in found["measurements"]:
-        expected = ss.bootstrap(references, scores, one["measure"], confidence=0.9, replicates=200, seed=5)
+        expected = ss.interval(
+            references, scores, one["measure"], confidence=0.9, replicates=200, seed=5, method="percentile"
+        )
         assert one["interval"] == expected.to_dict()
         assert one["interval"]["drawn_by"] == "utterance"
     by_speaker = as_json(
@@ -142,7 +144,15 @@ def test_the_interval_of_a_mean_over_utterances(corpus):
             values.append(None)
     known = [value for value in values if value is not None]
     assert 0 < len(known) < len(values)
-    found = ss.bootstrap(corpus.references, scores, "range-recall-macro", threshold=threshold, replicates=300, seed=1)
+    found = ss.interval(
+        corpus.references,
+        scores,
+        "range-recall-macro",
+        threshold=threshold,
+        replicates=300,
+        seed=1,
+        method="percentile",
+    )
     assert found.estimate == pytest.approx(sum(known) / len(known), abs=1e-12)
     # the same draws, by hand
     utterances = sorted(corpus.references.utterances)
@@ -155,7 +165,7 @@ def test_the_interval_of_a_mean_over_utterances(corpus):
         means.append(sum(counted) / len(counted))
     assert found.replicates == pytest.approx(means, abs=1e-12)
     with pytest.raises(UsageError, match="give a threshold"):
-        ss.bootstrap(corpus.references, scores, "range-recall-macro")
+        ss.interval(corpus.references, scores, "range-recall-macro", method="percentile")
 
 
 def test_two_systems_are_compared_by_means_over_utterances(corpus):
@@ -280,7 +290,7 @@ def test_an_interval_of_equal_replicates_says_so(corpus):
         ends=references.ends,
         higher="bonafide",
     )
-    found = ss.bootstrap(references, perfect, "utterance-eer", replicates=100)
+    found = ss.interval(references, perfect, "utterance-eer", replicates=100, method="percentile")
     fewest = min(found.with_bona_fide, found.with_spoof)
     # of so many clusters without an error, 2.5 % would have none if the rate were this high
     assert (found.low, (1 - found.high) ** fewest) == (0.0, pytest.approx(0.025))

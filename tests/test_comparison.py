@@ -7,7 +7,7 @@ import pytest
 from test_uncertainty import speakers_of, toy
 
 import spoofspan as ss
-from spoofspan.uncertainty import bootstrap, compare
+from spoofspan.uncertainty import compare, interval
 from spoofspan.uncertainty.max_t import holm
 from spoofspan.uncertainty.quantiles import inverted_p_value, quantiles
 
@@ -30,7 +30,9 @@ def test_differences_are_first_minus_second_on_the_same_draws():
     references, made = systems()
     found = compare(references, made, method="percentile", replicates=300, seed=3)
     assert [(one.first, one.second) for one in found.differences] == [("A", "B"), ("A", "C"), ("B", "C")]
-    single = {name: bootstrap(references, scores, replicates=300, seed=3) for name, scores in made.items()}
+    single = {
+        name: interval(references, scores, replicates=300, seed=3, method="percentile") for name, scores in made.items()
+    }
     for one in found.differences:
         first, second = single[one.first], single[one.second]
         assert one.value == first.estimate - second.estimate

@@ -36,7 +36,7 @@ from spoofspan.measures.catalogue import EVENT_KINDS, USUAL_OF_EVENTS
 from spoofspan.measures.events.event_scores import AR_IOUS, add2023_score
 from spoofspan.measures.events.matching import greedy_matching
 from spoofspan.measures.measure import Measure
-from spoofspan.uncertainty import bootstrap
+from spoofspan.uncertainty import interval
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs/schema/evaluation.json").read_text(encoding="utf-8"))
 EXACT_IOUS = [Fraction(k, 20) for k in range(10, 20)]
@@ -538,7 +538,7 @@ def test_other_measures_need_scores_and_other_functions_refuse_events(demo):
     with pytest.raises(ss.UsageError, match="are for event measures"):
         ss.evaluate(*demo, ["range-eer"], merge_gap=0.1)
     with pytest.raises(ss.UsageError, match="evaluate"):
-        bootstrap(*demo, "event-ap")
+        interval(*demo, "event-ap", method="percentile")
     ranges = ss.Scores.from_ranges({"a": [(0.0, 1e-8, 0.1)], "b": [(0.0, 1e-8, 0.1)]}, higher="bonafide")
     with pytest.raises(ss.UsageError, match="smoothing counts frames"):
         ss.evaluate(REFERENCES, ranges, ["event-ap"], threshold=0.5, smoothing=3)

@@ -13,7 +13,7 @@ import spoofspan as ss
 from spoofspan.report.figures import figure_data as data
 from spoofspan.report.figures.line_simplification import TOLERANCE, deviates, rates_of, thin_det, thin_function
 from spoofspan.report.figures.utterance_data import measurement_data, points_data, resampling_data, timeline_data
-from spoofspan.uncertainty import bootstrap
+from spoofspan.uncertainty import interval
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")  # small corpora have wide gaps
 
@@ -146,17 +146,17 @@ def test_a_jump_is_kept_whole():
 
 
 def test_the_eer_on_a_det_curve_is_the_measured_one(corpus, system):
-    interval = bootstrap(corpus.references, corpus.systems[0.02], replicates=200, seed=1)
-    found = data.det_data(data.system_curve(corpus.references, corpus.systems[0.02], interval=interval))
+    found_interval = interval(corpus.references, corpus.systems[0.02], replicates=200, seed=1, method="percentile")
+    found = data.det_data(data.system_curve(corpus.references, corpus.systems[0.02], interval=found_interval))
     measured = ss.range_eer(corpus.references, corpus.systems[0.02])
-    assert (found.eer, found.low, found.high) == (measured.value, interval.low, interval.high)
+    assert (found.eer, found.low, found.high) == (measured.value, found_interval.low, found_interval.high)
     assert (found.eer_false_positive_rate, found.eer_false_negative_rate) == (
         measured.false_positive_rate,
         measured.false_negative_rate,
     )
     assert data.det_data(system).low is None
     with pytest.raises(ss.UsageError, match="one of range-eer, the curve one of point-eer@20ms"):
-        data.system_curve(corpus.references, corpus.systems[0.02], resolution=0.02, interval=interval)
+        data.system_curve(corpus.references, corpus.systems[0.02], resolution=0.02, interval=found_interval)
 
 
 def test_points_have_curves_too(corpus):

@@ -16,10 +16,11 @@ from spoofspan.report.results import render
 from spoofspan.report.verdicts import comparison_tables
 from spoofspan.uncertainty import measured_system as measured
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling, dealt
-from spoofspan.uncertainty.intervals import Spread
 from spoofspan.uncertainty.jackknife import Jackknife
 from spoofspan.uncertainty.left_out import LeftOut
+from spoofspan.uncertainty.methods import METHODS
 from spoofspan.uncertainty.scales import scale_of
+from spoofspan.uncertainty.spreads import JackknifeSpread
 from spoofspan.uncertainty.student import quantile, two_sided_p
 
 # ---------------------------------------------------------------- Student's t
@@ -189,7 +190,7 @@ def test_rates_without_a_cluster_are_moved_along_the_curve(seed, higher):
 def test_the_standard_error_is_near_that_of_a_bootstrap(measure):
     references, scores = toy(300, 2 if "utterance" in measure else 8, shift=1.0)
     left_out = ss.interval(references, scores, measure)
-    drawn = ss.bootstrap(references, scores, measure, replicates=400)
+    drawn = ss.interval(references, scores, measure, replicates=400, method="percentile")
     assert left_out.standard_error == pytest.approx(drawn.standard_error, rel=0.2)
     assert left_out.estimate == drawn.estimate
 
@@ -338,7 +339,7 @@ def spread_of_random_systems(rng, clusters, systems=2):
     left_out = tuple(LeftOut(column, flags, flags) for column in without.T)
     counts = ClusterCounts(clusters, clusters, clusters)
     how = Resampling(confidence=float(rng.choice([0.5, 0.9, 0.95, 0.99])))
-    return Spread("range-eer", "logit", how, counts, estimates, left_out, np.zeros((systems, 0)))
+    return JackknifeSpread("range-eer", "logit", how, counts, estimates, left_out)
 
 
 def test_interval_and_p_never_disagree():
@@ -375,10 +376,10 @@ def test_bootstrap_interval_and_p_never_disagree(method):
     rng = np.random.default_rng(6)
     for number in range(400):
         values = np.round(rng.normal(rng.normal(), 1, (2, 199)), int(rng.integers(0, 3)))
-        without = rng.normal(size=(2, 20)) if method == "bca" else None
+        without = rng.normal(size=(2, 20))
         how = Resampling(confidence=float(rng.choice([0.5, 0.9, 0.95])), replicates=2000, method=method)
         counts = ClusterCounts(40, 40, 40)
-        spread = Spread("range-eer", "logit", how, counts, values.mean(axis=1), (), values, without)
+        spread = METHODS[method].spread("range-eer", "logit", how, counts, values.mean(axis=1), values, 0, without)
         interval, p = spread.difference(0, 1)
         assert (p < 1 - interval.level) == (not interval.low <= 0 <= interval.high), number
         replicates = values[0] - values[1]

@@ -40,9 +40,7 @@ def name_of(module: Path) -> str:
 def test_a_package_says_what_it_holds(package):
     docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")))
     assert docstring
-    assert len(docstring.split()) >= 15, (
-        f"{package.name}: {docstring!r} does not describe its contents"
-    )
+    assert len(docstring.split()) >= 15, f"{package.name}: {docstring!r} does not describe its contents"
 
 
 def test_no_module_gives_one_name_to_two_things():

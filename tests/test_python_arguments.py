@@ -164,7 +164,6 @@ ONE_SYSTEM = {
     "error_curve": ss.error_curve,
     "bisection_eer": ss.bisection_eer,
     "interval": ss.interval,
-    "bootstrap": ss.bootstrap,
     "calibrate": ss.calibrate,
     "errors_by_utterance": ss.errors_by_utterance,
     "compare": lambda references, scores: ss.compare(references, {"a": SCORES, "b": scores}),

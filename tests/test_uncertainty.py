@@ -11,7 +11,7 @@ from random_corpora import random_case
 from test_exactness import build
 
 import spoofspan as ss
-from spoofspan.uncertainty import Resampling, bootstrap, bootstrap_of, seed_variation
+from spoofspan.uncertainty import Resampling, bootstrap_of, interval, seed_variation
 from spoofspan.uncertainty.clusters import Clusters, draw_replicates, draw_weights, stream
 from spoofspan.uncertainty.eer_replicates import EerReplicates
 from spoofspan.uncertainty.replicates import ExactColumns, MeasuredReplicates
@@ -150,7 +150,7 @@ def test_the_estimate_of_an_interval_is_the_measurement(measure):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ss.SpoofspanWarning)
         expected = ss.evaluate(references, scores, [measure])[measure].value
-        found = bootstrap(references, scores, measure, replicates=100)
+        found = interval(references, scores, measure, replicates=100, method="percentile")
     assert found.estimate == expected
     assert found.low <= found.high
     assert found.replicates.size == 100
@@ -165,7 +165,7 @@ def test_all_possible_draws_of_a_tiny_corpus_make_the_interval():
         value = float(ss.equal_error_rate(mass.reweight(np.bincount(draw, minlength=3))).value)
         exact[value] = exact.get(value, 0) + 1
     with pytest.warns(ss.SpoofspanWarning, match="3 clusters are few"):
-        found = bootstrap(references, scores, replicates=4000)
+        found = interval(references, scores, replicates=4000, method="percentile")
     values, counts = np.unique(found.replicates, return_counts=True)
     assert values.tolist() == sorted(exact)
     for value, count in zip(values, counts, strict=True):
@@ -174,7 +174,7 @@ def test_all_possible_draws_of_a_tiny_corpus_make_the_interval():
 
 def test_percentiles_are_order_statistics():
     references, scores = toy()
-    found = bootstrap(references, scores, replicates=199)
+    found = interval(references, scores, replicates=199, method="percentile")
     ordered = sorted(found.replicates)
     # 2.5 % of 199 + 1 is the 5th lowest, 97.5 % the 195th
     assert (found.low, found.high) == pytest.approx((ordered[4], ordered[194]), abs=1e-15)
@@ -183,7 +183,7 @@ def test_percentiles_are_order_statistics():
 def test_bca_equals_the_textbook():
     references, scores = toy(40, 6, seed=2)
     mass = ss.overlay(references, scores)
-    found = bootstrap(references, scores, replicates=2000, method="bca")
+    found = interval(references, scores, replicates=2000, method="bca")
     estimate, values = found.estimate, found.replicates
     without = []
     for left_out in range(40):
@@ -205,7 +205,7 @@ def test_bca_equals_the_textbook():
 
 def test_bca_needs_many_replicates():
     with pytest.raises(ss.UsageError, match="at least 2,000"):
-        bootstrap(*toy(), method="bca", replicates=1000)
+        interval(*toy(), method="bca", replicates=1000)
 
 
 @pytest.mark.parametrize("clusters", [None, 35])
@@ -213,29 +213,30 @@ def test_the_same_bits_on_any_number_of_workers(clusters):
     references, scores = toy(70)
     clusters = clusters and speakers_of(references, clusters)
     one, three = (
-        bootstrap(references, scores, clusters=clusters, replicates=600, seed=4, workers=workers) for workers in (1, 3)
+        interval(references, scores, clusters=clusters, replicates=600, seed=4, workers=workers, method="percentile")
+        for workers in (1, 3)
     )
     assert one.replicates.tobytes() == three.replicates.tobytes()
     assert (one.low, one.high, one.redrawn) == (three.low, three.high, three.redrawn)
-    other = bootstrap(references, scores, clusters=clusters, replicates=600, seed=5)
+    other = interval(references, scores, clusters=clusters, replicates=600, seed=5, method="percentile")
     assert other.replicates.tobytes() != one.replicates.tobytes()
     # a longer run begins with the shorter one
-    longer = bootstrap(references, scores, clusters=clusters, replicates=700, seed=4)
+    longer = interval(references, scores, clusters=clusters, replicates=700, seed=4, method="percentile")
     assert longer.replicates[:600].tobytes() == one.replicates.tobytes()
 
 
 def test_the_order_of_utterances_changes_nothing():
     references, scores = toy(40)
     order = np.random.default_rng(0).permutation(40)
-    a = bootstrap(references, scores, replicates=200)
-    b = bootstrap(references.take(order), scores.take(order), replicates=200)
+    a = interval(references, scores, replicates=200, method="percentile")
+    b = interval(references.take(order), scores.take(order), replicates=200, method="percentile")
     assert a.replicates.tobytes() == b.replicates.tobytes()
 
 
 def test_replicates_over_clusters_count_whole_clusters():
     references, scores = toy(60)
     clusters = speakers_of(references, 30)
-    found = bootstrap(references, scores, clusters=clusters, replicates=100, seed=1)
+    found = interval(references, scores, clusters=clusters, replicates=100, seed=1, method="percentile")
     mass = ss.overlay(references, scores)
     names = sorted(set(clusters.values()))
     for b in range(10):
@@ -252,28 +253,30 @@ def test_replicates_with_one_class_are_drawn_again_and_counted():
     scores = ss.Scores.from_frames({utt: rng.normal(size=5) for utt in ranges}, hop=0.02, higher="bonafide")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ss.SpoofspanWarning)
-        found = bootstrap(references, scores, replicates=600)
+        found = interval(references, scores, replicates=600, method="percentile")
     assert not np.isnan(found.replicates).any()
     missed = (5 / 6) ** 6
     assert found.redrawn / (600 + found.redrawn) == pytest.approx(missed, abs=0.07)
     assert "drawn again" in str(found)
     with pytest.raises(ss.UndefinedMeasureError, match="percentile"), pytest.warns(ss.SpoofspanWarning):
-        bootstrap(references, scores, replicates=2000, method="bca")
+        interval(references, scores, replicates=2000, method="bca")
 
 
 def test_few_clusters_warn():
     references, scores = toy(60)
     with pytest.warns(ss.SpoofspanWarning, match="29 clusters are few"):
-        found = bootstrap(references, scores, clusters=speakers_of(references, 29), replicates=100)
+        found = interval(references, scores, clusters=speakers_of(references, 29), replicates=100, method="percentile")
     assert found.clusters == 29
     assert found.warnings
-    assert not bootstrap(references, scores, clusters=speakers_of(references, 30), replicates=100).warnings
+    assert not interval(
+        references, scores, clusters=speakers_of(references, 30), replicates=100, method="percentile"
+    ).warnings
 
 
 def test_an_utterance_without_a_cluster_is_an_error():
     references, scores = toy(5)
     with pytest.raises(ss.DataError, match="'u004'"):
-        bootstrap(references, scores, clusters={f"u{i:03d}": "S" for i in range(4)})
+        interval(references, scores, clusters={f"u{i:03d}": "S" for i in range(4)}, method="percentile")
     with pytest.raises(ss.UsageError, match="at least two clusters"):
         Clusters.of(["a", "b"], {"a": "S", "b": "S"})
 
@@ -286,13 +289,13 @@ def test_wrong_settings_are_refused():
         with pytest.raises(ss.UsageError):
             Resampling(**wrong)
     with pytest.raises(ss.UsageError, match="not taken at a threshold"):
-        bootstrap(*toy(), "range-eer", threshold=0.0)
+        interval(*toy(), "range-eer", threshold=0.0, method="percentile")
 
 
 @pytest.mark.parametrize("rule", ["convex-hull", "bucketed(-6,6,50)"])
 def test_other_eer_rules_are_measured_from_the_whole_mass(rule):
     references, scores = toy(40)
-    found = bootstrap(references, scores, eer_rule=rule, replicates=40)
+    found = interval(references, scores, eer_rule=rule, replicates=40, method="percentile")
     slow = bootstrap_of(
         ss.overlay(references, scores), lambda mass: float(ss.equal_error_rate(mass, rule).value), replicates=40
     )
@@ -308,14 +311,14 @@ def test_measures_at_a_fixed_threshold_equal_the_whole_mass(basis, kind, higher)
     from spoofspan.measures.operating_point import point_at
 
     references, scores = toy(60, higher=higher)
-    found = bootstrap(references, scores, basis.format(kind), threshold=0.1, replicates=60)
+    found = interval(references, scores, basis.format(kind), threshold=0.1, replicates=60, method="percentile")
     mass = ss.overlay(references, scores) if "range" in basis else ss.point_mass(references, scores, 0.04)
     slow = bootstrap_of(mass, lambda m: float(value_at(point_at(m, 0.1), kind, "spoof")), replicates=60)
     assert found.replicates.tobytes() == slow.replicates.tobytes()
 
 
 def test_any_other_measure_has_an_interval_too():
-    found = bootstrap(*toy(40), "range-auc", replicates=40)
+    found = interval(*toy(40), "range-auc", replicates=40, method="percentile")
     assert found.low < found.estimate < found.high
 
 
@@ -327,11 +330,13 @@ def test_frames_as_clusters_would_make_intervals_too_narrow():
     frames = {utt: centre + 0.05 * rng.normal(size=20) for utt, centre in centres.items()}
     references = ss.References.from_ranges(ranges)
     with pytest.warns(ss.SpoofspanWarning, match="20 clusters with bona fide are few"):
-        by_utterance = bootstrap(references, ss.Scores.from_frames(frames, hop=0.02, higher="bonafide"), replicates=400)
+        by_utterance = interval(
+            references, ss.Scores.from_frames(frames, hop=0.02, higher="bonafide"), replicates=400, method="percentile"
+        )
     single = {f"{utt}-{k:02d}": [(0.0, 0.02, ranges[utt][0][2])] for utt in ranges for k in range(20)}
     split = {f"{utt}-{k:02d}": [frames[utt][k]] for utt in ranges for k in range(20)}
     scores = ss.Scores.from_frames(split, hop=0.02, higher="bonafide")
-    by_frame = bootstrap(ss.References.from_ranges(single), scores, replicates=400)
+    by_frame = interval(ss.References.from_ranges(single), scores, replicates=400, method="percentile")
     assert by_frame.estimate == by_utterance.estimate
     assert by_utterance.standard_error > 3 * by_frame.standard_error
 

@@ -38,9 +38,9 @@ from spoofspan.formats.writing import write_atomically
 from spoofspan.measures.measure import Measure
 from spoofspan.report.results import finite
 from spoofspan.report.table import json_text
-from spoofspan.uncertainty.clusters import Resampling
-from spoofspan.uncertainty.intervals import spread_of
+from spoofspan.uncertainty.clusters import Clusters, Resampling
 from spoofspan.uncertainty.left_out import LeftOut
+from spoofspan.uncertainty.spreads import JackknifeSpread
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class Judge:
 
     def _measured(self, system: System, measure: Measure, threshold: float | None, said: str) -> tuple[Plain, LeftOut]:
         found, signature = measured_submission(self.hidden, self.definition, system, measure, threshold, said)
-        spread = spread_of({"": found}, self.how)
+        spread = JackknifeSpread.of([found], Clusters.of(found.utterances, self.how.clusters), self.how)
         (left_out,) = spread.left_out
         return {
             "measure": str(measure),

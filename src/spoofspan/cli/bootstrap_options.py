@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.cli import options as o
+from spoofspan.uncertainty.methods import DEFAULT_METHOD, METHODS
 
 if TYPE_CHECKING:
     from spoofspan.uncertainty import Resampling
@@ -23,8 +24,8 @@ class BootstrapOptions:
     )
     interval: str | None = o.typed_flag(
         "jackknife-t, percentile or bca. The last two draw bootstrap replicates.",
-        of=["jackknife-t", "percentile", "bca"],
-        show_default="jackknife-t",
+        of=list(METHODS),
+        show_default=DEFAULT_METHOD,
     )
     replicates: int | None = o.typed_flag("Number of bootstrap replicates.", show_default="2000")
     seed: int | None = o.typed_flag("Seed of the bootstrap.", show_default="0")

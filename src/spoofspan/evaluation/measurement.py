@@ -19,7 +19,7 @@ from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from spoofspan.measures.bisection import Bisection, BisectionStep
-    from spoofspan.uncertainty.intervals import Interval
+    from spoofspan.uncertainty.spreads import Interval
 
 # From this gap between FPR and FNR on, "equal" error rate is a bold name for their mean.
 WIDE_GAP = 0.005

@@ -14,7 +14,7 @@ from spoofspan.evaluation.measurement import Measurement
 from spoofspan.measures.measure import Measure
 
 if TYPE_CHECKING:
-    from spoofspan.uncertainty.intervals import Interval
+    from spoofspan.uncertainty.spreads import Interval
 
 SAME = 1 + 1e-9  # resolutions and hops within this factor are the same
 RANGE = "range-eer"

@@ -26,6 +26,7 @@ from spoofspan.report.cells import (
 )
 from spoofspan.report.names import measure_name
 from spoofspan.report.table import MINUS, Shown, Table
+from spoofspan.uncertainty.methods import METHODS
 
 if TYPE_CHECKING:
     from spoofspan.uncertainty import Comparison, Difference, Interval, SeedVariation
@@ -84,7 +85,7 @@ def breakdown_table(breakdown: Breakdown) -> Table:
         if group.measurement is not None
         for text in (*group.measurement.interval_warnings, *_no_interval(group.measurement))
     ]
-    if intervals and intervals[0].method != "jackknife-t":
+    if intervals and METHODS[intervals[0].method].draws:
         notes.append(f"differences between groups come with the method jackknife-t, not with {intervals[0].method}")
     return Table((breakdown.by, *header), rows, tuple(notes))
 

@@ -37,7 +37,8 @@ from spoofspan.measures.events.threshold_sweep import Changes
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
 from spoofspan.uncertainty.event_intervals import MeasuredEvents, tallies_of_groups
-from spoofspan.uncertainty.intervals import Interval, interval_of_system
+from spoofspan.uncertainty.intervals import interval_of_system
+from spoofspan.uncertainty.spreads import Interval
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References

@@ -1,6 +1,7 @@
 """How far a number would move on another test set of the same kind, and whether two systems differ by more.
 
-Read ``intervals.py`` first (:func:`interval`), then ``jackknife.py`` (each cluster, a speaker or an utterance, is left
+Read ``intervals.py`` first (:func:`interval`), then ``methods.py`` and ``spreads.py`` (how intervals are made),
+``jackknife.py`` (each cluster, a speaker or an utterance, is left
 out once) and ``left_out.py`` (how the value without it is computed). A bootstrap draws clusters instead
 (``clusters.py``), measures each draw exactly (``replicates.py``; EERs have a fast way of their own in
 ``eer_replicates.py`` and ``gathered.py``) and takes ``quantiles.py``. ``comparison.py`` compares systems:
@@ -12,10 +13,16 @@ follows for ranks, ``seeds.py`` and ``variance_components.py`` systems that were
 Imports evaluation, which is of the same layer, and the packages below: base, data, mass, measures.
 """
 
-from spoofspan.uncertainty.clusters import Resampling
-from spoofspan.uncertainty.comparison import Comparison, Difference, compare, compare_measures
-from spoofspan.uncertainty.intervals import Interval, bootstrap, bootstrap_of, interval
-from spoofspan.uncertainty.seeds import SeedVariation, seed_variation
+from typing import TYPE_CHECKING
+
+from spoofspan.base.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.uncertainty.comparison import Comparison, Difference, compare, compare_measures
+    from spoofspan.uncertainty.intervals import bootstrap_of, interval
+    from spoofspan.uncertainty.seeds import SeedVariation, seed_variation
+    from spoofspan.uncertainty.spreads import Interval
 
 __all__ = [
     "Comparison",
@@ -23,10 +30,21 @@ __all__ = [
     "Interval",
     "Resampling",
     "SeedVariation",
-    "bootstrap",
     "bootstrap_of",
     "compare",
     "compare_measures",
     "interval",
     "seed_variation",
 ]
+
+# Loaded when first used: the command line reads the list of methods without NumPy.
+__getattr__, __dir__ = lazy_names(
+    "spoofspan.uncertainty",
+    {
+        "clusters": "Resampling",
+        "comparison": "Comparison Difference compare compare_measures",
+        "intervals": "bootstrap_of interval",
+        "seeds": "SeedVariation seed_variation",
+        "spreads": "Interval",
+    },
+)

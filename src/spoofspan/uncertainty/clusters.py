@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -17,16 +16,13 @@ from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.threads import ALL_CORES, in_order, use_threads
 from spoofspan.base.times import Float64, Int64
+from spoofspan.uncertainty.methods import DEFAULT_METHOD, METHODS, IntervalMethod, Method
 from spoofspan.uncertainty.replicates import Replicates
 
-Method = Literal["jackknife-t", "percentile", "bca"]
-METHODS = ("jackknife-t", "percentile", "bca")
 # With fewer clusters of a class there is a caution.
 FEW_CLUSTERS = 30
 # With fewer, t has one degree of freedom and reaches 12.7 standard errors to either side: as good as no interval.
 FEWEST_CLUSTERS = 3
-# BCa reads quantiles further out than they are asked for.
-FEWEST_FOR_BCA = 2000
 # So many weights are held at once by a worker.
 WEIGHTS_HELD = 1 << 21
 MOST_REDRAWS = 1000
@@ -70,15 +66,20 @@ class Resampling:
     clusters: Mapping[str, str] | None = None
     replicates: int = 2000
     confidence: float = 0.95
-    method: Method = "jackknife-t"
+    method: Method = DEFAULT_METHOD
     seed: int = 0
     workers: int | None = None
     clusters_are: str = "cluster"
 
     @property
+    def chosen(self) -> IntervalMethod:
+        """The method."""
+        return METHODS[self.method]
+
+    @property
     def draws(self) -> bool:
         """Whether clusters are drawn, and not left out one by one."""
-        return self.method != "jackknife-t"
+        return self.chosen.draws
 
     @property
     def drawn_by(self) -> str:
@@ -95,8 +96,9 @@ class Resampling:
             raise UsageError(f"confidence={self.confidence!r}: must lie between 0 and 1, as 0.95")
         if self.replicates < 1 or (self.workers is not None and self.workers < 1) or self.seed < 0:
             raise UsageError("replicates and workers must be at least 1, seed at least 0")
-        if self.method == "bca" and self.replicates < FEWEST_FOR_BCA:
-            raise UsageError(f"method='bca' needs at least {FEWEST_FOR_BCA:,} replicates; use more, or 'percentile'")
+        fewest = self.chosen.fewest_replicates
+        if self.draws and self.replicates < fewest:
+            raise UsageError(f"method={self.method!r} needs at least {fewest:,} replicates; use more, or 'percentile'")
         if self.draws and (self.replicates + 1) * (1 - self.confidence) / 2 < 1:
             raise UsageError(
                 f"{self.replicates} replicates are too few for an interval at {self.confidence:g}; "

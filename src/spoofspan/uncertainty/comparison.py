@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.tabular import Tabular
@@ -30,16 +30,15 @@ from spoofspan.data.sides import check_systems
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.families import Family, Pair, Task, Trainings, training_name
-from spoofspan.uncertainty.intervals import Interval, Spread
 from spoofspan.uncertainty.left_out import LeftOut
 from spoofspan.uncertainty.measured_system import BootstrapArguments, SignedSystems, signers_of, split_arguments
 from spoofspan.uncertainty.ranks import Rank, ranks
+from spoofspan.uncertainty.spreads import Interval, JackknifeSpread
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 # Where p-values come from.
-Test = Literal["jackknife-t", "percentile interval, inverted", "bca interval, inverted"]
 # The word for whichever system has the best value.
 BEST = "best"
 
@@ -110,7 +109,7 @@ class Comparison(SignedSystems, Tabular):
 
     measure: str
     direction: Literal["lower", "higher"]  # is better
-    test: Test
+    test: str
     intervals: Mapping[str, Interval]
     differences: tuple[Difference, ...]
     compared: int = 1
@@ -327,7 +326,7 @@ def compare_left_out(
 ) -> Comparison:
     """Compare systems that were measured before, given the value of each without each cluster; one alone is ranked."""
     rows = {name: [place] for place, name in enumerate(values)}
-    spread = Spread.from_left_out(measure, how, list(values.values()), left_out)
+    spread = JackknifeSpread.from_left_out(measure, how, list(values.values()), left_out)
     task = Task(measure, {}, rows, {name: [] for name in rows}, spread)
     return _comparison(Family.of([task], _pairs(list(rows), None)), 0, None)
 
@@ -360,7 +359,7 @@ def _comparison(family: Family, number: int, against: str | None) -> Comparison:
     return Comparison(
         measure=task.spread.measure,
         direction=direction,
-        test=cast("Test", f"{how.method} interval, inverted" if how.draws else how.method),
+        test=how.chosen.test,
         intervals=intervals,
         differences=tuple(differences),
         compared=family.compared,

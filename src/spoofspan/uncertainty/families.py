@@ -24,10 +24,10 @@ from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Resampling
-from spoofspan.uncertainty.intervals import Interval, Spread, spread_of
 from spoofspan.uncertainty.max_t import adjusted_p_values
 from spoofspan.uncertainty.measured_system import Measured, measured_systems
 from spoofspan.uncertainty.seeds import components_of, joint_interval, mean_of_rows, refuse_draws, seed_cautions
+from spoofspan.uncertainty.spreads import Interval, Spread, spread_of
 from spoofspan.uncertainty.variance_components import VarianceComponents
 
 # What a system said, scores or proposals, or what each of its trainings did by name.
@@ -120,15 +120,7 @@ class Task:
 
     def movements(self) -> Float64:
         """How the systems' values move together: a row for each, whose products are covariances."""
-        if self.spread.how.draws:
-            drawn = self.contrasts @ self.spread.values
-            around: Float64 = (drawn - drawn.mean(axis=1, keepdims=True)) / np.sqrt(drawn.shape[1] - 1)
-            return around
-        jackknife = self.spread.jackknife
-        moved: Float64 = np.sqrt((jackknife.left_out - 1) / jackknife.left_out) * (
-            self.contrasts @ np.nan_to_num(jackknife.deviations).T
-        )
-        return moved
+        return self.spread.movements(self.contrasts)
 
 
 @dataclass(frozen=True, eq=False)

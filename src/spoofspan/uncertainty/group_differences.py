@@ -14,11 +14,11 @@ import numpy as np
 
 from spoofspan.uncertainty.clusters import Clusters, Resampling
 from spoofspan.uncertainty.comparison import Difference
-from spoofspan.uncertainty.intervals import Spread
 from spoofspan.uncertainty.jackknife import Jackknife
 from spoofspan.uncertainty.max_t import adjusted_p_values
 from spoofspan.uncertainty.measured_system import MeasuredSystem
 from spoofspan.uncertainty.scales import is_share
+from spoofspan.uncertainty.spreads import JackknifeSpread
 
 
 def group_differences(
@@ -37,8 +37,8 @@ def group_differences(
     some = next(iter(groups.values()))
     pairs = list(combinations(range(len(names)), 2))
 
-    def spread(chosen: Sequence[int]) -> Spread:
-        return Spread.from_left_out(some.measure, how, values[list(chosen)], [left_out[i] for i in chosen])
+    def spread(chosen: Sequence[int]) -> JackknifeSpread:
+        return JackknifeSpread.from_left_out(some.measure, how, values[list(chosen)], [left_out[i] for i in chosen])
 
     found = [spread(pair).difference(0, 1) for pair in pairs]
     whole = Jackknife.from_left_out(values.tolist(), left_out, shares=is_share(some.measure))

@@ -28,10 +28,11 @@ from spoofspan.measures.costs import least_score_costs, score_costs
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
-from spoofspan.uncertainty.clusters import Clusters, Method, Resampling, dealt
+from spoofspan.uncertainty.clusters import Clusters, Resampling, dealt
 from spoofspan.uncertainty.curve_replicates import AucReplicates, CostReplicates, curve_replicates
 from spoofspan.uncertainty.eer_replicates import EerReplicates, gather_all
 from spoofspan.uncertainty.left_out import LeftOut, class_flags, formula_at, has_slope, left_out_at, sums_by_unit
+from spoofspan.uncertainty.methods import Method
 from spoofspan.uncertainty.optimism import halves, optimism
 from spoofspan.uncertainty.replicates import (
     ConfusionReplicates,

@@ -20,7 +20,6 @@ from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.measures.measure import Measure
-from spoofspan.uncertainty.intervals import Interval, Spread, spread_of
 from spoofspan.uncertainty.measured_system import (
     BootstrapArguments,
     SignedSystems,
@@ -28,6 +27,7 @@ from spoofspan.uncertainty.measured_system import (
     signers_of,
     split_arguments,
 )
+from spoofspan.uncertainty.spreads import Interval, JackknifeSpread, Spread, spread_of
 from spoofspan.uncertainty.variance_components import VarianceComponents, variance_components
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def mean_of_rows(spread: Spread, rows: Sequence[int]) -> Float64:
 
 def components_of(spread: Spread, rows: Sequence[int]) -> VarianceComponents | None:
     """The variance components of the trainings in some rows; None for one training, or where there is no variance."""
-    if len(rows) < 2 or spread.jackknife.refusal is not None:
+    if len(rows) < 2 or not isinstance(spread, JackknifeSpread) or spread.jackknife.refusal is not None:
         return None
     chosen = np.ix_(rows, rows)
     degrees = spread.jackknife.estimate(mean_of_rows(spread, rows)).degrees_of_freedom
@@ -220,7 +220,7 @@ def joint_of(intervals: Sequence[Interval]) -> Interval | None:
     spreads = [one.spread for one in intervals if one.spread is not None]
     if len(spreads) < len(intervals) or len({one.counts.clusters for one in spreads}) > 1:
         return None
-    return joint_interval(Spread.joined(spreads), range(len(spreads)))
+    return joint_interval(JackknifeSpread.joined(spreads), range(len(spreads)))
 
 
 def seed_cautions(parts: Mapping[str, VarianceComponents | None]) -> list[str]:

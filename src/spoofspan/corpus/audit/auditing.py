@@ -49,8 +49,9 @@ from spoofspan.corpus.audit.statistics import HOP, Measured, measure_all
 from spoofspan.data.references import BONA_FIDE, NONSPEECH, SPOOF, References
 from spoofspan.data.scores import Scores
 from spoofspan.formats.sound import RATE
-from spoofspan.uncertainty.intervals import Interval, interval
+from spoofspan.uncertainty.intervals import interval
 from spoofspan.uncertainty.max_t import holm
+from spoofspan.uncertainty.spreads import Interval
 from spoofspan.uncertainty.student import two_sided_p
 
 LIMIT = 1000  # utterances of a set

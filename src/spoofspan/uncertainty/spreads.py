@@ -1,0 +1,425 @@
+"""How far the values of systems move from one test set to another: what intervals and p-values are read off.
+
+``jackknife-t`` leaves out each cluster once (:mod:`spoofspan.uncertainty.jackknife`) and reaches as many standard
+errors to either side as t does with the degrees of freedom that the clusters allow. It is symmetric on the logit scale
+for rates, and on that of logarithms for costs that may exceed 1: there their distributions are nearer to t. Differences
+are taken as they are.
+
+A value at the best of all thresholds (minDCF, a-DCF, best F1) is too good on average. Its interval is the union of two:
+around the value, and around what it is without that optimism (:mod:`spoofspan.uncertainty.optimism`).
+
+Where no error was seen, a standard error of 0 would be a lie. Of n clusters without any error, the true rate may be as
+high as 1 - (alpha / 2)^(1 / n), the exact binomial bound; the interval reaches at least to the value at that rate.
+
+``percentile`` and ``bca`` draw clusters with replacement and measure each draw exactly: the interval between two
+quantiles of the replicates, or between quantiles that are corrected for bias and acceleration (Efron, 1987). Their
+p-value is the interval inverted: the highest 1 - confidence at which it still holds 0.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import isnan, nan, nextafter
+from typing import Any
+
+import numpy as np
+
+from spoofspan.base.errors import SpoofspanWarning
+from spoofspan.base.threads import use_threads
+from spoofspan.base.times import Float64, Int64
+from spoofspan.measures.measure import Measure
+from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Resampling, draw_replicates
+from spoofspan.uncertainty.eer_replicates import EerReplicates
+from spoofspan.uncertainty.jackknife import Estimate, Jackknife, counts_of
+from spoofspan.uncertainty.left_out import LeftOut, count_classes
+from spoofspan.uncertainty.measured_system import Measured
+from spoofspan.uncertainty.methods import METHODS, Method
+from spoofspan.uncertainty.quantiles import BcaCorrection, inverted_p_value, quantiles
+from spoofspan.uncertainty.replicates import Replicates
+from spoofspan.uncertainty.scales import Scale, bounds, is_share, scale_of
+from spoofspan.uncertainty.variance_components import Term, with_terms
+
+SAYS_NOTHING = "leaving out any cluster changes nothing, so the interval says nothing of other test sets"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Interval:
+    """An estimate and the interval in which it would lie on other test sets of the same kind.
+
+    Where nothing can be said of other test sets, the bounds are NaN and ``warnings`` has the reason.
+
+    Parameters
+    ----------
+    measure
+        What was measured.
+    estimate
+        Its value on the test set.
+    low, high
+        The bounds, at the confidence ``level``.
+    level
+        As 0.95.
+    method
+        ``"jackknife-t"``, ``"percentile"`` or ``"bca"``.
+    clusters
+        How many clusters there are.
+    redrawn
+        How many replicates had no value and were drawn again.
+    standard_error
+        From one test set to the next: by the jackknife, or the standard deviation of the replicates.
+    replicates
+        The value of each replicate; none with ``"jackknife-t"``.
+    warnings
+        Reasons to look twice at it.
+    drawn_by
+        What was left out or drawn: ``"utterance"``, ``"speaker"``, ...
+    seed
+        Seed of the random draws.
+    degrees_of_freedom
+        Of t, with ``"jackknife-t"``.
+    with_bona_fide, with_spoof
+        How many clusters have any of that class; None for one that the measure does not look at.
+    spread
+        What it was read off, by the jackknife and for one system: with those of its other trainings, it gives the
+        interval of their mean.
+
+    Examples
+    --------
+    See :func:`spoofspan.interval`.
+
+    """
+
+    measure: str
+    estimate: float
+    low: float
+    high: float
+    level: float
+    method: Method
+    clusters: int
+    standard_error: float
+    redrawn: int = 0
+    replicates: Float64 = field(default_factory=lambda: np.zeros(0), repr=False)
+    warnings: tuple[str, ...] = ()
+    drawn_by: str = "cluster"
+    seed: int = 0
+    degrees_of_freedom: float | None = None
+    with_bona_fide: int | None = None
+    with_spoof: int | None = None
+    spread: JackknifeSpread | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "spread": None}  # which has functions that cannot be pickled
+
+    def __str__(self) -> str:
+        ends = "none" if self.refused else f"{self.low:.5g} to {self.high:.5g}"
+        bounds = f"{100 * self.level:g} % interval {ends}"
+        first = f"{self.measure} {self.estimate:.5g}, {bounds} ({self.how})"
+        return "\n".join([first, *(f"  warning: {text}" for text in self.warnings)])
+
+    @property
+    def refused(self) -> bool:
+        """Whether nothing can be said of other test sets; ``warnings`` has the reason."""
+        return isnan(self.low)
+
+    @property
+    def how(self) -> str:
+        """How it was made, in words."""
+        by = f"by {self.drawn_by} ({self.clusters:,} of them{self._by_class})"
+        if not METHODS[self.method].draws:
+            return f"{self.method} {by}"
+        again = f", {self.redrawn:,} drawn again" if self.redrawn else ""
+        return f"{self.method}, {self.replicates.size:,} replicates {by}, seed {self.seed}{again}"
+
+    @property
+    def _by_class(self) -> str:
+        named = {"bona fide": self.with_bona_fide, "spoof": self.with_spoof}
+        parts = [f"{count:,} with {name}" for name, count in named.items() if count is not None]
+        return f"; {', '.join(parts)}" if parts else ""
+
+    def agreeing_with(self, p_value: float) -> Interval:
+        """Move an end across 0 where rounding makes the interval and its p-value disagree."""
+        holds = self.low <= 0 <= self.high
+        if isnan(p_value) or self.refused or holds == (p_value >= 1 - self.level):
+            return self
+        if self.estimate > 0:
+            return replace(self, low=nextafter(0, 1) if holds else 0.0)
+        return replace(self, high=nextafter(0, -1) if holds else 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the replicates as plain data."""
+        names = (
+            "measure estimate low high level method drawn_by clusters with_bona_fide with_spoof degrees_of_freedom "
+            "seed replicates redrawn standard_error"
+        )
+        plain = {name: getattr(self, name) for name in names.split()}
+        return {**plain, "replicates": int(self.replicates.size), "warnings": list(self.warnings)}
+
+
+@dataclass(frozen=True, eq=False)
+class Spread(ABC):
+    """How far the values of systems on the same clusters move, by one method.
+
+    A contrast is a weight for each system: 1 for one of them, 1 and -1 for a difference, 1 / k each for a mean.
+    """
+
+    measure: str
+    scale: Scale
+    how: Resampling
+    counts: ClusterCounts
+    estimates: Float64
+
+    @classmethod
+    @abstractmethod
+    def of(cls, systems: Sequence[Measured], clusters: Clusters, how: Resampling) -> Spread:
+        """Measure systems on other choices of the clusters."""
+
+    @abstractmethod
+    def interval(self, contrast: Float64, terms: Sequence[Term] = ()) -> Interval:
+        """The interval of a contrast; ``terms`` are variances that no test set shows, as that of training."""
+
+    @abstractmethod
+    def p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
+        """The p-value of a contrast being 0, given its interval."""
+
+    @abstractmethod
+    def movements(self, contrasts: Float64) -> Float64:
+        """How contrasts move together: a row for each, whose products are covariances."""
+
+    def one(self, system: int) -> Interval:
+        """The interval of one system."""
+        return self.interval(np.eye(len(self.estimates))[system])
+
+    def difference(self, first: int, second: int) -> tuple[Interval, float]:
+        """The interval of first - second, and its p-value."""
+        unit = np.eye(len(self.estimates))
+        return self.tested(unit[first] - unit[second])
+
+    def tested(self, contrast: Float64, terms: Sequence[Term] = ()) -> tuple[Interval, float]:
+        """The interval of a difference and its p-value: under 1 - confidence iff the interval does not hold 0."""
+        interval = self.interval(contrast, terms)
+        p_value = self.p_value(contrast, terms, interval)
+        return interval.agreeing_with(p_value), p_value
+
+    def _unseen_rate(self, clusters: int) -> float:
+        """The highest error rate that goes with so many clusters without any error."""
+        tail = (1 - self.how.confidence) / 2
+        return float(1 - tail ** (1 / clusters))
+
+    def _made(self, estimate: float, low: float, high: float, cautions: tuple[str, ...], **more: Any) -> Interval:
+        return Interval(
+            measure=self.measure,
+            estimate=estimate,
+            low=low,
+            high=high,
+            level=self.how.confidence,
+            method=self.how.method,
+            clusters=self.counts.clusters,
+            warnings=cautions,
+            drawn_by=self.how.drawn_by,
+            seed=self.how.seed,
+            with_bona_fide=self.counts.with_bona_fide,
+            with_spoof=self.counts.with_spoof,
+            **more,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class JackknifeSpread(Spread):
+    """The values of systems without each cluster in turn."""
+
+    left_out: tuple[LeftOut, ...]  # of each system
+
+    @classmethod
+    def of(cls, systems: Sequence[Measured], clusters: Clusters, how: Resampling) -> JackknifeSpread:
+        """Leave out each cluster once."""
+        values = [one.value for one in systems]
+        spread = cls.from_left_out(systems[0].measure, how, values, [one.left_out(clusters) for one in systems])
+        _warn(spread.measure, spread.counts)
+        return spread
+
+    @classmethod
+    def from_left_out(
+        cls, measure: Measure, how: Resampling, values: Sequence[float] | Float64, left_out: Sequence[LeftOut]
+    ) -> JackknifeSpread:
+        """The spread of systems whose values without each cluster are known."""
+        estimates = np.asarray(values, np.float64)
+        return cls(str(measure), scale_of(measure), how, counts_of(left_out), estimates, tuple(left_out))
+
+    @classmethod
+    def joined(cls, spreads: Sequence[JackknifeSpread]) -> JackknifeSpread:
+        """The spread of several systems, given that of each alone on the same clusters."""
+        left_out = tuple(one for spread in spreads for one in spread.left_out)
+        estimates = np.concatenate([one.estimates for one in spreads])
+        return replace(spreads[0], estimates=estimates, left_out=left_out, counts=counts_of(left_out))
+
+    @cached_property
+    def jackknife(self) -> Jackknife:
+        """The jackknife of all systems."""
+        return Jackknife.from_left_out(
+            self.estimates.tolist(), self.left_out, shares=is_share(Measure.parse(self.measure))
+        )
+
+    def movements(self, contrasts: Float64) -> Float64:
+        """How contrasts move together."""
+        jackknife = self.jackknife
+        moved: Float64 = np.sqrt((jackknife.left_out - 1) / jackknife.left_out) * (
+            contrasts @ np.nan_to_num(jackknife.deviations).T
+        )
+        return moved
+
+    def p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
+        """The p-value by Student's t."""
+        return with_terms(self.jackknife.estimate(contrast), terms).p_value
+
+    def interval(self, contrast: Float64, terms: Sequence[Term] = ()) -> Interval:
+        """The interval by Student's t, and by errors that were not seen."""
+        found = with_terms(self.jackknife.estimate(contrast), terms)
+        reason = self.jackknife.refusal
+        low = high = nan
+        if reason is None:
+            mean = (contrast >= 0).all()  # of one system or several
+            optimism = float(contrast @ np.array([one.optimism for one in self.left_out])) if mean else 0.0
+            centres = replace(found, value=found.value + optimism), found
+            ends = [end for one in centres for end in bounds(one, self.scale if mean else "raw", self.how.confidence)]
+            low, high = self._with_unseen_errors(contrast, found, min(ends), max(ends))
+        cautions = (reason,) if reason is not None else (*self.counts.cautions, *self._few_errors(contrast))
+        if found.standard_error == 0 and low == high:
+            cautions = (*cautions, SAYS_NOTHING)
+        degrees, error = found.degrees_of_freedom, found.standard_error
+        return self._made(found.value, low, high, cautions, standard_error=error, degrees_of_freedom=degrees)
+
+    def _few_errors(self, contrast: Float64) -> tuple[str, ...]:
+        """Cautions of the systems in a contrast, each once."""
+        systems = (one for one, weight in zip(self.left_out, contrast.tolist(), strict=True) if weight)
+        return tuple(dict.fromkeys(text for one in systems for text in one.cautions))
+
+    def _with_unseen_errors(self, contrast: Float64, found: Estimate, low: float, high: float) -> tuple[float, float]:
+        """Widen an interval by errors that may be there although none was seen; a difference only if nothing was."""
+        mean = (contrast >= 0).all()
+        if not mean and found.standard_error:
+            return low, high
+        for weight, value, system in zip(contrast.tolist(), self.estimates.tolist(), self.left_out, strict=True):
+            if not weight:
+                continue
+            worst = value if system.worst is None else self.worst_value(system)
+            if self.scale == "logit":
+                if system.worst is None and value in (0.0, 1.0):
+                    worst = abs(value - self._unseen_rate(self.counts.fewest))
+                worst = min(max(worst, 0.0), 1.0)
+            end = found.value + weight * (worst - value)
+            low, high = min(low, end), max(high, end)
+        return low, high
+
+    def worst_value(self, system: LeftOut) -> float:
+        """The value of a system if errors that were not seen were as frequent as they may be; NaN if all were seen."""
+        if system.worst is None:
+            return nan
+        counts = self.counts.with_bona_fide, self.counts.with_spoof
+        return system.worst(*(self._unseen_rate(self.counts.fewest if one is None else one) for one in counts))
+
+
+@dataclass(frozen=True, eq=False)
+class PercentileSpread(Spread):
+    """The values of systems on draws of the clusters."""
+
+    values: Float64  # a row for each system, a column for each replicate
+    redrawn: int = 0
+    without: Float64 = field(default_factory=lambda: np.zeros((0, 0)))  # without each cluster, if that is needed
+
+    @classmethod
+    def of(cls, systems: Sequence[Measured], clusters: Clusters, how: Resampling) -> PercentileSpread:
+        """Draw clusters with replacement."""
+        with use_threads(how.workers):
+            engines = [one.replicates(clusters) for one in systems]
+        counts = count_classes([_amounts(*both, clusters) for both in zip(engines, systems, strict=True)])
+        estimates, measure = np.array([one.value for one in systems]), systems[0].measure
+        return cls.drawn(str(measure), scale_of(measure), counts, estimates, engines, how)
+
+    @classmethod
+    def drawn(
+        cls,
+        name: str,
+        scale: Scale,
+        counts: ClusterCounts,
+        estimates: Float64,
+        engines: Sequence[Replicates],
+        how: Resampling,
+    ) -> PercentileSpread:
+        """Measure replicates by their engines."""
+        _warn(name, counts)
+        sample = draw_replicates(engines, how)
+        return cls(name, scale, how, counts, estimates, sample.values, sample.redrawn, cls.without_each(engines))
+
+    @classmethod
+    def without_each(cls, engines: Sequence[Replicates]) -> Float64:
+        """The values without each cluster, if they are needed."""
+        return np.zeros((len(engines), 0))
+
+    def movements(self, contrasts: Float64) -> Float64:
+        """How contrasts move together."""
+        drawn = contrasts @ self.values
+        around: Float64 = (drawn - drawn.mean(axis=1, keepdims=True)) / np.sqrt(drawn.shape[1] - 1)
+        return around
+
+    def correction(self, contrast: Float64) -> BcaCorrection | None:
+        """Which quantiles are taken instead of those that are asked for; None: those themselves."""
+        return None
+
+    def p_value(self, contrast: Float64, terms: Sequence[Term], interval: Interval) -> float:
+        """The highest 1 - confidence at which the interval still holds 0."""
+        return nan if interval.refused else inverted_p_value(interval.replicates, self.correction(contrast))
+
+    def interval(self, contrast: Float64, terms: Sequence[Term] = ()) -> Interval:
+        """The interval between two quantiles of the replicates."""
+        estimate, replicates = float(contrast @ self.estimates), contrast @ self.values
+        tail = (1 - self.how.confidence) / 2
+        correction = self.correction(contrast)
+        shares = (tail, 1 - tail) if correction is None else (correction.share(tail), correction.share(1 - tail))
+        low, high = quantiles(replicates, shares)
+        cautions = self.counts.cautions
+        if (replicates == replicates[0]).all():
+            useless = "every replicate has the same value, so the interval says nothing of other test sets"
+            cautions = (*cautions, useless)
+            if self.scale == "logit" and low == high == estimate in (0.0, 1.0):
+                low, high = sorted((estimate, abs(estimate - self._unseen_rate(max(self.counts.fewest, 1)))))
+        if self.counts.refusal is not None:
+            low = high = nan
+        error = float(np.std(replicates, ddof=1))
+        drawn = {"replicates": replicates, "redrawn": self.redrawn}
+        return self._made(estimate, low, high, cautions, standard_error=error, **drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class BcaSpread(PercentileSpread):
+    """The same, with quantiles that are corrected for bias and acceleration."""
+
+    @classmethod
+    def without_each(cls, engines: Sequence[Replicates]) -> Float64:
+        """The values without each cluster."""
+        return np.stack([one.values_without_each() for one in engines])
+
+    def correction(self, contrast: Float64) -> BcaCorrection:
+        """The correction for bias and acceleration of a contrast."""
+        return BcaCorrection.of(float(contrast @ self.estimates), contrast @ self.values, contrast @ self.without)
+
+
+def spread_of(measured: Mapping[str, Measured], how: Resampling) -> Spread:
+    """The spread of several systems by the method that is asked for."""
+    systems = list(measured.values())
+    # systems on different utterances have the clusters of all; one that a system lacks leaves its value as it is
+    clusters = Clusters.of(list(dict.fromkeys(utt for one in systems for utt in one.utterances)), how.clusters)
+    return how.chosen.spread.of(systems, clusters, how)
+
+
+def _amounts(engine: Replicates, system: Measured, clusters: Clusters) -> Int64:
+    """What each cluster has of both classes; replicates of an EER have it at hand."""
+    held = engine.amounts if isinstance(engine, EerReplicates) else None
+    return system.amounts(clusters) if held is None else held
+
+
+def _warn(name: str, counts: ClusterCounts) -> None:
+    for caution in counts.cautions:
+        warnings.warn(f"{name}: {caution}", SpoofspanWarning, stacklevel=5)
