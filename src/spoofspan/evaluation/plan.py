@@ -23,9 +23,8 @@ from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
 from spoofspan.mass.ranges import Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.measures.crossing import Crossing
-from spoofspan.measures.eer import eer_of, equal_error_rate
-from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
+from spoofspan.measures.eer import equal_error_rate
+from spoofspan.measures.eer_rules import check_eer_rule
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
 
@@ -118,22 +117,11 @@ class Plan:
         laid = lay(references, scores, self.rules)
         return laid if self.selection is None else self.selection.of(references, laid)
 
-    @property
-    def needs_crossing_only(self) -> bool:
-        """Whether the value follows from the crossing of FPR and FNR alone."""
-        return self.measure.kind.group == "eer" and self.eer_rule in NEIGHBOUR_RULES
-
-    def value(self, mass: ScoreMass, crossing: Crossing | None = None) -> Value:
-        """Measure a mass: look up the function of the measure's entry in the catalogue, and call it.
-
-        A ``crossing`` that is known already is not sought again, if it is all that is needed.
-        """
+    def value(self, mass: ScoreMass) -> Value:
+        """Measure a mass: look up the function of the measure's entry in the catalogue, and call it."""
         measure, kind = self.measure, self.measure.kind
         if kind.group == "eer":
-            if crossing is None or not self.needs_crossing_only:
-                eer = kind.function(mass, self.eer_rule)
-            else:
-                eer = eer_of(crossing, self.eer_rule)
+            eer = kind.function(mass, self.eer_rule)
             return Value(eer.value, eer.point, eer.neighbours)
         from spoofspan.measures.curve import error_curve_of
 
@@ -196,7 +184,6 @@ class Plan:
         signer: Callable[[], Signature],
         undefined: Undefined = "raise",
         errors_at: Callable[[OperatingPoint], UtteranceErrors] | None = None,
-        crossing: Crossing | None = None,
     ) -> Measurement:
         """Compute the value of a mass, with all that belongs to it; a mean over utterances needs their errors."""
         if undefined not in ("raise", "nan"):
@@ -204,7 +191,7 @@ class Plan:
         cautions: tuple[str, ...] = ()
         notes = self.notes
         try:
-            found = self.value(mass, crossing)
+            found = self.value(mass)
             if self.measure.macro and found.point is not None and errors_at is not None:
                 found, note = self._mean(found.point, errors_at(found.point))
                 notes = (*notes, note)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from spoofspan.base.errors import NothingToMeasureError
 from spoofspan.base.times import Int64
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Regions
-from spoofspan.mass.joint_parts import MOST_PARTS, JointParts
-from spoofspan.mass.labelling import cut_at
+from spoofspan.mass.labelling import IGNORED, cut_at
 from spoofspan.mass.ranges import Overlay
 from spoofspan.measures.events.spoof_ranges import ranges_without
-from spoofspan.measures.joint_crossings import PartFound, measure_parts
-from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.operating_point import OperatingPoint, count_again
 
 NO_KIND = "(no kind)"
 FOREVER = 1e8  # seconds; no utterance is as long
@@ -83,7 +81,7 @@ class SpoofedRanges(Selection):
 
     def of(self, references: References, laid: Overlay) -> Overlay:
         """Ignore the time of the other spoofed ranges."""
-        return _joint_parts(references, laid, [self]).overlay(0)
+        return next(cut_out(references, laid, [self]))
 
 
 @dataclass(frozen=True)
@@ -132,28 +130,25 @@ def range_totals(
     """
     missed = [0] * len(selections)
     if laid is not None:
-        missed = [one.missed for one in measure_selections(references, laid, selections, at, crossings=False)]
+        missed = [missed_spoof(part, at) for part in cut_out(references, laid, selections)]
     rows = [(*one.extent(references), amount) for one, amount in zip(selections, missed, strict=True)]
     return np.array(rows, np.int64).reshape(-1, 3)
 
 
-def measure_selections(
-    references: References, laid: Overlay, selections: Sequence[SpoofedRanges], at: OperatingPoint, *, crossings: bool
-) -> list[PartFound]:
-    """Cut selections out of an overlay and measure them, many in one pass."""
-    found = []
-    for first in range(0, len(selections), MOST_PARTS):
-        parts = _joint_parts(references, laid, selections[first : first + MOST_PARTS])
-        found += measure_parts(parts, at, crossings=crossings)
-    return found
+def missed_spoof(laid: Overlay, at: OperatingPoint) -> int:
+    """How much spoofed time (ns) is called bona fide at an operating point of another overlay."""
+    return count_again(laid.mass()[0], at).false_negative
 
 
-def _joint_parts(references: References, laid: Overlay, selections: Sequence[SpoofedRanges]) -> JointParts:
-    """The parts that selections cut out of an overlay: each ignores the time of the other spoofed ranges."""
+def cut_out(references: References, laid: Overlay, selections: Sequence[SpoofedRanges]) -> Iterator[Overlay]:
+    """Cut selections out of an overlay: each ignores the time of the other spoofed ranges."""
     utterance = positions(references.utterances, laid.labelling.utterances)[utterance_of_rows(references.offsets)]
     # a range may end a little after its utterance, where the rules let it
     extents = laid.labelling.extents[utterance]
     starts, ends = (np.minimum(times, extents) for times in (references.starts, references.ends))
     rows = np.flatnonzero((references.labels == SPOOF) & (utterance >= 0) & (ends > starts))
     cut = cut_at(laid.labelling, utterance[rows], starts[rows], ends[rows])
-    return JointParts.of(laid, cut, [one.dropped(references)[rows] for one in selections])
+    for one in selections:
+        ignored = cut.covered(one.dropped(references)[rows])
+        labels = np.where(ignored, np.int8(IGNORED), cut.cells.labels)
+        yield replace(laid, labelling=replace(cut.cells, labels=labels))

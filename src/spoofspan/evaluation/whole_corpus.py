@@ -16,11 +16,10 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, Plan
-from spoofspan.evaluation.selections import Selection, SpoofedRanges, kinds_in, measure_selections
+from spoofspan.evaluation.selections import Selection, SpoofedRanges, cut_out, kinds_in, missed_spoof
 from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_mass import ScoreMass
-from spoofspan.measures.crossing import Crossing
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint, count_again
@@ -168,16 +167,14 @@ class WholeInMemory(WholeCorpus):
         return [partial(self._part, one) for one in selections]
 
     def spoofed_parts(self, chosen: Mapping[str, SpoofedRanges]) -> dict[str, SpoofedPart]:
-        """The selections, by name, that have any ranges; all are measured in one pass."""
+        """The selections, by name, that have any ranges."""
         references = self.inputs.references
         there = {name: one for name, one in chosen.items() if one.kept(references).any()}
-        crossings = self.plan.needs_crossing_only
-        found = measure_selections(references, self.laid, list(there.values()), self.point, crossings=crossings)
         parts = {}
-        for (name, one), part in zip(there.items(), found, strict=True):
-            signer = partial(self._sign, one, part.laid.labelling.utterances)
-            measure = partial(self._measured, part.laid, signer, part.crossing)
-            parts[name] = SpoofedPart(*one.extent(references), part.missed, measure)
+        for (name, one), laid in zip(there.items(), cut_out(references, self.laid, list(there.values())), strict=True):
+            signer = partial(self._sign, one, laid.labelling.utterances)
+            measure = partial(self._measured, laid, signer)
+            parts[name] = SpoofedPart(*one.extent(references), missed_spoof(laid, self.point), measure)
         return parts
 
     def farther_than(self, distance: float) -> WholeInMemory:
@@ -189,9 +186,7 @@ class WholeInMemory(WholeCorpus):
         laid = selection.of(self.inputs.references, self.laid)
         return self._measured(laid, partial(self._sign, selection, laid.labelling.utterances))
 
-    def _measured(
-        self, laid: Overlay, signer: Signer, crossing: Crossing | None = None
-    ) -> tuple[Measurement, ScoreMass]:
+    def _measured(self, laid: Overlay, signer: Signer) -> tuple[Measurement, ScoreMass]:
         mass = laid.mass()[0]
         with quietly():
             found = self.plan.measured(
@@ -200,7 +195,6 @@ class WholeInMemory(WholeCorpus):
                 len(mass.utterances),
                 signer,
                 errors_at=lambda point: errors_of_overlay(laid, point.threshold, point.everything),
-                crossing=crossing,
             )
         return found, mass
 

@@ -7,7 +7,7 @@
     Scores ─────score_rules───▶ ScoreRuns ─┘
 
 Points are ranges of a time that is counted in points: ``grid.py`` says where they lie, ``point_labels.py`` labels them.
-``utterances.py`` makes a mass of scores of whole utterances, ``joint_parts.py`` counts many parts of one overlay.
+``utterances.py`` makes a mass of scores of whole utterances.
 
 Imports :mod:`spoofspan.base` and :mod:`spoofspan.data`.
 """

@@ -36,7 +36,7 @@ from spoofspan.base.threads import rows_for_threads
 from spoofspan.base.times import Int64, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References
 from spoofspan.data.rules import Rules, Touched, note_touched
-from spoofspan.data.scores import Scores, Values
+from spoofspan.data.scores import Scores
 from spoofspan.mass.diagnosis import hop_remedy, pairing_remedy, score_unit_remedy
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.labelling import IGNORED, Labelling
@@ -201,13 +201,8 @@ class RangePart(TimedPart):
 
     def sample(self, size: int) -> Columns:
         """About ``size`` rows; each counts whole for the label under its middle."""
-        scores, label, weight = self.labelled_sample(size)
-        return scores, (label == BONA_FIDE) * weight, (label == SPOOF) * weight
-
-    def labelled_sample(self, size: int) -> tuple[Values, Labels, Int64]:
-        """About ``size`` rows: their scores, the label under the middle of each, and how much each counts."""
         if not self.runs.values.size:
-            return self.runs.values, self.labelling.labels[:0], np.zeros(0, np.int64)
+            return self.runs.values, np.zeros(0, np.int64), np.zeros(0, np.int64)
         # large corpora get larger samples: what a bracket holds must not outgrow the rest of the work
         count = self.runs.values.size
         step = max(count // max(size, count >> 9), 1)
@@ -216,7 +211,8 @@ class RangePart(TimedPart):
         middle = np.minimum((starts + ends) // 2, self.labelling.extents[utterance] - 1)
         label = self.labelling.labels[self.labelling.runs_at(utterance, middle)]
         weight = ends - starts if self.weights is None else (ends - starts) * self.weights[utterance]
-        return mirrored(self.runs.values[rows], self.runs.higher), label, weight
+        scores = mirrored(self.runs.values[rows], self.runs.higher)
+        return scores, (label == BONA_FIDE) * weight, (label == SPOOF) * weight
 
 
 @dataclass(frozen=True, eq=False)
