@@ -33,6 +33,7 @@ from corpus import Corpus, generate, samples_under_frames
 HERE = Path(__file__).resolve().parent
 RESOLUTIONS_MS = (10, 20, 40, 80, 160, 320, 640)
 SYSTEMS = 6  # of a table
+OVER_THRESHOLDS = ("eer", "auc", "min-dcf", "best-f1", "average-precision", "min-cllr")
 WORST_TIES = (2, 9, "all-equal", "saturated")
 NOT_IMPORTED = ("torch", "matplotlib", "dask", "pyarrow", "pandas", "scipy")
 RESULTS = ("<!-- results: begin -->", "<!-- results: end -->")
@@ -322,6 +323,29 @@ def table(setting: Setting) -> Iterator[Figure]:
     yield Figure("table of 6 systems x 8 columns, each system", ratio, "np.sum of the inputs", 400)
 
 
+def several(setting: Setting) -> Iterator[Figure]:
+    """Six measures over all thresholds share one sorted curve."""
+
+    def taking(*measures: str) -> Contender:
+        def work(corpus: Corpus) -> Any:
+            import spoofspan as ss
+
+            return ss.evaluate(corpus.references(ss), corpus.scores(ss), measures)
+
+        return work, setting.mixed
+
+    alone = {name: taking(f"range-{name}") for name in OVER_THRESHOLDS}
+    together = taking(*(f"range-{name}" for name in OVER_THRESHOLDS))
+    best = race(min(3, setting.repetitions), together=together, **alone)
+    dearest = max(alone, key=best.__getitem__)
+    yield Figure(
+        f"{len(alone)} measures over all thresholds in one evaluate",
+        best["together"] / best[dearest],
+        f"range-{dearest} alone",
+        1.4,
+    )
+
+
 def imports(setting: Setting) -> Iterator[Figure]:
     loaded = json.loads(_python("import spoofspan, sys, json; print(json.dumps(sorted(sys.modules)))"))
     found = [name for name in NOT_IMPORTED if name in loaded]
@@ -352,6 +376,7 @@ FIGURES: dict[str, Callable[[Setting], Iterator[Figure]]] = {
     "threads": threads,
     "points": points,
     "table": table,
+    "several": several,
     "import": imports,
 }
 
