@@ -16,7 +16,7 @@ from fractions import Fraction
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_type_hints
 
-from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.errors import UsageError, dated_names, nearest_name
 from spoofspan.data.rule import Rule, declared
 
 if TYPE_CHECKING:
@@ -331,14 +331,20 @@ CONVENTIONS: dict[str, Convention] = {
             {"range": (_MILLISECONDS, "bucketed(2max,100000)")},
         ),
         Convention(
-            "xps-forensic",
-            "compute_segment_eer of XPS-Forensic: mean scores and majority labels of whole segments",
+            "xps-forensic-2026-03",
+            "compute_segment_eer of XPS-Forensic in March 2026, with mean scores and majority labels of whole segments",
             {
                 "point": (
                     replace(_FRAMES, label="majority", pooling="mean", last_point="drop"),
                     "interpolated",
                 )
             },
+        ),
+        Convention(
+            "xps-forensic-2026-06",
+            "the code of XPS-Forensic's cross-domain audit, published in June 2026 (IJCB 2026), with the least "
+            "spoof-like score of each whole segment, which is spoof if any of it is",
+            {"point": (replace(_FRAMES, pooling="max", last_point="drop"), "interpolated")},
         ),
         Convention(
             "deepfense",
@@ -358,7 +364,8 @@ def rules_for(
 ) -> tuple[Rules, str]:
     """Return the rules and the EER rule of a measure under a convention, with explicit rules put on top."""
     if convention not in CONVENTIONS:
-        raise UsageError(f"convention={convention!r}: {nearest_name(convention, CONVENTIONS)}")
+        dated = dated_names(convention, {name: one.about for name, one in CONVENTIONS.items()})
+        raise UsageError(f"convention={convention!r}: {dated or nearest_name(convention, CONVENTIONS)}")
     measures = CONVENTIONS[convention].measures
     if measure not in measures:
         raise UsageError(
