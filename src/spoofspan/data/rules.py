@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from fractions import Fraction
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_type_hints
 
 from spoofspan.base.errors import UsageError, dated_names, nearest_name
-from spoofspan.data.rule import Rule, declared
+from spoofspan.data.rule import Rule, declared, over
 
 if TYPE_CHECKING:
     from spoofspan.base.times import Int64
@@ -34,7 +35,7 @@ LastFrame = Literal["use", "drop"]
 Overlap = Literal["error", "min", "mean", "centre"]
 CollarEdges = Literal["inside", "all"]
 Utterances = Literal["all", "drop-bonafide-CON"]
-Label = Literal["any", "majority", "rounded"] | float
+Label = Literal["any", "majority", "rounded"] | str | float  # or "over(0.5)", or 0.5
 LastPoint = Literal["use", "round", "drop"]
 Pooling = Literal["min", "mean", "max", "noisy-or"] | str  # or "top-k(5)"
 Modality = Literal["any", "audio", "visual"]
@@ -150,9 +151,9 @@ class Rules:
     )
     label: Label = declared(
         "any",
-        "Label of a point: {}, or a fraction.",
-        "A point is spoof if any of it is, if the majority or at least a fraction is, or by rounded edges (as in the\n"
-        "published script).",
+        "Label of a point: {}, a fraction, or over(0.5).",
+        "A point is spoof if any of it is, if the majority or at least a fraction is, if more than a fraction is\n"
+        "(over(0.5), the sensitivity of partialspoof-metrics), or by rounded edges (as in the published script).",
         ("point",),
     )
     last_point: LastPoint = declared(
@@ -182,7 +183,10 @@ class Rules:
     def __post_init__(self) -> None:
         for rule in RULES.values():
             rule.check(getattr(self, rule.name))
-        if self.label not in RULES["label"].values:
+        if (share := over(self.label)) is not None:
+            # one spelling of each value, in signatures and wherever rules are compared
+            object.__setattr__(self, "label", f"over({share})" if Decimal(share) else "any")
+        elif self.label not in RULES["label"].values:
             self.spoof_fraction  # noqa: B018  (raises if the label is no fraction either)
         if self.collar_edges != "inside" and not self.collar:
             raise UsageError(
@@ -192,9 +196,11 @@ class Rules:
 
     @property
     def spoof_fraction(self) -> Fraction:
-        """The share of a point's labelled time from which on it is spoof."""
+        """The share of a point's labelled time from which on it is spoof; above which, if ``spoof_strictly``."""
         if self.label == "majority":
             return Fraction(1, 2)
+        if (share_text := over(self.label)) is not None:
+            return Fraction(share_text)
         try:
             # repr, so that 0.3 means three tenths and not the double next to it
             share = Fraction(repr(float(self.label)))
@@ -202,8 +208,15 @@ class Rules:
             share = Fraction(0)
         if not 0 < share <= 1:
             valid = nearest_name(str(self.label), RULES["label"].values)
-            raise UsageError(f"label={self.label!r}: {valid}, or a fraction in (0, 1]")
+            raise UsageError(
+                f"label={self.label!r}: {valid}, a fraction in (0, 1], or more than a fraction below 1: over(0.5)"
+            )
         return share
+
+    @property
+    def spoof_strictly(self) -> bool:
+        """Whether a point is spoof only above the ``spoof_fraction``, and not at it."""
+        return over(self.label) is not None
 
     def check_modality(self, read_with: str | None) -> None:
         """Refuse a modality other than that which references were read with."""
