@@ -165,7 +165,8 @@ def _only_scores(runs: RangeRuns, past: Int64, sticks_out: Int64) -> Int64:
     """Which of the rows that stick out are the first of utterances that have no row but those that end too late."""
     left = np.diff(runs.offsets) - _sums_at(runs, past, np.ones_like(past))
     utterance, first = np.unique(np.searchsorted(runs.offsets, sticks_out, side="right") - 1, return_index=True)
-    return first[left[utterance] == 0]
+    found: Int64 = first[left[utterance] == 0]
+    return found
 
 
 def _sums_at(runs: RangeRuns, rows: npt.NDArray[np.intp], amounts: Int64) -> Int64:
