@@ -266,7 +266,7 @@ def test_a_result_says_which_rules_are_not_those_of_the_benchmark(capsys):
     folder = GOLDEN / "short_tail"
     files = [str(folder / "rttm_2cls_0sil"), str(folder / "unit0.02.score.gz"), "--durations", str(folder / "reco2dur")]
     typed = ["eval", "--benchmark", "xps-forensic-2026-06", *files, "-m", "point-eer@80ms"]
-    other = ["--pooling", "min", "--last-point", "drop", "--eer-rule", "nearest"]
+    other = ["--pooling", "min", "--last-point", "scored", "--eer-rule", "nearest"]
     plain = json.loads(run([*typed, *other, "--format", "json"], capsys)[1].out)
     assert plain["benchmark"]["changed"] == ["--measure", "--pooling", "--eer-rule"]
     assert "not as it is ranked, because of --measure, --pooling, --eer-rule" in run([*typed, *other], capsys)[1].out

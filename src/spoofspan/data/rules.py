@@ -36,7 +36,7 @@ Overlap = Literal["error", "min", "mean", "centre"]
 CollarEdges = Literal["inside", "all"]
 Utterances = Literal["all", "drop-bonafide-CON"]
 Label = Literal["any", "majority", "rounded"] | str | float  # or "over(0.5)", or 0.5
-LastPoint = Literal["use", "round", "drop"]
+LastPoint = Literal["use", "round", "drop", "scored"]
 Pooling = Literal["min", "mean", "max", "noisy-or"] | str  # or "top-k(5)"
 Modality = Literal["any", "audio", "visual"]
 Regions = Mapping[str, Sequence[tuple[float, float]]]
@@ -159,7 +159,8 @@ class Rules:
     last_point: LastPoint = declared(
         "use",
         "The last, shorter point: {}.",
-        "The last, shorter point: used, only if at least half of it exists, or dropped.",
+        "The last, shorter point: used, only if at least half of it exists, or dropped. scored: points that end after\n"
+        "the last score are dropped too.",
         ("point",),
     )
     pooling: Pooling = declared(
@@ -348,7 +349,7 @@ CONVENTIONS: dict[str, Convention] = {
             "compute_segment_eer of XPS-Forensic in March 2026, with mean scores and majority labels of whole segments",
             {
                 "point": (
-                    replace(_FRAMES, label="majority", pooling="mean", last_point="drop"),
+                    replace(_FRAMES, label="majority", pooling="mean", last_point="scored"),
                     "interpolated",
                 )
             },
@@ -357,7 +358,7 @@ CONVENTIONS: dict[str, Convention] = {
             "xps-forensic-2026-06",
             "the code of XPS-Forensic's cross-domain audit, published in June 2026 (IJCB 2026), with the least "
             "spoof-like score of each whole segment, which is spoof if any of it is",
-            {"point": (replace(_FRAMES, pooling="max", last_point="drop"), "interpolated")},
+            {"point": (replace(_FRAMES, pooling="max", last_point="scored"), "interpolated")},
         ),
         Convention(
             "deepfense",
