@@ -10,10 +10,10 @@ from spoofspan.report.benchmark_tables import short_measures
 
 def overview() -> str:
     """One row for each benchmark."""
-    lines = ["| `--benchmark` | data set | ranked by |", "|---|---|---|"]
+    lines = ["| `--benchmark` | data set | ranked by | scorer |", "|---|---|---|---|"]
     for one in benchmarks().values():
         names = ", ".join(f"`{name}`" for name in one.names)
-        lines.append(f"| {names} | {plain(one.title)} | {plain(one.ranked)} |")
+        lines.append(f"| {names} | {plain(one.title)} | {plain(one.ranked)} | {'unverified' * bool(one.unverified)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -36,6 +36,8 @@ def section(one: Benchmark) -> str:
         lines.append(f"| as if typed | `{flags}` |")
     lines += [f"| `{name}:{key}` | {spelled(more)} |" for name in [one.name] for key, more in one.variants.items()]
     lines.append(f"| source | {plain(one.source)} |")
+    if one.unverified:
+        lines.append(f"| unverified | {plain(one.unverified)} |")
     if one.note:
         lines.append(f"| note | {plain(one.note)} |")
     return "\n".join(lines) + "\n"

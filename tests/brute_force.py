@@ -298,6 +298,8 @@ def within_extent(ranges, extent, rules):
         if end > extent and rules.last_frame == "drop":
             continue
         out.append((start, min(end, extent), score))
+    if not out and rules.uncovered == "hold":  # there must be one to hold
+        out = [(start, extent, score) for start, _, score in ranges if start < extent][:1]
     return out
 
 
@@ -444,13 +446,15 @@ def range_entries(references, durations, scores, hop, higher, **rules):
     return entries
 
 
-def point_ranges(extent, rules):
-    """Rule 16."""
+def point_ranges(extent, rules, reach):
+    """Rule 16; scores reach to ``reach``."""
     out, k = [], 0
     while round(k * rules.resolution * 1e9) < extent:
         start = round(k * rules.resolution * 1e9)
         end = round((k + 1) * rules.resolution * 1e9)
-        share = {"use": 0, "round": Fraction(1, 2), "drop": 1}[rules.last_point]
+        share = {"use": 0, "round": Fraction(1, 2), "drop": 1, "scored": 1}[rules.last_point]
+        if rules.last_point == "scored" and end > reach:
+            break
         if min(end, extent) - start >= share * (end - start):
             out.append((start, min(end, extent)))
         k += 1
@@ -502,6 +506,8 @@ def point_label(k, start, end, labels, rules):
         is_spoof = spoof > 0
     elif rules.label == "majority":
         is_spoof = 2 * spoof >= labelled
+    elif str(rules.label).startswith("over("):
+        is_spoof = spoof > Fraction(rules.label[5:-1]) * labelled
     else:
         is_spoof = spoof >= Fraction(rules.label) * labelled
     return "spoof" if is_spoof else "bonafide"
@@ -528,7 +534,7 @@ def point_entries(references, durations, scores, hop, higher, **rules):
     for extent, labels, pieces in measured_utterances(references, durations, scores, hop, higher, rules):
         if rules.uncovered == "ignore":
             labels = ignore_uncovered(labels, pieces, extent)
-        for k, (start, end) in enumerate(point_ranges(extent, rules)):
+        for k, (start, end) in enumerate(point_ranges(extent, rules, max((end for _, end, _ in pieces), default=0))):
             label = point_label(k, start, end, labels, rules)
             if label == "ignore":
                 continue

@@ -110,7 +110,7 @@ def random_rules(rng):
 def random_point_rules(rng, hop, longest):
     label = weighted(rng, any=35, majority=20, rounded=25, fraction=20)
     if label == "fraction":
-        label = rng.choice([0.125, 0.25, 0.3, 1 / 3, 0.5, 0.7, 0.75, 1.0])
+        label = rng.choice([0.125, 0.25, 0.3, 1 / 3, 0.5, 0.7, 0.75, 1.0, "over(0.25)", "over(0.5)", "over(0.3)"])
     hops = [hop] if isinstance(hop, float) else list(hop.values()) if hop else [0.02, 0.3]
     ratio = rng.choice([1, 1, 0.5, 0.25, 2, 3, 4, 0.37, 1.7, 2.5, 1 / 3])
     resolution = rng.choice([rng.choice(hops) * ratio, 0.01, 0.02, 0.04, 0.16, 0.64])
@@ -118,7 +118,7 @@ def random_point_rules(rng, hop, longest):
         resolution *= 2
     while resolution >= 2 and longest / 1e9 / resolution < 100:  # longer than every utterance, it would be refused
         resolution /= 2
-    last_point = weighted(rng, use=60, round=25, drop=15)
+    last_point = weighted(rng, use=55, round=20, drop=10, scored=15)
     pooling = weighted(rng, min=70, max=30)
     return {"label": label, "last_point": last_point, "pooling": pooling, "resolution": resolution}
 

@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import jsonschema
+import numpy as np
 import pytest
 from command_line import run
 
@@ -64,6 +66,7 @@ def test_the_register_is_data_in_one_order():
         ("avdeepfake1m", "no benchmark 'avdeepfake1m': did you mean 'av-deepfake1m'"),
         ("lav-df:fool", "no variant 'fool': did you mean 'full'"),
         ("had:full", "has no variants"),
+        ("xps-forensic", "its rules changed, so the name needs a date; xps-forensic-2026-03: segment EER of mean"),
     ],
 )
 def test_what_is_no_benchmark_is_refused_with_the_nearest(name, message, capsys):
@@ -127,7 +130,8 @@ def test_detection_of_av_deepfake1m_needs_no_durations(capsys):
         ("partialspoof", ["--convention", "nii-2023"]),
         ("llamapartialspoof", ["--convention", "partialspoof-metrics"]),
         ("wedefense", ["--convention", "wedefense"]),
-        ("xps-forensic", ["--convention", "xps-forensic"]),
+        ("xps-forensic-2026-03", ["--convention", "xps-forensic-2026-03"]),
+        ("xps-forensic-2026-06", ["--convention", "xps-forensic-2026-03", "--pooling", "max", "--label", "any"]),
         ("deepfense", ["--convention", "deepfense"]),
     ],
 )
@@ -147,7 +151,6 @@ def test_a_benchmark_is_what_its_flags_say(benchmark, flags, capsys):
 
 def test_xps_forensic_equals_its_definition_on_frames(capsys, tmp_path):
     """Mean of the frames, majority of their labels, whole segments only; EER on the line between two points."""
-    import numpy as np
     from sklearn.metrics import roc_curve
 
     rng = np.random.default_rng(3)
@@ -164,7 +167,7 @@ def test_xps_forensic_equals_its_definition_on_frames(capsys, tmp_path):
     (tmp_path / "labels.txt").write_text("".join(lines))
     (tmp_path / "unit0.02.score").write_text("".join(scores))
     found, _ = measured(
-        ["eval", "--benchmark", "xps-forensic", tmp_path / "labels.txt", tmp_path / "unit0.02.score"], capsys
+        ["eval", "--benchmark", "xps-forensic-2026-03", tmp_path / "labels.txt", tmp_path / "unit0.02.score"], capsys
     )
     fpr, tpr, _ = roc_curve(*reversed(list(zip(*pairs, strict=True))), drop_intermediate=False)
     above = next(i for i in range(len(fpr)) if fpr[i] >= 1 - tpr[i])
@@ -228,6 +231,67 @@ def test_psynd_and_dcase_are_what_their_measures_say(tmp_path, capsys):
     found, _ = measured(["eval", "--benchmark", "psynd", *files, *more], capsys)
     # one second of six is wrong: 5 / (12 - 5)
     assert found == {"range-iou-psynd": pytest.approx(5 / 7)}
+
+
+# ---------------------------------------------------------------- what results say
+
+UNVERIFIED = [name for name, row in benchmarks().items() if row.unverified]
+
+
+def test_no_row_hides_that_its_scorer_is_unknown():
+    """What is our reading, or second-hand, is said by its own field."""
+    assert {"had", "add2023", "psynd", "mist", "lens-df", "spoofceleb", "speech-df-arena"} <= set(UNVERIFIED)
+    for row in benchmarks().values():
+        said = f"{row.title} {row.ranked} {row.note}".lower()
+        assert not re.search("our reading|second-hand|reported definition|no public scorer|was not run", said)
+
+
+@pytest.mark.parametrize("spelling", ["text", "markdown", "latex"])
+def test_a_result_says_that_its_scorer_is_unknown(spelling, tmp_path, capsys):
+    (tmp_path / "labels.txt").write_text(HAD)
+    (tmp_path / "said.txt").write_text(SAID)
+    files = [str(tmp_path / "labels.txt"), str(tmp_path / "said.txt")]
+    note = f"note: benchmark had: {benchmarks()['had'].unverified}"
+    out = run(["eval", "--benchmark", "had", *files, "--format", spelling], capsys)[1].out
+    assert out.count(note) == 1
+    target = tmp_path / "had.json"
+    assert run(["eval", "--benchmark", "had", *files, "--format", "json", "--out", str(target)], capsys)[0] == 0
+    plain = json.loads(target.read_text())
+    assert plain["benchmark"]["unverified"] == benchmarks()["had"].unverified
+    jsonschema.validate(plain, json.loads((GOLDEN.parents[1] / "docs" / "schema" / "evaluation.json").read_text()))
+    assert "benchmark" not in json.loads(run(["eval", *files, "-m", "range-f1", "--format", "json"], capsys)[1].out)
+
+
+def test_a_result_says_which_rules_are_not_those_of_the_benchmark(capsys):
+    folder = GOLDEN / "short_tail"
+    files = [str(folder / "rttm_2cls_0sil"), str(folder / "unit0.02.score.gz"), "--durations", str(folder / "reco2dur")]
+    typed = ["eval", "--benchmark", "xps-forensic-2026-06", *files, "-m", "point-eer@80ms"]
+    other = ["--pooling", "min", "--last-point", "scored", "--eer-rule", "nearest"]
+    plain = json.loads(run([*typed, *other, "--format", "json"], capsys)[1].out)
+    assert plain["benchmark"]["changed"] == ["--measure", "--pooling", "--eer-rule"]
+    assert "not as it is ranked, because of --measure, --pooling, --eer-rule" in run([*typed, *other], capsys)[1].out
+    assert "because of --measure\n" in run(typed, capsys)[1].out
+
+
+def test_a_tool_that_changed_its_rules_is_named_with_a_date(capsys):
+    with pytest.raises(ss.UsageError, match=r"needs a date; xps-forensic-2026-03: .*; xps-forensic-2026-06: "):
+        ss.point_eer(*drawn(), 0.08, convention="xps-forensic")
+    code, said = run(["explain", "xps-forensic"], capsys)
+    assert code == 2
+    assert "needs a date" in said.err
+    numbers = {ss.point_eer(*drawn(), 0.08, convention=f"xps-forensic-2026-0{month}").value for month in (3, 6)}
+    assert len(numbers) == 2
+
+
+def drawn():
+    rng = np.random.default_rng(4)
+    labels = {f"u{i}": np.repeat(rng.integers(0, 2, 8), 6) for i in range(20)}
+    frames = {name: rng.normal(one, 1.0) for name, one in labels.items()}
+    ranges = {
+        name: [(0.02 * k, 0.02 * (k + 1), ("bonafide", "spoof")[label]) for k, label in enumerate(one)]
+        for name, one in labels.items()
+    }
+    return ss.References.from_ranges(ranges), ss.Scores.from_frames(frames, hop=0.02, higher="spoof")
 
 
 # ---------------------------------------------------------------- the command

@@ -437,7 +437,16 @@ def test_text_has_a_short_signature_and_the_long_one_on_demand():
         ("eval --convention n", ["nii-2023"]),
         (
             "eval --convention ",
-            ["default", "paper", "nii-2023", "partialspoof-metrics", "wedefense", "xps-forensic", "deepfense"],
+            [
+                "default",
+                "paper",
+                "nii-2023",
+                "partialspoof-metrics",
+                "wedefense",
+                "xps-forensic-2026-03",
+                "xps-forensic-2026-06",
+                "deepfense",
+            ],
         ),
         ("eval --pooling m", ["min", "mean", "max"]),
         ("eval --benchmark lav-df:", ["lav-df:full", "lav-df:visual", "lav-df:audio"]),

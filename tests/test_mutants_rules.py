@@ -24,7 +24,7 @@ CHOICES = {
     "last_frame": ["use", "drop"],
     "overlap": ["error", "min", "mean", "centre"],
     "utterances": ["all", "drop-bonafide-CON"],
-    "last_point": ["use", "round", "drop"],
+    "last_point": ["use", "round", "drop", "scored"],
 }
 RANGE_DEFAULTS = {
     "gaps": "error",

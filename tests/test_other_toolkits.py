@@ -40,9 +40,37 @@ def scores():
 @pytest.mark.parametrize("resolution", ["20", "40", "80", "160", "320"])
 def test_segment_eers_of_xps_forensic(references, scores, resolution):
     name = f"point-eer@{resolution}ms"
-    found = ss.evaluate(references, scores, [name], convention="xps-forensic")[name]
+    found = ss.evaluate(references, scores, [name], convention="xps-forensic-2026-03")[name]
     # it looks for the crossing by brentq, whose tolerance is 2e-12
     assert found.value == pytest.approx(EXPECTED["xps-forensic"]["compute_segment_eer"][resolution], abs=3e-12)
+
+
+@pytest.mark.parametrize("resolution", ["20", "40", "80", "160", "320", "640"])
+@pytest.mark.parametrize("hop", ["20", "160"])
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+def test_segment_eers_of_the_cross_domain_audit(references, hop, resolution):
+    """The least spoof-like frame of each window, of utterances as long as one; at 160 ms, every eighth score."""
+    if resolution not in (expected := EXPECTED["cross-domain-audit"]["seg_eer"][hop]):
+        return  # finer than the hop
+    frames = int(resolution) // 20
+    long = {name: one["scores"] for name, one in CASE["utterances"].items() if len(one["labels"]) >= frames}
+    every = int(hop) // 20
+    said = {name: one[: len(one) // every * every : every] for name, one in long.items()}
+    scores = ss.Scores.from_frames(said, hop=int(hop) / 1000, higher="spoof")
+    name = f"point-eer@{resolution}ms"
+    found = ss.evaluate(references, scores, [name], convention="xps-forensic-2026-06", partial=True)[name]
+    assert found.value == pytest.approx(expected[resolution], abs=3e-12)
+
+
+@pytest.mark.parametrize("resolution", ["20", "40", "80", "160", "320"])
+def test_segment_eers_of_the_cross_domain_audit_where_scores_stop_early(resolution):
+    """Utterances of the golden case short_tail; 28 of 40 have too few scores, 8 too many."""
+    folder = FOLDER.parent / "short_tail"
+    references = ss.read_references(folder / "rttm_2cls_0sil", durations=folder / "reco2dur")
+    scores = ss.read_scores(folder / "unit0.02.score.gz")
+    found = ss.point_eer(references, scores, int(resolution) / 1000, convention="xps-forensic-2026-06")
+    expected = EXPECTED["cross-domain-audit"]["seg_eer of short_tail"][resolution]
+    assert found.value == pytest.approx(expected, abs=3e-12)
 
 
 def test_shares_of_time_of_xps_forensic(references, scores):

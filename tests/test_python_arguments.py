@@ -208,8 +208,6 @@ def test_scores_of_utterances_are_named():
     refused(lambda: ss.evaluate_utterances(REFERENCES, SCORES), "not a Scores", "'utterance-eer'")
     refused(lambda: ss.evaluate_utterances(UTTERANCE_SCORES, REFERENCES), "come first, not a UtteranceScores")
     refused(lambda: ss.evaluate(REFERENCES, SCORES, boundary_scores=FRAMES), "scores must be Scores, not a dict")
-    refused(lambda: ss.error_agreement(REFERENCES, SCORES, FRAMES), "scores must be Scores, not a dict")
-    refused(lambda: ss.error_agreement(REFERENCES, SCORES, SCORES, thresholds=0.5), "give two")
 
 
 def test_what_takes_scores_or_references_alone_checks_them_too():

@@ -66,7 +66,6 @@ if TYPE_CHECKING:
         interval,
         seed_variation,
     )
-    from spoofspan.uncertainty.agreement import Agreement, error_agreement
     from spoofspan.uncertainty.sample_size import SampleSize, sample_size
 
 # Where each public name lives. A name is loaded when it is first used, so that `import spoofspan` costs nothing.
@@ -113,13 +112,11 @@ _HOMES = {
     "scale.sharding": "sharded",
     "scale.shards": "evaluate_shards",
     "uncertainty": "Comparison Interval Resampling SeedVariation compare interval seed_variation",
-    "uncertainty.agreement": "Agreement error_agreement",
     "uncertainty.sample_size": "SampleSize sample_size",
 }
 
 __all__ = [
     "CONVENTIONS",
-    "Agreement",
     "BisectionMeasurement",
     "Calibration",
     "Comparison",
@@ -161,7 +158,6 @@ __all__ = [
     "compare",
     "default_measures",
     "equal_error_rate",
-    "error_agreement",
     "error_curve",
     "errors_by_utterance",
     "evaluate",

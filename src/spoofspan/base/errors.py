@@ -12,7 +12,8 @@ error                      raised when                                 exit code
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -187,3 +188,13 @@ def nearest_name(name: str, valid: Iterable[str]) -> str:
     close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     listing = ", ".join(names)
     return f"did you mean {close[0]!r}? (valid: {listing})" if close else f"valid: {listing}"
+
+
+def dated_names(name: str, about: Mapping[str, str]) -> str:
+    """Return the dated versions of a name, each with what it is; empty if there are none.
+
+    >>> dated_names("tool", {"tool-2026-03": "means", "tool-2026-06": "maxima", "other": "minima"})
+    'its rules changed, so the name needs a date; tool-2026-03: means; tool-2026-06: maxima'
+    """
+    dated = [f"{one}: {about[one]}" for one in about if re.fullmatch(re.escape(str(name)) + r"-\d{4}-\d{2}", one)]
+    return f"its rules changed, so the name needs a date; {'; '.join(dated)}" if dated else ""

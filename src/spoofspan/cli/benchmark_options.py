@@ -12,7 +12,7 @@ from spoofspan.cli import completion
 from spoofspan.cli import options as o
 
 if TYPE_CHECKING:
-    from spoofspan.formats.datasets.benchmarks import Benchmark
+    from spoofspan.formats.datasets.benchmarks import BenchmarkRun
 
 DEFAULTS = {"convention": "default"}  # of flags that are something if they are not typed
 BenchmarkName = Annotated[
@@ -25,35 +25,50 @@ BenchmarkName = Annotated[
 
 
 def takes_benchmark(command: o.Command) -> o.Command:
-    """Give a command the flag --benchmark, which fills in other flags."""
+    """Give a command the flag --benchmark, which fills in other flags; the command gets a BenchmarkRun, or None."""
 
     @wraps(command)
     def with_benchmark(*, benchmark: str | None = None, **typed: Any) -> None:
+        run = None
         if benchmark is not None:
-            from spoofspan.formats.datasets.benchmarks import find_benchmark
+            run, typed = filled_in(benchmark, typed)
+        command(benchmark=run, **typed)
 
-            typed = filled_in(find_benchmark(benchmark), typed)
-        command(**typed)
-
-    added = inspect.Parameter("benchmark", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=BenchmarkName)
-    parameters = [*inspect.signature(command).parameters.values()]
-    at = next(i for i, one in enumerate(parameters) if one.name == "measure")
-    parameters.insert(at, added)
+    parameters = [
+        one.replace(annotation=BenchmarkName) if one.name == "benchmark" else one
+        for one in inspect.signature(command).parameters.values()
+    ]
     return o.with_parameters(with_benchmark, parameters)
 
 
-def filled_in(benchmark: Benchmark, typed: dict[str, Any]) -> dict[str, Any]:
-    """The flags that were typed, and for all others those of the benchmark; says what is not as it is ranked."""
+def filled_in(name: str, typed: dict[str, Any]) -> tuple[BenchmarkRun, dict[str, Any]]:
+    """Fill in the flags that were not typed; says what is not as the benchmark is ranked."""
+    from spoofspan.formats.datasets.benchmarks import BenchmarkRun, find_benchmark
+
+    benchmark = find_benchmark(name)
     options: dict[str, Any] = {**benchmark.options, "measure": list(benchmark.measures)}
-    given = {name: typed[name] for name in options if typed[name] not in (None, [], DEFAULTS.get(name))}
-    other = [f"--{name.replace('_', '-')}" for name, value in given.items() if value != options[name]]
+    given = {key: typed[key] for key in options if typed[key] not in (None, [], DEFAULTS.get(key))}
+    changed = [key for key, value in given.items() if value != options[key]]
+    changed += [key for key in _deviations(options.get("convention"), typed) if key not in changed]
+    run = BenchmarkRun(name, benchmark, tuple(f"--{key.replace('_', '-')}" for key in changed))
     typer.echo(f"{benchmark.name}: {benchmark.title}; ranked: {benchmark.ranked}", err=True)
-    if other:
-        typer.echo(f"note: not as it is ranked, because of {', '.join(other)}", err=True)
+    for note in run.notes:
+        typer.echo(f"note: {note}", err=True)
     filled = {**typed, **options, **given}
     if filled["dataset"] is not None:  # whose name has the set
         filled["split"] = typed["split"]
     if benchmark.takes == "utterance-scores" and filled["utterance_scores"] is None:
         # the second word is what --utterance-scores would name
         filled["scores"], filled["utterance_scores"] = None, filled["scores"]
-    return filled
+    return run, filled
+
+
+def _deviations(convention: str | None, typed: dict[str, Any]) -> list[str]:
+    """The typed rules that a benchmark's convention, if it has one, sets otherwise."""
+    from spoofspan.data.rules import CONVENTIONS, RULES
+
+    if convention is None:  # its rules are the defaults, and most of these have to be stated
+        return []
+    sets = CONVENTIONS[convention].measures.values()
+    found = [key for key in RULES if any(typed.get(key) not in (None, getattr(rules, key)) for rules, _ in sets)]
+    return found + [key for key in ("eer_rule",) if any(typed[key] not in (None, rule) for _, rule in sets)]

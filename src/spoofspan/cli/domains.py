@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,7 @@ def domains(
     """Measure systems on several corpora at once.
 
     Prints the EER of each corpus and its error rates at the threshold of --dev, the mean of the EERs, and the EER of
-    all corpora pooled. With several systems, also whether they err on the same utterances: McNemar's test and the
-    correlation of their errors.
+    all corpora pooled.
 
     For example:
 
@@ -48,9 +46,8 @@ def domains(
     """
     from spoofspan.base.version import __version__
     from spoofspan.evaluation.domains import measure_domains
-    from spoofspan.report.domains_table import agreement_table, domains_table
+    from spoofspan.report.domains_table import domains_table
     from spoofspan.report.results import finite
-    from spoofspan.uncertainty.agreement import error_agreement
 
     o.must_be_free(out, force=force)
     if not sets or len(sets) < 2 or not systems.names_sets():
@@ -58,18 +55,11 @@ def domains(
     names, corpora = _read(systems, sets)
     how: dict[str, Any] = {"convention": convention, "eer_rule": eer_rule, **rules}
     tables = {name: measure_domains(corpora[name], measure=measure, dev=dev, **how) for name in names}
-    agreements = {}
-    for first, second in combinations(names, 2):
-        pairs = [(corpora[first][one], corpora[second][one][1]) for one in sets]
-        counted = [error_agreement(references, scores, other, **how) for (references, scores), other in pairs]
-        agreements[first, second] = sum(counted[1:], counted[0])
     plain = {
         "spoofspan": __version__,
         "systems": [{"system": name, **table.to_dict()} for name, table in tables.items()],
-        "agreements": [{"systems": list(pair), **one.to_dict()} for pair, one in agreements.items()],
     }
-    shown = [domains_table(name, table) for name, table in tables.items()]
-    o.show(finite(plain), [*shown, *([agreement_table(agreements)] if agreements else [])], output, out, force)
+    o.show(finite(plain), [domains_table(name, table) for name, table in tables.items()], output, out, force)
 
 
 def _read_set(systems: Systems) -> tuple[Any, dict[str, Any]]:

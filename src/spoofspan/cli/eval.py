@@ -25,6 +25,7 @@ from spoofspan.cli.eval_inputs import (
     takes_utterance_scores,
 )
 from spoofspan.cli.inputs import Inputs, read_column, takes_inputs
+from spoofspan.formats.datasets.benchmarks import BenchmarkRun
 
 if TYPE_CHECKING:
     from spoofspan.base.errors import UndefinedMeasureError
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 def eval_(
     *,
     inputs: Inputs,
+    benchmark: BenchmarkRun | None = None,
     measure: list[str] | None = o.measure_flag(
         None,
         "What to measure, such as range-f1. May be repeated: point-eer@20ms, range-fnr@fpr=0.01, event-ap@iou=0.5, ...",
@@ -151,7 +153,7 @@ def eval_(
     exact |= {"confidence": bootstrap.confidence}
     if algorithm.bisects(measure, exact):
         found = algorithm.evaluate(inputs.read(), EvaluationOptions(convention, rules=rules))
-        o.deliver(render(found, output.value, full_signature=full_signature), out, force)
+        o.deliver(render(found, output.value, full_signature=full_signature, benchmark=benchmark), out, force)
         return
     with ExitStack() as open_files:
         corpus: Corpus
@@ -197,7 +199,9 @@ def eval_(
         with progress("signing"):
             hashed()
             give_back_memory()  # 15 MB of what measured 12 million frames
-            text = render(evaluation, output.value, breakdowns, crossed, full_signature=full_signature)
+            text = render(
+                evaluation, output.value, breakdowns, crossed, full_signature=full_signature, benchmark=benchmark
+            )
         o.deliver(text, out, force)
         if heatmap is not None:
             _draw(crossed, heatmap, force)

@@ -59,8 +59,12 @@ def _benchmark(name: str) -> str:
 
 
 def _nearest(subject: str) -> str:
+    from spoofspan.base.errors import UsageError, dated_names
+    from spoofspan.data.rules import CONVENTIONS
     from spoofspan.evaluation.explain import explain, nearest_subject
 
+    if dated := dated_names(subject, {name: one.about for name, one in CONVENTIONS.items()}):
+        raise UsageError(f"{subject}: {dated}")
     nearest = nearest_subject(subject)
     text = explain(nearest or subject)
     typer.echo(f"note: nothing is called {subject!r}; this is {nearest!r}", err=True)

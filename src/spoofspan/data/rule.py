@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -55,7 +56,7 @@ class Rule:
             return "auto" if value is None else f"{duration_ns(value, self.name)}ns"
         if self.kind == "regions":
             return "all" if value is None else "given"
-        if self.kind == "label" and value not in self.values:
+        if self.kind == "label" and value not in self.values and over(value) is None:
             return str(Fraction(repr(float(value))))
         return str(value)
 
@@ -68,3 +69,15 @@ def top_k(pooling: object) -> int | None:
     """
     found = re.fullmatch(r"top-k\(([1-9]\d{0,8})\)", str(pooling))
     return None if found is None else int(found[1])
+
+
+def over(label: object) -> str | None:
+    """The share of ``over(0.5)`` in its shortest spelling; None for any other label, and for a share of 1 or more.
+
+    >>> over("over(0.50)"), over("majority"), over("over(1)")
+    ('0.5', None, None)
+    """
+    found = re.fullmatch(r"over\((\d{0,18}\.?\d{0,18})\)", str(label))
+    if found is None or not found[1].strip(".") or Decimal(found[1]) >= 1:
+        return None
+    return format(Decimal(found[1]).normalize(), "f")

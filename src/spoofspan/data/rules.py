@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from fractions import Fraction
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_type_hints
 
-from spoofspan.base.errors import UsageError, nearest_name
-from spoofspan.data.rule import Rule, declared
+from spoofspan.base.errors import UsageError, dated_names, nearest_name
+from spoofspan.data.rule import Rule, declared, over
 
 if TYPE_CHECKING:
     from spoofspan.base.times import Int64
@@ -34,8 +35,8 @@ LastFrame = Literal["use", "drop"]
 Overlap = Literal["error", "min", "mean", "centre"]
 CollarEdges = Literal["inside", "all"]
 Utterances = Literal["all", "drop-bonafide-CON"]
-Label = Literal["any", "majority", "rounded"] | float
-LastPoint = Literal["use", "round", "drop"]
+Label = Literal["any", "majority", "rounded"] | str | float  # or "over(0.5)", or 0.5
+LastPoint = Literal["use", "round", "drop", "scored"]
 Pooling = Literal["min", "mean", "max", "noisy-or"] | str  # or "top-k(5)"
 Modality = Literal["any", "audio", "visual"]
 Regions = Mapping[str, Sequence[tuple[float, float]]]
@@ -150,15 +151,16 @@ class Rules:
     )
     label: Label = declared(
         "any",
-        "Label of a point: {}, or a fraction.",
-        "A point is spoof if any of it is, if the majority or at least a fraction is, or by rounded edges (as in the\n"
-        "published script).",
+        "Label of a point: {}, a fraction, or over(0.5).",
+        "A point is spoof if any of it is, if the majority or at least a fraction is, if more than a fraction is\n"
+        "(over(0.5), the sensitivity of partialspoof-metrics), or by rounded edges (as in the published script).",
         ("point",),
     )
     last_point: LastPoint = declared(
         "use",
         "The last, shorter point: {}.",
-        "The last, shorter point: used, only if at least half of it exists, or dropped.",
+        "The last, shorter point: used, only if at least half of it exists, or dropped. scored: points that end after\n"
+        "the last score are dropped too.",
         ("point",),
     )
     pooling: Pooling = declared(
@@ -182,7 +184,10 @@ class Rules:
     def __post_init__(self) -> None:
         for rule in RULES.values():
             rule.check(getattr(self, rule.name))
-        if self.label not in RULES["label"].values:
+        if (share := over(self.label)) is not None:
+            # one spelling of each value, in signatures and wherever rules are compared
+            object.__setattr__(self, "label", f"over({share})" if Decimal(share) else "any")
+        elif self.label not in RULES["label"].values:
             self.spoof_fraction  # noqa: B018  (raises if the label is no fraction either)
         if self.collar_edges != "inside" and not self.collar:
             raise UsageError(
@@ -192,9 +197,11 @@ class Rules:
 
     @property
     def spoof_fraction(self) -> Fraction:
-        """The share of a point's labelled time from which on it is spoof."""
+        """The share of a point's labelled time from which on it is spoof; above which, if ``spoof_strictly``."""
         if self.label == "majority":
             return Fraction(1, 2)
+        if (share_text := over(self.label)) is not None:
+            return Fraction(share_text)
         try:
             # repr, so that 0.3 means three tenths and not the double next to it
             share = Fraction(repr(float(self.label)))
@@ -202,8 +209,15 @@ class Rules:
             share = Fraction(0)
         if not 0 < share <= 1:
             valid = nearest_name(str(self.label), RULES["label"].values)
-            raise UsageError(f"label={self.label!r}: {valid}, or a fraction in (0, 1]")
+            raise UsageError(
+                f"label={self.label!r}: {valid}, a fraction in (0, 1], or more than a fraction below 1: over(0.5)"
+            )
         return share
+
+    @property
+    def spoof_strictly(self) -> bool:
+        """Whether a point is spoof only above the ``spoof_fraction``, and not at it."""
+        return over(self.label) is not None
 
     def check_modality(self, read_with: str | None) -> None:
         """Refuse a modality other than that which references were read with."""
@@ -331,14 +345,20 @@ CONVENTIONS: dict[str, Convention] = {
             {"range": (_MILLISECONDS, "bucketed(2max,100000)")},
         ),
         Convention(
-            "xps-forensic",
-            "compute_segment_eer of XPS-Forensic: mean scores and majority labels of whole segments",
+            "xps-forensic-2026-03",
+            "compute_segment_eer of XPS-Forensic in March 2026, with mean scores and majority labels of whole segments",
             {
                 "point": (
-                    replace(_FRAMES, label="majority", pooling="mean", last_point="drop"),
+                    replace(_FRAMES, label="majority", pooling="mean", last_point="scored"),
                     "interpolated",
                 )
             },
+        ),
+        Convention(
+            "xps-forensic-2026-06",
+            "the code of XPS-Forensic's cross-domain audit, published in June 2026 (IJCB 2026), with the least "
+            "spoof-like score of each whole segment, which is spoof if any of it is",
+            {"point": (replace(_FRAMES, pooling="max", last_point="scored"), "interpolated")},
         ),
         Convention(
             "deepfense",
@@ -358,7 +378,8 @@ def rules_for(
 ) -> tuple[Rules, str]:
     """Return the rules and the EER rule of a measure under a convention, with explicit rules put on top."""
     if convention not in CONVENTIONS:
-        raise UsageError(f"convention={convention!r}: {nearest_name(convention, CONVENTIONS)}")
+        dated = dated_names(convention, {name: one.about for name, one in CONVENTIONS.items()})
+        raise UsageError(f"convention={convention!r}: {dated or nearest_name(convention, CONVENTIONS)}")
     measures = CONVENTIONS[convention].measures
     if measure not in measures:
         raise UsageError(

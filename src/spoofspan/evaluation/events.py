@@ -83,6 +83,8 @@ class Circumstances:
             sign = 1.0 if point.higher == "spoof" else -1.0
             point = replace(point, threshold=sign * found.beyond, everything=math.isinf(found.beyond))
             notes = (*notes, "at the best of all thresholds: an optimistic number")
+        if tally.on_threshold:
+            notes = (*notes, _on_threshold_note(measure, tally.on_threshold))
         return EventMeasurement(
             measure=str(measure),
             value=found.value,
@@ -96,9 +98,20 @@ class Circumstances:
             notes=(*self.notes, *notes),
             events=tally.events,
             proposals=int(found.parts.get("called", tally.proposals)),
+            on_threshold=tally.on_threshold,
             parts=found.parts,
             **more,
         )
+
+
+def _on_threshold_note(measure: Measure, pairs: int) -> str:
+    """Explain why the number may differ from that of code that rounds."""
+    has, counts = ("has", "counts") if pairs == 1 else ("have", "count")
+    if measure.kind.variant == "avdeepfake1m":
+        outcome = f"{counts} as missed here; in the official code, 32-bit rounding decides"
+    else:
+        outcome = f"{counts} as matched here; in code that uses floats, rounding decides"
+    return f"{counted(pairs, 'pair')} of proposal and event {has} an IoU exactly on a threshold and {outcome}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +120,10 @@ class Prepared:
 
     corpus: EventCorpus
     about: Circumstances
+
+    def tally(self, measure: Measure) -> EventTally:
+        """What a measure counts, with the pairs that lie exactly on its thresholds."""
+        return replace(self.corpus.tally(measure), on_threshold=self.corpus.pairs_on_threshold(measure))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +146,7 @@ class EventEvaluation:
             self.system.refuse_decisions(str(measure))
         prepared = self.prepared_for(measure)
         with progress(str(measure)):
-            tally = prepared.corpus.tally(measure)
+            tally = prepared.tally(measure)
             found = tally.value(measure)
         resampling, interval = self.options.resampling, None
         if resampling is not None:

@@ -312,7 +312,10 @@ class EventMeasurement(Measurement):
     events, proposals
         How many there are on each side.
     parts
-        The numbers that the value is made of, by name. The other parameters are those of :class:`Measurement`.
+        The numbers that the value is made of, by name.
+    on_threshold
+        How many pairs of a proposal and an event have an IoU that is exactly a threshold. Code that computes in floats
+        may decide these otherwise. The other parameters are those of :class:`Measurement`.
 
     Examples
     --------
@@ -328,6 +331,7 @@ class EventMeasurement(Measurement):
     events: int = 0
     proposals: int = 0
     parts: Mapping[str, float] = field(default_factory=dict)
+    on_threshold: int = 0
 
     @property
     def has_threshold(self) -> bool:
@@ -354,7 +358,8 @@ class EventMeasurement(Measurement):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, ready for JSON."""
-        return super().to_dict() | {"events": self.events, "proposals": self.proposals, "parts": dict(self.parts)}
+        counts = {"events": self.events, "proposals": self.proposals, "on_threshold": self.on_threshold}
+        return super().to_dict() | counts | {"parts": dict(self.parts)}
 
 
 def counted(number: int, what: str) -> str:

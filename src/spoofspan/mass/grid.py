@@ -21,12 +21,16 @@ class Grid:
     extents: Int64
 
     @classmethod
-    def over(cls, extents: Int64, resolution: float, last_point: str) -> Grid:
-        """Rule 16: every point that starts before the extent, or the last one only if half or all of it does."""
-        counts = edges_before(extents, resolution)
+    def over(cls, extents: Int64, resolution: float, last_point: str, reach: Int64 | None = None) -> Grid:
+        """Rule 16: every point that starts before the extent, or the last one only if half or all of it does.
+
+        Under ``scored``, all of a point must lie before the end of the last score too, which is ``reach`` if known.
+        """
+        limit = np.minimum(extents, reach) if last_point == "scored" and reach is not None else extents
+        counts = edges_before(limit, resolution)
         if last_point != "use":
             first, end = grid_edges(counts - 1, resolution), grid_edges(counts, resolution)
-            counts = counts - ((2 if last_point == "round" else 1) * (extents - first) < end - first)
+            counts = counts - ((2 if last_point == "round" else 1) * (limit - first) < end - first)
         return cls(resolution, offsets_of(counts), extents)
 
     @property

@@ -36,7 +36,8 @@ def classes_of(bona_fide: Int64, spoof: Int64, rules: Rules) -> Labels:
         labelled: Any = bona_fide + spoof
         if labelled.size and int(labelled.max()) * share.denominator >= 2**63:
             labelled, spoof = labelled.astype(object), spoof.astype(object)
-        is_spoof = (spoof * share.denominator >= labelled * share.numerator) & (labelled > 0)
+        left, right = spoof * share.denominator, labelled * share.numerator
+        is_spoof = (left > right if rules.spoof_strictly else left >= right) & (labelled > 0)
     classes: Labels = np.where((bona_fide > 0) | (spoof > 0), np.int8(BONA_FIDE), np.int8(IGNORED))
     classes[np.asarray(is_spoof, bool)] = SPOOF
     return classes

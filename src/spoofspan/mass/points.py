@@ -250,7 +250,8 @@ def point_mass_with(
         labelling = _ignore_uncovered(labelling, runs)
     if resolution < WHOLE_UTTERANCE:
         refuse_milliseconds(resolution * 1e9, labelling.extents, "resolution")
-    grid = Grid.over(labelling.extents, resolution, rules.last_point)
+    reach = _reach(runs) if rules.last_point == "scored" else None
+    grid = Grid.over(labelling.extents, resolution, rules.last_point, reach)
     part = PointPart(labelling, runs, grid, rules)
     return ScoreMass((part,), scores.higher, "points", rules.uncovered, point_basis(resolution, rules)), touched
 
@@ -266,15 +267,22 @@ def _ignore_uncovered(labelling: Labelling, runs: ScoreRuns) -> Labelling:
     count = labelling.extents.size
     offsets = offsets_of(np.bincount(utterance, minlength=count))
     before = ends_before(ends, offsets)
-    reach = np.zeros(count, np.int64)
-    reach[has_rows(offsets)] = ends[last_rows(offsets)]
     return overwrite(
         labelling,
         np.concatenate((utterance, np.arange(count))),
-        np.concatenate((before, reach)),
+        np.concatenate((before, _reach(runs))),
         np.concatenate((starts, labelling.extents)),
         IGNORED,
     )
+
+
+def _reach(runs: ScoreRuns) -> Int64:
+    """Where the last score of each utterance ends; 0 without any."""
+    utterance, _, ends = runs.cover()
+    reach = np.zeros(runs.offsets.size - 1, np.int64)
+    offsets = offsets_of(np.bincount(utterance, minlength=reach.size))
+    reach[has_rows(offsets)] = ends[last_rows(offsets)]
+    return reach
 
 
 def resample(scores: Scores, resolution: float, durations: Mapping[str, float] | References | None) -> Scores:
@@ -284,10 +292,7 @@ def resample(scores: Scores, resolution: float, durations: Mapping[str, float] |
     refuse_milliseconds(resolution * 1e9, extents, "resolution")
     rules = Rules(uncovered="unanswered", slack=0.0, overlong="cut")
     runs, _ = prepare_scores(scores, extents, rules)
-    utterance, _, ends = runs.cover()
-    reach = np.zeros(extents.size, np.int64)
-    np.maximum.at(reach, utterance, ends)
-    grid = Grid.over(reach, resolution, "use")
+    grid = Grid.over(_reach(runs), resolution, "use")
     dtype: Any = runs.values.dtype
     values: Any = np.empty(int(grid.offsets[-1]), dtype)
     rows = np.maximum(grid.counts, np.diff(runs.offsets))

@@ -330,7 +330,10 @@ class Overlay:
                     f"utterance {labelling.utterances[i]!r}: {seconds_text(undecided[i])} of "
                     f"{seconds_text(labelling.extents[i])} have no score"
                 ),
-                (self.hop_remedy if self.rules.uncovered == "error" else None)
+                "uncovered='hold' needs at least one score in each utterance; complete the scores, or state what that "
+                "time counts as with uncovered='bonafide', 'spoof', 'ignore' or 'unanswered'"
+                if self.rules.uncovered == "hold"
+                else self.hop_remedy
                 or "check hop and durations, or state what that time counts as with uncovered='hold' (needs at least "
                 "one score), 'bonafide', 'spoof', 'ignore' or 'unanswered'",
             )

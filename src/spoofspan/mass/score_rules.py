@@ -70,12 +70,14 @@ def _prepare_frames(scores: Scores, extents: Int64, rules: Rules, touched: list[
     last = origins + used * hops
     sticks_out = (last > extents) & (used > 0)
     if rules.last_frame == "drop":
+        if rules.uncovered == "hold":
+            sticks_out &= used > 1  # a lone frame stays, or there would be none to hold
         note_touched(touched, "last_frame", "drop", np.where(sticks_out, extents - (last - hops), 0))
         used = used - sticks_out
         last = np.where(sticks_out, last - hops, last)
     else:
         note_touched(touched, "last_frame", "use", np.where(sticks_out, last - extents, 0))
-        last = np.minimum(last, extents)
+    last = np.minimum(last, extents)
     tail = np.where(used > 0, extents - last, 0)
     held = (tail > 0) & (tail <= slack_of(scores, rules))
     note_touched(touched, "slack", "held", np.where(held, tail, 0))
@@ -111,7 +113,10 @@ def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[
     overlap = bool(_overlaps(runs).any())
     past, limit = _rows_past(runs, extents, overlap=overlap)
     out = runs.starts[past] >= limit
-    late, sticks_out, end, drop = past[out], past[~out], limit[~out], rules.last_frame == "drop"
+    late, sticks_out, end = past[out], past[~out], limit[~out]
+    drop = np.full(sticks_out.size, rules.last_frame == "drop")
+    if rules.uncovered == "hold":
+        drop[_only_scores(runs, past, sticks_out)] = False  # or there would be none to hold
     late_ns = _sums_at(runs, late, runs.ends[late] - runs.starts[late])
     _cut_overlong(
         scores.utterances,
@@ -121,13 +126,15 @@ def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[
         touched,
         lambda: score_unit_remedy(runs.last_ends(), extents),
     )
-    decided = end - runs.starts[sticks_out] if drop else runs.ends[sticks_out] - end
-    note_touched(touched, "last_frame", rules.last_frame, _sums_at(runs, sticks_out, decided))
-    if drop:
-        late = past
-    elif sticks_out.size:
+    if rules.last_frame == "drop":
+        gone = sticks_out[drop]
+        note_touched(touched, "last_frame", "drop", _sums_at(runs, gone, end[drop] - runs.starts[gone]))
+        late = np.concatenate((late, gone))
+    else:
+        note_touched(touched, "last_frame", "use", _sums_at(runs, sticks_out, runs.ends[sticks_out] - end))
+    if not drop.all():
         ends = runs.ends.copy()
-        ends[sticks_out] = end
+        ends[sticks_out[~drop]] = end[~drop]
         runs = replace(runs, ends=ends)
     if late.size:
         keep = np.ones(runs.values.size, bool)
@@ -152,6 +159,14 @@ def _rows_past(runs: RangeRuns, extents: Int64, *, overlap: bool) -> tuple[Int64
         return past, limit[past]
     past, utterance = rows_after(extents, runs.ends, runs.offsets)
     return past, extents[utterance]
+
+
+def _only_scores(runs: RangeRuns, past: Int64, sticks_out: Int64) -> Int64:
+    """Which of the rows that stick out are the first of utterances that have no row but those that end too late."""
+    left = np.diff(runs.offsets) - _sums_at(runs, past, np.ones_like(past))
+    utterance, first = np.unique(np.searchsorted(runs.offsets, sticks_out, side="right") - 1, return_index=True)
+    found: Int64 = first[left[utterance] == 0]
+    return found
 
 
 def _sums_at(runs: RangeRuns, rows: npt.NDArray[np.intp], amounts: Int64) -> Int64:

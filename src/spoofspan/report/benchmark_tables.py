@@ -35,10 +35,11 @@ def benchmarks_table(rows: Iterable[Benchmark]) -> Table:
             short_measures(one.measures),
             one.ranked,
             one.source,
+            one.unverified,
         )
         for one in rows
     )
-    return Table(("benchmark", "data set", "references", "system", "measures", "ranked", "source"), cells)
+    return Table(("benchmark", "data set", "references", "system", "measures", "ranked", "source", "unverified"), cells)
 
 
 def benchmark_table(one: Benchmark) -> Table:
@@ -51,6 +52,7 @@ def benchmark_table(one: Benchmark) -> Table:
         one.takes.replace("-", " "): one.system,
         "measures": short_measures(one.measures),
         "ranked": one.ranked,
+        "unverified": one.unverified,
         "rules": flags or "the defaults",
         "source": one.source,
         "note": one.note,

@@ -1,14 +1,10 @@
-"""Several corpora, and the agreement of systems, as tables."""
+"""Several corpora as a table."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-
 from spoofspan.evaluation.domains import DomainTable
-from spoofspan.report.cells import amount_cell, share_cell
+from spoofspan.report.cells import share_cell
 from spoofspan.report.table import Shown, Table
-from spoofspan.uncertainty.agreement import Agreement
 
 
 def domains_table(system: str, table: DomainTable) -> Table:
@@ -41,32 +37,3 @@ def domains_table(system: str, table: DomainTable) -> Table:
 
 def _threshold(value: float) -> Shown:
     return Shown(f"{value:.6g}", exact=repr(float(value)), paper=f"{value:.4g}")
-
-
-def agreement_table(agreements: Mapping[tuple[str, str], Agreement]) -> Table:
-    """One row per pair of systems."""
-    header = (
-        "systems",
-        "both right",
-        "only first wrong",
-        "only second wrong",
-        "both wrong",
-        "McNemar p",
-        "correlation",
-    )
-    rows = [
-        (
-            f"{first}, {second}",
-            str(one.both_right),
-            str(one.only_first_wrong),
-            str(one.only_second_wrong),
-            str(one.both_wrong),
-            Shown(f"{one.p_value:.2g}", exact=repr(float(one.p_value))),
-            "" if math.isnan(one.correlation) else amount_cell(one.correlation),
-        )
-        for (first, second), one in agreements.items()
-    ]
-    notes = ["", "utterances of all corpora, each system at the threshold of its utterance EER on each corpus"]
-    if len(rows) > 1:
-        notes.append(f"McNemar p: of each pair alone, not adjusted for {len(rows)} pairs; a verdict is that of compare")
-    return Table(header, tuple(rows), tuple(notes))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.corpus import Evaluation
     from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.evaluation.reference_diff import ReferenceDifference
+    from spoofspan.formats.datasets.benchmarks import BenchmarkRun
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
 
@@ -50,16 +51,20 @@ def render(
     crossed: Sequence[CrossedBreakdown] = (),
     *,
     full_signature: bool = False,
+    benchmark: BenchmarkRun | None = None,
 ) -> str:
     """Write an evaluation, and its breakdowns, in one of the output formats; text has short signatures."""
     if spelling == "json":
         plain = evaluation_dict(evaluation)
+        if benchmark is not None:
+            plain["benchmark"] = benchmark.to_dict()
         if breakdowns:
             plain["breakdowns"] = [finite(one.to_dict()) for one in breakdowns]
         if crossed:
             plain["crossed"] = [finite(one.to_dict()) for one in crossed]
         return json_text(plain)
-    tables = [results_table(evaluation, short=spelling == "text" and not full_signature)]
+    about = () if benchmark is None else benchmark.notes
+    tables = [results_table(evaluation, short=spelling == "text" and not full_signature, notes=about)]
     tables += [trace_table(one) for one in evaluation.measurements.values() if isinstance(one, BisectionMeasurement)]
     if breakdowns:
         from spoofspan.report.verdicts import breakdown_tables
@@ -85,8 +90,10 @@ def finite(value: Any) -> Any:
     return value
 
 
-def results_table(evaluation: Evaluation, *, signatures: bool = True, short: bool = False) -> Table:
-    """One row per measurement; what the rules touched and the signatures below."""
+def results_table(
+    evaluation: Evaluation, *, signatures: bool = True, short: bool = False, notes: Sequence[str] = ()
+) -> Table:
+    """One row per measurement; what the rules touched, further ``notes`` and the signatures below."""
     measurements = list(evaluation.measurements.values())
     # at a t-EER the countermeasure's two rates need not be equal
     only_eers = all(m.measure.partition("@")[0].endswith("-eer") and "-t-eer" not in m.measure for m in measurements)
@@ -101,7 +108,7 @@ def results_table(evaluation: Evaluation, *, signatures: bool = True, short: boo
         )
         for m in measurements
     ]
-    notes = _notes(measurements)
+    notes = [*_notes(measurements), *(f"note: {note}" for note in notes)]
     notes += dict.fromkeys(f"intervals: {one.how}" for one in intervals)
     notes += warning_lines([text for one in intervals for text in one.warnings])
     if signatures and short:

@@ -206,7 +206,7 @@ def _tallies(
         return None
     with suppress(NothingToMeasureError):
         prepared = _prepared(measures[0], options, crossing, (references, scores))
-        return prepared.about, {measure: prepared.corpus.tally(measure) for measure in measures}
+        return prepared.about, {measure: prepared.tally(measure) for measure in measures}
     return None
 
 

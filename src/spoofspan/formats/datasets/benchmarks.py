@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.errors import UsageError, dated_names, nearest_name
 
 FILE = Path(__file__).with_name("benchmarks.json")
 
@@ -35,6 +35,8 @@ class Benchmark:
         The official ones, as spoofspan spells them.
     ranked, source, note
         What is ranked, where that is written, and what differs.
+    unverified
+        Why nobody knows that the numbers equal the official ones; empty if the official scorer was run.
     options
         Flags of ``spoofspan eval`` that make the labels and rules those of the benchmark.
     variants
@@ -52,6 +54,7 @@ class Benchmark:
     note: str
     options: Mapping[str, Any]
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    unverified: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -66,6 +69,40 @@ class Benchmark:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
         return {**vars(self), "measures": list(self.measures), "command": self.command}
+
+
+@dataclass(frozen=True)
+class BenchmarkRun:
+    """A benchmark as it was measured.
+
+    Parameters
+    ----------
+    name
+        As it was typed, with its variant.
+    benchmark
+        Its row of the register.
+    changed
+        Flags that were typed and make the numbers others than those that are ranked.
+
+    """
+
+    name: str
+    benchmark: Benchmark
+    changed: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the numbers should know."""
+        notes = [f"benchmark {self.name}: {self.benchmark.unverified}"] if self.benchmark.unverified else []
+        if self.changed:
+            notes.append(f"benchmark {self.name}: not as it is ranked, because of {', '.join(self.changed)}")
+        return notes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        one = self.benchmark
+        about = {"name": self.name, "ranked": one.ranked, "source": one.source}
+        return {**about, "unverified": one.unverified, "changed": list(self.changed)}
 
 
 @cache
@@ -84,7 +121,8 @@ def find_benchmark(spelling: str) -> Benchmark:
     name, _, variant = spelling.partition(":")
     known = benchmarks()
     if name not in known:
-        raise UsageError(f"no benchmark {name!r}: {nearest_name(name, known)}")
+        dated = dated_names(name, {key: one.ranked for key, one in known.items()})
+        raise UsageError(f"no benchmark {name!r}: {dated or nearest_name(name, known)}")
     found = known[name]
     if not found.variants:
         if variant:

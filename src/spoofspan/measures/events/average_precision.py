@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from spoofspan.base.columns import Flags, offsets_of, positions, rows_of, utterance_of_rows
+from spoofspan.base.columns import Flags, positions, rows_of, utterance_of_rows
 from spoofspan.base.errors import UndefinedMeasureError, UsageError, nearest_name
 from spoofspan.base.times import Float64, Int64, exact_sum
 from spoofspan.data.proposals import Proposals
@@ -22,6 +23,8 @@ from spoofspan.measures.events.spoof_ranges import Ranges, spoof_ranges
 
 Variant = Literal["spoofspan", "avdeepfake1m", "activitynet"]
 VARIANTS: tuple[Variant, ...] = ("spoofspan", "avdeepfake1m", "activitynet")
+# The IoU thresholds that most measures have.
+USUAL = tuple(Fraction(k, 20) for k in range(10, 20))
 # Quotients are summed with so many binary places.
 PLACES = 128
 
@@ -87,6 +90,25 @@ class RankedMatching:
         chosen = greedy_matching(rest.proposals, rest.events, self._ranks(rest.proposals))
         return np.concatenate((alone, rest.proposals[chosen]))
 
+    def pairs_on(self, thresholds: Sequence[Fraction], n: int | None = None) -> int:
+        """Count the pairs whose IoU is exactly one of the thresholds; of all proposals, or of those of AR@n.
+
+        Here a rule decides these; in code that computes in floats, rounding does.
+        """
+        missing = {iou for iou in thresholds if iou not in self._on}
+        if missing:
+            missing |= {iou for iou in USUAL if iou not in self._on}  # likely the next ones, and one search is enough
+            pairs = self._overlaps.reaching(min(missing))
+            self._on.update((iou, pairs.on(iou)) for iou in missing)
+        proposals = np.concatenate([self._on[iou] for iou in thresholds])
+        first = None if n is None or not proposals.size else self._first_rows(n)
+        return int(proposals.size if first is None else np.isin(proposals, first).sum())
+
+    @cached_property
+    def _on(self) -> dict[Fraction, Int64]:
+        """The proposals of the pairs on each threshold that was asked for."""
+        return {}
+
     @cached_property
     def counted(self) -> int:
         """How many proposals count."""
@@ -122,6 +144,26 @@ class RankedMatching:
 
     def _only_first(self, n: int) -> RankedMatching:
         """Keep the proposals of each file that AR@n takes."""
+        rows = self._first_rows(n)
+        if rows is None:
+            return self
+        offsets = np.searchsorted(rows, self.offsets)
+        columns = self.confidences[rows], self.starts[rows], self.ends[rows]
+        return RankedMatching(self.variant, self.events, self.where, offsets, *columns)
+
+    def _first_rows(self, n: int) -> Int64 | None:
+        """The proposals of each file that AR@n takes; None if it takes all."""
+        if n not in self._latest_rows:
+            self._latest_rows.clear()
+            self._latest_rows[n] = self._find_first_rows(n)
+        return self._latest_rows[n]
+
+    @cached_property
+    def _latest_rows(self) -> dict[int, Int64 | None]:
+        """The rows of the latest AR@n; they are needed twice."""
+        return {}
+
+    def _find_first_rows(self, n: int) -> Int64 | None:
         counts = np.diff(self.offsets)
         n = min(n, int(counts.max(initial=1)))  # more changes nothing
         limit = np.full(counts.size, n)
@@ -129,15 +171,12 @@ class RankedMatching:
             here = self.where >= 0
             limit[self.where[here]] = n * np.maximum(np.diff(self.events.offsets)[here], 1)
         if (counts <= limit).all():
-            return self
+            return None
         if self.variant == "avdeepfake1m":
             kept = np.arange(self.starts.size) - np.repeat(self.offsets[:-1], counts) < n
         else:
             kept = self._most_confident(counts, limit)
-        offsets = offsets_of(np.minimum(counts, limit))
-        rows = np.flatnonzero(kept)  # faster than to choose by flags three times
-        columns = self.confidences[rows], self.starts[rows], self.ends[rows]
-        return RankedMatching(self.variant, self.events, self.where, offsets, *columns)
+        return np.flatnonzero(kept)  # faster than to choose by flags three times
 
     def _most_confident(self, counts: Int64, limit: Int64) -> Flags:
         """Tell which proposals are among the ``limit`` first of their file; ``counts`` says how many it has."""

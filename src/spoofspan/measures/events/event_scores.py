@@ -390,6 +390,21 @@ class EventCorpus:
         counted: Tally = measure.kind.function(measure, self, **dict(measure.parameters))
         return EventTally(int(matching.events.starts.size), matching.counted, self.scored, counted)
 
+    def pairs_on_threshold(self, measure: Measure) -> int:
+        """How many pairs of a proposal and an event have an IoU that is exactly a threshold of the measure."""
+        parameters = dict(measure.parameters)
+        if "iou" in parameters:
+            return self.matching(measure).pairs_on(exact_ious(parameters["iou"]))
+        of_recall = list(map(exact_iou, AR_IOUS))
+        if measure.kind.function is average_recall:
+            return self.matching(measure).pairs_on(of_recall, int(parameters["n"]))
+        if measure.kind.function is not avdeepfake1m:
+            return 0
+        of_precision = list(map(exact_iou, CHALLENGE_IOUS))
+        others = [iou for iou in of_recall if iou not in of_precision]
+        matching = self.matching(measure)
+        return matching.pairs_on(of_precision) + matching.pairs_on(others, max(CHALLENGE_COUNTS))
+
     def value(self, measure: Measure) -> EventValue:
         """The value of a measure."""
         return self.tally(measure).value(measure)

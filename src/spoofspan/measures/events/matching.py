@@ -59,6 +59,11 @@ class Pairs:
         """Keep the pairs with this IoU at least, or with more than it (``strictly``)."""
         return self.at(np.flatnonzero(_reaches(self.intersections, self.unions, iou, strictly)))
 
+    def on(self, iou: Fraction) -> Int64:
+        """Return the proposals of the pairs with exactly this IoU, each as often as it is in one."""
+        both = self.intersections, self.unions, iou
+        return self.proposals[_reaches(*both, strictly=False) & ~_reaches(*both, strictly=True)]
+
     def contested(self, utterances: Int64) -> Flags:
         """Tell which pairs lie in utterances where some proposal is in two pairs; ``utterances`` is each pair's own."""
         often = np.bincount(self.proposals, minlength=1) > 1

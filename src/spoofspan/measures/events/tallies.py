@@ -124,10 +124,12 @@ class EventTally:
     proposals: int
     scored: bool  # whether proposals are those of every threshold
     counted: Tally
+    on_threshold: int = 0  # pairs whose IoU is exactly a threshold, where these were looked for
 
     def __add__(self, other: EventTally) -> EventTally:
-        counted = self.counted + other.counted
-        return EventTally(self.events + other.events, self.proposals + other.proposals, self.scored, counted)
+        counted, on_threshold = self.counted + other.counted, self.on_threshold + other.on_threshold
+        sums = self.events + other.events, self.proposals + other.proposals
+        return EventTally(*sums, self.scored, counted, on_threshold)
 
     def __sub__(self, part: EventTally) -> EventTally:
         counted = self.counted - part.counted
