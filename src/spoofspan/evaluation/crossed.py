@@ -11,11 +11,14 @@ Of whole utterances, a column that tells bona fide from spoof (an attack, with `
 with all bona fide utterances: an attack is measured against what is real, as in ASVspoof's tables. Any other column
 (a codec, a speaker) takes its own utterances of both classes. Measures at a threshold are taken at that of the whole
 corpus.
+
+A cell of a tandem measure takes the trials of the verification system that belong to it, in the same way: the spoofs of
+its attack, and the targets, non-targets and spoofs of its codec. A cell whose trials are not known has no value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +29,7 @@ from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, 
 from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, Labels
+from spoofspan.data.utterance_scores import TRIALS, VerificationScores
 from spoofspan.evaluation.plan import Plan
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import UtterancePart
@@ -35,6 +39,8 @@ from spoofspan.measures.operating_point import totals
 POOLED = "pooled"
 ValueOf = Callable[[Plan, ScoreMass], float]
 Columns = Mapping[str, Mapping[str, str]]  # by name: utterance -> value
+Place = Mapping[str, str]  # of a cell: its value of each column; a column that is pooled is left out
+CellOf = Callable[[Int64, Place], "Cell"]  # of its utterances and its place
 
 
 @dataclass(frozen=True)
@@ -85,27 +91,94 @@ class CrossedBreakdown:
         return {**shown, **named, **amounts}
 
 
-def crossed(mass: ScoreMass, plan: Plan, columns: Columns, value_of: ValueOf = Plan.number) -> CrossedBreakdown:
-    """Break a mass down by one or two columns; ``value_of`` measures a part of it, by default as the plan does."""
+def crossed(
+    mass: ScoreMass,
+    plan: Plan,
+    columns: Columns,
+    value_of: ValueOf = Plan.number,
+    classes: Labels | None = None,
+) -> CrossedBreakdown:
+    """Break a mass down by one or two columns; ``value_of`` measures a part of it, by default as the plan does.
+
+    ``classes`` tell bona fide from spoof, by default as the mass of whole utterances does.
+    """
     if plan.measure.macro:
         raise UsageError(f"{plan.measure} is a mean over utterances, which crossed tables have not; leave -macro out")
     if plan.measure.at_threshold and plan.threshold is None:
         plan = replace(plan, threshold=equal_error_rate(mass, plan.eer_rule).point.threshold)
     (part,) = mass.parts
-    classes = part.classes if isinstance(part, UtterancePart) else None
+    if classes is None and isinstance(part, UtterancePart):
+        classes = part.classes
+    asv = plan.asv_scores if plan.measure.kind.needs_asv else None
+    spoofs_only = against_all(part.utterances, columns, classes) if asv is not None else []
 
-    def cell_of(chosen: Int64) -> Cell:
+    def cell_of(chosen: Int64, place: Place) -> Cell:
         chosen_part = replace(mass, parts=(part.take(chosen),))
         sums = totals(chosen_part)
-        return Cell.of(lambda: value_of(plan, chosen_part), sums.all_bona_fide, sums.all_spoof)
 
-    return crossed_cells(part.utterances, columns, cell_of, (str(plan.measure), mass.unit), classes)
+        def value() -> float:
+            if not isinstance(asv, VerificationScores) or not place:
+                return value_of(plan, chosen_part)
+            return value_of(replace(plan, asv_scores=verification_in(asv, columns, place, spoofs_only)), chosen_part)
+
+        return Cell.of(value, sums.all_bona_fide, sums.all_spoof)
+
+    found = crossed_cells(part.utterances, columns, cell_of, (str(plan.measure), mass.unit), classes)
+    if asv is None:
+        return found
+    if isinstance(asv, VerificationScores):
+        whose = "each cell has its own trials of the verification system"
+    else:
+        whose = "the rates of the verification system are as given, the same in all cells"
+    return replace(found, about="; ".join(filter(None, (found.about, whose))))
+
+
+def verification_in(
+    asv: VerificationScores, columns: Columns, place: Place, spoofs_only: Collection[str]
+) -> VerificationScores:
+    """The trials of a verification system in a cell; columns in ``spoofs_only`` (attacks) choose among spoofs alone."""
+    for name, value in place.items():
+        if asv.trials:
+            kinds = ("spoof",) if name in spoofs_only else TRIALS
+            chosen = {kind: _has_value(name, columns[name], asv.trials[kind], value) for kind in kinds}
+        elif name in spoofs_only and asv.attacks:
+            chosen = {"spoof": np.array([attack == value for attack in asv.attacks])}
+        else:
+            raise UndefinedMeasureError(
+                f"the verification scores do not tell which trials have which {name}; give a table with a score of "
+                "each trial (spk, filename, asv-score) as --asv-scores"
+            )
+        for kind, flags in chosen.items():
+            if not flags.any():
+                raise UndefinedMeasureError(f"there is no {kind} trial of {name} {value} in the verification scores")
+        asv = asv.take(chosen)
+    return asv
+
+
+def _has_value(name: str, column: Mapping[str, str], trials: Sequence[str], value: str) -> Flags:
+    column = by_trial(column, trials)
+    check_column(name, column, trials)
+    return np.array([column[trial] == value for trial in trials], bool)
+
+
+def by_trial(column: Mapping[str, str], trials: Sequence[str]) -> Mapping[str, str]:
+    """A column with the value of each trial ``<spk> <utt>``, which may be known of the recording only."""
+    if all(trial in column for trial in trials):
+        return column
+    recordings = {trial: trial.rpartition(" ")[2] for trial in trials}
+    return {**column, **{t: column[utt] for t, utt in recordings.items() if t not in column and utt in column}}
+
+
+def against_all(utterances: Sequence[str], columns: Columns, classes: Labels | None) -> list[str]:
+    """The columns that tell bona fide from spoof, such as attacks: each value stands against all bona fide."""
+    found = (_Column.of(name, column, utterances, classes) for name, column in columns.items())
+    return [one.name for one in found if one.against_all is not None]
 
 
 def crossed_cells(
     utterances: Sequence[str],
     columns: Columns,
-    cell_of: Callable[[Int64], Cell],
+    cell_of: CellOf,
     what: tuple[str, str],
     classes: Labels | None = None,
 ) -> CrossedBreakdown:
@@ -119,7 +192,8 @@ def crossed_cells(
     for row in (POOLED, *first.names):
         for column in shown:
             chosen = np.flatnonzero(first.rows_of(row) & (second.rows_of(column) if second is not None else True))
-            cells[row, column] = cell_of(chosen) if chosen.size else Cell(float("nan"), 0, 0, "there is nothing")
+            place = {name: one for name, one in zip(columns, (row, column), strict=False) if one != POOLED}
+            cells[row, column] = cell_of(chosen, place) if chosen.size else Cell(float("nan"), 0, 0, "there is nothing")
     against = [one.name for one in (first, *rest) if one.against_all is not None]
     about = "each cell is of its own utterances alone, bona fide and spoof" if classes is None else ""
     about = f"each {' and '.join(against)} is measured against all bona fide" if against else about
@@ -137,6 +211,7 @@ class _Column:
 
     @classmethod
     def of(cls, name: str, column: Mapping[str, str], utterances: Sequence[str], classes: Labels | None) -> _Column:
+        column = by_trial(column, utterances)
         check_column(name, column, utterances)
         values = np.array([column[utt] for utt in utterances])
         names, codes = np.unique(values, return_inverse=True)

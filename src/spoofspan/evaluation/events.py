@@ -283,7 +283,7 @@ def crossed_events(
         options = replace(options, threshold=whole.threshold)
     utterances = corpus.references.utterances
 
-    def cell_of(chosen: Any) -> Cell:
+    def cell_of(chosen: Any, _: Any) -> Cell:
         part = replace(corpus, references=corpus.references.take(chosen), system=_of(corpus.system, utterances, chosen))
         events = int(spoof_ranges(part.references, unite=measure.kind.variant == "spoofspan").starts.size)
         return Cell.of(lambda: part.evaluate([measure], options)[str(measure)].value, 0, events)

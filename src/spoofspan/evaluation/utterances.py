@@ -21,7 +21,7 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched
 from spoofspan.data.scores import Scores
 from spoofspan.data.sides import check_scores, check_truth, check_utterance_scores
-from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.data.utterance_scores import DUMMY, UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, verification_of
@@ -67,6 +67,18 @@ class UtteranceCorpus(Corpus):
     def __post_init__(self) -> None:
         check_truth(self.truth)
         check_utterance_scores(self.scores)
+        if isinstance(self.truth, References) or DUMMY not in self.truth.values():
+            return
+        # dummy trials count nowhere: neither side has them
+        counted = {trial: kind for trial, kind in self.truth.items() if kind != DUMMY}
+        dummies = set(self.truth) - set(counted)
+        chosen = np.array([i for i, trial in enumerate(self.scores.utterances) if trial not in dummies], np.int64)
+        object.__setattr__(self, "truth", counted)
+        object.__setattr__(self, "scores", self.scores.take(chosen))
+
+    def scores_for(self, measure: Measure) -> UtteranceScores:
+        """The scores that a measure is taken of, where a table has those of a countermeasure and of trials."""
+        return self.scores.of_column(trials=bool(measure.kind.trials))
 
     @cached_property
     def trials(self) -> Mapping[str, str] | None:
@@ -89,17 +101,18 @@ class UtteranceCorpus(Corpus):
 
     @cached_property
     def scores_hash(self) -> str:
-        """What a system said."""
+        """Hash of the scores of a countermeasure, or of all there are."""
         return utterance_scores_hash(self.scores)
 
     def mass(self, rules: Rules, against: tuple[str, ...] = ()) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """Count utterances under each score, and say what the rules touched; of trials, targets ``against`` others."""
+        scores = self.scores.of_column(trials=bool(against))
         if isinstance(self.truth, References):
-            return _mass_of_references(self.truth, self.scores, rules)
+            return _mass_of_references(self.truth, scores, rules)
         if against and self.trials is not None:
-            mass = trial_mass(self.scores, self.trials, against, partial=rules.partial)
+            mass = trial_mass(scores, self.trials, against, partial=rules.partial)
         else:
-            mass = utterance_mass(self.scores, self.labels, partial=rules.partial)
+            mass = utterance_mass(scores, self.labels, partial=rules.partial)
         left_out = len(set(self.scores.utterances) ^ set(self.truth))
         return mass, (Touched("partial", "True", 0, left_out),) if left_out else ()
 
@@ -115,7 +128,8 @@ class UtteranceCorpus(Corpus):
     def sign(self, plan: Plan, used: Sequence[str]) -> Signature:
         """Generate the signature of a measurement on the utterances ``used``."""
         truth = labels_hash(self.trials) if plan.measure.kind.trials and self.trials is not None else self.truth_hash
-        hashes = truth, used_hash(used), self.scores_hash
+        said = utterance_scores_hash(self.scores_for(plan.measure)) if self.scores.columns else self.scores_hash
+        hashes = truth, used_hash(used), said
         signed = sign_hashes(str(plan.measure), plan.read_off, self.spelled_rules(plan), hashes, plan.rules.regions)
         return replace(signed, input=f"utterance-{signed.input}")
 
@@ -142,7 +156,7 @@ class UtteranceCorpus(Corpus):
         from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
 
         kinds = cast("Mapping[str, str]", self.trials)
-        system = MeasuredTrials(plan.measure, self.scores, kinds, used, found.value, found.point)
+        system = MeasuredTrials(plan.measure, self.scores_for(plan.measure), kinds, used, found.value, found.point)
         return replace(found, interval=interval_of_system(system, resampling))
 
     def priced(self, plan: Plan, mass: ScoreMass) -> ScoreMass:
@@ -195,7 +209,11 @@ class UtteranceCorpus(Corpus):
         self.prepare([wanted], options)
         plan = options.plan(wanted, None, trials=self.trials is not None)
         mass, _ = self.mass(plan.rules, wanted.kind.trials)
-        return crossed(mass, plan, columns_of(by, read_column), self._value_of)
+        classes = None
+        if self.trials is not None:  # an attack is measured against all targets and all non-targets
+            spoofed = [self.labels[trial] == "spoof" for trial in mass.utterances]
+            classes = np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
+        return crossed(mass, plan, columns_of(by, read_column), self._value_of, classes)
 
     def _value_of(self, plan: Plan, mass: ScoreMass) -> float:
         priced = mass if plan.measure.kind.name != "a-dcf" else self.priced(plan, mass)

@@ -171,7 +171,7 @@ def cross_events(
                     found[cell] = found[cell] + tally if cell in found else tally
         numbers = np.fromiter(cell_of_utterance.values(), np.int64)
 
-        def cell_of(chosen: Int64) -> Cell:
+        def cell_of(chosen: Int64, _: Any) -> Cell:
             count = int(np.concatenate(events)[chosen].sum())
             counted = [found[cell] for cell in np.unique(numbers[chosen]).tolist() if cell in found]
             if not counted:
