@@ -13,14 +13,15 @@ with all bona fide utterances: an attack is measured against what is real, as in
 corpus.
 
 A cell of a tandem measure takes the trials of the verification system that belong to it, in the same way: the spoofs of
-its attack, and the targets, non-targets and spoofs of its codec. A cell whose trials are not known has no value.
+its attack, and the targets, non-targets and spoofs of its codec. A cell whose trials are not known has no value. The
+interval of a cell is that of its own utterances.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,14 +31,22 @@ from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE, Labels
 from spoofspan.data.utterance_scores import TRIALS, VerificationScores
-from spoofspan.evaluation.plan import Plan
+from spoofspan.evaluation.plan import Plan, Value
+from spoofspan.evaluation.whole_corpus import quietly
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import UtterancePart
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.operating_point import totals
 
+if TYPE_CHECKING:
+    from spoofspan.uncertainty import Interval
+    from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.uncertainty.measured_system import Measured, MeasuredSystem
+
 POOLED = "pooled"
-ValueOf = Callable[[Plan, ScoreMass], float]
+NO_INTERVALS = "cells of events have no intervals"
+ValueOf = Callable[[Plan, ScoreMass], Value]
+SystemOf = Callable[[Plan, ScoreMass, Value], "Measured"]  # ready to be measured again without a cluster
 Columns = Mapping[str, Mapping[str, str]]  # by name: utterance -> value
 Place = Mapping[str, str]  # of a cell: its value of each column; a column that is pooled is left out
 CellOf = Callable[[Int64, Place], "Cell"]  # of its utterances and its place
@@ -51,12 +60,15 @@ class Cell:
     bona_fide: int
     spoof: int
     reason: str = ""
+    interval: Interval | None = None
 
     @classmethod
-    def of(cls, value: Callable[[], float], bona_fide: int, spoof: int) -> Cell:
-        """Measure it; or say why it has no value."""
+    def of(cls, value: Callable[[], float | tuple[float, Interval | None]], bona_fide: int, spoof: int) -> Cell:
+        """Measure it, with its interval if there is one; or say why it has no value."""
         try:
-            return cls(value(), bona_fide, spoof)
+            found = value()
+            number, interval = found if isinstance(found, tuple) else (found, None)
+            return cls(number, bona_fide, spoof, interval=interval)
         except UndefinedMeasureError as error:
             return cls(float("nan"), bona_fide, spoof, reason_of(error))
 
@@ -84,10 +96,13 @@ class CrossedBreakdown:
         """Everything as plain data, ready for JSON."""
         shown = {"by": list(self.by), "measure": self.measure, "unit": self.unit}
         named = {"rows": list(self.rows), "columns": list(self.columns), "values": self.values()}
-        amounts = {
+        amounts: dict[str, Any] = {
             name: [[getattr(self.cells[row, column], name) for column in self.columns] for row in self.rows]
             for name in ("bona_fide", "spoof")
         }
+        if any(cell.interval is not None for cell in self.cells.values()):
+            lines = ([self.cells[row, column].interval for column in self.columns] for row in self.rows)
+            amounts["intervals"] = [[None if one is None else one.to_dict() for one in line] for line in lines]
         return {**shown, **named, **amounts}
 
 
@@ -95,12 +110,16 @@ def crossed(
     mass: ScoreMass,
     plan: Plan,
     columns: Columns,
-    value_of: ValueOf = Plan.number,
+    resampling: Resampling | None = None,
+    *,
+    value_of: ValueOf = Plan.value,
+    system_of: SystemOf | None = None,
     classes: Labels | None = None,
 ) -> CrossedBreakdown:
-    """Break a mass down by one or two columns; ``value_of`` measures a part of it, by default as the plan does.
+    """Break a mass down by one or two columns; with intervals, if it is said how to resample.
 
-    ``classes`` tell bona fide from spoof, by default as the mass of whole utterances does.
+    ``value_of`` measures a part of the mass, by default as the plan does, and ``system_of`` makes ready what is
+    resampled. ``classes`` tell bona fide from spoof, by default as the mass of whole utterances does.
     """
     if plan.measure.macro:
         raise UsageError(f"{plan.measure} is a mean over utterances, which crossed tables have not; leave -macro out")
@@ -116,10 +135,15 @@ def crossed(
         chosen_part = replace(mass, parts=(part.take(chosen),))
         sums = totals(chosen_part)
 
-        def value() -> float:
-            if not isinstance(asv, VerificationScores) or not place:
-                return value_of(plan, chosen_part)
-            return value_of(replace(plan, asv_scores=verification_in(asv, columns, place, spoofs_only)), chosen_part)
+        def value() -> tuple[float, Interval | None]:
+            own = plan
+            if isinstance(asv, VerificationScores):
+                own = replace(plan, asv_scores=verification_in(asv, columns, place, spoofs_only))
+            found = value_of(own, chosen_part)
+            if resampling is None:
+                return float(found.value), None
+            system = (system_of or measured_mass)(own, chosen_part, found)
+            return float(found.value), interval_in_cell(system, resampling)
 
         return Cell.of(value, sums.all_bona_fide, sums.all_spoof)
 
@@ -128,9 +152,28 @@ def crossed(
         return found
     if isinstance(asv, VerificationScores):
         whose = "each cell has its own trials of the verification system"
+        whose += " (in intervals they stay as they are)" if resampling is not None else ""
     else:
         whose = "the rates of the verification system are as given, the same in all cells"
     return replace(found, about="; ".join(filter(None, (found.about, whose))))
+
+
+def measured_mass(plan: Plan, mass: ScoreMass, found: Value) -> MeasuredSystem:
+    """A mass that was measured, ready to be measured again without a cluster."""
+    from spoofspan.uncertainty.measured_system import MeasuredSystem
+
+    return MeasuredSystem(plan, mass, float(found.value), found_at=found.point)
+
+
+def interval_in_cell(system: Measured, resampling: Resampling) -> Interval | None:
+    """The interval of a cell; None where it has one cluster only, or replicates without a class."""
+    from spoofspan.uncertainty.intervals import interval_of_system
+
+    try:
+        with quietly():  # small cells are cautioned in their intervals
+            return interval_of_system(system, resampling)
+    except (UndefinedMeasureError, UsageError):
+        return None
 
 
 def verification_in(
@@ -181,8 +224,9 @@ def crossed_cells(
     cell_of: CellOf,
     what: tuple[str, str],
     classes: Labels | None = None,
+    about: str = "",
 ) -> CrossedBreakdown:
-    """Measure the utterances of every cell; ``what`` is the measure and its unit."""
+    """Measure the utterances of every cell; ``what`` is the measure and its unit, ``about`` a remark on the table."""
     if not 1 <= len(columns) <= 2:
         raise UsageError(f"a table has one or two columns of metadata, not {', '.join(columns)}; leave some out")
     first, *rest = [_Column.of(name, column, utterances, classes) for name, column in columns.items()]
@@ -195,8 +239,9 @@ def crossed_cells(
             place = {name: one for name, one in zip(columns, (row, column), strict=False) if one != POOLED}
             cells[row, column] = cell_of(chosen, place) if chosen.size else Cell(float("nan"), 0, 0, "there is nothing")
     against = [one.name for one in (first, *rest) if one.against_all is not None]
-    about = "each cell is of its own utterances alone, bona fide and spoof" if classes is None else ""
-    about = f"each {' and '.join(against)} is measured against all bona fide" if against else about
+    whose = "each cell is of its own utterances alone, bona fide and spoof" if classes is None else ""
+    whose = f"each {' and '.join(against)} is measured against all bona fide" if against else whose
+    about = "; ".join(filter(None, (whose, about)))
     return CrossedBreakdown(tuple(columns), *what, (POOLED, *first.names), shown, cells, about)
 
 

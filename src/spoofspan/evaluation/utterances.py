@@ -24,7 +24,7 @@ from spoofspan.data.sides import check_scores, check_truth, check_utterance_scor
 from spoofspan.data.utterance_scores import DUMMY, UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, verification_of
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, Value, verification_of
 from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, used_hash, utterance_scores_hash
 from spoofspan.mass.point_labels import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances, pair
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.evaluation.crossed import CrossedBreakdown
+    from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
 
 Truth = References | Mapping[str, str] | Protocol
 # What is done with scores in time says nothing about scores without time.
@@ -213,11 +215,23 @@ class UtteranceCorpus(Corpus):
         if self.trials is not None:  # an attack is measured against all targets and all non-targets
             spoofed = [self.labels[trial] == "spoof" for trial in mass.utterances]
             classes = np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
-        return crossed(mass, plan, columns_of(by, read_column), self._value_of, classes)
+        columns, how = columns_of(by, read_column), options.resampling
+        if wanted.kind.name != "a-dcf":
+            return crossed(mass, plan, columns, how, classes=classes)
 
-    def _value_of(self, plan: Plan, mass: ScoreMass) -> float:
-        priced = mass if plan.measure.kind.name != "a-dcf" else self.priced(plan, mass)
-        return plan.number(priced)
+        def value_of(plan: Plan, mass: ScoreMass) -> Value:
+            return plan.value(self.priced(plan, mass))
+
+        return crossed(mass, plan, columns, how, value_of=value_of, system_of=self._trials, classes=classes)
+
+    def _trials(self, plan: Plan, mass: ScoreMass, found: Value) -> MeasuredTrials:
+        """An a-DCF that was measured, ready to be measured again without a cluster."""
+        from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
+
+        kinds = cast("Mapping[str, str]", self.trials)
+        point = cast("OperatingPoint", found.point)
+        scores = self.scores_for(plan.measure)
+        return MeasuredTrials(plan.measure, scores, kinds, mass.utterances, float(found.value), point)
 
 
 def _mass_of_references(
@@ -285,6 +299,56 @@ def evaluate_utterances(
     asv = verification_of(asv_scores, asv_rates)
     options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv, resampling, rules=rules)
     return UtteranceCorpus(labels_of(truth), scores).evaluate(measures, options, on_undefined)
+
+
+def cross_utterances(
+    truth: Truth,
+    scores: UtteranceScores,
+    columns: Mapping[str, Mapping[str, str]],
+    measure: str = "utterance-eer",
+    *,
+    convention: str = "default",
+    eer_rule: str | None = None,
+    threshold: float | None = None,
+    scores_are: ScoresAre | None = None,
+    asv_scores: VerificationScores | None = None,
+    asv_rates: Sequence[float] | None = None,
+    resampling: Resampling | None = None,
+    **rules: Unpack[RuleArguments],
+) -> CrossedBreakdown:
+    """Break a measure of whole utterances or trials down by one or two columns, such as attack and codec.
+
+    Parameters
+    ----------
+    truth, scores
+        As in :func:`spoofspan.evaluate_utterances`.
+    columns
+        One or two columns by name, each with a value by utterance (:func:`spoofspan.read_metadata`).
+    measure
+        A measure of utterances.
+    asv_scores
+        Scores of a verification system. Each cell takes its own trials of them.
+    convention, eer_rule, threshold, scores_are, asv_rates, resampling, **rules
+        As in :func:`spoofspan.evaluate`.
+
+    Returns
+    -------
+    CrossedBreakdown
+        A cell for every pair of values, and for all of them pooled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = UtteranceScores(("u1", "u2", "u3"), np.array([0.9, -0.4, 0.95]), higher="bonafide")
+    >>> labels = {"u1": "bonafide", "u2": "spoof", "u3": "spoof"}
+    >>> found = cross_utterances(labels, scores, {"attack": {"u1": "-", "u2": "A01", "u3": "A02"}})
+    >>> found["A01", "pooled"].value, found["A02", "pooled"].value
+    (0.0, 0.5)
+    """
+    asv = verification_of(asv_scores, asv_rates)
+    options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv, resampling, rules=rules)
+    corpus = UtteranceCorpus(labels_of(truth), scores)
+    return corpus.cross(",".join(columns), measure, options, columns.__getitem__)
 
 
 def labels_of(truth: Truth) -> References | Mapping[str, str]:

@@ -179,12 +179,10 @@ def read_verification_table(source: Source, key: Mapping[str, str] | None) -> Ve
         else:
             places[kind].append(i)
     problems.raise_if_any("correct the table of verification scores, or the key")
-    values = np.array(scores)
-    return VerificationScores(
-        *(values[places[kind]] for kind in TRIALS),
-        attacks=tuple(attacks[i] for i in places["spoof"]) if attacks is not None else (),
-        trials={kind: tuple(ids[i] for i in places[kind]) for kind in TRIALS},
-    )
+    target, nontarget, spoof = (np.array(scores)[places[kind]] for kind in TRIALS)
+    known_attacks = tuple(attacks[i] for i in places["spoof"]) if attacks is not None else ()
+    trials = {kind: tuple(ids[i] for i in places[kind]) for kind in TRIALS}
+    return VerificationScores(target, nontarget, spoof, known_attacks, trials)
 
 
 # ---------------------------------------------------------------- one score a line

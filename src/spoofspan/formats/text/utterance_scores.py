@@ -147,7 +147,7 @@ def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceSc
             raise UsageError(f"no column {options.column!r}: {nearest_name(wanted, candidates or KNOWN_SCORES)}")
         return _read_column(found, wanted, options)
     if len(candidates) < 2:
-        return _read_column(found, *candidates or (SCORE,), options)
+        return _read_column(found, candidates[0] if candidates else SCORE, options)
     if unknown := [name for name in candidates if name not in KNOWN_SCORES]:
         raise UsageError(
             f"{first.name}: it has several columns of scores, {', '.join(candidates)}, and {unknown[0]} is not of "
@@ -293,7 +293,8 @@ def read_verification_scores(
         if kind == "spoof":
             attacks.append(label)
     problems.raise_if_any("correct the file of verification scores")
-    return VerificationScores(*(np.array(scores[name]) for name in TRIALS), attacks=tuple(attacks))
+    target, nontarget, spoof = (np.array(scores[name]) for name in TRIALS)
+    return VerificationScores(target, nontarget, spoof, tuple(attacks))
 
 
 FORMATS: tuple[Format[UtteranceScores], ...] = (
