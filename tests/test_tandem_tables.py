@@ -225,6 +225,15 @@ def test_a_label_against_the_key_is_refused(key):
         ss.read_verification_scores(io.BytesIO(text.encode()), key)
 
 
+def test_the_table_of_an_a_dcf_counts_targets_and_others(capsys):
+    command = ["eval", KEYS, "--utterance-scores", SCORES, "-m", "utterance-a-dcf", "--by", "attack"]
+    code, printed, said = run(command, capsys)
+    assert code == 0, said
+    assert "target trials  other trials" in printed
+    targets = sum(row["asv-label"] == "target" for row in rows())
+    assert f"A17 {targets} {93 + 114}" in " ".join(printed.split())
+
+
 def test_dummy_trials_count_nowhere(key):
     assert list(key.values()).count("dummy") == 12
     found = ss.evaluate_utterances(key, read_utterance_scores(SCORES), ["utterance-eer", "utterance-a-dcf"])

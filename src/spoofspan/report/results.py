@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.version import __version__
 from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
-from spoofspan.measures.measure import in_percent
+from spoofspan.measures.measure import Measure, in_percent
 from spoofspan.report.cells import (
     DECISION,
     IN_FULL,
@@ -201,6 +201,8 @@ def crossed_table(crossed: CrossedBreakdown) -> Table:
     if len(crossed.by) == 1:
         # an event is a spoof, so there is no other class to count
         amounts = ["events"] if crossed.unit == "events" else [f"bona fide {crossed.unit}", f"spoof {crossed.unit}"]
+        if Measure.parse(crossed.measure).kind.trials:
+            amounts = ["target trials", "other trials"]
         cells = [(row, crossed[row, crossed.columns[0]]) for row in crossed.rows]
         between = interval_header(intervals[0]) if intervals else ()
         rows = [

@@ -213,7 +213,26 @@ def recognises_utterance_labels(head: bytes) -> bool:
 
 
 def read_utterance_labels(where: Where) -> Mapping[str, str]:
-    """Read the label of each utterance, ``bonafide`` or ``spoof``; of trials ``target``, ``nontarget`` or ``spoof``."""
+    r"""Read the label of each utterance, or what each trial of a key is.
+
+    Parameters
+    ----------
+    where
+        A protocol, a key of ASVspoof 5, a key of trials, or a table with the columns ``utterance`` and ``label``.
+
+    Returns
+    -------
+    mapping
+        ``bonafide`` or ``spoof`` by utterance; ``target``, ``nontarget``, ``spoof`` (or ``dummy``, which does not
+        count) by trial.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_utterance_labels(io.BytesIO(b"filename\tcm-label\nu1\tspoof\n"))
+    {'u1': 'spoof'}
+
+    """
     source = sources(where)[0]
     if recognises_trials(source.head):
         return read_trials(source)
