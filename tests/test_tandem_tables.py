@@ -83,6 +83,24 @@ def test_the_tables_of_track_2_are_those_of_asvspoof_5(key, columns, table, meas
     assert next(iter(whole.measurements.values())).value == found[POOLED, POOLED].value
 
 
+@pytest.mark.parametrize("keys", ["recording_keys.txt", "keys.txt"])
+@pytest.mark.parametrize("name", ["eer", "min-dcf"])
+def test_the_tables_of_track_1_count_every_recording_once(keys, name, capsys):
+    """A trial that is a dummy in track 2 is a recording of track 1; a recording with two trials is one recording."""
+    files = ["eval", GOLDEN / keys, "--utterance-scores", GOLDEN / "cm_scores.tsv", "--by", "attack,codec"]
+    code, printed, said = run([*files, "-m", f"utterance-{name}", "--format", "json"], capsys)
+    assert code == 0, said
+    plain = json.loads(printed)
+    assert close(plain["crossed"][0]["values"], EXPECTED["tools"][f"{name} of recordings"])
+    assert plain["measurements"][0]["utterances"] == len((GOLDEN / "cm_scores.tsv").read_text().splitlines()) - 1
+
+
+def test_a_key_that_contradicts_itself_is_refused(tmp_path):
+    (tmp_path / "key.txt").write_text("spk filename cm-label asv-label\ns u spoof target\n")
+    with pytest.raises(ss.DataError, match="'u' is called spoof, and target as a trial"):
+        read_utterance_labels(tmp_path / "key.txt")
+
+
 def test_the_command_line_prints_the_tables_of_asvspoof_5(capsys):
     files = [
         "eval",
@@ -234,7 +252,7 @@ def test_the_table_of_an_a_dcf_counts_targets_and_others(capsys):
     assert f"A17 {targets} {93 + 114}" in " ".join(printed.split())
 
 
-def test_dummy_trials_count_nowhere(key):
+def test_dummy_trials_do_not_count(key):
     assert list(key.values()).count("dummy") == 12
     found = ss.evaluate_utterances(key, read_utterance_scores(SCORES), ["utterance-eer", "utterance-a-dcf"])
     assert {one.utterances for one in found.measurements.values()} == {len(rows())}

@@ -18,6 +18,17 @@ DUMMY = "dummy"  # the label of a trial that a key lists and that does not count
 COUNTERMEASURE, COMMON = "cm-score", "sasv-score"  # the scores of ASVspoof 5 that measures are taken of
 
 
+class TrialKey(dict[str, str]):
+    """What each trial is: ``target``, ``nontarget``, ``spoof`` or ``dummy``; and the label of each recording.
+
+    A recording may be in several trials, or in a dummy trial only, which counts for recordings but not for trials.
+    """
+
+    def __init__(self, kinds: Mapping[str, str], recordings: Mapping[str, str]) -> None:
+        super().__init__(kinds)
+        self.recordings = dict(recordings)
+
+
 @dataclass(frozen=True, eq=False)
 class UtteranceScores(ByUtterance):
     """One score per utterance.
@@ -33,6 +44,8 @@ class UtteranceScores(ByUtterance):
     columns
         The scores of a table with several, by name: ``cm-score`` and ``sasv-score``. Measures of trials take
         ``sasv-score``, others ``cm-score``. Empty where ``values`` are all there is.
+    of_trials
+        Whether each score is of a trial, that is of a recording and a speaker.
 
     Examples
     --------
@@ -45,6 +58,7 @@ class UtteranceScores(ByUtterance):
     values: Float64
     higher: Higher
     columns: Mapping[str, Float64] = field(default_factory=dict)
+    of_trials: bool = False
 
     def __post_init__(self) -> None:
         if self.higher not in ("bonafide", "spoof"):
@@ -71,7 +85,8 @@ class UtteranceScores(ByUtterance):
         """Keep chosen utterances, in that order."""
         chosen = utterance_indices(chosen, len(self))
         columns = {name: values[chosen] for name, values in self.columns.items()}
-        return UtteranceScores(tuple(self.utterances[i] for i in chosen), self.values[chosen], self.higher, columns)
+        ids = tuple(self.utterances[i] for i in chosen)
+        return UtteranceScores(ids, self.values[chosen], self.higher, columns, self.of_trials)
 
     def of_column(self, *, trials: bool) -> UtteranceScores:
         """Choose the scores for measures of trials, or for those of a countermeasure, where a table has both."""
@@ -84,7 +99,7 @@ class UtteranceScores(ByUtterance):
                 f"{what} take the column {wanted}, which the table of scores lacks; name the column to measure "
                 "(column=, --utterance-column)"
             )
-        return UtteranceScores(self.utterances, self.columns[wanted], self.higher)
+        return UtteranceScores(self.utterances, self.columns[wanted], self.higher, of_trials=self.of_trials)
 
     def __repr__(self) -> str:
         return f"UtteranceScores({len(self):,} utterance{'s' * (len(self) != 1)}, higher = {self.higher})"

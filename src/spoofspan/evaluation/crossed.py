@@ -205,11 +205,15 @@ def _has_value(name: str, column: Mapping[str, str], trials: Sequence[str], valu
 
 
 def by_trial(column: Mapping[str, str], trials: Sequence[str]) -> Mapping[str, str]:
-    """A column with the value of each trial ``<spk> <utt>``, which may be known of the recording only."""
+    """A column with the value of each trial ``<spk> <utt>``, or recording, which may be known of the other only."""
     if all(trial in column for trial in trials):
         return column
-    recordings = {trial: trial.rpartition(" ")[2] for trial in trials}
-    return {**column, **{t: column[utt] for t, utt in recordings.items() if t not in column and utt in column}}
+    recordings: dict[str, set[str]] = {}
+    for trial, value in column.items():
+        recordings.setdefault(trial.rpartition(" ")[2], set()).add(value)
+    known = {name: values.pop() for name, values in recordings.items() if len(values) == 1}
+    others = {trial: trial.rpartition(" ")[2] for trial in trials if trial not in column}
+    return {**column, **{trial: known[name] for trial, name in others.items() if name in known}}
 
 
 def against_all(utterances: Sequence[str], columns: Columns, classes: Labels | None) -> list[str]:

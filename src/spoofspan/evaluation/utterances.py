@@ -21,7 +21,7 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched
 from spoofspan.data.scores import Scores
 from spoofspan.data.sides import check_scores, check_truth, check_utterance_scores
-from spoofspan.data.utterance_scores import DUMMY, UtteranceScores
+from spoofspan.data.utterance_scores import DUMMY, TrialKey, UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, Value, verification_of
@@ -69,9 +69,13 @@ class UtteranceCorpus(Corpus):
     def __post_init__(self) -> None:
         check_truth(self.truth)
         check_utterance_scores(self.scores)
+        if isinstance(self.truth, TrialKey) and not self.scores.of_trials:
+            several = DUMMY in self.truth.values() or not self.truth.keys() & set(self.scores.utterances)
+            if several and self.truth.recordings.keys() & set(self.scores.utterances):
+                object.__setattr__(self, "truth", self.truth.recordings)
         if isinstance(self.truth, References) or DUMMY not in self.truth.values():
             return
-        # dummy trials count nowhere: neither side has them
+        # dummy trials do not count: neither side has them
         counted = {trial: kind for trial, kind in self.truth.items() if kind != DUMMY}
         dummies = set(self.truth) - set(counted)
         chosen = np.array([i for i, trial in enumerate(self.scores.utterances) if trial not in dummies], np.int64)

@@ -10,7 +10,8 @@ table                 a column ``utterance`` and one ``label``               any
 ====================  =====================================================  =====================================
 
 Tables have tabs, commas or white space. Columns may have the names of ASVspoof 5's full key: ``tar_spk_anon``,
-``trial_anon``, ``attack_anon``. Trials whose ``track_2_tag`` (or ``tag``) is ``dummy`` do not count.
+``trial_anon``, ``attack_anon``. Trials whose ``track_2_tag`` (or ``tag``) is ``dummy`` do not count; their recordings
+do, where scores are of recordings (ASVspoof 5, track 1).
 
 A recording may be tried against several speakers. Where it is, a trial's id is ``<spk> <utt>``, else it is ``<utt>``.
 """
@@ -22,12 +23,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from spoofspan.base.errors import DataError, Problems, UsageError
-from spoofspan.data.utterance_scores import DUMMY, TRIALS, UtteranceScores, VerificationScores
+from spoofspan.data.utterance_scores import DUMMY, TRIALS, TrialKey, UtteranceScores, VerificationScores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source
 from spoofspan.formats.text.lines import Line, columns_of, first_lines, header_of, is_number, lines_of, score_of
 
-SPEAKER, NAME, LABEL, ATTACK = "spk", "filename", "asv-label", "attack"
+SPEAKER, NAME, LABEL, CM_LABEL, ATTACK = "spk", "filename", "asv-label", "cm-label", "attack"
 VERIFICATION = "asv-score"
 ALIASES = {"tar-spk": SPEAKER, "speaker": SPEAKER, "trial": NAME, "utterance": NAME}
 TAGS = ("tag", "track-2-tag")
@@ -62,7 +63,7 @@ def has_trial_header(head: bytes) -> bool:
     return {NAME, LABEL} <= set(names_of(head))
 
 
-def read_trials(source: Source) -> Mapping[str, str]:
+def read_trials(source: Source) -> TrialKey:
     """Read what each trial is: ``target``, ``nontarget`` or ``spoof``; or ``dummy``, if it does not count."""
     problems = Problems()
     tags: Sequence[str] = ()
@@ -83,7 +84,25 @@ def read_trials(source: Source) -> Mapping[str, str]:
                 f"{place}: utterance {utterance!r}: the label must be target, nontarget or spoof, not {label!r}"
             )
     problems.raise_if_any("correct the key")
-    return dict(zip(_ids(rows, problems), kinds, strict=True))
+    return TrialKey(dict(zip(_ids(rows, problems), kinds, strict=True)), _labels_of_recordings(source, rows, kinds))
+
+
+def _labels_of_recordings(source: Source, rows: Sequence[Row], kinds: Sequence[str]) -> Mapping[str, str]:
+    """The label of each recording, as the column ``cm-label`` or its trials say; none if one has two labels."""
+    problems = Problems()
+    if has_trial_header(source.head) and CM_LABEL in names_of(source.head):
+        labels = [row[3] for row in _columns(source, CM_LABEL, problems)]
+    else:
+        labels = ["spoof" if kind == "spoof" else "bonafide" for kind in kinds]
+    found: dict[str, str] = {}
+    for (place, _, name, _), label, kind in zip(rows, labels, kinds, strict=True):
+        if kind != DUMMY and (label == "spoof") != (kind == "spoof"):
+            problems.add(f"{place}: recording {name!r} is called {label}, and {kind} as a trial")
+    problems.raise_if_any("correct the key")
+    for row, label in zip(rows, labels, strict=True):
+        if found.setdefault(row[2], label) != label:
+            return {}
+    return found
 
 
 def _lines_of_four(source: Source, problems: Problems) -> list[Line]:
@@ -205,7 +224,7 @@ def read_trial_scores(found: Sequence[Source], options: ReadOptions) -> Utteranc
         for line in _lines_of_four(source, problems)
     ]
     problems.raise_if_any("correct the file, or state another format")
-    return UtteranceScores(tuple(_ids(rows, problems)), np.array(_scores(rows, problems)), higher)
+    return UtteranceScores(tuple(_ids(rows, problems)), np.array(_scores(rows, problems)), higher, of_trials=True)
 
 
 FORMAT: Format[UtteranceScores] = Format(

@@ -158,7 +158,8 @@ def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceSc
         return _read_column(found, SCORE if SCORE in candidates else candidates[0], options)
     columns = {name: _read_column(found, name, options) for name in given}
     one = columns[given[0]]
-    return UtteranceScores(one.utterances, one.values, one.higher, {name: columns[name].values for name in given})
+    values = {name: columns[name].values for name in given}
+    return UtteranceScores(one.utterances, one.values, one.higher, values, one.of_trials)
 
 
 def _is_given(source: Source, column: str) -> bool:
@@ -175,7 +176,7 @@ def _read_column(found: Sequence[Source], column: str, options: ReadOptions) -> 
         if len(found) != 1:
             raise UsageError(f"scores of trials are one file, not {len(found)}; put them together")
         ids, values = trials.read_trial_column(found[0], column)
-        return UtteranceScores(tuple(ids), np.array(values), higher)
+        return UtteranceScores(tuple(ids), np.array(values), higher, of_trials=True)
     rows = UtteranceRows()
     for source in found:
         for place, fields in columns_of(source, (NAME, column), rows.problems, trials.column_name):
