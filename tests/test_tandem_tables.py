@@ -15,6 +15,7 @@ import spoofspan as ss
 from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, VerificationScores
 from spoofspan.evaluation.crossed import POOLED
 from spoofspan.formats.reading import read_utterance_scores
+from spoofspan.formats.tables import parquet
 from spoofspan.formats.text.protocol import read_metadata, read_utterance_labels
 from spoofspan.groups import cross_utterances
 
@@ -398,3 +399,40 @@ def test_calibration_and_files_take_one_of_several_scores(key, tmp_path):
         ss.write_scores(several, tmp_path / "out.tsv")
     ss.write_scores(one, tmp_path / "out.tsv")
     assert read_utterance_scores(tmp_path / "out.tsv").values.tolist() == one.values.tolist()
+
+
+# ---------------------------------------------------------------- scores in time
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
+def test_cells_of_scores_in_time_have_their_own_verification_trials(demo, stream, tmp_path, capsys):
+    references, scores = demo
+    (tmp_path / "r.parquet").write_bytes(b"".join(parquet.write_references(references)))
+    (tmp_path / "s.parquet").write_bytes(b"".join(parquet.write_scores(scores)))
+    codec = {utt: "xy"[i % 2] for i, utt in enumerate(references.utterances)}
+    table = ["utterance,codec", *(f"{utt},{value}" for utt, value in codec.items())]
+    (tmp_path / "m.csv").write_text("\n".join(table))
+    rng = np.random.default_rng(7)
+    trials = [
+        (utt, kind, float(rng.normal((2, -1, 1)[k] + i % 2)))
+        for i, utt in enumerate(codec)
+        for k, kind in enumerate(TRIALS)
+    ]
+    lines = [f"{kind} {utt} {kind} {score!r}" for utt, kind, score in trials]
+    (tmp_path / "asv.txt").write_text("\n".join(["spk filename asv-label asv-score", *lines]))
+    files = ["eval", tmp_path / "r.parquet", tmp_path / "s.parquet", "--metadata", tmp_path / "m.csv", "--by", "codec"]
+    files += ["--asv-scores", tmp_path / "asv.txt", "-m", "utterance-min-tdcf", "--format", "json"]
+    code, printed, said = run([*files, *["--stream"] * stream], capsys)
+    assert code == 0, said
+    (table,) = json.loads(printed)["crossed"]
+    for value, (found,) in zip(table["rows"], table["values"], strict=True):
+        chosen = np.array([i for i, utt in enumerate(references.utterances) if value in (POOLED, codec[utt])])
+        names = {references.utterances[i] for i in chosen}
+        also = np.array([i for i, utt in enumerate(scores.utterances) if utt in names])
+        kinds = [np.array([score for utt, one, score in trials if one == kind and utt in names]) for kind in TRIALS]
+        alone = ss.evaluate(
+            references.take(chosen), scores.take(also), ["utterance-min-tdcf"], asv_scores=VerificationScores(*kinds)
+        )
+        (one,) = alone.measurements.values()
+        assert found == pytest.approx(one.value, abs=1e-12)
