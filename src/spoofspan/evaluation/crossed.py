@@ -29,7 +29,7 @@ from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, reason_of
 from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64
-from spoofspan.data.references import BONA_FIDE, Labels
+from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
 from spoofspan.data.utterance_scores import TRIALS, VerificationScores
 from spoofspan.evaluation.plan import Plan, Value
 from spoofspan.evaluation.whole_corpus import quietly
@@ -126,8 +126,8 @@ def crossed(
     if plan.measure.at_threshold and plan.threshold is None:
         plan = replace(plan, threshold=equal_error_rate(mass, plan.eer_rule).point.threshold)
     (part,) = mass.parts
-    if classes is None and isinstance(part, UtterancePart):
-        classes = part.classes
+    if classes is None and plan.measure.basis == "utterance":
+        classes = part.classes if isinstance(part, UtterancePart) else _classes_of_utterances(mass)
     asv = plan.asv_scores if plan.measure.kind.needs_asv else None
     spoofs_only = against_all(part.utterances, columns, classes) if asv is not None else []
 
@@ -156,6 +156,15 @@ def crossed(
     else:
         whose = "the rates of the verification system are as given, the same in all cells"
     return replace(found, about="; ".join(filter(None, (found.about, whose))))
+
+
+def _classes_of_utterances(mass: ScoreMass) -> Labels:
+    """The class of each utterance of a mass of scores in time: spoof, if any of it is."""
+    from spoofspan.uncertainty.left_out import class_flags, sums_by_unit
+
+    count = len(mass.utterances)
+    _, spoofed = class_flags(sums_by_unit(mass, np.arange(count), count, None))
+    return np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
 
 
 def measured_mass(plan: Plan, mass: ScoreMass, found: Value) -> MeasuredSystem:
