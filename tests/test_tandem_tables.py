@@ -436,3 +436,19 @@ def test_cells_of_scores_in_time_have_their_own_verification_trials(demo, stream
         )
         (one,) = alone.measurements.values()
         assert found == pytest.approx(one.value, abs=1e-12)
+
+
+def test_lines_of_sasv_2022_have_attacks_and_speakers(key, tmp_path, capsys):
+    lines = "".join(f"{r['spk']} {r['filename']} {r['attack_anon']} {r['asv-label']}\n" for r in rows())
+    (tmp_path / "key.txt").write_text(lines)
+    scored = "".join(f"{r['spk']} {r['filename']} {r['sasv-score']} {r['asv-label']}\n" for r in rows())
+    (tmp_path / "scores.txt").write_text(scored)
+    command = ["eval", tmp_path / "key.txt", "--utterance-scores", tmp_path / "scores.txt", "-m", "utterance-a-dcf"]
+    code, printed, said = run([*command, "--by", "attack", "--confidence", "0.95", "--format", "json"], capsys)
+    assert code == 0, said
+    plain = json.loads(printed)
+    values = [line[0] for line in plain["crossed"][0]["values"]]
+    assert values == pytest.approx([line[0] for line in EXPECTED["tools"]["a-dcf"]], abs=1e-12)
+    assert plain["measurements"][0]["interval"]["drawn_by"] == "speaker"
+    with pytest.raises(ss.UsageError, match="no column 'attack'"):
+        read_metadata(tmp_path / "scores.txt", "attack")  # its third field is a score

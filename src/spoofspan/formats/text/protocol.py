@@ -27,11 +27,11 @@ from spoofspan.formats.tables.containers import arrow_errors
 from spoofspan.formats.text.lines import columns_of, first_lines, header_of, lines_of, separator_of
 from spoofspan.formats.text.trials import (
     column_name,
-    has_trial_header,
     names_of,
     read_trial_texts,
     read_trials,
     recognises_trials,
+    trial_columns,
 )
 
 CLASSES = ("bonafide", "spoof")
@@ -124,8 +124,8 @@ def read_metadata(where: Where, column: str) -> Mapping[str, str]:
     if len(found) != 1:
         raise UsageError(f"{where}: metadata are one file, not {len(found)}")
     source = found[0]
-    if has_trial_header(source.head):
-        names = names_of(source.head)
+    if recognises_trials(source.head):
+        names = trial_columns(source.head)
         if column_name(column) not in names:
             raise NoColumnError(f"{source.name}: no column {column!r}: {nearest_name(column, names)}")
         return read_trial_texts(source, column)

@@ -4,7 +4,7 @@
 file                  line                                                   whose
 ====================  =====================================================  =====================================
 keys                  ``spk filename asv-label`` under a header              ASVspoof 5, track 2; other columns too
-protocol, scores      ``<spk> <utt> <anything> <target|nontarget|spoof>``    SASV 2022; a-DCF with a score third
+protocol, scores      ``<spk> <utt> <attack> <target|nontarget|spoof>``      SASV 2022; a-DCF with a score third
 scores                ``spk filename asv-score`` under a header              ASVspoof 5, with cm-score, sasv-score, ...
 table                 a column ``utterance`` and one ``label``               any
 ====================  =====================================================  =====================================
@@ -32,6 +32,7 @@ SPEAKER, NAME, LABEL, CM_LABEL, ATTACK = "spk", "filename", "asv-label", "cm-lab
 VERIFICATION = "asv-score"
 ALIASES = {"tar-spk": SPEAKER, "speaker": SPEAKER, "trial": NAME, "utterance": NAME}
 TAGS = ("tag", "track-2-tag")
+FIELDS = (SPEAKER, ATTACK, "label")  # of lines of SASV 2022: <spk> <utt> <attack> <kind>
 Row = tuple[str, str, str, str]  # place, speaker, utterance, what is said of the trial
 
 
@@ -139,11 +140,24 @@ def _ids(rows: Sequence[Row], problems: Problems) -> list[str]:
 
 
 def read_trial_texts(source: Source, column: str) -> Mapping[str, str]:
-    """Read any column of a key of trials: trial -> text."""
-    problems = Problems()
-    rows = _columns(source, column_name(column), problems)
+    """Read any column of a key of trials: trial -> text; without a header the speaker, the attack or the label."""
+    problems, name = Problems(), column_name(column)
+    if has_trial_header(source.head):
+        rows = _columns(source, name, problems)
+    else:
+        place = {SPEAKER: 0, ATTACK: 2, "label": 3}[name]
+        lines = _lines_of_four(source, problems)
+        rows = [(line.place, line.fields[0], line.fields[1], line.fields[place]) for line in lines]
     problems.raise_if_any("correct the key")
     return dict(zip(_ids(rows, problems), (row[3] for row in rows), strict=True))
+
+
+def trial_columns(head: bytes) -> list[str]:
+    """The columns of a key of trials."""
+    if has_trial_header(head):
+        return names_of(head)
+    scored = recognises_trial_scores(head)
+    return [name for name in FIELDS if name != ATTACK or not scored]
 
 
 def read_trial_column(source: Source, column: str) -> tuple[list[str], list[float]]:
