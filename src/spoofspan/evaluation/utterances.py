@@ -343,9 +343,10 @@ def cross_utterances(
     Examples
     --------
     >>> import numpy as np
-    >>> scores = UtteranceScores(("u1", "u2", "u3"), np.array([0.9, -0.4, 0.95]), higher="bonafide")
-    >>> labels = {"u1": "bonafide", "u2": "spoof", "u3": "spoof"}
-    >>> found = cross_utterances(labels, scores, {"attack": {"u1": "-", "u2": "A01", "u3": "A02"}})
+    >>> attacks = {"u1": "-", "u2": "-", "u3": "A01", "u4": "A02", "u5": "A02"}
+    >>> labels = {utterance: "bonafide" if attack == "-" else "spoof" for utterance, attack in attacks.items()}
+    >>> scores = UtteranceScores(tuple(labels), np.array([0.9, 0.1, -0.4, 0.5, -1.0]), higher="bonafide")
+    >>> found = cross_utterances(labels, scores, {"attack": attacks})
     >>> found["A01", "pooled"].value, found["A02", "pooled"].value
     (0.0, 0.5)
     """
