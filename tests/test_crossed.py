@@ -11,6 +11,7 @@ import pytest
 from test_streaming import run
 
 import spoofspan as ss
+from spoofspan.data.references import SPOOF
 from spoofspan.evaluation.corpus import CorpusInMemory
 from spoofspan.evaluation.crossed import POOLED
 from spoofspan.evaluation.plan import EvaluationOptions
@@ -149,3 +150,26 @@ def test_ranges_are_crossed_on_the_command_line(demo, tmp_path, capsys):
     assert code == 0, said
     assert "codec x room" in printed
     assert "bona fide s" in printed  # a single column of ranges has its seconds, as before
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.filterwarnings("ignore::spoofspan.base.errors.SpoofspanWarning")
+def test_attacks_of_scores_in_time_stand_against_all_bona_fide_utterances(demo, stream, tmp_path, capsys):
+    references, scores = demo
+    (tmp_path / "r.parquet").write_bytes(b"".join(parquet.write_references(references)))
+    (tmp_path / "s.parquet").write_bytes(b"".join(parquet.write_scores(scores)))
+    spoofed = np.add.reduceat(references.labels == SPOOF, references.offsets[:-1]) > 0
+    attack = {utt: "AB"[i % 2] if spoofed[i] else "-" for i, utt in enumerate(references.utterances)}
+    lines = [f"{utt},{value}" for utt, value in attack.items()]
+    (tmp_path / "m.csv").write_text("\n".join(["utterance,attack", *lines]))
+    files = ["eval", tmp_path / "r.parquet", tmp_path / "s.parquet", "--metadata", tmp_path / "m.csv", "--by", "attack"]
+    code, printed, said = run([*files, "-m", "utterance-eer", "--format", "json", *["--stream"] * stream], capsys)
+    assert code == 0, said
+    (table,) = json.loads(printed)["crossed"]
+    assert table["rows"] == [POOLED, "A", "B"]
+    for value, (found,) in zip(table["rows"], table["values"], strict=True):
+        names = {utt for utt, one in attack.items() if one == "-" or value in (POOLED, one)}
+        chosen, also = (
+            np.array([i for i, utt in enumerate(side.utterances) if utt in names]) for side in (references, scores)
+        )
+        assert found == ss.utterance_eer(references.take(chosen), scores.take(also)).value

@@ -216,7 +216,9 @@ def test_ids_with_spaces_live_in_files_with_tabs():
 def test_utterance_scores_of_each_format():
     assert content_of(read("utt-score", UTT)) == (("u1", "u2", "u3"), [0.25, 0.4, 2.0], "spoof")
     assert content_of(read("utt-score", UTT, column="bonafide")) == (("u1", "u2", "u3"), [0.75, 0.5, -1.5], "bonafide")
-    assert content_of(read("asvspoof5", ASVSPOOF5)) == (("u1", "u2", "u3"), [0.25, 0.4, 2.0], "bonafide")
+    for separator in ("\t", " ", ","):
+        table = ASVSPOOF5.replace("\t", separator)
+        assert content_of(read("asvspoof5", table)) == (("u1", "u2", "u3"), [0.25, 0.4, 2.0], "bonafide")
     files = ("a/u1.mp4", "a/u2.mp4", "a/u3.mp4")
     assert content_of(read("av-deepfake1m-detection", DETECTION)) == (files, [0.25, 0.4, 2.0], "spoof")
 
@@ -759,7 +761,6 @@ MALFORMED = [
     ("asvspoof5", ASVSPOOF5.partition("\n")[2], {}, ":1: the header must have"),
     ("asvspoof5", ASVSPOOF5.replace("cm-score", "cm-label"), {}, ":1: the header must have"),
     ("asvspoof5", "filename\tcm-label\nu1\tspoof\n", {}, ":1: the header must have"),
-    ("asvspoof5", ASVSPOOF5.replace("\t", " "), {}, ":1: the header must have"),
     ("asvspoof5", ASVSPOOF5.replace("0.4", "0,4"), {}, ":3: utterance 'u2': .*decimal point"),
     ("asvspoof5", ASVSPOOF5.replace("0.4", "spoof"), {}, ":3: utterance 'u2': .*cannot be read"),
     ("asvspoof5", ASVSPOOF5.replace("0.4", ""), {}, ":3: utterance 'u2': the score '' cannot be read"),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from spoofspan.formats.datasets.partialspoof_dataset import Dataset, read_dataset
     from spoofspan.formats.reading import read_proposals, read_references, read_scores, read_utterance_scores
     from spoofspan.formats.text.durations import read_durations
-    from spoofspan.formats.text.protocol import read_metadata, read_protocol
+    from spoofspan.formats.text.protocol import read_metadata, read_protocol, read_utterance_labels
     from spoofspan.formats.text.rttm import read_regions
     from spoofspan.formats.text.utterance_scores import read_verification_scores
     from spoofspan.mass.score_mass import ScoreMass
@@ -95,7 +95,7 @@ _HOMES = {
     "formats.datasets.partialspoof_dataset": "Dataset read_dataset",
     "formats.reading": "read_proposals read_references read_scores read_utterance_scores",
     "formats.text.durations": "read_durations",
-    "formats.text.protocol": "read_metadata read_protocol",
+    "formats.text.protocol": "read_metadata read_protocol read_utterance_labels",
     "formats.text.rttm": "read_regions",
     "formats.text.utterance_scores": "read_verification_scores",
     "mass.score_mass": "ScoreMass",
@@ -182,6 +182,7 @@ __all__ = [
     "read_references",
     "read_regions",
     "read_scores",
+    "read_utterance_labels",
     "read_utterance_scores",
     "read_verification_scores",
     "resolution_table",

@@ -157,11 +157,13 @@ def eval_(
         return
     with ExitStack() as open_files:
         corpus: Corpus
+        truth = None
         alone = more.alone(inputs)
         if alone:
             from spoofspan.evaluation.utterances import UtteranceCorpus
 
-            corpus = UtteranceCorpus(read_truth(inputs), more.read_scores(str(more.utterance_scores)))
+            truth = read_truth(inputs)
+            corpus = UtteranceCorpus(truth, more.read_scores(str(more.utterance_scores)))
         elif scheduler is not None:
             more.refuse_stream()
             corpus = open_files.enter_context(inputs.on_cluster(scheduler))
@@ -176,7 +178,7 @@ def eval_(
             corpus = CorpusInMemory(*proposals.read(inputs), utterances, more.read_boundaries(inputs))
         hashed = open_files.enter_context(meanwhile(corpus.hash_scores))
         options = EvaluationOptions(
-            convention, eer_rule, threshold, cast("ScoresAre | None", scores_are), more.read_asv(), rules=rules
+            convention, eer_rule, threshold, cast("ScoresAre | None", scores_are), more.read_asv(truth), rules=rules
         )
         # the labels of whole utterances may stand beside their attacks and codecs
         metadata = metadata or inputs.protocol() or (inputs.references if alone else None)

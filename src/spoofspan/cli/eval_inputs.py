@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from spoofspan.base.errors import UsageError
 from spoofspan.cli import completion
@@ -35,7 +35,8 @@ class UtteranceInputs:
     )
     utterance_column: str | None = o.typed_flag("Which column of utterance scores, if there are several.")
     asv_scores: str | None = o.typed_flag(
-        "Scores of a speaker verification system, for utterance-min-tdcf and utterance-t-eer (ASVspoof's file)."
+        "Scores of a speaker verification system, for utterance-min-tdcf and utterance-t-eer: ASVspoof's file, or a "
+        "table with spk, filename and asv-score (for --by codec)."
     )
     boundary_scores: str | None = o.typed_flag(
         "Scores of a boundary track, high where spoof begins or ends, for point-boundary-eer@20ms."
@@ -73,8 +74,10 @@ class UtteranceInputs:
             return None
         return replace(inputs, higher="spoof", column=None, scores_format=None).read_scores(self.boundary_scores)
 
-    def read_asv(self) -> VerificationScores | VerificationErrors | None:
-        """Read the scores or the rates of a speaker verification system, if they are given."""
+    def read_asv(
+        self, truth: References | Mapping[str, str] | None = None
+    ) -> VerificationScores | VerificationErrors | None:
+        """Read the scores or the rates of a verification system, if given; ``truth`` may be a key of trials."""
         from spoofspan.evaluation.plan import verification_of
 
         if self.asv_rates is not None:
@@ -91,7 +94,8 @@ class UtteranceInputs:
             return None
         from spoofspan.formats.text.utterance_scores import read_verification_scores
 
-        return read_verification_scores(self.asv_scores)
+        is_key = isinstance(truth, Mapping) and "target" in truth.values()
+        return read_verification_scores(self.asv_scores, cast("Mapping[str, str]", truth) if is_key else None)
 
     def alone(self, inputs: Inputs) -> bool:
         """Whether utterance scores are all there is to measure."""

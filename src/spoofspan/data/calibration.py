@@ -170,9 +170,12 @@ class Calibration:
         self._check_count(len(scores), "systems")
         for name, high, one in zip(self.systems, self.higher, scores, strict=True):
             self._check(name, high, one)
-        if len(scores) == 1:
-            return replace(scores[0], values=self.values(scores[0].values))
-        fused: System = self._fused(scores)
+        # of a table with several scores, those of the countermeasure are calibrated
+        chosen: list[Any] = [one.of_column(trials=False) if isinstance(one, UtteranceScores) else one for one in scores]
+        if len(chosen) == 1:
+            calibrated: System = replace(chosen[0], values=self.values(chosen[0].values))
+            return calibrated
+        fused: System = self._fused(chosen)
         return fused
 
     def _fused(self, scores: Sequence[Any]) -> Any:

@@ -196,6 +196,7 @@ class LearningSet:
         cls, truth: Truth, names: tuple[str, ...], given: tuple[Any, ...], options: EvaluationOptions
     ) -> LearningSet:
         truth = labels_of(truth)
+        given = tuple(one.of_column(trials=False) for one in given)
         ordered = tuple(one.take(order_by_id(one.utterances)) for one in given)
         columns = utterance_columns(ordered, names)
         first: UtteranceScores = ordered[0]

@@ -340,7 +340,7 @@ class CorpusInMemory(Corpus):
         plan = self._plan(wanted, options)
         system = self.boundary_scores if plan.measure.kind.boundaries else self.scores
         mass, _ = plan.mass(self.references, cast("Scores", system))
-        return crossed(mass, plan, columns_of(by, read_column))
+        return crossed(mass, plan, columns_of(by, read_column), options.resampling)
 
 
 def default_measures(scores: Scores | Proposals, convention: str = "default") -> list[str]:

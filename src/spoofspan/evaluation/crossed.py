@@ -11,13 +11,17 @@ Of whole utterances, a column that tells bona fide from spoof (an attack, with `
 with all bona fide utterances: an attack is measured against what is real, as in ASVspoof's tables. Any other column
 (a codec, a speaker) takes its own utterances of both classes. Measures at a threshold are taken at that of the whole
 corpus.
+
+A cell of a tandem measure takes the trials of the verification system that belong to it, in the same way: the spoofs of
+its attack, and the targets, non-targets and spoofs of its codec. A cell whose trials are not known has no value. The
+interval of a cell is that of its own utterances.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,16 +29,27 @@ from spoofspan.base.columns import Flags
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, reason_of
 from spoofspan.base.other_ids import id_remedy
 from spoofspan.base.times import Int64
-from spoofspan.data.references import BONA_FIDE, Labels
-from spoofspan.evaluation.plan import Plan
+from spoofspan.data.references import BONA_FIDE, SPOOF, Labels
+from spoofspan.data.utterance_scores import TRIALS, VerificationScores
+from spoofspan.evaluation.plan import Plan, Value
+from spoofspan.evaluation.whole_corpus import quietly
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import UtterancePart
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.operating_point import totals
 
+if TYPE_CHECKING:
+    from spoofspan.uncertainty import Interval
+    from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.uncertainty.measured_system import Measured, MeasuredSystem
+
 POOLED = "pooled"
-ValueOf = Callable[[Plan, ScoreMass], float]
+NO_INTERVALS = "cells of events have no intervals"
+ValueOf = Callable[[Plan, ScoreMass], Value]
+SystemOf = Callable[[Plan, ScoreMass, Value], "Measured"]  # ready to be measured again without a cluster
 Columns = Mapping[str, Mapping[str, str]]  # by name: utterance -> value
+Place = Mapping[str, str]  # of a cell: its value of each column; a column that is pooled is left out
+CellOf = Callable[[Int64, Place], "Cell"]  # of its utterances and its place
 
 
 @dataclass(frozen=True)
@@ -45,12 +60,15 @@ class Cell:
     bona_fide: int
     spoof: int
     reason: str = ""
+    interval: Interval | None = None
 
     @classmethod
-    def of(cls, value: Callable[[], float], bona_fide: int, spoof: int) -> Cell:
-        """Measure it; or say why it has no value."""
+    def of(cls, value: Callable[[], float | tuple[float, Interval | None]], bona_fide: int, spoof: int) -> Cell:
+        """Measure it, with its interval if there is one; or say why it has no value."""
         try:
-            return cls(value(), bona_fide, spoof)
+            found = value()
+            number, interval = found if isinstance(found, tuple) else (found, None)
+            return cls(number, bona_fide, spoof, interval=interval)
         except UndefinedMeasureError as error:
             return cls(float("nan"), bona_fide, spoof, reason_of(error))
 
@@ -78,38 +96,150 @@ class CrossedBreakdown:
         """Everything as plain data, ready for JSON."""
         shown = {"by": list(self.by), "measure": self.measure, "unit": self.unit}
         named = {"rows": list(self.rows), "columns": list(self.columns), "values": self.values()}
-        amounts = {
+        amounts: dict[str, Any] = {
             name: [[getattr(self.cells[row, column], name) for column in self.columns] for row in self.rows]
             for name in ("bona_fide", "spoof")
         }
+        if any(cell.interval is not None for cell in self.cells.values()):
+            lines = ([self.cells[row, column].interval for column in self.columns] for row in self.rows)
+            amounts["intervals"] = [[None if one is None else one.to_dict() for one in line] for line in lines]
         return {**shown, **named, **amounts}
 
 
-def crossed(mass: ScoreMass, plan: Plan, columns: Columns, value_of: ValueOf = Plan.number) -> CrossedBreakdown:
-    """Break a mass down by one or two columns; ``value_of`` measures a part of it, by default as the plan does."""
+def crossed(
+    mass: ScoreMass,
+    plan: Plan,
+    columns: Columns,
+    resampling: Resampling | None = None,
+    *,
+    value_of: ValueOf = Plan.value,
+    system_of: SystemOf | None = None,
+    classes: Labels | None = None,
+) -> CrossedBreakdown:
+    """Break a mass down by one or two columns; with intervals, if it is said how to resample.
+
+    ``value_of`` measures a part of the mass, by default as the plan does, and ``system_of`` makes ready what is
+    resampled. ``classes`` tell bona fide from spoof, by default as the mass of whole utterances does.
+    """
     if plan.measure.macro:
         raise UsageError(f"{plan.measure} is a mean over utterances, which crossed tables have not; leave -macro out")
     if plan.measure.at_threshold and plan.threshold is None:
         plan = replace(plan, threshold=equal_error_rate(mass, plan.eer_rule).point.threshold)
     (part,) = mass.parts
-    classes = part.classes if isinstance(part, UtterancePart) else None
+    if classes is None and plan.measure.basis == "utterance":
+        classes = part.classes if isinstance(part, UtterancePart) else _classes_of_utterances(mass)
+    asv = plan.asv_scores if plan.measure.kind.needs_asv else None
+    spoofs_only = against_all(part.utterances, columns, classes) if asv is not None else []
 
-    def cell_of(chosen: Int64) -> Cell:
+    def cell_of(chosen: Int64, place: Place) -> Cell:
         chosen_part = replace(mass, parts=(part.take(chosen),))
         sums = totals(chosen_part)
-        return Cell.of(lambda: value_of(plan, chosen_part), sums.all_bona_fide, sums.all_spoof)
 
-    return crossed_cells(part.utterances, columns, cell_of, (str(plan.measure), mass.unit), classes)
+        def value() -> tuple[float, Interval | None]:
+            own = plan
+            if isinstance(asv, VerificationScores):
+                own = replace(plan, asv_scores=verification_in(asv, columns, place, spoofs_only))
+            found = value_of(own, chosen_part)
+            if resampling is None:
+                return float(found.value), None
+            system = (system_of or measured_mass)(own, chosen_part, found)
+            return float(found.value), interval_in_cell(system, resampling)
+
+        return Cell.of(value, sums.all_bona_fide, sums.all_spoof)
+
+    found = crossed_cells(part.utterances, columns, cell_of, (str(plan.measure), mass.unit), classes)
+    if asv is None:
+        return found
+    if isinstance(asv, VerificationScores):
+        whose = "each cell has its own trials of the verification system"
+        whose += " (in intervals they stay as they are)" if resampling is not None else ""
+    else:
+        whose = "the rates of the verification system are as given, the same in all cells"
+    return replace(found, about="; ".join(filter(None, (found.about, whose))))
+
+
+def _classes_of_utterances(mass: ScoreMass) -> Labels:
+    """The class of each utterance of a mass of scores in time: spoof, if any of it is."""
+    from spoofspan.uncertainty.left_out import class_flags, sums_by_unit
+
+    count = len(mass.utterances)
+    _, spoofed = class_flags(sums_by_unit(mass, np.arange(count), count, None))
+    return np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
+
+
+def measured_mass(plan: Plan, mass: ScoreMass, found: Value) -> MeasuredSystem:
+    """A mass that was measured, ready to be measured again without a cluster."""
+    from spoofspan.uncertainty.measured_system import MeasuredSystem
+
+    return MeasuredSystem(plan, mass, float(found.value), found_at=found.point)
+
+
+def interval_in_cell(system: Measured, resampling: Resampling) -> Interval | None:
+    """The interval of a cell; None where it has one cluster only, or replicates without a class."""
+    from spoofspan.uncertainty.intervals import interval_of_system
+
+    try:
+        with quietly():  # small cells are cautioned in their intervals
+            return interval_of_system(system, resampling)
+    except (UndefinedMeasureError, UsageError):
+        return None
+
+
+def verification_in(
+    asv: VerificationScores, columns: Columns, place: Place, spoofs_only: Collection[str]
+) -> VerificationScores:
+    """The trials of a verification system in a cell; columns in ``spoofs_only`` (attacks) choose among spoofs alone."""
+    for name, value in place.items():
+        if asv.trials:
+            kinds = ("spoof",) if name in spoofs_only else TRIALS
+            chosen = {kind: _has_value(name, columns[name], asv.trials[kind], value) for kind in kinds}
+        elif name in spoofs_only and asv.attacks:
+            chosen = {"spoof": np.array([attack == value for attack in asv.attacks])}
+        else:
+            raise UndefinedMeasureError(
+                f"the verification scores do not tell which trials have which {name}; give a table with a score of "
+                "each trial (spk, filename, asv-score) as --asv-scores"
+            )
+        for kind, flags in chosen.items():
+            if not flags.any():
+                raise UndefinedMeasureError(f"there is no {kind} trial of {name} {value} in the verification scores")
+        asv = asv.take(chosen)
+    return asv
+
+
+def _has_value(name: str, column: Mapping[str, str], trials: Sequence[str], value: str) -> Flags:
+    column = by_trial(column, trials)
+    check_column(name, column, trials)
+    return np.array([column[trial] == value for trial in trials], bool)
+
+
+def by_trial(column: Mapping[str, str], trials: Sequence[str]) -> Mapping[str, str]:
+    """A column with the value of each trial ``<spk> <utt>``, or recording, which may be known of the other only."""
+    if all(trial in column for trial in trials):
+        return column
+    recordings: dict[str, set[str]] = {}
+    for trial, value in column.items():
+        recordings.setdefault(trial.rpartition(" ")[2], set()).add(value)
+    known = {name: values.pop() for name, values in recordings.items() if len(values) == 1}
+    others = {trial: trial.rpartition(" ")[2] for trial in trials if trial not in column}
+    return {**column, **{trial: known[name] for trial, name in others.items() if name in known}}
+
+
+def against_all(utterances: Sequence[str], columns: Columns, classes: Labels | None) -> list[str]:
+    """The columns that tell bona fide from spoof, such as attacks: each value stands against all bona fide."""
+    found = (_Column.of(name, column, utterances, classes) for name, column in columns.items())
+    return [one.name for one in found if one.against_all is not None]
 
 
 def crossed_cells(
     utterances: Sequence[str],
     columns: Columns,
-    cell_of: Callable[[Int64], Cell],
+    cell_of: CellOf,
     what: tuple[str, str],
     classes: Labels | None = None,
+    about: str = "",
 ) -> CrossedBreakdown:
-    """Measure the utterances of every cell; ``what`` is the measure and its unit."""
+    """Measure the utterances of every cell; ``what`` is the measure and its unit, ``about`` a remark on the table."""
     if not 1 <= len(columns) <= 2:
         raise UsageError(f"a table has one or two columns of metadata, not {', '.join(columns)}; leave some out")
     first, *rest = [_Column.of(name, column, utterances, classes) for name, column in columns.items()]
@@ -119,10 +249,12 @@ def crossed_cells(
     for row in (POOLED, *first.names):
         for column in shown:
             chosen = np.flatnonzero(first.rows_of(row) & (second.rows_of(column) if second is not None else True))
-            cells[row, column] = cell_of(chosen) if chosen.size else Cell(float("nan"), 0, 0, "there is nothing")
+            place = {name: one for name, one in zip(columns, (row, column), strict=False) if one != POOLED}
+            cells[row, column] = cell_of(chosen, place) if chosen.size else Cell(float("nan"), 0, 0, "there is nothing")
     against = [one.name for one in (first, *rest) if one.against_all is not None]
-    about = "each cell is of its own utterances alone, bona fide and spoof" if classes is None else ""
-    about = f"each {' and '.join(against)} is measured against all bona fide" if against else about
+    whose = "each cell is of its own utterances alone, bona fide and spoof" if classes is None else ""
+    whose = f"each {' and '.join(against)} is measured against all bona fide" if against else whose
+    about = "; ".join(filter(None, (whose, about)))
     return CrossedBreakdown(tuple(columns), *what, (POOLED, *first.names), shown, cells, about)
 
 
@@ -137,6 +269,7 @@ class _Column:
 
     @classmethod
     def of(cls, name: str, column: Mapping[str, str], utterances: Sequence[str], classes: Labels | None) -> _Column:
+        column = by_trial(column, utterances)
         check_column(name, column, utterances)
         values = np.array([column[utt] for utt in utterances])
         names, codes = np.unique(values, return_inverse=True)

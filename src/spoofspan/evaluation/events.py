@@ -23,7 +23,7 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
-from spoofspan.evaluation.crossed import Cell, Columns, CrossedBreakdown, crossed_cells
+from spoofspan.evaluation.crossed import NO_INTERVALS, Cell, Columns, CrossedBreakdown, crossed_cells
 from spoofspan.evaluation.measurement import ALL_THRESHOLDS, EventMeasurement, counted
 from spoofspan.evaluation.plan import EvaluationOptions, spelled_rules
 from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes, used_hash
@@ -294,18 +294,19 @@ def crossed_events(
     corpus: CorpusInMemory, measure: Measure, columns: Columns, options: EvaluationOptions
 ) -> CrossedBreakdown:
     """An event measure by one or two columns of metadata; proposals of scores are those of the whole corpus."""
-    options = replace(options, resampling=None)  # cells have no intervals
+    about = NO_INTERVALS if options.resampling is not None else ""
+    options = replace(options, resampling=None)
     whole = corpus.evaluate([measure], options)[str(measure)]
     if isinstance(corpus.system, Scores) and not measure.kind.all_thresholds:
         options = replace(options, threshold=whole.threshold)
     utterances = corpus.references.utterances
 
-    def cell_of(chosen: Any) -> Cell:
+    def cell_of(chosen: Any, _: Any) -> Cell:
         part = replace(corpus, references=corpus.references.take(chosen), system=_of(corpus.system, utterances, chosen))
         events = int(spoof_ranges(part.references, unite=measure.kind.variant == "spoofspan").starts.size)
         return Cell.of(lambda: part.evaluate([measure], options)[str(measure)].value, 0, events)
 
-    return crossed_cells(utterances, columns, cell_of, (str(measure), "events"))
+    return crossed_cells(utterances, columns, cell_of, (str(measure), "events"), about=about)
 
 
 def _of(system: Scores | Proposals, utterances: Sequence[str], chosen: Any) -> Any:

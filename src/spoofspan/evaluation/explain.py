@@ -10,9 +10,9 @@ from spoofspan.base.errors import UsageError
 from spoofspan.data.rule import Rule
 from spoofspan.data.rules import CONVENTIONS, RULES
 from spoofspan.evaluation.synonyms import SYNONYMS, synonym
-from spoofspan.measures.catalogue import ALIASES, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind
+from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind
 from spoofspan.measures.eer_rules import EER_RULES
-from spoofspan.measures.measure import Measure
+from spoofspan.measures.measure import Measure, nearest_measure
 
 MEASURES: Mapping[str, str] = {
     "range-eer": (
@@ -75,11 +75,22 @@ def explain(subject: str) -> str:
 def nearest_subject(subject: str) -> str | None:
     """The subject that was meant by a flag, a plural, a part of a name or a slip of the finger; None if none is near.
 
+    What names a measure means that measure, not another one that is spelled alike.
+
     >>> nearest_subject("--gap"), nearest_subject("Range EER"), nearest_subject("xyzzy")
     ('gaps', 'range-eer', None)
+    >>> nearest_subject("utterance-macro-f1"), nearest_subject("range_recall"), nearest_subject("utterance-xyzzy")
+    ('utterance-f1', 'range-recall', None)
     """
     name = subject.strip().lstrip("-").lower().replace("_", "-").replace(" ", "-")
     known = {one.replace("_", "-").replace(" ", "-"): one for one in _subjects()}
+    if name in known:
+        return known[name]
+    if (measure := nearest_measure(name)) is not None:
+        return measure
+    if name.startswith(tuple(f"{basis}-" for basis in (*BASES, EVENT))):
+        near = get_close_matches(name, known, n=1, cutoff=0.9)
+        return known[near[0]] if near else None
     near = get_close_matches(name, known, n=1, cutoff=0.75) or [one for one in known if name and name in one.split("-")]
     near = near or get_close_matches(name, known, n=1, cutoff=0.7)
     return known[near[0]] if near else None

@@ -194,7 +194,7 @@ class Measurement:
     @property
     def value_text(self) -> str:
         """The value as it is read: shares in per cent, costs as they are."""
-        return f"{number_text(self.measure, self.value)} %" if in_percent(self.measure) else f"{self.value:.4f}"
+        return number_text(self.measure, self.value) + " %" * in_percent(self.measure)
 
     @property
     def interval_text(self) -> str:

@@ -21,10 +21,10 @@ from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.rules import RuleArguments, Rules, Touched
 from spoofspan.data.scores import Scores
 from spoofspan.data.sides import check_scores, check_truth, check_utterance_scores
-from spoofspan.data.utterance_scores import UtteranceScores
+from spoofspan.data.utterance_scores import DUMMY, TrialKey, UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, verification_of
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, Value, verification_of
 from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, used_hash, utterance_scores_hash
 from spoofspan.mass.point_labels import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances, pair
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.evaluation.crossed import CrossedBreakdown
+    from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.uncertainty.clusters import Resampling
+    from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
 
 Truth = References | Mapping[str, str] | Protocol
 # What is done with scores in time says nothing about scores without time.
@@ -67,6 +69,22 @@ class UtteranceCorpus(Corpus):
     def __post_init__(self) -> None:
         check_truth(self.truth)
         check_utterance_scores(self.scores)
+        if isinstance(self.truth, TrialKey) and not self.scores.of_trials:
+            several = DUMMY in self.truth.values() or not self.truth.keys() & set(self.scores.utterances)
+            if several and self.truth.recordings.keys() & set(self.scores.utterances):
+                object.__setattr__(self, "truth", self.truth.recordings)
+        if isinstance(self.truth, References) or DUMMY not in self.truth.values():
+            return
+        # dummy trials do not count: neither side has them
+        counted = {trial: kind for trial, kind in self.truth.items() if kind != DUMMY}
+        dummies = set(self.truth) - set(counted)
+        chosen = np.array([i for i, trial in enumerate(self.scores.utterances) if trial not in dummies], np.int64)
+        object.__setattr__(self, "truth", counted)
+        object.__setattr__(self, "scores", self.scores.take(chosen))
+
+    def scores_for(self, measure: Measure) -> UtteranceScores:
+        """The scores that a measure is taken of, where a table has those of a countermeasure and of trials."""
+        return self.scores.of_column(trials=bool(measure.kind.trials))
 
     @cached_property
     def trials(self) -> Mapping[str, str] | None:
@@ -89,17 +107,18 @@ class UtteranceCorpus(Corpus):
 
     @cached_property
     def scores_hash(self) -> str:
-        """What a system said."""
+        """Hash of the scores of a countermeasure, or of all there are."""
         return utterance_scores_hash(self.scores)
 
     def mass(self, rules: Rules, against: tuple[str, ...] = ()) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """Count utterances under each score, and say what the rules touched; of trials, targets ``against`` others."""
+        scores = self.scores.of_column(trials=bool(against))
         if isinstance(self.truth, References):
-            return _mass_of_references(self.truth, self.scores, rules)
+            return _mass_of_references(self.truth, scores, rules)
         if against and self.trials is not None:
-            mass = trial_mass(self.scores, self.trials, against, partial=rules.partial)
+            mass = trial_mass(scores, self.trials, against, partial=rules.partial)
         else:
-            mass = utterance_mass(self.scores, self.labels, partial=rules.partial)
+            mass = utterance_mass(scores, self.labels, partial=rules.partial)
         left_out = len(set(self.scores.utterances) ^ set(self.truth))
         return mass, (Touched("partial", "True", 0, left_out),) if left_out else ()
 
@@ -115,7 +134,8 @@ class UtteranceCorpus(Corpus):
     def sign(self, plan: Plan, used: Sequence[str]) -> Signature:
         """Generate the signature of a measurement on the utterances ``used``."""
         truth = labels_hash(self.trials) if plan.measure.kind.trials and self.trials is not None else self.truth_hash
-        hashes = truth, used_hash(used), self.scores_hash
+        said = utterance_scores_hash(self.scores_for(plan.measure)) if self.scores.columns else self.scores_hash
+        hashes = truth, used_hash(used), said
         signed = sign_hashes(str(plan.measure), plan.read_off, self.spelled_rules(plan), hashes, plan.rules.regions)
         return replace(signed, input=f"utterance-{signed.input}")
 
@@ -142,7 +162,7 @@ class UtteranceCorpus(Corpus):
         from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
 
         kinds = cast("Mapping[str, str]", self.trials)
-        system = MeasuredTrials(plan.measure, self.scores, kinds, used, found.value, found.point)
+        system = MeasuredTrials(plan.measure, self.scores_for(plan.measure), kinds, used, found.value, found.point)
         return replace(found, interval=interval_of_system(system, resampling))
 
     def priced(self, plan: Plan, mass: ScoreMass) -> ScoreMass:
@@ -195,11 +215,27 @@ class UtteranceCorpus(Corpus):
         self.prepare([wanted], options)
         plan = options.plan(wanted, None, trials=self.trials is not None)
         mass, _ = self.mass(plan.rules, wanted.kind.trials)
-        return crossed(mass, plan, columns_of(by, read_column), self._value_of)
+        classes = None
+        if self.trials is not None:  # an attack is measured against all targets and all non-targets
+            spoofed = [self.labels[trial] == "spoof" for trial in mass.utterances]
+            classes = np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
+        columns, how = columns_of(by, read_column), options.resampling
+        if wanted.kind.name != "a-dcf":
+            return crossed(mass, plan, columns, how, classes=classes)
 
-    def _value_of(self, plan: Plan, mass: ScoreMass) -> float:
-        priced = mass if plan.measure.kind.name != "a-dcf" else self.priced(plan, mass)
-        return plan.number(priced)
+        def value_of(plan: Plan, mass: ScoreMass) -> Value:
+            return plan.value(self.priced(plan, mass))
+
+        return crossed(mass, plan, columns, how, value_of=value_of, system_of=self._trials, classes=classes)
+
+    def _trials(self, plan: Plan, mass: ScoreMass, found: Value) -> MeasuredTrials:
+        """An a-DCF that was measured, ready to be measured again without a cluster."""
+        from spoofspan.uncertainty.utterance_intervals import MeasuredTrials
+
+        kinds = cast("Mapping[str, str]", self.trials)
+        point = cast("OperatingPoint", found.point)
+        scores = self.scores_for(plan.measure)
+        return MeasuredTrials(plan.measure, scores, kinds, mass.utterances, float(found.value), point)
 
 
 def _mass_of_references(
@@ -267,6 +303,57 @@ def evaluate_utterances(
     asv = verification_of(asv_scores, asv_rates)
     options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv, resampling, rules=rules)
     return UtteranceCorpus(labels_of(truth), scores).evaluate(measures, options, on_undefined)
+
+
+def cross_utterances(
+    truth: Truth,
+    scores: UtteranceScores,
+    columns: Mapping[str, Mapping[str, str]],
+    measure: str = "utterance-eer",
+    *,
+    convention: str = "default",
+    eer_rule: str | None = None,
+    threshold: float | None = None,
+    scores_are: ScoresAre | None = None,
+    asv_scores: VerificationScores | None = None,
+    asv_rates: Sequence[float] | None = None,
+    resampling: Resampling | None = None,
+    **rules: Unpack[RuleArguments],
+) -> CrossedBreakdown:
+    """Break a measure of whole utterances or trials down by one or two columns, such as attack and codec.
+
+    Parameters
+    ----------
+    truth, scores
+        As in :func:`spoofspan.evaluate_utterances`.
+    columns
+        One or two columns by name, each with a value by utterance (:func:`spoofspan.read_metadata`).
+    measure
+        A measure of utterances.
+    asv_scores
+        Scores of a verification system. Each cell takes its own trials of them.
+    convention, eer_rule, threshold, scores_are, asv_rates, resampling, **rules
+        As in :func:`spoofspan.evaluate`.
+
+    Returns
+    -------
+    CrossedBreakdown
+        A cell for every pair of values, and for all of them pooled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> attacks = {"u1": "-", "u2": "-", "u3": "A01", "u4": "A02", "u5": "A02"}
+    >>> labels = {utterance: "bonafide" if attack == "-" else "spoof" for utterance, attack in attacks.items()}
+    >>> scores = UtteranceScores(tuple(labels), np.array([0.9, 0.1, -0.4, 0.5, -1.0]), higher="bonafide")
+    >>> found = cross_utterances(labels, scores, {"attack": attacks})
+    >>> found["A01", "pooled"].value, found["A02", "pooled"].value
+    (0.0, 0.5)
+    """
+    asv = verification_of(asv_scores, asv_rates)
+    options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv, resampling, rules=rules)
+    corpus = UtteranceCorpus(labels_of(truth), scores)
+    return corpus.cross(",".join(columns), measure, options, columns.__getitem__)
 
 
 def labels_of(truth: Truth) -> References | Mapping[str, str]:

@@ -94,6 +94,11 @@ def write_converted(
     elif isinstance(content, Proposals):
         chosen = _format(PROPOSAL_FORMATS, PROPOSALS_BY_SUFFIX, target, to_format)
     elif isinstance(content, UtteranceScores):
+        if len(content.columns) > 1:
+            raise UsageError(
+                f"these utterances have several scores, {', '.join(content.columns)}; read one of them: "
+                "read_utterance_scores(..., column=)"
+            )
         chosen = _format(UTTERANCE_SCORE_FORMATS, UTTERANCES_BY_SUFFIX, target, to_format)
     else:
         chosen = _format(SCORE_FORMATS, SCORES_BY_SUFFIX, target, to_format)

@@ -204,7 +204,8 @@ KINDS: Mapping[str, Kind] = by_name(
     ),
     _cost(
         "min-tdcf",
-        "min over thresholds of (C0 + C1 FPR + C2 FNR) / (C0 + min(C1, C2)); form=2019: without C0",
+        "min over thresholds of (C0 + C1 FPR + C2 FNR) / (C0 + min(C1, C2)); form=2019: without C0; form=2024: as "
+        "ASVspoof 5's package computes C2",
         "costs:min_tdcf_behind",
         "The tandem detection cost of a countermeasure in front of a speaker verification system, whose errors "
         "make the constants (--asv-scores or --asv-rates); docs/costs.md has them. As in ASVspoof the target is bona "

@@ -307,8 +307,8 @@ def check_declared(scores: Float64, scores_are: ScoresAre) -> None:
 
 # ---------------------------------------------------------------- t-DCF
 
-Form = Literal["2019", "2021"]
-FORMS = ("2019", "2021")
+Form = Literal["2019", "2021", "2024"]
+FORMS = ("2019", "2021", "2024")
 
 
 @dataclass(frozen=True)
@@ -431,9 +431,11 @@ def tandem_constants(rates: VerificationErrors, form: Form, costs: TandemCosts) 
         raise UsageError("every cost must be positive; otherwise one kind of error is free")
     verifying = p_target * miss * rates.rejected_targets + p_nontarget * false_alarm * rates.accepted_nontargets
     of_misses = p_target * miss - verifying
-    of_false_alarms = p_spoof * spoof * rates.accepted_spoofs
+    # ASVspoof 5's package has the share of rejected spoofs here, unless rates are given
+    swapped = form == "2024" and not rates.given
+    of_false_alarms = p_spoof * spoof * (1 - rates.accepted_spoofs if swapped else rates.accepted_spoofs)
     if form not in FORMS:
-        raise UsageError(f"form={form!r}: valid: '2019', '2021'")
+        raise UsageError(f"form={form!r}: valid: {', '.join(map(repr, FORMS))}")
     for name, cost in (("C1", of_misses), ("C2", of_false_alarms)):
         if cost <= 0:
             raise UndefinedMeasureError(

@@ -8,8 +8,10 @@ is.
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -17,7 +19,7 @@ from typing import Literal
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.seconds import milliseconds
-from spoofspan.measures.catalogue import ALIASES, EVENT, KINDS, Kind, Parameters, all_kinds, kinds_of
+from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, KINDS, Kind, Parameters, all_kinds, kinds_of
 
 EXAMPLES = (
     *(f"{basis}-{kind.name}" for kind in all_kinds() for basis in kind.bases if basis != "point"),
@@ -26,6 +28,7 @@ EXAMPLES = (
 _FAMILY = re.compile(
     r"(?P<basis>range|point|utterance|event)-(?P<name>[a-z0-9-]+?)(?P<positive>-bonafide)?(?P<macro>-macro)?"
 )
+LARGE = 1e7  # numbers from here on are shown with a power of ten
 _RESOLUTION = re.compile(r"(?P<number>[0-9.]+)(?P<unit>ms|s)")
 
 
@@ -175,9 +178,45 @@ def _no_measure(spelling: str) -> str:
     if len(several) > 1 and all(_look_up(one.strip().partition("@")[0]) for one in several):
         each = " ".join(f"-m {one.strip()}" for one in several)
         return f"no measure {spelling!r}: these are several; give them one by one ({each})"
-    close = difflib.get_close_matches(spelling, EXAMPLES, n=1, cutoff=0.5)
-    meant = f"did you mean {close[0]!r}?" if close else "there are range-eer, point-eer@20ms, range-f1, ..."
+    close = nearest_measure(spelling)
+    close = close or next(iter(difflib.get_close_matches(spelling, EXAMPLES, n=1, cutoff=0.5)), None)
+    meant = f"did you mean {close!r}?" if close else "there are range-eer, point-eer@20ms, range-f1, ..."
     return f"no measure {spelling!r}: {meant} ('spoofspan explain measures' lists all)"
+
+
+def nearest_measure(spelling: str) -> str | None:
+    """The measure that was meant by words in another order or spelling; None if they name no measure.
+
+    The name comes first: another basis, or no mean over utterances, is nearer than another name.
+
+    >>> nearest_measure("range-macro-f1"), nearest_measure("utterance_macro_F1"), nearest_measure("Range EER")
+    ('range-f1-macro', 'utterance-f1', 'range-eer')
+    >>> nearest_measure("range-tdcf"), nearest_measure("point-acuracy"), nearest_measure("utterance-xyzzy")
+    ('utterance-min-tdcf', 'point-accuracy@20ms', None)
+    """
+    plain = re.sub(r"[_\s]+", "-", spelling.partition("@")[0].strip().lower()).replace("bona-fide", "bonafide")
+    words = [word for word in plain.split("-") if word]
+    basis = next((word for word in words if word in (*BASES, EVENT)), None)
+    added = [word for word in ("bonafide", "macro") if word in words]
+    name = "-".join(word for word in words if word != basis and word not in added)
+    if not name:
+        return None
+    kinds = [*(kind for kind in all_kinds() if basis in kind.bases), *all_kinds()]
+    found = next((kind for kind in kinds if kind.name == name), None)
+    if found is None and (basis is not None or added):
+        found = next((kind for kind in kinds if kind.name.endswith(f"-{name}")), None)
+        close = difflib.get_close_matches(name, [kind.name for kind in kinds], n=1, cutoff=0.75)
+        found = found or next((kind for kind in kinds if kind.name in close), None)
+    if found is None:
+        return None
+    basis = basis if basis in found.bases else found.bases[0]
+    for left_out in ((), ("macro",), ("bonafide",), ("macro", "bonafide")):
+        kept = [word for word in added if word not in left_out]
+        family = "-".join([basis, found.name, *kept]) + "@20ms" * (basis == "point")
+        with suppress(UsageError):
+            Measure.parse(family)
+            return family
+    return None
 
 
 def _resolution(spelling: object, text: str) -> float:
@@ -257,10 +296,20 @@ def in_percent(measure: str) -> bool:
 def number_text(measure: str, value: float) -> str:
     """A value as it is read, without a unit.
 
-    >>> number_text("range-eer", 0.08552), number_text("range-min-dcf", 0.2104)
-    ('8.55', '0.2104')
+    >>> number_text("range-eer", 0.08552), number_text("range-min-dcf", 0.2104), number_text("range-cllr", 1e50)
+    ('8.55', '0.2104', '1.000e+50')
     """
-    return f"{100 * value:.2f}" if in_percent(measure) else f"{value:.4f}"
+    shown, digits = (100 * value, 2) if in_percent(measure) else (value, 4)
+    return plain_text(shown, digits)
+
+
+def plain_text(value: float, digits: int) -> str:
+    """A number with decimals; a very large one with a power of ten, not with all its digits.
+
+    >>> plain_text(0.5, 2), plain_text(123456.789, 2), plain_text(-1e50, 4), plain_text(float("inf"), 4)
+    ('0.50', '123456.79', '-1.000e+50', 'inf')
+    """
+    return f"{value:.{digits}f}" if abs(value) < LARGE or math.isinf(value) or math.isnan(value) else f"{value:.3e}"
 
 
 def flat_name(measure: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spoofspan.evaluation.calibration_effects import CalibrationEffect
+from spoofspan.measures.measure import plain_text
 from spoofspan.report.table import Table
 
 NOTES = (
@@ -19,7 +20,7 @@ def calibration_table(effects: Sequence[CalibrationEffect], notes: Sequence[str]
         (
             one.name,
             f"{100 * one.eer:.2f}",
-            *(f"{value:.4f}" for value in (one.cllr, one.min_cllr, one.act_dcf, one.min_dcf)),
+            *(plain_text(value, 4) for value in (one.cllr, one.min_cllr, one.act_dcf, one.min_dcf)),
         )
         for one in effects
     ]

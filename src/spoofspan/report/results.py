@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from spoofspan.base.errors import UndefinedMeasureError
 from spoofspan.base.version import __version__
 from spoofspan.evaluation.measurement import BisectionMeasurement, EventMeasurement, Measurement
-from spoofspan.measures.measure import in_percent
+from spoofspan.measures.measure import Measure, in_percent
 from spoofspan.report.cells import (
     DECISION,
     IN_FULL,
+    all_digits,
     amount_cell,
     decision_cell,
     interval_cells,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.breakdown import Breakdown
     from spoofspan.evaluation.check import Check
     from spoofspan.evaluation.corpus import Evaluation
-    from spoofspan.evaluation.crossed import CrossedBreakdown
+    from spoofspan.evaluation.crossed import Cell, CrossedBreakdown
     from spoofspan.evaluation.reference_diff import ReferenceDifference
     from spoofspan.formats.datasets.benchmarks import BenchmarkRun
     from spoofspan.measures.operating_point import OperatingPoint
@@ -190,22 +191,42 @@ def crossed_table(crossed: CrossedBreakdown) -> Table:
     def text(value: float) -> str:
         return "" if math.isnan(value) else number_cell(crossed.measure, value)
 
+    def with_interval(cell: Cell) -> str:
+        value = text(cell.value)
+        if not value or cell.interval is None:
+            return value
+        return Shown(
+            f"{value} [{', '.join(interval_cells(crossed.measure, cell.interval))}]",
+            exact=all_digits(crossed.measure, cell.value),
+        )
+
+    intervals = [cell.interval for cell in crossed.cells.values() if cell.interval is not None]
     notes = ["", f"{crossed.measure}{' in %' * in_percent(crossed.measure)}"]
     notes += [crossed.about] if crossed.about else []
+    if intervals:
+        notes.append(f"intervals: {100 * intervals[0].level:g} %, {intervals[0].method}, each of its cell alone")
     if len(crossed.by) == 1:
         # an event is a spoof, so there is no other class to count
         amounts = ["events"] if crossed.unit == "events" else [f"bona fide {crossed.unit}", f"spoof {crossed.unit}"]
+        if Measure.parse(crossed.measure).kind.trials:
+            amounts = ["target trials", "other trials"]
         cells = [(row, crossed[row, crossed.columns[0]]) for row in crossed.rows]
+        between = interval_header(intervals[0]) if intervals else ()
         rows = [
-            (row, *map(str, (one.bona_fide, one.spoof)[-len(amounts) :]), text(one.value) or one.reason)
+            (
+                row,
+                *map(str, (one.bona_fide, one.spoof)[-len(amounts) :]),
+                text(one.value) or one.reason,
+                *(interval_cells(crossed.measure, one.interval) if intervals else ()),
+            )
             for row, one in cells
         ]
-        return Table((crossed.by[0], *amounts, crossed.measure), tuple(rows), tuple(notes))
+        return Table((crossed.by[0], *amounts, crossed.measure, *between), tuple(rows), tuple(notes))
     missing = dict.fromkeys(one.reason for one in crossed.cells.values() if math.isnan(one.value))
     notes += [f"empty: {reason}" for reason in missing if reason]
     header = (" x ".join(crossed.by), *crossed.columns)
-    values = zip(crossed.rows, crossed.values(), strict=True)
-    return Table(header, tuple((row, *map(text, line)) for row, line in values), tuple(notes))
+    rows = [(row, *(with_interval(crossed[row, column]) for column in crossed.columns)) for row in crossed.rows]
+    return Table(header, tuple(rows), tuple(notes))
 
 
 # ---------------------------------------------------------------- before measuring

@@ -60,7 +60,7 @@ def cross(corpus: ShardedCorpus, measure: Measure, columns: Columns, options: Ev
         return cross_events(corpus, measure, columns, options)
     look = corpus.look([options.plan(measure, corpus.hop)], signed=False)
     (prepared,) = look.plans
-    return crossed(prepared.mass_in(corpus, look.unpaired), prepared.plan, columns)
+    return crossed(prepared.mass_in(corpus, look.unpaired), prepared.plan, columns, options.resampling)
 
 
 class WholeInShards(WholeCorpus):

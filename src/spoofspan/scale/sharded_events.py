@@ -23,7 +23,7 @@ from spoofspan.base.columns import offsets_of
 from spoofspan.base.errors import NothingToMeasureError, UndefinedMeasureError, UsageError
 from spoofspan.base.locks import stored_in, temporary_folder
 from spoofspan.base.times import Int64
-from spoofspan.evaluation.crossed import Cell, Columns, CrossedBreakdown, crossed_cells
+from spoofspan.evaluation.crossed import NO_INTERVALS, Cell, Columns, CrossedBreakdown, crossed_cells
 from spoofspan.evaluation.events import Circumstances, EventEvaluation, Prepared, event_rules
 from spoofspan.evaluation.measurement import EventMeasurement
 from spoofspan.evaluation.plan import EvaluationOptions, spelled_rules
@@ -146,6 +146,7 @@ def cross_events(
     corpus: ShardedCorpus, measure: Measure, columns: Columns, options: EvaluationOptions
 ) -> CrossedBreakdown:
     """An event measure by one or two columns; what is counted of the finest cells adds up to all others."""
+    about = NO_INTERVALS if options.resampling is not None else ""
     options = replace(options, resampling=None)
     whole = corpus.evaluate([measure], options)[str(measure)]
     if not measure.kind.all_thresholds:
@@ -172,14 +173,14 @@ def cross_events(
                     found[cell] = found[cell] + tally if cell in found else tally
         numbers = np.fromiter(cell_of_utterance.values(), np.int64)
 
-        def cell_of(chosen: Int64) -> Cell:
+        def cell_of(chosen: Int64, _: Any) -> Cell:
             count = int(np.concatenate(events)[chosen].sum())
             counted = [found[cell] for cell in np.unique(numbers[chosen]).tolist() if cell in found]
             if not counted:
                 return Cell(float("nan"), 0, count, "references and scores have no utterance in common")
             return Cell.of(lambda: reduce(add, counted).value(measure).value, 0, count)
 
-        return crossed_cells(list(cell_of_utterance), columns, cell_of, (str(measure), "events"))
+        return crossed_cells(list(cell_of_utterance), columns, cell_of, (str(measure), "events"), about=about)
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,9 @@ class Resampling:
             )
 
 
+NO_CLUSTER = "name one for each, or resample utterances (clusters=None, --cluster utterance)"
+
+
 @dataclass(frozen=True, eq=False)
 class Clusters:
     """What is drawn: clusters in the order of their names, and to which one each utterance belongs."""
@@ -119,7 +122,7 @@ class Clusters:
         missing = [] if clusters is None else [utt for utt in utterances if utt not in clusters]
         if missing:
             listed = ", ".join(map(repr, missing[:20]))
-            raise DataError(f"{len(missing):,} utterances belong to no cluster: {listed}; name one for each")
+            raise DataError(f"{len(missing):,} utterances belong to no cluster: {listed}; {NO_CLUSTER}")
         names = sorted(utterances if clusters is None else {clusters[utt] for utt in utterances})
         if len(names) < 2:
             raise UsageError("a bootstrap needs at least two clusters; draw utterances (clusters=None) instead")

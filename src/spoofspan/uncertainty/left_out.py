@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
+from spoofspan.base.errors import UsageError
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.scores import Values
 from spoofspan.evaluation.plan import Plan
@@ -220,6 +221,11 @@ def formula_at(plan: Plan) -> Formula:
     parameters: dict[str, Any] = dict(measure.parameters)
     if kind.name in ("min-dcf", "act-dcf"):
         return dcf_formula(**parameters)
+    if kind.name == "t-eer":
+        raise UsageError(
+            f"{measure} has no interval by the method 'jackknife-t': its two thresholds jump from trial to trial; take "
+            "--interval percentile, or leave --confidence out"
+        )
     if kind.needs_asv and plan.asv_scores is not None:
         form = cast("Any", f"{parameters.pop('form'):g}")
         return tdcf_formula(verification_errors(plan.asv_scores), form, TandemCosts(**parameters))

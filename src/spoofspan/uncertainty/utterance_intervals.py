@@ -127,6 +127,7 @@ def measured_utterances(
         found = plan.value(corpus.priced(plan, mass))
         kinds = cast("Mapping[str, str]", corpus.trials)
         point = cast("OperatingPoint", found.point)
-        return MeasuredTrials(measure, scores, kinds, mass.utterances, float(found.value), point, signer)
+        used = corpus.scores_for(measure)
+        return MeasuredTrials(measure, used, kinds, mass.utterances, float(found.value), point, signer)
     found = plan.value(mass)
     return MeasuredSystem(plan, mass, float(found.value), signer, found.point)

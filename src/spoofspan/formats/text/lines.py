@@ -68,18 +68,27 @@ def fields_of(text: str, separator: str | None, place: str) -> list[str]:
     return fields if separator is None else [field.strip() for field in fields]
 
 
-def columns_of(source: Source, names: Sequence[str], problems: Problems) -> Iterator[tuple[str, list[str]]]:
-    """Yield the place and the named columns of every line of a table with a header and tabs; others are allowed."""
+def columns_of(
+    source: Source, names: Sequence[str], problems: Problems, rename: Callable[[str], str] = str
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the place and the named columns of every line of a table with a header; others are allowed.
+
+    Fields stand between tabs, else commas, else white space, as in the header. ``rename`` maps the header's names.
+    """
     header: list[str] = []
-    for line in lines_of([source], "\t"):
+    separator = separator_of("".join(first_lines(source.head)[:1]))
+    between = {"\t": "tabs", ",": "commas"}.get(str(separator), "spaces")
+    for line in lines_of([source], separator):
         if not header:
-            header = line.fields
+            header = [rename(name) for name in line.fields]
             if any(header.count(name) != 1 for name in names):
                 wanted = " and ".join(map(repr, names))
                 problems.add(f"{line.place}: the header must have {wanted}, tabs between them")
                 return
         elif len(line.fields) != len(header):
-            problems.add(wrong_width(line.place, line.fields, f"the {len(header)} of the header, tabs between them"))
+            problems.add(
+                wrong_width(line.place, line.fields, f"the {len(header)} of the header, {between} between them")
+            )
         else:
             yield line.place, [line.fields[header.index(name)] for name in names]
         if problems.full:
@@ -160,8 +169,13 @@ def first_lines(head: bytes) -> list[str]:
 
 
 def header_of(head: bytes) -> list[str]:
-    """The names in the first line of a table with tabs; none if it is no text."""
-    return [name.strip() for line in first_lines(head)[:1] for name in line.split("\t")]
+    """The names in the first line of a table with tabs, commas or white space; none if it is no text."""
+    return [name.strip() for line in first_lines(head)[:1] for name in line.split(separator_of(line))]
+
+
+def separator_of(header: str) -> str | None:
+    """The separator of a table, given its header: a tab, else a comma, else white space (None)."""
+    return next((one for one in ("\t", ",") if one in header), None)
 
 
 def mostly(head: bytes, fits: Callable[[str], bool]) -> bool:

@@ -4,12 +4,13 @@
 file      line                                                            whose
 ========  ==============================================================  ==========================================
 protocol  ``<spk> <utt> - <attack or - or CON> <spoof or bonafide>``      ASVspoof, PartialSpoof
-keys      ``filename TAB cm-label`` under a header, and other columns     ASVspoof 5
+keys      ``filename TAB cm-label`` under a header, and other columns     ASVspoof 5 (tabs, commas or spaces)
 table     a column ``utterance`` (or ``filename``) and others             any: CSV, TSV, Parquet
 ========  ==============================================================  ==========================================
 
 Labels, attacks and speakers: what breakdowns and clusters are made of. Not ranges. The third field of a protocol (an
-environment in the physical access protocols) is skipped.
+environment in the physical access protocols) is skipped. Columns are found by the names of ASVspoof 5's full key too:
+``attack`` is ``attack_anon`` there. A key of trials (:mod:`.trials`) has a value for each trial.
 """
 
 from __future__ import annotations
@@ -23,8 +24,15 @@ from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import native_buffer
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.tables.containers import arrow_errors
-from spoofspan.formats.text.lines import columns_of, first_lines, lines_of
-from spoofspan.formats.text.trials import read_trials, recognises_trials
+from spoofspan.formats.text.lines import columns_of, first_lines, header_of, lines_of, separator_of
+from spoofspan.formats.text.trials import (
+    column_name,
+    names_of,
+    read_trial_texts,
+    read_trials,
+    recognises_trials,
+    trial_columns,
+)
 
 CLASSES = ("bonafide", "spoof")
 NAME, LABEL = "filename", "cm-label"
@@ -116,8 +124,12 @@ def read_metadata(where: Where, column: str) -> Mapping[str, str]:
     if len(found) != 1:
         raise UsageError(f"{where}: metadata are one file, not {len(found)}")
     source = found[0]
-    names = source.head.split(b"\n", 1)[0]
-    if source.head.startswith(b"PAR1") or b"utterance" in names or NAME.encode() in names:
+    if recognises_trials(source.head):
+        names = trial_columns(source.head)
+        if column_name(column) not in names:
+            raise NoColumnError(f"{source.name}: no column {column!r}: {nearest_name(column, names)}")
+        return read_trial_texts(source, column)
+    if source.head.startswith(b"PAR1") or b"utterance" in source.head.split(b"\n", 1)[0] or _has_names(source.head):
         return _from_table(source, column)
     if column not in PROTOCOL_COLUMNS:
         raise UsageError(f"{source.name}: no column {column!r} in a protocol: {nearest_name(column, PROTOCOL_COLUMNS)}")
@@ -156,10 +168,10 @@ def _from_table(source: Source, column: str) -> Mapping[str, str]:
         if is_parquet:
             table = pa.parquet.read_table(content)
         else:
-            names = source.head.split(b"\n", 1)[0]
-            between = next((one for one in ("\t", ",") if one.encode() in names), " ")
+            between = separator_of(source.head.split(b"\n", 1)[0].decode(errors="replace")) or " "
             table = pa.csv.read_csv(content, parse_options=pa.csv.ParseOptions(delimiter=between))
-    of_ids = NAME if NAME in table.column_names and "utterance" not in table.column_names else "utterance"
+    of_ids = _column_of(table.column_names, "utterance" if "utterance" in table.column_names else NAME, "utterance")
+    column = _column_of(table.column_names, column)
     for name in (of_ids, column):
         if name not in table.column_names:
             raise NoColumnError(f"{source.name}: no column {name!r}: {nearest_name(name, table.column_names)}")
@@ -173,6 +185,17 @@ def _from_table(source: Source, column: str) -> Mapping[str, str]:
     return known
 
 
+def _column_of(names: Sequence[str], wanted: str, otherwise: str | None = None) -> str:
+    """The column of this name, or of the same name in another spelling (``attack_anon``)."""
+    same = [name for name in names if column_name(name) == column_name(wanted)]
+    return wanted if wanted in names else same[0] if len(same) == 1 else otherwise or wanted
+
+
+def _has_names(head: bytes) -> bool:
+    """Whether a text begins with a header that names a column of recordings."""
+    return NAME in names_of(head)
+
+
 # ---------------------------------------------------------------- labels of whole utterances
 
 
@@ -181,21 +204,39 @@ def recognises_utterance_labels(head: bytes) -> bool:
     lines = first_lines(head)
     if not lines:
         return False
-    names = _names(lines[0])
+    names = set(names_of(head))
     if {NAME, LABEL} <= names or recognises_trials(head):
         return True
-    if {"utterance", "label"} <= names:
+    if {NAME, "label"} <= names and "utterance" in header_of(head):
         return not {"start", "end"} & names
     return all(len(fields) == 5 and fields[4] in CLASSES for fields in map(str.split, lines))
 
 
 def read_utterance_labels(where: Where) -> Mapping[str, str]:
-    """Read the label of each utterance, ``bonafide`` or ``spoof``; of trials ``target``, ``nontarget`` or ``spoof``."""
+    r"""Read the label of each utterance, or what each trial of a key is.
+
+    Parameters
+    ----------
+    where
+        A protocol, a key of ASVspoof 5, a key of trials, or a table with the columns ``utterance`` and ``label``.
+
+    Returns
+    -------
+    mapping
+        ``bonafide`` or ``spoof`` by utterance; ``target``, ``nontarget``, ``spoof`` (or ``dummy``, which does not
+        count) by trial.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_utterance_labels(io.BytesIO(b"filename\tcm-label\nu1\tspoof\n"))
+    {'u1': 'spoof'}
+
+    """
     source = sources(where)[0]
-    lines = first_lines(source.head)
     if recognises_trials(source.head):
         return read_trials(source)
-    if lines and {NAME, LABEL} <= _names(lines[0]):
+    if {NAME, LABEL} <= set(names_of(source.head)):
         return _read_keys(source)
     labels = read_metadata(source, "label")
     if set(labels.values()) <= set(TRIALS) and "target" in labels.values():
@@ -211,15 +252,11 @@ def _wrong_label(utterance: str, label: str) -> str:
     return f"utterance {utterance!r}: the label must be bonafide or spoof, not {label!r}"
 
 
-def _names(line: str) -> set[str]:
-    return {name.strip() for name in line.replace("\t", ",").split(",")}
-
-
 def _read_keys(source: Source) -> Mapping[str, str]:
     """``filename TAB cm-label`` under a header; further columns are allowed."""
     labels: dict[str, str] = {}
     problems = Problems()
-    for place, (utterance, label) in columns_of(source, (NAME, LABEL), problems):
+    for place, (utterance, label) in columns_of(source, (NAME, LABEL), problems, column_name):
         if label not in CLASSES:
             problems.add(f"{place}: {_wrong_label(utterance, label)}")
         elif utterance in labels:

@@ -4,7 +4,7 @@
 format                   line                                      whose                                  high scores
 =======================  ========================================  =====================================  ===========
 utt-score                ``<utt> <bona fide> <spoof>``             partialspoof-metrics, ``utt.score``    by column
-asvspoof5                ``<utt> TAB <score>`` under a header      ASVspoof 5, ``filename TAB cm-score``  bona fide
+asvspoof5                ``<utt> <score> ...`` under a header      ASVspoof 5, ``filename TAB cm-score``  bona fide
 av-deepfake1m-detection  ``<file>;<score>``                        AV-Deepfake1M                          spoof
 sasv-trials              ``<spk> <utt> <score> <kind of trial>``   a-DCF, SASV (:mod:`.trials`)           target
 log-output               ``Output, <utt>, <label>, <score>, ...``  PartialSpoof, ``log_output_{set}``     bona fide
@@ -14,17 +14,21 @@ In ``utt-score`` the spoof column is read (high = spoof), with ``column="bonafid
 six minima over the utterance, one for each resolution, then the score of the utterance branch, which is read unless
 ``column`` names another (``20ms``, ``40ms``, ..., ``640ms``); other lines of the log are passed over. Writers mirror
 the scores where the format's polarity is the other one.
+
+A table under a header may have several columns of scores. Of ASVspoof 5's, measures of trials take ``sasv-score`` and
+others ``cm-score``; ``asv-score`` is that of a verification system. Several columns with other names are refused,
+unless ``column`` names one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher
-from spoofspan.data.utterance_scores import TRIALS, UtteranceScores, VerificationScores
+from spoofspan.data.utterance_scores import COMMON, COUNTERMEASURE, TRIALS, UtteranceScores, VerificationScores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.sources import Source, Where, sources
 from spoofspan.formats.text import trials
@@ -32,17 +36,18 @@ from spoofspan.formats.text.lines import (
     check_word,
     columns_of,
     first_lines,
-    header_of,
     is_header,
     is_number,
     lines_of,
     score_of,
+    separator_of,
     wrong_width,
 )
 
 CLASSES = {"bonafide": 1, "spoof": 2}
-NAME, SCORE = "filename", "cm-score"
-TRIAL_SCORES = ("sasv-score", "asv-score")
+NAME, SCORE = trials.NAME, COUNTERMEASURE
+KNOWN_SCORES = (COUNTERMEASURE, COMMON, trials.VERIFICATION)
+NOT_GIVEN = "-"  # ASVspoof 5: in the columns of a system that gives only one score
 LOG_MARK = "Output,"
 LOG_COLUMNS = {"20ms": 2, "40ms": 3, "80ms": 4, "160ms": 5, "320ms": 6, "640ms": 7, "utterance": 8}
 LOG_WIDTH = 10
@@ -126,24 +131,55 @@ def write_utt_score(scores: UtteranceScores) -> Iterator[bytes]:
 
 
 def recognises_asvspoof5(head: bytes) -> bool:
-    """Whether the header names the columns of ASVspoof 5."""
-    return {NAME, SCORE} <= set(header_of(head))
+    """Whether the header names columns of ASVspoof 5."""
+    names = set(trials.names_of(head))
+    return NAME in names and bool(names.intersection(KNOWN_SCORES))
 
 
 def read_asvspoof5(found: Sequence[Source], options: ReadOptions) -> UtteranceScores:
-    """Read ``filename TAB cm-score``, or another score of a trial; further columns are allowed."""
-    column = options.column or SCORE
-    if column not in (SCORE, *TRIAL_SCORES):
-        raise UsageError(f"no column {column!r}: {nearest_name(column, (SCORE, *TRIAL_SCORES))}")
+    """Read ``filename TAB cm-score``, or other scores of trials; further columns are allowed."""
+    first = next((source for source in found if source.head.strip()), found[0])
+    names = trials.names_of(first.head)
+    candidates = [name for name in names if "score" in name]
+    if options.column is not None:
+        wanted = trials.column_name(options.column)
+        if wanted not in names:
+            raise UsageError(f"no column {options.column!r}: {nearest_name(wanted, candidates or KNOWN_SCORES)}")
+        return _read_column(found, wanted, options)
+    if len(candidates) < 2:
+        return _read_column(found, candidates[0] if candidates else SCORE, options)
+    if unknown := [name for name in candidates if name not in KNOWN_SCORES]:
+        raise UsageError(
+            f"{first.name}: it has several columns of scores, {', '.join(candidates)}, and {unknown[0]} is not of "
+            "ASVspoof 5; name the one to read (column=, --utterance-column)"
+        )
+    given = [name for name in (COUNTERMEASURE, COMMON) if name in candidates and _is_given(first, name)]
+    if not given:
+        return _read_column(found, SCORE if SCORE in candidates else candidates[0], options)
+    columns = {name: _read_column(found, name, options) for name in given}
+    one = columns[given[0]]
+    values = {name: columns[name].values for name in given}
+    return UtteranceScores(one.utterances, one.values, one.higher, values, one.of_trials)
+
+
+def _is_given(source: Source, column: str) -> bool:
+    """Whether a column has scores, and not the mark of a system without them."""
+    header, *rows = first_lines(source.head)
+    at = trials.names_of(source.head).index(column)
+    fields = rows[0].split(separator_of(header)) if rows else []
+    return at >= len(fields) or fields[at].strip() != NOT_GIVEN
+
+
+def _read_column(found: Sequence[Source], column: str, options: ReadOptions) -> UtteranceScores:
     higher = options.polarity("bonafide", f"the column {column}")
-    if column != SCORE or trials.SPEAKER in "".join(first_lines(found[0].head)[:1]).split("\t"):
+    if trials.SPEAKER in trials.names_of(found[0].head):
         if len(found) != 1:
             raise UsageError(f"scores of trials are one file, not {len(found)}; put them together")
         ids, values = trials.read_trial_column(found[0], column)
-        return UtteranceScores(tuple(ids), np.array(values), higher)
+        return UtteranceScores(tuple(ids), np.array(values), higher, of_trials=True)
     rows = UtteranceRows()
     for source in found:
-        for place, fields in columns_of(source, (NAME, SCORE), rows.problems):
+        for place, fields in columns_of(source, (NAME, column), rows.problems, trials.column_name):
             rows.add(place, *fields)
     return rows.build(found, higher)
 
@@ -211,16 +247,21 @@ def _write(scores: UtteranceScores, higher: Higher, separator: str, name: str) -
 # ---------------------------------------------------------------- speaker verification
 
 
-def read_verification_scores(where: Where | Sequence[Where]) -> VerificationScores:
-    r"""Read ``<label> <target | nontarget | spoof> <score>`` of ASVspoof.
+def read_verification_scores(
+    where: Where | Sequence[Where], key: Mapping[str, str] | None = None
+) -> VerificationScores:
+    r"""Read the scores of a verification system: lines of ASVspoof, or a table with a score of each trial.
 
-    A trial is a spoof if either field says so: in ASVspoof's files the second one does, in others (``spoof
-    nontarget``) the first.
+    Lines are ``<attack> <target | nontarget | spoof> <score>``. A trial is a spoof if either field says so: in
+    ASVspoof's files the second one does, in others (``spoof nontarget``) the first. A table has the columns ``spk``,
+    ``filename`` and ``asv-score``, and ``asv-label`` unless a key is given, as in ASVspoof 5.
 
     Parameters
     ----------
     where
         A file, a folder, a glob, an address, ``-`` for standard input, an open binary file, or several of these.
+    key
+        What each trial is: ``target``, ``nontarget`` or ``spoof``. For tables without a column ``asv-label``.
 
     Returns
     -------
@@ -234,9 +275,15 @@ def read_verification_scores(where: Where | Sequence[Where]) -> VerificationScor
     ([2.5], [0.5])
 
     """
+    found = sources(where)
+    if trials.has_verification_header(found[0].head):
+        if len(found) != 1:
+            raise UsageError(f"a table of verification scores is one file, not {len(found)}; put them together")
+        return trials.read_verification_table(found[0], key)
     scores: dict[str, list[float]] = {name: [] for name in TRIALS}
+    attacks = []
     problems = Problems()
-    for line in lines_of(sources(where)):
+    for line in lines_of(found):
         if len(line.fields) != 3 or line.fields[1] not in TRIALS:
             expected = "'<label> <target, nontarget or spoof> <score>'"
             problems.add(f"{line.place}: expected {expected}, found {line.text[:80]!r}")
@@ -244,8 +291,11 @@ def read_verification_scores(where: Where | Sequence[Where]) -> VerificationScor
         label, trial, score = line.fields
         kind = "spoof" if "spoof" in (label, trial) else trial
         scores[kind].append(score_of(score, line.place, problems))
+        if kind == "spoof":
+            attacks.append(label)
     problems.raise_if_any("correct the file of verification scores")
-    return VerificationScores(*(np.array(scores[name]) for name in TRIALS))
+    target, nontarget, spoof = (np.array(scores[name]) for name in TRIALS)
+    return VerificationScores(target, nontarget, spoof, tuple(attacks))
 
 
 FORMATS: tuple[Format[UtteranceScores], ...] = (
@@ -259,7 +309,7 @@ FORMATS: tuple[Format[UtteranceScores], ...] = (
     ),
     Format(
         "asvspoof5",
-        "<filename> <cm-score> under a header, tabs, high = bona fide: ASVspoof 5",
+        "<filename> <cm-score> under a header, tabs, high = bona fide: ASVspoof 5; with <spk>, of trials",
         read_asvspoof5,
         recognises_asvspoof5,
         write_asvspoof5,

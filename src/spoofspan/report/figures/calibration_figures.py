@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spoofspan.measures.measure import plain_text
 from spoofspan.report.figures.calibration_data import PavData, ReliabilityData, TippettData
 from spoofspan.report.figures.style import (
     BLUE,
@@ -137,8 +138,8 @@ def draw_pav(systems: Sequence[PavData], *, width: str | float = "column") -> Fi
             if inside.any():
                 axes.plot([float(x[inside].mean())], [edge], mark, color=BLUE, clip_on=False)
         axes.set(xlim=(low, high), ylim=(bottom, top))
-        cost = "infinite" if np.isinf(data.cllr) else f"{data.cllr:.3f}"
-        loss = "" if np.isinf(data.cllr) else f"\nloss {data.loss:.3f}"
+        cost = "infinite" if np.isinf(data.cllr) else plain_text(data.cllr, 3)
+        loss = "" if np.isinf(data.cllr) else f"\nloss {plain_text(data.loss, 3)}"
         _say(axes, f"Cllr {cost}\nminCllr {data.min_cllr:.3f}{loss}")
     return figure
 

@@ -10,7 +10,7 @@ from spoofspan.base.progress import progress
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.corpus import CorpusInMemory
-from spoofspan.evaluation.crossed import POOLED
+from spoofspan.evaluation.crossed import POOLED, Cell
 from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import parse_measures
@@ -44,8 +44,10 @@ def measures_by_group(
     with progress("measuring groups"):
         for name, column in (attacks | dict(columns)).items():
             crossed = {str(one): corpus.cross(name, str(one), options, {name: column}.__getitem__) for one in wanted}
-            rows = next(iter(crossed.values())).rows
-            groups = [_group(row, [one[row, POOLED] for one in crossed.values()]) for row in rows]
+            # attacks of whole utterances are measured against all bona fide ones, which are no group then
+            rows = dict.fromkeys(row for one in crossed.values() for row in one.rows)
+            nothing = Cell(float("nan"), 0, 0)
+            groups = [_group(row, [one.cells.get((row, POOLED), nothing) for one in crossed.values()]) for row in rows]
             found.append({"by": printable(name), "measures": list(crossed), "groups": groups})
     return found
 
