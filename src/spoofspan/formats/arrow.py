@@ -12,6 +12,7 @@ from typing import Any
 
 MODULES = ("compute", "csv", "fs", "json", "parquet")
 _importing = RLock()
+_left_to_python = False
 
 
 def __getattr__(name: str) -> Any:
@@ -21,9 +22,17 @@ def __getattr__(name: str) -> Any:
     # what the other one holds, and Python then hands out modules that are half imported.
     with _importing:
         arrow = import_module("pyarrow")
+        if _left_to_python:
+            arrow.enable_signal_handlers(False)
         value = import_module(f"pyarrow.{name}") if name in MODULES else getattr(arrow, name)
     globals()[name] = value  # found without asking from now on
     return value
+
+
+def leave_signals_to_python() -> None:
+    """Let Ctrl-C be Python's, also inside of Arrow's readers, which take it over and may lose it between two blocks."""
+    global _left_to_python
+    _left_to_python = True
 
 
 def release_unused() -> None:
