@@ -97,3 +97,34 @@ def assert_accessible(browser, path, width, scheme):
         found = opened.page.evaluate("axe.run().then(result => result.violations)")
         named = [(one["id"], one["impact"], [node["html"][:160] for node in one["nodes"][:3]]) for one in found]
         assert not named, json.dumps(named, indent=1)
+
+
+# whether the heading of the section in the address stands at the top of the screen, as far as the page is long enough
+AT_SECTION = """(() => {
+    const wanted = new URLSearchParams(location.hash.slice(1)).get("section");
+    const top = document.getElementById(wanted).getBoundingClientRect().top;
+    const atEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+    return top > -2 && (top < 120 || (atEnd && top < innerHeight));
+})()"""
+
+
+def assert_sections_keep_the_view(opened, view):
+    """Click every link of the bar, then go back and forward: what ``view`` evaluates to must stay as it is."""
+    page = opened.page
+    before = page.evaluate(view)
+    links = page.locator(".places a").all()
+    assert len(links) > 1
+    addresses = [page.url]
+    for link in links:
+        promised = link.evaluate("one => one.href")
+        link.click()
+        opened.until(AT_SECTION)
+        assert page.url == promised
+        assert page.evaluate(view) == before
+        addresses.append(page.url)
+    for address in [*reversed(addresses[:-1]), *addresses[1:]]:
+        page.evaluate("history.back()" if address in addresses[: addresses.index(page.url)] else "history.forward()")
+        opened.until(f"location.href === {json.dumps(address)}")
+        assert page.evaluate(view) == before
+    assert opened.said == []
+    return addresses

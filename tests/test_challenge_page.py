@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from browsers import OUTSIDE, SCREENS, Opened, assert_accessible, needs_axe
+from browsers import OUTSIDE, SCREENS, Opened, assert_accessible, assert_sections_keep_the_view, needs_axe
 from challenge_cases import build, labels, scores
 
 import spoofspan as ss
@@ -75,6 +75,25 @@ def test_a_team_that_is_chosen_marks_those_it_is_not_told_apart_from(opened, boa
         assert one.locator('.table[data-name="leaderboard"] tr.chosen th bdi').all_inner_texts() == [chosen]
     page.get_by_role("button", name=chosen, exact=True).first.click()
     assert page.locator("tr.chosen").count() == 0
+
+
+def test_links_to_sections_keep_the_team_and_the_theme(browser, board):
+    chosen = board[0].ranks[2].system
+    view = """[
+        document.documentElement.dataset.theme,
+        ...[...document.querySelectorAll("tr.chosen, tr.alike")].map((row) => row.className + row.textContent),
+    ]"""
+    with Opened(browser, board[1]) as found:
+        found.page.click("#theme")
+        found.page.get_by_role("button", name=chosen, exact=True).first.click()
+        last = assert_sections_keep_the_view(found, view)[-1]
+        marked = found.page.evaluate(view)
+        assert marked[0] == "dark"
+        assert len(marked) > 1
+        assert "team=" in last
+        assert "section=" in last
+        with Opened(browser, board[1], "#" + last.partition("#")[2], color_scheme="dark") as again:
+            assert again.page.evaluate(view) == marked
 
 
 @pytest.mark.parametrize("name", ["constructor", "nobody", ""])

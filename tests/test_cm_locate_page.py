@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'spoofspan[cm]'")
 soundfile = pytest.importorskip("soundfile", reason="soundfile is not installed: pip install 'spoofspan[cm]'")
 
-from browsers import CURSOR, SCREENS, Opened, assert_accessible, needs_axe  # noqa: E402
+from browsers import CURSOR, SCREENS, Opened, assert_accessible, assert_sections_keep_the_view, needs_axe  # noqa: E402
 from cm_corpora import recording, write_wav  # noqa: E402
 
 from spoofspan.cm import location_page  # noqa: E402
@@ -142,6 +142,14 @@ def test_a_range_is_shown_and_played(browser, page):
         assert end <= stopped < end + 0.5
         assert canvas.evaluate(CURSOR) == pytest.approx(stopped, abs=0.05)
         assert found.said == []
+
+
+def test_links_of_the_bar_lead_to_their_sections(browser, page):
+    with opened(browser, page, 1400) as found:
+        last = assert_sections_keep_the_view(found, "document.documentElement.dataset.theme")[-1]
+        found.page.reload()
+        found.page.wait_for_selector("html[data-ready=yes]")
+        assert found.page.url == last
 
 
 def test_the_page_prints_on_white(browser, page, tmp_path):

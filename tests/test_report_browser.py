@@ -6,7 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browsers import CURSOR, CUT, SCREENS, Opened, assert_accessible, needs_axe
+from browsers import (
+    AT_SECTION,
+    CURSOR,
+    CUT,
+    SCREENS,
+    Opened,
+    assert_accessible,
+    assert_sections_keep_the_view,
+    needs_axe,
+)
 
 import spoofspan as ss
 import spoofspan.demo
@@ -214,6 +223,106 @@ def test_a_link_restores_what_was_seen(browser, page_file, corpus):
     assert first.said == again.said == []
     first.context.close()
     again.context.close()
+
+
+# everything that a reader has chosen, and the numbers that follow from it
+VIEW = """[
+    document.documentElement.dataset.theme,
+    spoofspan.state.current().name,
+    document.getElementById("system").value,
+    document.getElementById("typed").value,
+    ...["decision", "rates", "count"].map((id) => document.getElementById(id)?.innerText),
+    ...[...document.querySelectorAll(".system-block:not([hidden])")].map((one) => one.dataset.system),
+    document.querySelector("#timelines .timeline-id").textContent,
+    [...spoofspan.timelines.beside],
+]"""
+
+
+@pytest.fixture
+def chosen(opened):
+    """A page on which a reader has chosen what can be chosen."""
+    page = opened.page
+    page.click("#theme")
+    page.select_option("#system", "1")
+    page.fill("#typed", "-0.5")
+    page.keyboard.press("Enter")
+    page.locator("#beside summary").click()
+    page.get_by_role("checkbox", name="fine").check()
+    page.select_option("#order", "duration")
+    return opened
+
+
+def test_links_to_sections_keep_the_view(chosen, browser, page_file):
+    page = chosen.page
+    view = page.evaluate(VIEW)
+    assert view[:3] == ["dark", "coarse", "1"]
+    last = assert_sections_keep_the_view(chosen, VIEW)[-1]
+    with Opened(browser, page_file, "#" + last.partition("#")[2], color_scheme="dark") as again:
+        again.until(AT_SECTION)
+        again.page.select_option("#order", "duration")
+        assert again.page.evaluate(VIEW) == view
+        again.page.reload()
+        again.page.wait_for_selector("html[data-ready=yes]")
+        assert again.page.url == last
+
+
+def test_back_leads_to_another_section_and_keeps_what_was_chosen_since(chosen):
+    page = chosen.page
+    links = page.locator(".places a")
+    links.nth(1).click()
+    links.nth(2).click()
+    page.select_option("#system", "0")
+    page.fill("#typed", "0.25")
+    page.keyboard.press("Enter")
+    view = page.evaluate(VIEW)
+    for step in ("back", "back", "forward"):
+        before = page.url
+        page.evaluate(f"history.{step}()")
+        chosen.until(f"location.href !== {before!r}")
+        assert page.evaluate(VIEW) == view
+        assert "system=fine&threshold=0.2" in page.url
+
+
+def test_another_link_shows_its_own_view_and_back_the_one_before(chosen):
+    page = chosen.page
+    page.locator(".places a").nth(2).click()
+    view, address = page.evaluate(VIEW), page.url
+    page.evaluate("location.hash = '#system=fine'")
+    chosen.until("spoofspan.state.current().name === 'fine'")
+    page.locator(".places a").nth(3).click()
+    assert page.evaluate("spoofspan.state.current().name") == "fine"
+    page.evaluate("history.go(-2)")
+    chosen.until(f"location.href === {address!r}")
+    assert page.evaluate(VIEW) == view
+
+
+def test_the_name_of_a_section_alone_keeps_the_view(chosen):
+    view = chosen.page.evaluate(VIEW)
+    chosen.page.evaluate("location.hash = '#threshold-title'")
+    chosen.until("location.hash.includes('section=threshold-title')")
+    chosen.until(AT_SECTION)
+    assert chosen.page.evaluate(VIEW) == view
+
+
+def test_the_first_link_of_the_page_skips_to_the_results(chosen):
+    view = chosen.page.evaluate(VIEW)
+    chosen.page.locator(".skip").focus()
+    chosen.page.keyboard.press("Enter")
+    assert chosen.page.evaluate("document.activeElement.id") == "main"
+    assert chosen.page.evaluate(VIEW) == view
+
+
+def test_sections_of_a_page_without_references_keep_the_view(browser, corpus, tmp_path):
+    path = tmp_path / "scores.html"
+    systems = {"fine": corpus.systems[0.02], "coarse": corpus.systems[0.16]}
+    settings = ScoresPageSettings("Scores", {"fine": 0.387, "coarse": 0.1})
+    path.write_text(scores_page(systems, settings), encoding="utf-8")
+    with Opened(browser, path) as found:
+        found.page.click("#theme")
+        found.page.select_option("#system", "1")
+        found.page.fill("#typed", "-0.5")
+        found.page.keyboard.press("Enter")
+        assert_sections_keep_the_view(found, VIEW)
 
 
 def test_systems_side_by_side_share_their_time(opened):

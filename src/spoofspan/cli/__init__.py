@@ -8,7 +8,7 @@
     eval.py, compare.py, ... one command each
 
 May import every package. Results go to stdout, diagnostics and progress to stderr. Exit codes: 0 ok, 2 usage, 3 bad
-data, 4 undefined measure.
+data, 4 undefined measure, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,17 +18,23 @@ import errno
 import gc
 import io
 import os
+import signal
 import sys
 import warnings
 from contextlib import suppress
-from typing import Annotated, Any
 
-import typer
+from spoofspan.cli.interruption import Interruptions, end_at_once, handled_by
 
-from spoofspan.base import progress
-from spoofspan.base.errors import SpoofspanError, SpoofspanWarning
-from spoofspan.base.version import __version__
-from spoofspan.cli.commands import LazyGroup
+with handled_by(end_at_once):  # nothing is open yet
+    from typing import Annotated, Any, TextIO
+
+    import typer
+
+    from spoofspan.base import progress
+    from spoofspan.base.errors import SpoofspanError, SpoofspanWarning
+    from spoofspan.base.version import __version__
+    from spoofspan.cli.commands import LazyGroup
+    from spoofspan.formats.arrow import leave_signals_to_python
 
 app = typer.Typer(
     name="spoofspan",
@@ -78,9 +84,21 @@ def main() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     # threads of NumPy's matrix library spin while they wait, 27 ms at its import alone; with this they sleep
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
-    if sys.stdout is None:
-        sys.stdout = io.TextIOWrapper(_Closed(), write_through=True)
+    interruptions = Interruptions()
+    with interruptions.watched():
+        _replace_unusable_streams()
+        leave_signals_to_python()
+        _run(interruptions)
+
+
+def _run(interruptions: Interruptions) -> None:
     said: set[str] = set()
+
+    def fail(why: str, code: int = SpoofspanError.exit_code) -> None:
+        # an import that was interrupted may end in any error, e.g. that a package is not installed
+        if not interruptions.seen:
+            print(f"error: {why}", file=sys.stderr)
+        sys.exit(code)
 
     def say_once(message: Warning | str, *_: Any, **__: Any) -> None:
         text = in_words_of_the_shell(message)
@@ -95,15 +113,12 @@ def main() -> None:
         try:
             app()
         except SpoofspanError as error:
-            print(f"error: {in_words_of_the_shell(error)}", file=sys.stderr)
-            sys.exit(error.exit_code)
+            fail(in_words_of_the_shell(error), error.exit_code)
         except MemoryError:
-            print(
-                f"error: there is not enough memory for this ({' '.join(sys.argv[1:])}); give it less at once, or more "
-                "memory; eval has --stream",
-                file=sys.stderr,
+            fail(
+                f"there is not enough memory for this ({' '.join(sys.argv[1:])}); give it less at once, or more "
+                "memory; eval has --stream"
             )
-            sys.exit(SpoofspanError.exit_code)
         except OSError as error:
             why = error.strerror or str(error)
             if error.filename is not None:
@@ -111,8 +126,7 @@ def main() -> None:
             elif error.errno and why in (os.strerror(error.errno), IS_CLOSED):  # errors of Arrow say which file it was
                 why = f"the result cannot be written to stdout ({why})"
                 _drop_what_stdout_holds()
-            print(f"error: {why}", file=sys.stderr)
-            sys.exit(SpoofspanError.exit_code)
+            fail(why)
 
 
 def _leave_cycles() -> None:
@@ -120,6 +134,8 @@ def _leave_cycles() -> None:
 
     Torch and Dask may still have processes or connections to end, which some of their cycles hold.
     """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, end_at_once)  # the command is over
     if not {"torch", "distributed"} & sys.modules.keys():
         gc.freeze()
 
@@ -135,6 +151,54 @@ def in_words_of_the_shell(message: object) -> str:
     from spoofspan.cli.wording import in_flags
 
     return in_flags(str(message))
+
+
+def _replace_unusable_streams() -> None:
+    """Make printing to a closed stdout fail, and losing a diagnostic harmless.
+
+    A stream that was closed before the start is None. Its descriptor is taken, or else the next file opened would get
+    it, and whatever a library prints there.
+    """
+    for closed in (sys.stdout, sys.stderr):
+        if closed is None:
+            os.set_inheritable(os.open(os.devnull, os.O_WRONLY), True)
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(_Closed(), write_through=True)
+    if sys.stderr is None or sys.stderr is sys.__stderr__:
+        sys.stderr = _lossy(sys.stderr)
+
+
+def _lossy(stream: TextIO | None) -> TextIO:
+    """A stream for diagnostics that drops what cannot be written: a full disk, a pipe that nobody reads any more."""
+    encoding = "utf-8" if stream is None else stream.encoding
+    raw: Any = _Lossy(stream)
+    return io.TextIOWrapper(raw, encoding=encoding, errors="backslashreplace", write_through=True)
+
+
+class _Lossy(io.RawIOBase):
+    """Bytes for a stream, or for nobody."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        buffer: Any = getattr(stream, "buffer", None)
+        self._raw: Any = getattr(buffer, "raw", buffer)
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._raw is not None and self._raw.isatty()
+
+    def fileno(self) -> int:
+        if self._raw is None:
+            raise io.UnsupportedOperation("fileno")
+        return int(self._raw.fileno())
+
+    def write(self, data: Any) -> int:
+        rest = bytes(data)
+        with suppress(OSError, ValueError):
+            while rest and self._raw is not None:
+                rest = rest[self._raw.write(rest) or 0 :]
+        return len(data)
 
 
 class _Closed(io.RawIOBase):

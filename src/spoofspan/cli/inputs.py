@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
-from spoofspan.base.threads import meanwhile
 from spoofspan.cli import options as o
 from spoofspan.data.rules import RULES
 from spoofspan.formats.format import OF_METADATA
@@ -69,11 +68,9 @@ class Inputs:
         if self.dataset is not None:
             return self._read_dataset(wanted)
         where = self._files(wanted)[0]
-        if self.scores is None:
-            return self.references_from(where), None
-        # an error of the references comes first, and waits for the scores
-        with meanwhile(partial(self.read_scores, self.scores)) as scores:
-            return self.references_from(where), scores()
+        # One after the other: a thread for each took 0.97 to 1.0 of the wall time, and both imported Arrow at once.
+        references = self.references_from(where)
+        return references, None if self.scores is None else self.read_scores(self.scores)
 
     def _files(self, wanted: bool = True) -> tuple[str, str | None]:
         """The files that were typed; said before a large one is read, if one is missing."""

@@ -7,17 +7,32 @@
 
 import sys
 from importlib import import_module
+from threading import RLock
 from typing import Any
 
 MODULES = ("compute", "csv", "fs", "json", "parquet")
+_importing = RLock()
+_left_to_python = False
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):  # an import statement looks for __path__, which must not load Arrow
         raise AttributeError(name)
-    value = import_module(f"pyarrow.{name}") if name in MODULES else getattr(import_module("pyarrow"), name)
+    # An import of pyarrow.csv does not wait for an import of pyarrow that another thread has begun: each would wait for
+    # what the other one holds, and Python then hands out modules that are half imported.
+    with _importing:
+        arrow = import_module("pyarrow")
+        if _left_to_python:
+            arrow.enable_signal_handlers(False)
+        value = import_module(f"pyarrow.{name}") if name in MODULES else getattr(arrow, name)
     globals()[name] = value  # found without asking from now on
     return value
+
+
+def leave_signals_to_python() -> None:
+    """Let Ctrl-C be Python's, also inside of Arrow's readers, which take it over and may lose it between two blocks."""
+    global _left_to_python
+    _left_to_python = True
 
 
 def release_unused() -> None:

@@ -357,13 +357,11 @@ def _errors_json(errors: UtteranceErrors, at: OperatingPoint) -> Iterator[bytes]
 
 
 def _errors_parquet(errors: UtteranceErrors) -> Iterator[bytes]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    from spoofspan.formats import arrow as pa
     from spoofspan.formats.tables.containers import in_pieces
 
     columns = _error_columns(errors)
     texts = ("utterance", "undefined")
     schema = pa.schema([(name, pa.string() if name in texts else pa.float64()) for name in columns])
     table = pa.table(columns, schema=schema)
-    return in_pieces(table, ROWS_PER_PIECE, lambda sink: pq.ParquetWriter(sink, schema, compression="zstd"))
+    return in_pieces(table, ROWS_PER_PIECE, lambda sink: pa.parquet.ParquetWriter(sink, schema, compression="zstd"))

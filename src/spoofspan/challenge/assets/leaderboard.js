@@ -36,7 +36,6 @@
   }
 
   const known = (state) => (Object.hasOwn(data.groups, state.team) ? state.team : null);
-  link.onChange((state) => mark(known(state)));
-  mark(known(link.read()));
+  link.start((state) => mark(known(state)));
   root.dataset.ready = "yes";
 })();

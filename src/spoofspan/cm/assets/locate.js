@@ -100,5 +100,6 @@
 
   document.querySelectorAll(".picture").forEach(begin);
   onRedraw(() => recordings.forEach((one) => { if (one.canvas) draw(one); }));
+  spoofspan.link.start(() => {});
   root.dataset.ready = "yes";
 })();

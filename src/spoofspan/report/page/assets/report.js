@@ -152,9 +152,8 @@
   spoofspan.state.onSystem(showSystem);
   spoofspan.state.onThreshold(() => { showRates(); requestDraw(); });
   spoofspan.onRedraw(() => { figures.draw(); timelines.drawVisible(); });
-  link.onChange(restore);
   startTimelines();
-  restore(link.read());
-  figures.draw();
+  figures.draw(); // before a section is scrolled to
+  link.start(restore);
   root.dataset.ready = "yes";
 })();

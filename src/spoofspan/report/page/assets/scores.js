@@ -60,7 +60,6 @@
   spoofspan.state.onSystem(showSystem);
   spoofspan.state.onThreshold(showThreshold);
   spoofspan.onRedraw(timelines.drawVisible);
-  link.onChange(restore);
-  restore(link.read());
+  link.start(restore);
   root.dataset.ready = "yes";
 })();

@@ -241,7 +241,7 @@ spoofspan.timelines = (function () {
   function place(timeline) {
     const part = timeline.to - timeline.from < timeline.duration - 1e-9;
     const number = (time) => String(+time.toFixed(3));
-    return { utterance: timeline.id, t: part ? `${number(timeline.from)}-${number(timeline.to)}` : null };
+    return { section: null, utterance: timeline.id, t: part ? `${number(timeline.from)}-${number(timeline.to)}` : null };
   }
 
   const visible = new Set();
