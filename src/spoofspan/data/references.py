@@ -233,7 +233,12 @@ class References(ByUtterance):
 
     @classmethod
     def from_table(
-        cls, table: Any, durations: Mapping[str, float] | None = None, *, snap: float | None = None
+        cls,
+        table: Any,
+        durations: Mapping[str, float] | None = None,
+        *,
+        snap: float | None = None,
+        spoof_label: int | None = None,
     ) -> References:
         """Build references from a data frame (pandas, polars, ...) or an Arrow table.
 
@@ -244,6 +249,8 @@ class References(ByUtterance):
             are nanoseconds, others seconds.
         durations, snap
             As in :meth:`from_ranges`.
+        spoof_label
+            Which of the labels 0 and 1 means spoof, if labels are numbers.
 
         Returns
         -------
@@ -260,7 +267,7 @@ class References(ByUtterance):
         """
         from spoofspan.formats.tables.dataframes import references_from
 
-        return references_from(table, durations=durations, snap=snap)
+        return references_from(table, durations=durations, snap=snap, spoof_label=spoof_label)
 
     def to_arrow(self) -> Any:
         """Make a pyarrow table, one row per range, times in ns; :meth:`from_table` reads it back."""
