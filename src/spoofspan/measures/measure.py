@@ -105,6 +105,11 @@ class Measure:
         return self.kind.group == "threshold" and self.given is None
 
     @property
+    def takes_threshold(self) -> bool:
+        """Whether a given threshold matters: the measure is taken at it, or makes proposals of scores there."""
+        return self.at_threshold or (self.basis == EVENT and not self.kind.all_thresholds)
+
+    @property
     def eer(self) -> Measure:
         """The EER at whose threshold it is taken, if nothing else is said."""
         return Measure(f"{'range' if self.basis == EVENT else self.basis}-eer", self.resolution)

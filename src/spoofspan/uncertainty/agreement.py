@@ -11,6 +11,7 @@ Utterances are counted, because they are independent draws, which instants of on
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,7 +30,7 @@ from spoofspan.mass.ranges import TimedPart
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.measure import Measure
-from spoofspan.measures.operating_point import called_spoof
+from spoofspan.measures.operating_point import Threshold, called_spoof, check_threshold
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -100,7 +101,7 @@ def error_agreement(
     first: Scores | UtteranceScores,
     second: Scores | UtteranceScores,
     *,
-    thresholds: tuple[float, float] | None = None,
+    thresholds: Sequence[Threshold] | None = None,
     convention: str = "default",
     eer_rule: str | None = None,
     **rules: Unpack[RuleArguments],
@@ -136,13 +137,13 @@ def error_agreement(
     Agreement(both_right=2, only_first_wrong=1, only_second_wrong=1, both_wrong=0)
 
     """
-    if thresholds is not None and np.shape(thresholds) != (2,):
+    if thresholds is not None and (not isinstance(thresholds, Sequence | np.ndarray) or len(thresholds) != 2):
         raise UsageError(f"thresholds={thresholds!r}: give two, that of the first system and that of the second")
     options = EvaluationOptions(convention, eer_rule, rules=rules)
     columns = []
     for number, scores in enumerate((first, second)):
         mass, rule = mass_of_either(references, scores, Measure("utterance-eer"), options)
-        at = equal_error_rate(mass, rule).point.threshold if thresholds is None else thresholds[number]
+        at = equal_error_rate(mass, rule).point.threshold if thresholds is None else check_threshold(thresholds[number])
         columns.append((mass.utterances, _wrong(mass, at)))
     (names, wrong), (others, also) = columns
     where = positions(names, others)

@@ -38,6 +38,7 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.operating_point import Threshold
 from spoofspan.uncertainty.clusters import ClusterCounts, Clusters, Method, Resampling, draw_replicates
 from spoofspan.uncertainty.eer_replicates import EerReplicates
 from spoofspan.uncertainty.jackknife import Estimate, Jackknife, counts_of
@@ -381,7 +382,7 @@ def interval(
     scores: Scores,
     measure: str | Measure = "range-eer",
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     **arguments: Unpack[BootstrapArguments],
 ) -> Interval:
     """Measure a system, with the interval in which its value would lie on other test sets of the same kind.
@@ -425,7 +426,7 @@ def bootstrap(
     scores: Scores,
     measure: str | Measure = "range-eer",
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     **arguments: Unpack[BootstrapArguments],
 ) -> Interval:
     """Measure a system, with an interval by a bootstrap over clusters.
