@@ -180,7 +180,9 @@ def _no_measure(spelling: str) -> str:
     if len(several) > 1 and all(_look_up(one.strip().partition("@")[0]) for one in several):
         each = " ".join(f"-m {one.strip()}" for one in several)
         return f"no measure {spelling!r}: these are several; give them one by one ({each})"
-    close = difflib.get_close_matches(spelling, EXAMPLES, n=1, cutoff=0.5)
+    # RangeEER, the class of the training metric, and range_eer, the function, are spelled like the measure here
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", spelling).lower()
+    close = difflib.get_close_matches(plain, EXAMPLES, n=1, cutoff=0.5)
     meant = f"did you mean {close[0]!r}?" if close else "there are range-eer, point-eer@20ms, range-f1, ..."
     return f"no measure {spelling!r}: {meant} ('spoofspan explain measures' lists all)"
 
