@@ -110,10 +110,10 @@ def read_scores(
 
 
 def _as_array(given: Any) -> Any:
-    """A list of plain numbers as an array; anything else as it is."""
+    """A list of plain numbers, or of words, as an array; anything else as it is."""
     if isinstance(given, list) and given and all(type(one) in (int, float) for one in given):
         return np.array(given, np.float64)
-    return given
+    return np.array(given) if isinstance(given, list) and given and all(type(one) is str for one in given) else given
 
 
 def _not_scores(array: Any) -> str | None:
@@ -121,6 +121,8 @@ def _not_scores(array: Any) -> str | None:
         return f"it has a value of type {type(array).__name__}, not an array"
     if array.ndim != 1:
         return f"scores must be one-dimensional, not of shape {array.shape}"
+    if array.dtype.kind == "U":
+        return f"scores must be numbers, and these are words such as {str(array[0])!r}: labels belong to the references"
     if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
         return f"scores must be numbers, not {array.dtype}"
     return None
