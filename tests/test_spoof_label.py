@@ -230,3 +230,17 @@ def test_labels_that_were_written_are_read_back(tmp_path):
         ss.write_references(references, tmp_path / name, format=format_.name, hop=HOP)
         back = ss.read_references(tmp_path / name, hop=HOP, spoof_label=0)
         assert spoof_ns(back) == TRUTH
+
+
+def test_labels_in_memory_follow_the_same_rule():
+    for labels in (numbers(1), {utt: row.tolist() for utt, row in numbers(1).items()}):
+        assert spoof_ns(ss.References.from_labels(labels, HOP, spoof_label=1)) == TRUTH
+        with pytest.raises(ss.UsageError, match="labels: the labels are 0 and 1, and nothing says"):
+            ss.References.from_labels(labels, HOP)
+    assert spoof_ns(ss.References.from_labels(words(), HOP)) == TRUTH
+    short = ss.References.from_labels({"u1": [0, 1]}, HOP, spoof_label=1, durations={"u1": 0.035})
+    assert spoof_ns(short) == {"u1": 15_000_000}
+    with pytest.raises(ss.UsageError, match="hop must be positive"):
+        ss.References.from_labels(words(), 0.0)
+    with pytest.raises(ss.DataError, match=r"2 labels of 0\.02 s, but its duration"):
+        ss.References.from_labels({"u1": [0, 1]}, HOP, spoof_label=1, durations={"u1": 0.2})

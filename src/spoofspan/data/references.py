@@ -232,6 +232,45 @@ class References(ByUtterance):
         return list(zip(starts, ends, labels, (names[code] for code in self.kinds[rows]), strict=True))
 
     @classmethod
+    def from_labels(
+        cls,
+        labels: Mapping[str, Any],
+        hop: float,
+        *,
+        spoof_label: int | None = None,
+        durations: Mapping[str, float] | None = None,
+    ) -> References:
+        """Build references from one label per frame; runs of equal labels become ranges.
+
+        Parameters
+        ----------
+        labels
+            Utterance -> array or list of labels: ``"bonafide"`` and ``"spoof"`` (or attacks such as ``"A07"``), or 0
+            and 1.
+        hop
+            The length of a frame in seconds.
+        spoof_label
+            Which of the labels 0 and 1 means spoof; needed if labels are numbers.
+        durations
+            Of every utterance, in seconds: the last frame ends there.
+
+        Returns
+        -------
+        references : References
+            Those of all utterances.
+
+        Examples
+        --------
+        >>> References.from_labels({"u1": np.array([0, 0, 1])}, hop=0.02, spoof_label=1)["u1"]
+        [(0.0, 0.04, 'bonafide'), (0.04, 0.06, 'spoof')]
+
+        """
+        from spoofspan.formats.arrays.npz import references_of_labels
+
+        check_dict(labels, "labels", "one label per frame")
+        return references_of_labels(labels, hop, durations, spoof_label)
+
+    @classmethod
     def from_table(
         cls,
         table: Any,

@@ -197,6 +197,17 @@ def references_from_arrays(
     )
 
 
+def references_of_labels(
+    labels: Mapping[str, Any], hop: float, durations: Mapping[str, float] | None, spoof_label: int | None
+) -> References:
+    """Build references from labels in memory."""
+    if duration_ns(hop, "hop") <= 0:
+        raise UsageError("hop must be positive: the length of a frame in seconds")
+    source = Source("labels", lambda: io.BytesIO(b""))
+    arrays = {utt: np.asarray(row) if hasattr(row, "__array__") else row for utt, row in labels.items()}
+    return references_from_arrays([(source, hop, arrays)], ReadOptions(durations=durations, spoof_label=spoof_label))
+
+
 def _as_labels(given: Any) -> Any:
     """Labels in a list, or in an array of Python objects, as a plain array; anything else as it is."""
     listed = given.tolist() if isinstance(given, np.ndarray) and given.dtype == object else given
