@@ -229,20 +229,24 @@ class _Words(dict[str, int]):
         if array.ndim != 1 or not array.size:
             problems.add(f"{place}: labels must be one-dimensional and at least one, not of shape {array.shape}")
             return None
-        distinct = np.unique(array).tolist()
-        texts = {one: one if isinstance(one, str) else f"{one:g}" for one in distinct}
-        digits = [one for one, text in texts.items() if text in ("0", "1")]
-        known = [one for one, text in texts.items() if one in digits or label_and_kind(text)[0] is not None]
-        if len(known) < len(distinct):
-            bad = np.flatnonzero(~np.isin(array, known))
+        zero, one = ("0", "1") if array.dtype.kind == "U" else (0, 1)
+        is_one = np.asarray(array == one)
+        is_digit = is_one | (array == zero)
+        if is_digit.all():
+            meaning = _meaning_of_digits(array, source, options, official)
+            return np.where(is_one, self._number(meaning["1"]), self._number(meaning["0"]))
+        distinct, codes = np.unique(array, return_inverse=True)
+        known = [isinstance(word, str) and label_and_kind(word)[0] is not None for word in distinct.tolist()]
+        if not all(known):
+            bad = np.flatnonzero(~np.array(known)[codes] & (~is_digit | any(known)))
             wrong = (f"label {row} is {array[row].item()!r}, neither bonafide or spoof nor 0 or 1" for row in bad)
             hint = "; are these scores?" if array.dtype.kind == "f" else ""
             problems.extend((f"{place}: {one}{hint}" for one in wrong), bad.size)
             return None
-        meaning = _meaning_of_digits(array, source, options, official) if digits else {}
-        words = [meaning.get(text, text) for text in texts.values()]
-        numbers = np.array([self.setdefault(word, len(self)) for word in words], np.int64)
-        return numbers[np.searchsorted(distinct, array)]
+        return np.array([self._number(word) for word in distinct.tolist()], np.int64)[codes]
+
+    def _number(self, word: str) -> int:
+        return self.setdefault(word, len(self))
 
     def meanings(self, codes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int8], list[str | None] | None]:
         """The class of each label, and its attack if any has one."""
