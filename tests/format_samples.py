@@ -138,7 +138,7 @@ TOLD = {"frame-score", "kaldi-ark", "npz"}  # hop and polarity are not in the fi
 
 def written_references(name, ids):
     form, corpus = REFERENCE_FORMATS.named(name), references(ids, name in SPOOFS_ONLY)
-    options = {"durations": durations(ids)} | ({"hop": 0.01} if name == "npz" else {})
+    options = {"durations": durations(ids)} | ({"hop": 0.01, "spoof_label": 0} if name == "npz" else {})
     if name in AUDIOVISUAL:
         options["modality"] = "audio"
     if "{}" in REFERENCE_FILES[name]:

@@ -498,7 +498,7 @@ def test_label_arrays_take_the_hop_of_the_scores_or_their_own(tmp_path):
         labels.write_bytes(b"".join(arrays.write_labels_npz(case, hop)))
         scores.write_bytes(b"".join(arrays.write_scores_npz(frames)))
         told = ["--hop", "0.02", "--higher", "bonafide", "-m", "range-eer"]
-        told += ["--reference-hop", hop] if hop != 0.02 else []
+        told += ["--spoof-label", 0, *(["--reference-hop", hop] if hop != 0.02 else [])]
         found = evaluated(labels, scores, *told)
         assert found["range-eer"]["value"] == ss.range_eer(case, frames).value
         checked = run("check", labels, scores, *told[:4], *told[6:])

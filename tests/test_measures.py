@@ -175,12 +175,12 @@ def test_hard_decisions_have_measures_at_their_threshold_only(demo):
         ss.evaluate(references, decisions, ["range-f1"], threshold=0.7)
 
 
-@pytest.mark.parametrize("measure", ["range-precision", "range-precision@recall=0.5"])
-def test_undefined_is_said(measure):
+@pytest.mark.parametrize(("measure", "threshold"), [("range-precision", -5.0), ("range-precision@recall=0.5", None)])
+def test_undefined_is_said(measure, threshold):
     references = ss.References.from_ranges({"u": [(0.0, 1.0, "bonafide")]}, {"u": 1.0})
     scores = ss.Scores.from_frames({"u": np.linspace(0, 1, 50)}, hop=0.02, higher="bonafide")
     with pytest.raises(ss.UndefinedMeasureError):
-        ss.evaluate(references, scores, [measure], threshold=-5.0)
+        ss.evaluate(references, scores, [measure], threshold=threshold)
 
 
 # ---------------------------------------------------------------- the command line

@@ -1129,7 +1129,7 @@ def test_numpy_save_itself_is_read():
     buffer = io.BytesIO()
     np.save(buffer, np.array({"u1": np.array(["0", "1"]), "u2": np.array([1, 0])}, object), allow_pickle=True)
     assert segment_labels.FORMAT.recognises(buffer.getvalue())
-    assert ranges(read_labels(buffer.getvalue())) == {
+    assert ranges(read_labels(buffer.getvalue(), spoof_label=0)) == {
         "u1": [(0.0, 0.02, 1), (0.02, 0.04, 0)],
         "u2": [(0.0, 0.02, 0), (0.02, 0.04, 1)],
     }
@@ -1158,7 +1158,7 @@ def test_a_count_that_doubles_round_up_is_accepted():
 
 def test_the_resolution_is_in_the_file_name_or_said():
     assert read_labels(official_labels(LABELLED), "train_seglab_0.64.npy.gz").ends.max() == 7 * 640_000_000
-    assert read_labels(official_labels(LABELLED), "labels.npy", hop=0.5).ends.max() == 3_500_000_000
+    assert read_labels(official_labels(LABELLED), "labels.npy", hop=0.5, spoof_label=0).ends.max() == 3_500_000_000
     with pytest.raises(UsageError, match="states no resolution"):
         read_labels(official_labels(LABELLED), "labels.npy")
     with pytest.raises(UsageError, match="hop states"):
@@ -1183,14 +1183,14 @@ def header_npy(literal: bytes) -> bytes:
 
 BAD_LABELS = {
     "label 2": (official_labels({"u1": "012"}), "utterance 'u1': label 2 is '2'"),
-    "words": (objects_npy({"u1": np.array(["spoof"])}), "label 0 is 'spoof'"),
-    "float labels": (objects_npy({"u1": np.array([0.0, 1.0])}), "not float64"),
-    "bool labels": (objects_npy({"u1": np.array([True])}), "not bool"),
+    "words": (objects_npy({"u1": np.array(["spoof", "music"])}), "label 1 is 'music'"),
+    "scores": (objects_npy({"u1": np.array([0.0, 0.4])}), r"label 1 is 0\.4, .*; are these scores\?"),
+    "not a number": (objects_npy({"u1": np.array([0.0, np.nan])}), "label 1 is nan"),
     "label -1": (objects_npy({"u1": np.array([0, -1])}), "label 1 is -1"),
     "two dimensions": (objects_npy({"u1": np.array([["0", "1"]])}), r"shape \(1, 2\)"),
     "no labels": (objects_npy({"u1": np.zeros(0, "<U1")}), r"shape \(0,\)"),
     "a string": (objects_npy({"u1": "0110"}), "type str"),
-    "a list": (objects_npy({"u1": ["0", "1"]}), "type list"),
+    "a mixed list": (objects_npy({"u1": ["0", 1]}), "type list"),
     "number for an utterance": (objects_npy({7: np.array(["0"])}), "keys must be text"),
     "empty dict": (objects_npy({}), "no labels"),
     "no dict": (objects_npy([1, 2]), "header does not fit"),
@@ -1291,7 +1291,7 @@ def npz(arrays_: dict, compression=zipfile.ZIP_STORED) -> bytes:
 
 
 def read_npz(data: bytes, format_=arrays.SCORES_NPZ, **options):
-    defaults = {"hop": 0.02} if format_ is arrays.LABELS_NPZ else {"hop": 0.02, "higher": "spoof"}
+    defaults = {"hop": 0.02, "spoof_label": 0} if format_ is arrays.LABELS_NPZ else {"hop": 0.02, "higher": "spoof"}
     return format_.read([source_of(data, "scores.npz")], ReadOptions(**(defaults | options)))
 
 

@@ -375,10 +375,10 @@ def test_what_is_no_subset_or_no_audiovisual_file_is_refused(tmp_path):
         read("lavdf", SAMPLES["lavdf"], ReadOptions(subset="visul"))
     (tmp_path / "a.rttm").write_text(SAMPLES["rttm"])
     for option in ("modality", "subset"):
-        with pytest.raises(UsageError, match=f"{option} means nothing in the format rttm"):
+        with pytest.raises(UsageError, match=f"{option}= means nothing in the format rttm"):
             read_references(tmp_path / "a.rttm", **{option: "audio"})
     (tmp_path / "av.json").write_text(SAMPLES["avdeepfake1m"])
-    with pytest.raises(UsageError, match="subset means nothing"):
+    with pytest.raises(UsageError, match="subset= means nothing"):
         read_references(tmp_path / "av.json", subset="audio")
 
 
@@ -431,7 +431,7 @@ def test_one_split_of_the_metadata_or_all_of_them(name, tmp_path):
 
 def test_a_split_of_files_that_have_none_is_refused(tmp_path):
     (tmp_path / "a.vad").write_text(SAMPLES["vad"])
-    with pytest.raises(UsageError, match="split means nothing in the format vad"):
+    with pytest.raises(UsageError, match="split= means nothing in the format vad"):
         read_references(tmp_path / "a.vad", split="test")
 
 
@@ -491,17 +491,17 @@ ON_THE_GRID = "".join(
 @pytest.mark.parametrize(
     ("target", "hop", "told"),
     [
-        ("labels.npy", 0.02, 0.02),
-        ("dev_seglab_0.02.npy", None, None),
-        ("dev_seglab_0.02.npy", 0.02, None),
-        ("labels.npz", 0.02, 0.02),
-        ("labels.npz", 0.01, 0.01),
+        ("labels.npy", 0.02, {"hop": 0.02, "spoof_label": 0}),
+        ("dev_seglab_0.02.npy", None, {}),
+        ("dev_seglab_0.02.npy", 0.02, {}),
+        ("labels.npz", 0.02, {"hop": 0.02, "spoof_label": 0}),
+        ("labels.npz", 0.01, {"hop": 0.01, "spoof_label": 0}),
     ],
 )
 def test_ranges_become_label_arrays_of_a_resolution(target, hop, told, tmp_path):
     (tmp_path / "ref.rttm").write_text(ON_THE_GRID)
     convert(str(tmp_path / "ref.rttm"), str(tmp_path / target), hop=hop)
-    back = read_references(tmp_path / target, hop=told)
+    back = read_references(tmp_path / target, **told)
     assert columns(back)[:5] == columns(read("rttm", ON_THE_GRID))[:5]
 
 

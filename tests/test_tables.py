@@ -526,8 +526,9 @@ MALFORMED_REFERENCES: list[tuple[str, str | bytes, str]] = [
     ("end before start", REF + "u1,1.2,0.9,spoof\n", "the range ends before it starts (1.200 s > 0.900 s)"),
     ("negative", REF + "u1,-0.5,1,spoof\n", "the range starts before 0 (-0.500 s)"),
     ("unknown label", REF + "u1,0,1,banana\n", "ref.csv:2, utterance 'u1': unknown label 'banana'"),
-    ("0 and 1", REF + "u1,0,1,1\n", "unknown label '1'"),
-    ("their remedy", REF + "u1,0,1,0\n", "mean opposite things in different files"),
+    ("0 and 1", REF + "u1,0,1,1\n", "nothing says which of them means spoof"),
+    ("their remedy", REF + "u1,0,1,0\n", "give spoof_label=1 if 1 means spoof, or spoof_label=0 if 0 does"),
+    ("another number", REF + "u1,0,1,2\n", "unknown label '2'"),
     (
         "overlap",
         REF + "u1,0,1,spoof\nu1,0.5,2,bonafide\n",
@@ -625,7 +626,7 @@ MALFORMED_LINES: list[tuple[str, str | bytes, str]] = [
     ("null after an object", '{"utterance": "u1", "start": 0, "end": 1, "label": "spoof"}\nnull\n', "x.jsonl:2: not a"),
     ("several lines", '{"utterance": "u1",\n"start": 0}x\n', "x.jsonl:1: not a JSON object on one line"),
     ("a number for an id", '{"utterance": 5, "start": 0, "end": 1, "label": "spoof"}', "utterance must be text, not 5"),
-    ("a number for a label", '{"utterance": "u1", "start": 0, "end": 1, "label": 1}', "label must be text, not 1"),
+    ("a number for a label", '{"utterance": "u1", "start": 0, "end": 1, "label": 1}', "which of them means spoof"),
     ("text for a time", '{"utterance": "u1", "start": "0", "end": 1, "label": "spoof"}', "start must be a number"),
     ("a decimal comma", '{"utterance": "u1", "start": "0,5", "end": 1, "label": "spoof"}', "use a decimal point"),
     ("true for a time", '{"utterance": "u1", "start": true, "end": 1, "label": "spoof"}', "start must be a number"),
@@ -701,8 +702,9 @@ MALFORMED_REFERENCE_TABLES = {
     "samples": (ref_table(start=[0, 16000], end=[16000, 32000]), "if these are seconds, milliseconds or samples"),
     "milliseconds": (ref_table(end=[1.0, 2e6]), "end is over a day"),
     "too large": (ref_table(end=pa.array([1, 2**64 - 1], pa.uint64())), "a time does not fit"),
-    "labels as integers": (ref_table(label=[0, 1]), "column 'label' is of type int64; labels are words"),
-    "labels as bool": (ref_table(label=[True, False]), "column 'label' is of type bool"),
+    "labels as integers": (ref_table(label=[0, 1]), "nothing says which of them means spoof"),
+    "labels as bool": (ref_table(label=[True, False]), "nothing says which of them means spoof"),
+    "labels as lists": (ref_table(label=[["spoof"], ["spoof"]]), "labels are words"),
     "kinds as integers": (ref_table(kind=[1, 2]), "column 'kind' is of type int64"),
     "durations as text": (ref_table(duration=["1", "2"]), "column 'duration' is of type string"),
     "damaged metadata": (with_metadata(ref_table(), "{"), "metadata 'spoofspan' cannot be read"),
@@ -778,7 +780,7 @@ MALFORMED_SCORE_TABLES = {
 
 @pytest.mark.parametrize(("table", "part"), MALFORMED_REFERENCE_TABLES.values(), ids=MALFORMED_REFERENCE_TABLES)
 def test_malformed_tables_of_references_are_refused(table: Any, part: str) -> None:
-    with pytest.raises(DataError) as caught:
+    with pytest.raises((DataError, UsageError)) as caught:
         references_from(table)
     assert part in str(caught.value)
 

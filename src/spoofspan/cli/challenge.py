@@ -54,6 +54,8 @@ def build(
     ),
     durations: o.Durations = None,
     reference_format: o.ReferenceFormat = None,
+    reference_hop: float | None = o.flag(None, "Spacing of label arrays in seconds."),
+    spoof_label: o.SpoofLabel = None,
     metadata: o.Metadata = None,
     by: list[str] | None = o.flag(
         None, "Columns of the leaderboard: kind, length, boundary, or a column of --metadata; may be repeated."
@@ -126,7 +128,9 @@ def build(
         **cast(Any, phases),
     )
     labels = read_labels(references) if reference_format is None else None
-    read = labels or read_references(references, durations=durations, format=reference_format)
+    read = labels or read_references(
+        references, durations=durations, format=reference_format, hop=reference_hop, spoof_label=spoof_label
+    )
     clusters = read_clusters(metadata, cluster)
     hidden = HiddenPart(
         read,

@@ -45,6 +45,8 @@ def train(
     sounds: Path | None = o.flag(None, "Folder of sound files, by utterance id."),
     durations: o.Durations = None,
     reference_source: o.ReferenceSource = None,
+    reference_hop: float | None = o.flag(None, "Spacing of label arrays in seconds."),
+    spoof_label: o.SpoofLabel = None,
     channel: Channel = None,
     gaps: Gaps = None,
     nonspeech: Nonspeech = None,
@@ -74,7 +76,8 @@ def train(
     from spoofspan.cm.training import train as train_model
 
     chosen = chosen_config(preset, config, change, {"gaps": gaps, "nonspeech": nonspeech})
-    found = [_corpus(where, sounds, durations, reference_source, channel) for where in (train, dev)]
+    about: dict[str, Any] = {"durations": durations, "hop": reference_hop, "spoof_label": spoof_label}
+    found = [_corpus(where, sounds, about, reference_source, channel) for where in (train, dev)]
     done = train_model(
         chosen,
         TrainingData(*found),
@@ -259,20 +262,22 @@ def _value(text: str) -> Any:
         return text.split(",") if "," in text else text
 
 
-def _corpus(where: str, sounds: Path | None, durations: str | None, source: str | None, channel: str | None) -> Corpus:
+def _corpus(where: str, sounds: Path | None, about: dict[str, Any], source: str | None, channel: str | None) -> Corpus:
     from spoofspan.cm.batches import Corpus
     from spoofspan.formats.sound import check_channel
 
     check_channel(channel)
     if where.startswith("partialspoof:"):
-        if sounds is not None or durations is not None:
+        if sounds is not None or about["durations"] is not None:
             raise UsageError("--sounds and --durations do not go with partialspoof:FOLDER:SET, whose folder has both")
+        if about["hop"] is not None or about["spoof_label"] is not None:
+            raise UsageError("--reference-hop and --spoof-label do not go with partialspoof:FOLDER:SET, which has both")
         return Corpus.from_dataset(where, source=source, channel=channel)
     if sounds is None:
         raise UsageError(f"{where}: give the folder of the sound files as well (--sounds)")
     if source is not None:
         raise UsageError("--reference-source goes with partialspoof:FOLDER:SET")
-    return Corpus.from_files(where, sounds, durations=durations, channel=channel)
+    return Corpus.from_files(where, sounds, channel=channel, **about)
 
 
 def _show_facts(facts: dict[str, Any], output: o.Output) -> None:

@@ -36,6 +36,7 @@ def convert(
     split: o.Split = None,
     modality: o.Modality = None,
     subset: o.Subset = None,
+    spoof_label: o.SpoofLabel = None,
     durations_out: str | None = o.flag(None, "Also write the durations, as a reco2dur file."),
     threshold: float | None = o.flag(
         None, "Turn scores into ranges: spoof iff beyond this, on the scale of the scores and their polarity."
@@ -87,7 +88,7 @@ def convert(
             done = _converted_to_ranges(source, target, threshold, ranges, from_format, hop, about, written)
             typer.echo(done, err=True)
             return
-        about |= {"split": split, "modality": modality, "subset": subset}
+        about |= {"split": split, "modality": modality, "subset": subset, "spoof_label": spoof_label}
         done = convert_file(source, target, kind=kind, from_format=from_format, **about, **written)
     typer.echo(done, err=True)
 

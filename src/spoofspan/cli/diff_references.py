@@ -21,6 +21,8 @@ def diff_references(
     format_b: str | None = o.flag(None, "Format of B, if not recognised.", of=completion.reference_formats),
     durations: o.Durations = None,
     hop: float | None = o.flag(None, "Spacing of label arrays in seconds."),
+    spoof_label: o.SpoofLabel = None,
+    spoof_label_b: int | None = o.flag(None, "The same of B, if it is not that of A.", of=["0", "1"]),
     most: int = o.flag(10, "How many utterances to list.", min=0),
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
@@ -36,16 +38,22 @@ def diff_references(
       spoofspan diff-references a.rttm dev_seglab_0.02.npy --durations reco2dur
     """
     from spoofspan.evaluation.reference_diff import diff_references as compare
-    from spoofspan.formats.reading import read_references
+    from spoofspan.formats.format import ReadOptions
+    from spoofspan.formats.reading import choose_format, read_references
+    from spoofspan.formats.registry import REFERENCE_FORMATS
     from spoofspan.report.results import difference_dict, difference_table
 
     o.must_be_free(out, force=force)
 
-    def read(where: str, form: str | None, flag: str) -> References:
+    def read(where: str, form: str | None, flag: str, spoof: int | None) -> References:
         try:
-            return read_references(where, durations=durations, hop=hop, format=form)
+            # of an RTTM and an array of 0 and 1, the flag is about the array
+            takes = choose_format(REFERENCE_FORMATS, where, form, ReadOptions(hop=hop))[1].takes
+            told = spoof if "spoof_label" in takes else None
+            return read_references(where, durations=durations, hop=hop, format=form, spoof_label=told)
         except DataError as error:
             raise DataError(str(error).replace("--reference-format", flag)) from None
 
-    found = compare(read(a, format_a, "--format-a"), read(b, format_b, "--format-b"))
+    second = spoof_label if spoof_label_b is None else spoof_label_b
+    found = compare(read(a, format_a, "--format-a", spoof_label), read(b, format_b, "--format-b", second))
     o.show(difference_dict(found, most), [difference_table(found, most)], output, out, force)

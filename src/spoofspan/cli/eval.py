@@ -184,6 +184,8 @@ def eval_(
         metadata = metadata or inputs.protocol() or (inputs.references if alone else None)
         # how proposals are made concerns the measures alone, and neither breakdowns nor utterances
         asked = replace(options, resampling=bootstrap.resampling_if_asked(metadata), **proposals.arguments())
+        if per_utterance is None:  # whose errors are those at the threshold
+            asked.refuse_unused_threshold(measure or corpus.default_measures(convention))
         evaluation = corpus.evaluate(measure, asked) if measure else corpus.evaluate_defaults(asked, _say_left_out)
         first = next(iter(evaluation.measurements.values()))
         column = partial(read_column, metadata)

@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 
 from spoofspan.cli.plain_values import with_plain_values
 from spoofspan.cli.renamed import in_present_words
+from spoofspan.cli.typed_words import refuse_mistyped
 
 IN_FULL = "--help-all"
 ABOUT_HELP = f"Show this page; {IN_FULL} describes every option."
@@ -22,8 +23,8 @@ ABOUT_HELP = f"Show this page; {IN_FULL} describes every option."
 GROUPS = {
     "Inputs": (
         "dataset durations hop higher metadata benchmark utterance_scores | column reference_source reference_format "
-        "scores_format reference_hop label2id split modality subset utterance_scores_format utterance_column "
-        "asv_scores asv_rates boundary_scores fps"
+        "scores_format reference_hop spoof_label label2id split modality subset utterance_scores_format "
+        "utterance_column asv_scores asv_rates boundary_scores fps"
     ),
     "Measures": (
         "measure threshold threshold_from by per_utterance | scores_are algorithm precision quantiles smoothing "
@@ -51,7 +52,10 @@ class HelpCommand(TyperCommand):
         """Understand --help-all, which every command has, and old names of flags."""
         self._in_full = IN_FULL in args
         ctx.allow_extra_args = True  # they are refused here, where the remedy is known
-        extra = super().parse_args(ctx, ["--help"] if self._in_full else in_present_words(ctx, args))
+        typed = ["--help"] if self._in_full else in_present_words(ctx, args)
+        if not ctx.resilient_parsing:
+            refuse_mistyped(self, ctx, typed)
+        extra = super().parse_args(ctx, typed)
         if extra and not ctx.resilient_parsing:
             count = "one argument" if len(extra) == 1 else f"{len(extra)} arguments"
             remedy = SEVERAL.get(ctx.command.name, "if a name has spaces, quote it")

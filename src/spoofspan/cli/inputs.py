@@ -16,7 +16,7 @@ import typer
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.cli import options as o
 from spoofspan.data.rules import RULES
-from spoofspan.formats.format import OF_METADATA
+from spoofspan.formats.format import OF_REFERENCES
 
 if TYPE_CHECKING:
     from spoofspan.data.references import References
@@ -48,6 +48,7 @@ class Inputs:
     split: o.Split = None
     modality: o.Modality = None
     subset: o.Subset = None
+    spoof_label: o.SpoofLabel = None
 
     def __post_init__(self) -> None:
         if self.references == self.scores == "-":
@@ -101,7 +102,7 @@ class Inputs:
             )
         references, scores = self._files()
         about = {name: getattr(self, name) for name in ("reference_format", "scores_format", "durations")}
-        about |= self._about_metadata()
+        about |= self._about_references()
         labels = self._hop_of_labels()
         return sharded(references, str(scores), reference_hop=labels, jobs=jobs, **about, **self._about_scores())
 
@@ -111,7 +112,7 @@ class Inputs:
 
         o.refuse_typed(
             self,
-            ("dataset", "reference_format", "scores_format", "durations", "reference_hop", "label2id", *OF_METADATA),
+            ("dataset", "reference_format", "scores_format", "durations", "reference_hop", "label2id", *OF_REFERENCES),
             "does not go with --scheduler, which reads Parquet; spoofspan convert makes it",
         )
         references, scores = self._files()
@@ -125,7 +126,7 @@ class Inputs:
 
         try:
             about: dict[str, Any] = {"durations": self.durations, "format": self.reference_format}
-            references = read_references(where, hop=self._hop_of_labels(), **about, **self._about_metadata())
+            references = read_references(where, hop=self._hop_of_labels(), **about, **self._about_references())
         except DataError:
             length = looks_like(self.durations) if self.durations is not None else ()
             if "references" in length:
@@ -157,16 +158,16 @@ class Inputs:
 
     def _hop_of_labels(self) -> float | None:
         """--hop speaks of label arrays too, unless their own name does."""
-        from spoofspan.formats.arrays.segment_labels import FILE_NAME
+        from spoofspan.formats.arrays.npz import OFFICIAL_NAME
 
         if self.reference_hop is not None:
             return self.reference_hop
-        return None if re.search(FILE_NAME, Path(str(self.references)).name) else self.hop
+        return None if re.search(OFFICIAL_NAME, Path(str(self.references)).name) else self.hop
 
-    def _about_metadata(self) -> dict[str, Any]:
-        """Which part of audio-visual metadata counts, and how."""
+    def _about_references(self) -> dict[str, Any]:
+        """Options of some formats of references: which part of metadata counts, and which label means spoof."""
         RULES["modality"].check(self.modality)
-        return {name: getattr(self, name) for name in OF_METADATA}
+        return {name: getattr(self, name) for name in OF_REFERENCES}
 
     def _about_scores(self) -> dict[str, Any]:
         """What reading scores is told."""
@@ -213,7 +214,7 @@ class Inputs:
 
         o.refuse_typed(
             self,
-            ("reference_format", "reference_hop", "durations", "split"),
+            ("reference_format", "reference_hop", "durations", "split", "spoof_label"),
             "does not go with --dataset, whose folder has it; leave it out",
         )
         RULES["modality"].check(self.modality)

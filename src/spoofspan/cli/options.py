@@ -144,6 +144,9 @@ Subset = Annotated[
     str | None,
     option("Which files of LAV-DF count: full, subset_for_visual_only (or visual), subset_for_audio_only (or audio)."),
 ]
+SpoofLabel = Annotated[
+    int | None, option("Which of the labels 0 and 1 means spoof, in arrays and tables of numbers.", of=["0", "1"])
+]
 LabelIds = Annotated[str | None, option("JSON file: which column of an archive is which class.")]
 Column = Annotated[str | None, option("Which column holds the score.")]
 Metadata = Annotated[

@@ -117,9 +117,13 @@ class Systems:
         from spoofspan.formats.datasets.systems import split_name
 
         first = self.typed.references
-        if self.typed.dataset is not None or first is None or "scores" not in looks_like(split_name(first)[1]):
+        if self.typed.dataset is not None or first is None:
             return None
-        return first if isinstance(self._references, SpoofspanError) else None  # a Parquet file may be either
+        known, found = looks_like(split_name(first)[1]), self._references
+        # a Parquet file may be either; references that need an option are references
+        if "scores" not in known or not isinstance(found, SpoofspanError):
+            return None
+        return None if "references" in known and isinstance(found, UsageError) else first
 
     def _refuse_scores_alone(self) -> None:
         """Say that references are missing where the only file has scores."""

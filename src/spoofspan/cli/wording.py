@@ -8,7 +8,8 @@ from spoofspan.data.rules import RULES
 
 # Arguments that are flags of the same name, besides the rules.
 ARGUMENTS = """
-    hop higher column durations eer_rule threshold scores_are confidence convention asv_scores asv_rates
+    hop higher column durations spoof_label split subset
+    eer_rule threshold scores_are confidence convention asv_scores asv_rates
     resume processes force snap smoothing min_duration merge_gap prior ridge folds
     against unpaired dev power correlation jobs seed precision quantiles bins label_sources submissions truncated
     bonafide_share held_out hold_out channel level limit false_alarms threads

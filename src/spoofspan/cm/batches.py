@@ -124,7 +124,14 @@ class Corpus:
 
     @classmethod
     def from_files(
-        cls, references: str, sounds: str | Path, *, durations: str | None = None, channel: str | None = None
+        cls,
+        references: str,
+        sounds: str | Path,
+        *,
+        durations: str | None = None,
+        channel: str | None = None,
+        hop: float | None = None,
+        spoof_label: int | None = None,
     ) -> Corpus:
         """References in any format, and a folder of sound files named after the utterances.
 
@@ -138,6 +145,10 @@ class Corpus:
             A reco2dur file; without one, the durations are those of the sound.
         channel : str, optional
             Of sound with several channels: ``"mix"``, or a number from 0 on.
+        hop : float, optional
+            The resolution of label arrays in seconds.
+        spoof_label : {0, 1}, optional
+            Which of the labels 0 and 1 means spoof, in arrays and tables of numbers.
 
         Returns
         -------
@@ -145,7 +156,7 @@ class Corpus:
             References and sounds; an utterance without a sound file is an error.
 
         """
-        found = read_references(references, durations=durations)
+        found = read_references(references, durations=durations, hop=hop, spoof_label=spoof_label)
         return cls.of(found, sounds_in(Path(sounds).expanduser(), channel))
 
     def __len__(self) -> int:

@@ -41,6 +41,7 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
 from spoofspan.formats.sound import RATE, Sound
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions, proposals_from_scores
+from spoofspan.measures.operating_point import Threshold, check_threshold
 
 PRIOR = 0.5
 SHORTEST, WIDEST_GAP = 0.1, 0.1  # seconds: what a person would call a range
@@ -61,7 +62,7 @@ def locate(
     recordings: str | Path | Sequence[str | Path] | Mapping[str, Sound],
     model: str | Path | None,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     prior: float = PRIOR,
     smoothing: int | None = None,
     min_duration: float = SHORTEST,
@@ -222,10 +223,10 @@ class _Decided:
             return float((1 / (1 + np.exp(own) * (1 - self.prior) / self.prior)).mean())
 
 
-def _limit(threshold: float | None, prior: float, name: str | None, model: str) -> float:
+def _limit(threshold: Threshold | None, prior: float, name: str | None, model: str) -> float:
     """The threshold that is given, or that the prior says."""
     if threshold is not None:
-        return float(threshold)
+        return check_threshold(threshold)
     if name is None:
         raise UsageError(
             f"{model} has no calibration: its scores are cosines, and nobody has measured which of them mean spoof "

@@ -219,7 +219,9 @@ def _check_segments(files: SetFiles, references: References, found: _Findings) -
             path = files.segments(resolution, suffix)
             if not path.is_file():
                 continue
-            labels = read_references(path, durations=read_durations(references), format=form, hop=resolution)
+            labels = read_references(
+                path, durations=read_durations(references), format=form, hop=resolution, spoof_label=0
+            )
             found.looked_at["files of segment labels"] += 1
             if set(labels.utterances) != set(expected):
                 found.problems.add(f"{path}: its utterances are not those of {files.list}")

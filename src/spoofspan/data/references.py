@@ -232,8 +232,52 @@ class References(ByUtterance):
         return list(zip(starts, ends, labels, (names[code] for code in self.kinds[rows]), strict=True))
 
     @classmethod
+    def from_labels(
+        cls,
+        labels: Mapping[str, Any],
+        hop: float,
+        *,
+        spoof_label: int | None = None,
+        durations: Mapping[str, float] | None = None,
+    ) -> References:
+        """Build references from one label per frame; runs of equal labels become ranges.
+
+        Parameters
+        ----------
+        labels
+            Utterance -> array or list of labels: ``"bonafide"`` and ``"spoof"`` (or attacks such as ``"A07"``), or 0
+            and 1.
+        hop
+            The length of a frame in seconds.
+        spoof_label
+            Which of the labels 0 and 1 means spoof; needed if labels are numbers.
+        durations
+            Of every utterance, in seconds: the last frame ends there.
+
+        Returns
+        -------
+        references : References
+            Those of all utterances.
+
+        Examples
+        --------
+        >>> References.from_labels({"u1": np.array([0, 0, 1])}, hop=0.02, spoof_label=1)["u1"]
+        [(0.0, 0.04, 'bonafide'), (0.04, 0.06, 'spoof')]
+
+        """
+        from spoofspan.formats.arrays.npz import references_of_labels
+
+        check_dict(labels, "labels", "one label per frame")
+        return references_of_labels(labels, hop, durations, spoof_label)
+
+    @classmethod
     def from_table(
-        cls, table: Any, durations: Mapping[str, float] | None = None, *, snap: float | None = None
+        cls,
+        table: Any,
+        durations: Mapping[str, float] | None = None,
+        *,
+        snap: float | None = None,
+        spoof_label: int | None = None,
     ) -> References:
         """Build references from a data frame (pandas, polars, ...) or an Arrow table.
 
@@ -244,6 +288,8 @@ class References(ByUtterance):
             are nanoseconds, others seconds.
         durations, snap
             As in :meth:`from_ranges`.
+        spoof_label
+            Which of the labels 0 and 1 means spoof, if labels are numbers.
 
         Returns
         -------
@@ -260,7 +306,7 @@ class References(ByUtterance):
         """
         from spoofspan.formats.tables.dataframes import references_from
 
-        return references_from(table, durations=durations, snap=snap)
+        return references_from(table, durations=durations, snap=snap, spoof_label=spoof_label)
 
     def to_arrow(self) -> Any:
         """Make a pyarrow table, one row per range, times in ns; :meth:`from_table` reads it back."""

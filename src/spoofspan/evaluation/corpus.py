@@ -196,7 +196,7 @@ class Corpus(ABC):
         for one in evaluation.measurements.values():
             if one.measure.startswith("range-") and one.has_threshold:
                 return one.point
-        return self.evaluate(["range-eer"], options)["range-eer"].point
+        return self.evaluate(["range-eer"], replace(options, threshold=None))["range-eer"].point
 
 
 @dataclass(frozen=True, eq=False)

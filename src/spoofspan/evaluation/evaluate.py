@@ -36,7 +36,7 @@ from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.bisection import Quantiles, RangeRates, bisect
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
 from spoofspan.measures.measure import Measure
-from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.operating_point import OperatingPoint, Threshold
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -428,7 +428,7 @@ def evaluate(
     *,
     convention: str = "default",
     eer_rule: str | None = None,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores_are: ScoresAre | None = None,
     utterance_scores: UtteranceScores | None = None,
     boundary_scores: Scores | None = None,
@@ -459,7 +459,8 @@ def evaluate(
         As in :func:`range_eer`.
     threshold
         Where measures at a threshold (``range-f1``) are taken, and proposals are made of scores; without it, where the
-        EER is.
+        EER is. A number on the scale of the scores, or a measurement, such as the EER of a development set, whose
+        threshold it is then. It is refused if no measure uses it.
     scores_are
         ``"llr"`` or ``"probability"``, for measures that take scores at their word (``range-cllr``).
     utterance_scores
@@ -515,6 +516,7 @@ def evaluate(
     )
     corpus = CorpusInMemory(references, scores, utterance_scores, boundary_scores)
     with use_threads(threads):
+        options.refuse_unused_threshold(measures or corpus.default_measures(convention))
         if measures is None:
             return corpus.evaluate_defaults(options, on_undefined or warn_left_out)
         return corpus.evaluate([measures] if isinstance(measures, str) else measures, options, on_undefined)

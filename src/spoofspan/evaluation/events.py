@@ -38,7 +38,7 @@ from spoofspan.measures.events.proposals_from_scores import (
 from spoofspan.measures.events.spoof_ranges import spoof_ranges
 from spoofspan.measures.events.tallies import EventTally, EventValue
 from spoofspan.measures.measure import Measure
-from spoofspan.measures.operating_point import OperatingPoint, check_threshold
+from spoofspan.measures.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from spoofspan.evaluation.corpus import CorpusInMemory
@@ -248,8 +248,7 @@ class EventEvaluation:
             at, rule = self.eer()
             source = f"threshold:eer({rule})"
             return OperatingPoint(at.threshold, at.higher, 0, 0, 0, 0, unit="events", everything=at.everything), source
-        threshold = check_threshold(threshold)
-        return OperatingPoint(float(threshold), scores.higher, 0, 0, 0, 0, unit="events"), "threshold:given"
+        return OperatingPoint(threshold, scores.higher, 0, 0, 0, 0, unit="events"), "threshold:given"
 
     def _snapped(self, rules: Rules) -> References:
         if rules.snap is None:

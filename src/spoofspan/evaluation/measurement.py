@@ -296,7 +296,7 @@ def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[st
     if value > 0.5:
         found.append(
             f"an EER over 50 % ({100 * value:.2f} %) often means the wrong polarity; these scores were read with "
-            f"higher={point.higher!r}, and nothing was flipped"
+            f"higher={point.higher!r}, and nothing was flipped; check as well which labels mean spoof"
         )
     return tuple(found)
 

@@ -25,8 +25,8 @@ from spoofspan.mass.ranges import Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.eer_rules import check_eer_rule
-from spoofspan.measures.measure import Measure
-from spoofspan.measures.operating_point import OperatingPoint, point_at, totals
+from spoofspan.measures.measure import Measure, parse_measures
+from spoofspan.measures.operating_point import OperatingPoint, check_threshold, point_at, totals
 
 # What only some measures take is imported where they are taken: eval of one EER starts without 30 modules, 40 ms.
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ class EvaluationOptions:
 
     convention: str = "default"
     eer_rule: str | None = None
-    threshold: float | None = None
+    threshold: Any = None  # a number; what is given may also be a measurement, and stands for its threshold
     scores_are: ScoresAre | None = None
     asv_scores: VerificationScores | VerificationErrors | None = None
     resampling: Resampling | None = None
@@ -249,6 +249,10 @@ class EvaluationOptions:
     merge_gap: float = 0.0
     signed: bool = True
     rules: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", check_threshold(self.threshold))
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> EvaluationOptions:
@@ -316,7 +320,7 @@ class EvaluationOptions:
     def threshold_for(self, scores: Scores) -> float | None:
         """The threshold asked for; hard decisions have their own, and no other."""
         if not scores.decisions:
-            return self.threshold
+            return cast("float | None", self.threshold)
         if self.threshold not in (None, DECISION_THRESHOLD):
             raise UsageError(f"hard decisions have no threshold to move to {self.threshold}; leave threshold= out")
         return DECISION_THRESHOLD
@@ -332,6 +336,18 @@ class EvaluationOptions:
             raise UsageError(
                 "smoothing=, min_duration= and merge_gap= are for event measures, and none is asked for; "
                 "event-ap@iou=0.5 is one"
+            )
+
+    def refuse_unused_threshold(self, measures: str | Measure | Sequence[str | Measure]) -> None:
+        """Refuse a threshold that none of the measures is taken at."""
+        if self.threshold is None:
+            return
+        wanted = parse_measures(measures)
+        if not any(measure.takes_threshold for measure in wanted):
+            verb = "is" if len(wanted) == 1 else "are"
+            raise UsageError(
+                f"{' and '.join(map(str, wanted))} {verb} not taken at a threshold; leave threshold= out, or ask for "
+                "a measure that is, such as range-f1"
             )
 
 

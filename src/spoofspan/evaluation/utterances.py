@@ -32,6 +32,7 @@ from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.mass.utterances import mass_of_classes, trial_mass, utterance_mass
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.operating_point import Threshold
 from spoofspan.measures.tandem import trial_weights
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ def evaluate_utterances(
     *,
     convention: str = "default",
     eer_rule: str | None = None,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores_are: ScoresAre | None = None,
     asv_scores: VerificationScores | None = None,
     asv_rates: Sequence[float] | None = None,
@@ -302,6 +303,7 @@ def evaluate_utterances(
     """
     asv = verification_of(asv_scores, asv_rates)
     options = EvaluationOptions(convention, eer_rule, threshold, scores_are, asv, resampling, rules=rules)
+    options.refuse_unused_threshold(measures)
     return UtteranceCorpus(labels_of(truth), scores).evaluate(measures, options, on_undefined)
 
 

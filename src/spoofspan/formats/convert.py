@@ -52,14 +52,16 @@ def convert(
     split: str | None = None,
     modality: Modality | None = None,
     subset: str | None = None,
+    spoof_label: int | None = None,
 ) -> str:
     """Convert one file and say what was done."""
     if kind not in (None, "references", "scores"):
         raise UsageError(f"--kind {kind}: must be references or scores")
-    chosen = kind or _kind(source, from_format)
+    told = "references" if spoof_label is not None else "scores" if higher is not None else None
+    chosen = kind or _kind(source, from_format, told)
     content: References | Scores
     if chosen == "references":
-        about: dict[str, Any] = {"split": split, "modality": modality, "subset": subset}
+        about: dict[str, Any] = {"split": split, "modality": modality, "subset": subset, "spoof_label": spoof_label}
         content = read_references(source, durations=durations, format=from_format, hop=hop, **about)
     else:
         content = read_scores(source, hop=hop, higher=higher, column=column, format=from_format, durations=durations)
@@ -112,7 +114,8 @@ def write_converted(
         _write_folder(chosen, content, Path(target).expanduser(), force)
     else:
         write_atomically(target, _chunks(chosen, content, target, hop), force)
-    return f"{content!r} -> {target} ({chosen.name})"
+    labels = "; 0 means spoof, 1 bona fide" if chosen in (segment_labels.FORMAT, npz.LABELS_NPZ) else ""
+    return f"{content!r} -> {target} ({chosen.name}{labels})"
 
 
 def _write_folder(chosen: Format[Any], content: Any, folder: Path, force: bool) -> None:
@@ -199,8 +202,8 @@ def write_scores(
     write_converted(scores, str(target), to_format=format, force=force)
 
 
-def _kind(source: str, name: str | None) -> str:
-    """Find out whether a file holds references or scores."""
+def _kind(source: str, name: str | None, told: str | None) -> str:
+    """Find out whether a file holds references or scores; where it could be both, options have ``told`` it."""
     if name is not None:
         in_references, in_scores = name in REFERENCE_FORMATS.formats, name in SCORE_FORMATS.formats
     else:
@@ -213,6 +216,8 @@ def _kind(source: str, name: str | None) -> str:
         in_references = any(one.recognises(head) for one in REFERENCE_FORMATS.formats.values())
         # decisions look like the references they would be; they are taken for such, and --kind scores says otherwise
         in_scores = any(one.recognises(head) for one in SCORE_FORMATS.formats.values() if one not in hypotheses.FORMATS)
+    if in_references and in_scores and told is not None:
+        return told
     if in_references == in_scores:
         raise DataError(f"{source}: cannot tell whether this is references or scores; say it with --kind")
     return "references" if in_references else "scores"
@@ -220,7 +225,7 @@ def _kind(source: str, name: str | None) -> str:
 
 def _resolution(target: str, hop: float | None) -> float:
     """The resolution (seconds) of label arrays: what the name of the file says, or the hop."""
-    match = re.search(segment_labels.FILE_NAME, PurePath(target).name)
+    match = re.search(npz.OFFICIAL_NAME, PurePath(target).name)
     named = None if match is None else float(match[1])
     if named is not None and hop is not None and duration_ns(named, "resolution") != duration_ns(hop, "hop"):
         raise UsageError(f"{target}: the name states a resolution of {named:g} s, --hop states {hop:g} s; change one")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")  # what a format holds
 OF_METADATA = ("split", "modality", "subset")  # options of metadata of a whole corpus; other formats refuse them
+OF_REFERENCES = (*OF_METADATA, "spoof_label")  # options that formats of references refuse unless they take them
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,20 @@ class ReadOptions:
     split: str | None = None  # which part of a corpus (train, test, ...), where one file holds several
     label2id: Mapping[str, int] | None = None  # which column of a matrix is which class
     fps: float | None = None  # frames per second of times that are frame numbers; None: they are seconds
+    spoof_label: int | None = None  # which of the labels 0 and 1 means spoof, where the format does not state it
+
+    def __post_init__(self) -> None:
+        if self.spoof_label not in (None, 0, 1):
+            raise UsageError(f"spoof_label must be 0 or 1, the label that means spoof, not {self.spoof_label!r}")
+
+    def words_of_digits(self, name: str) -> dict[str, str]:
+        """Return the words that the labels 0 and 1 of the file ``name`` stand for, refusing them if nothing says it."""
+        if self.spoof_label is None:
+            raise UsageError(
+                f"{name}: the labels are 0 and 1, and nothing says which of them means spoof; give spoof_label=1 if 1 "
+                "means spoof, or spoof_label=0 if 0 does"
+            )
+        return {str(int(self.spoof_label)): "spoof", str(1 - self.spoof_label): "bonafide"}
 
     def class_column(self, columns: Mapping[str, int]) -> tuple[int, Higher]:
         """Choose between the columns of the two classes: the spoof column, unless ``column`` says otherwise."""

@@ -13,7 +13,7 @@ from spoofspan.data.scores import Higher, Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.arrays.kaldi import read_label2id
 from spoofspan.formats.arrow import release_unused
-from spoofspan.formats.format import OF_METADATA, Format, ReadOptions, Registry, T
+from spoofspan.formats.format import OF_REFERENCES, Format, ReadOptions, Registry, T
 from spoofspan.formats.registry import PROPOSAL_FORMATS, REFERENCE_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, counted, naming, sources
 from spoofspan.formats.text.durations import read_durations
@@ -36,6 +36,7 @@ def read_references(
     split: str | None = None,
     modality: Modality | None = None,
     subset: str | None = None,
+    spoof_label: int | None = None,
 ) -> References:
     r"""Read references from files of any format.
 
@@ -60,6 +61,9 @@ def read_references(
     subset
         Which files of LAV-DF count: "full", or its protocols "audio" and "visual", without the files in which only the
         other one is fake.
+    spoof_label
+        Which of the labels 0 and 1 means spoof, in arrays and tables of numbers. Words ("bonafide", "spoof") and
+        PartialSpoof's segment labels need no such statement.
 
     Returns
     -------
@@ -82,8 +86,16 @@ def read_references(
 
     """
     known = None if durations is None else read_durations(durations)
-    options = ReadOptions(durations=known, hop=hop, snap=snap, split=split, modality=modality, subset=subset)
-    return read_with(REFERENCE_FORMATS, where, format, options, refusable=OF_METADATA)
+    options = ReadOptions(
+        durations=known,
+        hop=hop,
+        snap=snap,
+        split=split,
+        modality=modality,
+        subset=subset,
+        spoof_label=spoof_label,
+    )
+    return read_with(REFERENCE_FORMATS, where, format, options, refusable=OF_REFERENCES)
 
 
 def read_scores(
@@ -272,5 +284,5 @@ def choose_format(
         raise UsageError(f"{found[0].name}: the format {chosen.name} does not say {unsaid}; give {flags}")
     for option in refusable:
         if getattr(options, option) is not None and option not in chosen.takes:
-            raise UsageError(f"{found[0].name}: {option} means nothing in the format {chosen.name}; leave it out")
+            raise UsageError(f"{found[0].name}: {option}= means nothing in the format {chosen.name}; leave it out")
     return found, chosen

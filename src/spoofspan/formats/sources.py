@@ -214,6 +214,7 @@ def not_utf8(name: str, line: int) -> DataError:
     return DataError(f"{name}:{line}: not UTF-8 text; convert it (for example: iconv -f latin1 -t utf-8)")
 
 
+HF_STATE = "state.json"  # of a Hugging Face Dataset that was saved to disk
 Where = str | Path | IO[bytes] | Source
 
 
@@ -278,7 +279,12 @@ def _file(path: Path) -> Source:
 
 def _in_folder(folder: Path, suffixes: Sequence[str]) -> list[Source]:
     endings = tuple(suffix + packed for suffix in suffixes for packed in ("", ".gz", ".zst"))
+    if (folder / "dataset_dict.json").is_file():
+        splits = ", ".join(str(one) for one in sorted(folder.iterdir()) if (one / HF_STATE).is_file())
+        raise UsageError(f"the folder {str(folder)!r} is a Hugging Face DatasetDict; give one of its splits: {splits}")
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    if (folder / HF_STATE).is_file():  # what Dataset.save_to_disk wrote: tables, and JSON about them
+        files = [path for path in files if path.suffix == ".arrow"]
     chosen = [path for path in files if not endings or path.name.endswith(endings)]
     if not chosen:
         wanted = f" that ends in {', '.join(suffixes)}" if suffixes else ""

@@ -13,7 +13,7 @@ import numpy as np
 from spoofspan.base.columns import Flags
 from spoofspan.base.errors import UsageError
 from spoofspan.base.other_ids import MOST, id_remedy
-from spoofspan.base.times import Float64, Int64, seconds_text
+from spoofspan.base.times import SECOND, Float64, Int64, seconds_text
 
 # From here on, a hop or a resolution that no utterance lasts for was meant in milliseconds.
 LONG_NS = 2_000_000_000
@@ -25,6 +25,8 @@ USUAL_HOPS: tuple[float, ...] = (
     *(300, 320, 400, 480, 500, 640, 800, 1000, 1280, 2000, 2560),
 )
 TAIL_NS, LATE_FRAMES = 25_000_000, 2  # as rules 9 and 12 let pass under every rule
+LONG_HOP, LONGEST_FRAME = 500.0, 200.0  # ms: lengths that are numbers of frames look like a hop of about a second
+FEWEST_FRAMES = 20  # of an utterance whose length may be a number of frames
 # How many of a unit make a second.
 UNITS = {1000: "milliseconds", 16_000: "samples at 16 kHz", 8000: "samples at 8 kHz", 22_050: "samples at 22.05 kHz"}
 UNITS |= {24_000: "samples at 24 kHz", 44_100: "samples at 44.1 kHz", 48_000: "samples at 48 kHz"}
@@ -60,8 +62,20 @@ def fitting_hop(frames: Int64, extents: Int64) -> tuple[float, int] | None:
     return (best, counts[best]) if counts[best] >= MOST * frames.size else None
 
 
+def empty_remedy(scores: Int64) -> str | None:
+    """What to do where most utterances have no score at all: neither a hop nor a unit is to blame."""
+    empty = int((scores == 0).sum())
+    if not empty or empty < MOST * scores.size:
+        return None
+    return f"{empty:,} of {scores.size:,} utterances have no scores at all (an empty array); write their scores"
+
+
 def hop_remedy(frames: Int64, extents: Int64, hops_ns: Float64) -> str | None:
     """Which hop, or which unit of durations, makes frames and durations fit, where the hop at hand fits too few."""
+    if (empty := empty_remedy(frames)) is not None:
+        return empty
+    filled = frames > 0
+    frames, extents, hops_ns = frames[filled], extents[filled], hops_ns[filled]
     if fits_hop(frames, extents, hops_ns).sum() >= MOST * frames.size:
         return None
     of = f"of {frames.size:,} utterances"
@@ -69,6 +83,11 @@ def hop_remedy(frames: Int64, extents: Int64, hops_ns: Float64) -> str | None:
         found = fitting_hop(frames, extents)
         if found is not None:
             hop, count = found
+            if hop >= LONG_HOP and not (extents % SECOND).any():  # whole seconds: numbers of frames
+                return (
+                    f"{_in_seconds(LENGTHS, _frames_of(1000 * hops_ns[0] / hop), count, of)}; if they are seconds, and "
+                    f"the scores {hop:g} ms apart, give hop={hop / 1000:g}"
+                )
             return (
                 f"check hop and durations: {hops_ns[0] / 1e6:g} ms does not fit, {hop:g} ms would fit {count:,} {of}; "
                 f"give hop={hop / 1000:g}"
@@ -83,16 +102,44 @@ def hop_remedy(frames: Int64, extents: Int64, hops_ns: Float64) -> str | None:
 def unit_remedy(
     last_ends: Int64, extents: Int64, times_of: str = "references", lengths: str = "durations", apart: int = 5_000_000
 ) -> str | None:
-    """Which unit of the durations, or of the ranges, makes both end together, at most so many ns ``apart``."""
+    """Which unit of the durations, or of the ranges, makes both end together, at most so many ns ``apart``.
+
+    >>> unit_remedy(np.array([151 * 10**9]), np.array([3_030_000_000]))
+    'the times of the references look like frames of 20 ms: as seconds they would fit 1 of 1 utterances; write them in \
+seconds'
+    """
+    both = (last_ends > 0) & (extents > 0)  # an utterance without ranges says nothing of their unit
+    last_ends, extents = last_ends[both], extents[both]
     if last_ends.size == 0:
         return None
+    of = f"of {last_ends.size:,} utterances"
+    ways = (lengths, last_ends, extents), (f"times of the {times_of}", extents, last_ends)
     for factor, unit in UNITS.items():
         near = max(apart, 2_000_000_000 // factor)
-        for what, short, long in ((lengths, last_ends, extents), (f"times of the {times_of}", extents, last_ends)):
+        for what, short, long in ways:
             count = int(((long > short) & (np.abs(long // factor - short) <= near)).sum())
             if count >= MOST * last_ends.size:
-                return _in_seconds(what, unit, count, f"of {last_ends.size:,} utterances")
+                return _in_seconds(what, unit, count, of)
+    for what, short, long in ways:
+        found = _fitting_frame(short, long, apart)
+        if found is not None:
+            return _in_seconds(what, _frames_of(found[0] * 1e6), found[1], of)
     return None
+
+
+def _fitting_frame(short: Int64, long: Int64, apart: int) -> tuple[float, int] | None:
+    """The usual length of a frame, in ms, if whole numbers of frames were given as ``long``; and how many it fits."""
+    if (long % SECOND).any():
+        return None
+    typical = float(np.median(short / long)) * 1000
+    near, enough = np.minimum(apart, short / 20), long >= FEWEST_FRAMES * SECOND  # a few frames fit many lengths
+    counts = {
+        hop: int((enough & (np.abs(long * (hop / 1000) - short) <= near + hop * 1e6)).sum())
+        for hop in USUAL_HOPS
+        if hop <= LONGEST_FRAME
+    }
+    best = max(counts, key=lambda hop: (counts[hop], -abs(np.log(typical / hop))))
+    return (best, counts[best]) if counts[best] >= MOST * short.size else None
 
 
 def score_unit_remedy(last_ends: Int64, extents: Int64) -> str | None:
@@ -102,6 +149,10 @@ def score_unit_remedy(last_ends: Int64, extents: Int64) -> str | None:
     'the times of the scores look like milliseconds: as seconds they would fit 1 of 1 utterances; write them in seconds'
     """
     return unit_remedy(last_ends, extents, "scores", LENGTHS, apart=SCORES_APART_NS)
+
+
+def _frames_of(ns: float) -> str:
+    return f"frames of {ns / 1e6:g} ms"
 
 
 def _in_seconds(what: str, unit: str, count: int, of: str) -> str:

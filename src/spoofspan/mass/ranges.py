@@ -37,7 +37,7 @@ from spoofspan.base.times import Int64, seconds_text
 from spoofspan.data.references import BONA_FIDE, SPOOF, Labels, References
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores
-from spoofspan.mass.diagnosis import hop_remedy, pairing_remedy, score_unit_remedy
+from spoofspan.mass.diagnosis import empty_remedy, hop_remedy, pairing_remedy, score_unit_remedy
 from spoofspan.mass.label_rules import label_references
 from spoofspan.mass.labelling import IGNORED, Labelling
 from spoofspan.mass.score_mass import (
@@ -304,7 +304,9 @@ class Overlay:
     def hop_remedy(self) -> str | None:
         """Which hop, or unit, would leave no time without a score, if the lengths of scores and durations tell."""
         if not isinstance(self.runs, FrameRuns):
-            return score_unit_remedy(self.runs.last_ends(), self.labelling.extents)
+            return empty_remedy(np.diff(self.runs.offsets)) or score_unit_remedy(
+                self.runs.last_ends(), self.labelling.extents
+            )
         frames, runs = np.diff(self.runs.offsets), self.runs
         return hop_remedy(frames, self.labelling.extents - runs.origins, runs.hops.astype(np.float64))
 

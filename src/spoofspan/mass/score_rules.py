@@ -21,11 +21,14 @@ from spoofspan.base.columns import (
     within_utterances,
 )
 from spoofspan.base.errors import DataError, refuse
+from spoofspan.base.other_ids import MOST
 from spoofspan.base.times import Int64, duration_ns, seconds_text, whole_ns
 from spoofspan.data.rules import Rules, Touched, note_touched
 from spoofspan.data.scores import Scores, score_times
 from spoofspan.mass.diagnosis import LATE_FRAMES, TAIL_NS, hop_remedy, refuse_milliseconds, score_unit_remedy
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, keep_runs
+
+FAR = 4  # durations; a frame is a fifth of a second at most
 
 
 def prepare_scores(scores: Scores, extents: Int64, rules: Rules) -> tuple[ScoreRuns, list[Touched]]:
@@ -111,6 +114,8 @@ def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[
     starts, ends = score_times(scores)
     runs = RangeRuns(scores.offsets, scores.values, scores.higher, starts, ends)
     overlap = bool(_overlaps(runs).any())
+    if rules.overlong == "error":
+        _refuse_other_units(runs.last_ends(), extents)
     past, limit = _rows_past(runs, extents, overlap=overlap)
     out = runs.starts[past] >= limit
     late, sticks_out, end = past[out], past[~out], limit[~out]
@@ -146,6 +151,18 @@ def _prepare_ranges(scores: Scores, extents: Int64, rules: Rules, touched: list[
     if (runs.starts < 0).any():
         runs = keep_runs(replace(runs, starts=np.maximum(runs.starts, 0)), runs.ends > 0)
     return runs
+
+
+def _refuse_other_units(last_ends: Int64, extents: Int64) -> None:
+    """Refuse ranges that last many times as long as their utterances, if another unit of time explains it.
+
+    Rules 9 and 10 let one or two of them pass: a few long ranges in frames or milliseconds would be cut to one score.
+    """
+    filled = (last_ends > 0) & (extents > 0)
+    if filled.any() and (last_ends[filled] > FAR * extents[filled]).sum() >= MOST * filled.sum():
+        told = score_unit_remedy(last_ends, extents)
+        if told is not None:
+            raise DataError(f"{told}; if they are seconds, cut them with overlong='cut'")
 
 
 def _rows_past(runs: RangeRuns, extents: Int64, *, overlap: bool) -> tuple[Int64, Int64]:

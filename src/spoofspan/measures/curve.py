@@ -28,7 +28,7 @@ from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import MassBlock, ScoreMass
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import meet_diagonal, sum_ties
-from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Totals, check_threshold
+from spoofspan.measures.operating_point import OperatingPoint, RunningTotals, Threshold, Totals, check_threshold
 
 Points = TypeVar("Points", bound="OperatingPoints")
 
@@ -102,8 +102,8 @@ class ErrorCurve(OperatingPoints):
     def __repr__(self) -> str:
         return f"ErrorCurve({len(self):,} thresholds)"
 
-    def at(self, threshold: float) -> OperatingPoint:
-        """Rates and confusion amounts at any threshold (on the scale of the scores)."""
+    def at(self, threshold: Threshold) -> OperatingPoint:
+        """Rates and confusion amounts at any threshold (on the scale of the scores), or at that of a measurement."""
         threshold = check_threshold(threshold)
         candidates, tau = mirrored(self.thresholds[:-1], self.sums.higher), mirrored(threshold, self.sums.higher)
         # the first candidate that is not below the threshold calls the same scores spoof

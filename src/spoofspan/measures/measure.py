@@ -108,6 +108,11 @@ class Measure:
         return self.kind.group == "threshold" and self.given is None
 
     @property
+    def takes_threshold(self) -> bool:
+        """Whether a given threshold matters: the measure is taken at it, or makes proposals of scores there."""
+        return self.at_threshold or (self.basis == EVENT and not self.kind.all_thresholds)
+
+    @property
     def eer(self) -> Measure:
         """The EER at whose threshold it is taken, if nothing else is said."""
         return Measure(f"{'range' if self.basis == EVENT else self.basis}-eer", self.resolution)
@@ -178,8 +183,10 @@ def _no_measure(spelling: str) -> str:
     if len(several) > 1 and all(_look_up(one.strip().partition("@")[0]) for one in several):
         each = " ".join(f"-m {one.strip()}" for one in several)
         return f"no measure {spelling!r}: these are several; give them one by one ({each})"
-    close = nearest_measure(spelling)
-    close = close or next(iter(difflib.get_close_matches(spelling, EXAMPLES, n=1, cutoff=0.5)), None)
+    # RangeEER, the class of the training metric, and range_eer, the function, are spelled like the measure here
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", spelling).lower()
+    close = nearest_measure(plain)
+    close = close or next(iter(difflib.get_close_matches(plain, EXAMPLES, n=1, cutoff=0.5)), None)
     meant = f"did you mean {close!r}?" if close else "there are range-eer, point-eer@20ms, range-f1, ..."
     return f"no measure {spelling!r}: {meant} ('spoofspan explain measures' lists all)"
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -220,13 +220,34 @@ def totals(mass: ScoreMass) -> Totals:
     return _TOTALS[mass]
 
 
-def check_threshold(threshold: Any) -> float:
-    """Refuse what is no threshold.
+class WithThreshold(Protocol):
+    """A measurement or an operating point: what was found at a threshold."""
 
+    @property
+    def threshold(self) -> float:
+        """On the scale of the scores; NaN where a value has none."""
+
+
+Threshold: TypeAlias = float | WithThreshold
+
+
+def check_threshold(threshold: Any) -> float:
+    """Return a threshold as a number: a number itself, or that of a measurement or an operating point.
+
+    >>> check_threshold(OperatingPoint(0.4, "spoof", 0, 0, bona_fide=1, spoof=1))
+    0.4
     >>> check_threshold("0.3")
     Traceback (most recent call last):
     spoofspan.base.errors.UsageError: threshold='0.3': must be a number in the polarity of the scores, and not NaN
     """
+    if hasattr(threshold, "threshold"):
+        found = float(threshold.threshold)
+        if math.isnan(found):
+            name = getattr(threshold, "measure", None) or f"this {type(threshold).__name__}"
+            raise UsageError(f"threshold=: {name} has no threshold; give a number, or a measurement such as range_eer")
+        return found
+    if hasattr(threshold, "measurements"):
+        raise UsageError("threshold=: an Evaluation has several thresholds; choose a measurement: found['range-eer']")
     try:
         number = math.nan if isinstance(threshold, str | bool) else float(threshold)
     except (TypeError, ValueError):

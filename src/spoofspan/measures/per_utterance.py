@@ -40,7 +40,7 @@ from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import mean_rate, rate_between
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
-from spoofspan.measures.operating_point import OperatingPoint, called_spoof, check_threshold
+from spoofspan.measures.operating_point import OperatingPoint, Threshold, called_spoof, check_threshold
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -200,7 +200,7 @@ _AMOUNTS = tuple(one.name for one in fields(UtteranceErrors) if one.name not in 
 def errors_by_utterance(
     references: References,
     scores: Scores,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     *,
     everything: bool = False,
     own_eer: bool = False,
@@ -215,7 +215,7 @@ def errors_by_utterance(
     references, scores
         The corpus, and what a system said of it.
     threshold
-        On the scale of the scores; without one, that of the range EER of the corpus.
+        On the scale of the scores, or a measurement: its threshold. Without one, that of the range EER of the corpus.
     everything
         Call all of it spoof, whatever the threshold.
     own_eer
@@ -254,7 +254,7 @@ def errors_by_utterance(
     elif threshold is None and not everything:
         point = equal_error_rate(overlay.mass()[0], rule).point
         threshold, everything = point.threshold, point.everything
-    return errors_of_overlay(overlay, 0.0 if threshold is None else threshold, everything, own_rule)
+    return errors_of_overlay(overlay, 0.0 if threshold is None else check_threshold(threshold), everything, own_rule)
 
 
 def errors_with(

@@ -35,7 +35,7 @@ from spoofspan.data.rules import Modality
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.arrays.kaldi import read_label2id
-from spoofspan.formats.format import OF_METADATA, Format, ReadOptions
+from spoofspan.formats.format import OF_REFERENCES, Format, ReadOptions
 from spoofspan.formats.reading import choose_format
 from spoofspan.formats.registry import REFERENCE_FORMATS, SCORE_FORMATS
 from spoofspan.formats.sources import Source, Where, counted, naming
@@ -74,6 +74,7 @@ def sharded(
     split: str | None = None,
     modality: Modality | None = None,
     subset: str | None = None,
+    spoof_label: int | None = None,
     label2id: Where | Mapping[str, int] | None = None,
     shards: int | None = None,
     jobs: int | None = None,
@@ -88,7 +89,7 @@ def sharded(
         Files, folders, globs or addresses, as in :func:`spoofspan.read_references`.
     reference_format, scores_format
         Formats, where the content does not show them.
-    durations, reference_hop, snap, split, modality, subset
+    durations, reference_hop, snap, split, modality, subset, spoof_label
         As ``durations``, ``hop``, ``snap``, ... in :func:`spoofspan.read_references`.
     hop, higher, column, label2id
         As in :func:`spoofspan.read_scores`.
@@ -115,12 +116,14 @@ def sharded(
         raise UsageError(
             "sharded(references, scores) cuts files; evaluate(references, scores) measures what is in memory"
         )
-    reference_options = ReadOptions(hop=reference_hop, snap=snap, split=split, modality=modality, subset=subset)
+    reference_options = ReadOptions(
+        hop=reference_hop, snap=snap, split=split, modality=modality, subset=subset, spoof_label=spoof_label
+    )
     score_options = ReadOptions(
         hop=hop, higher=higher, column=column, label2id=None if label2id is None else read_label2id(label2id)
     )
     reference_sources, reference_reader = choose_format(
-        REFERENCE_FORMATS, references, reference_format, reference_options, OF_METADATA
+        REFERENCE_FORMATS, references, reference_format, reference_options, OF_REFERENCES
     )
     score_sources, score_reader = choose_format(SCORE_FORMATS, scores, scores_format, score_options, ("label2id",))
     with temporary_folder() as root, open_pool(jobs, TOO_LARGE) as pool:

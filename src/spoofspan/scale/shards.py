@@ -37,7 +37,7 @@ from spoofspan.mass.diagnosis import pairing_remedy
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
-from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.operating_point import OperatingPoint, Threshold
 from spoofspan.measures.per_utterance import UtteranceErrors, check_own_rule, errors_of_overlay, errors_with
 from spoofspan.scale.shard_facts import CorpusFacts, Shard
 from spoofspan.scale.sharded_events import ShardedEvents, Signed, refuse_whole
@@ -190,7 +190,7 @@ def evaluate_shards(
     *,
     convention: str = "default",
     eer_rule: str | None = None,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     scores_are: ScoresAre | None = None,
     asv_scores: VerificationScores | None = None,
     confidence: float | None = None,
@@ -252,6 +252,7 @@ def evaluate_shards(
         signed,
         rules,
     )
+    options.refuse_unused_threshold(measures or corpus.default_measures(convention))
     if measures is None:
         return corpus.evaluate_defaults(options, on_undefined or warn_left_out)
     return corpus.evaluate(measures, options, on_undefined)

@@ -28,6 +28,7 @@ from spoofspan.base.tabular import Tabular
 from spoofspan.data.references import References
 from spoofspan.data.sides import check_systems
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.operating_point import Threshold
 from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.families import Family, Pair, Task, Trainings, training_name
 from spoofspan.uncertainty.left_out import LeftOut
@@ -210,7 +211,7 @@ def compare(
     systems: Mapping[str, Trainings],
     measure: str | Measure = "range-eer",
     *,
-    thresholds: Mapping[str, float] | None = None,
+    thresholds: Mapping[str, Threshold] | None = None,
     against: str | None = None,
     unpaired: bool = False,
     **arguments: Unpack[BootstrapArguments],
@@ -227,7 +228,8 @@ def compare(
     measure
         As ``"range-eer"``.
     thresholds
-        Of a measure at a threshold, and only then: one for each system, chosen beforehand on other data.
+        Of a measure at a threshold, and only then: one for each system (a number, or a measurement that has one),
+        chosen beforehand on other data.
     against
         Compare all other systems with this one only, or with the ``"best"``.
     unpaired
@@ -264,7 +266,7 @@ def compare_measures(
     systems: Mapping[str, Trainings],
     measures: Sequence[str | Measure],
     *,
-    thresholds: Mapping[str, Mapping[str, float]] | None = None,
+    thresholds: Mapping[str, Mapping[str, Threshold]] | None = None,
     against: str | None = None,
     one_family: bool = False,
     unpaired: bool = False,

@@ -21,8 +21,8 @@ from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import DECISION_THRESHOLD, Scores
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.operating_point import Threshold, check_threshold
 from spoofspan.uncertainty.clusters import Resampling
 from spoofspan.uncertainty.max_t import adjusted_p_values
 from spoofspan.uncertainty.measured_system import Measured, measured_systems
@@ -60,7 +60,7 @@ class Task:
         measure: Measure,
         options: EvaluationOptions,
         how: Resampling,
-        thresholds: Mapping[str, float] | None,
+        thresholds: Mapping[str, Threshold] | None,
         *,
         unpaired: bool = False,
     ) -> Task:
@@ -198,14 +198,13 @@ def _fixed_thresholds(
     measure: Measure,
     scores: Mapping[str, Scores | Proposals],
     rows: Mapping[str, list[int]],
-    thresholds: Mapping[str, float] | None,
+    thresholds: Mapping[str, Threshold] | None,
 ) -> dict[str, float]:
     """The threshold of each training for a measure at one; empty for threshold-free measures.
 
     Proposals are made at the EER of the scores, if nothing else is said.
     """
-    proposed = measure.basis == EVENT and not measure.kind.all_thresholds
-    if not measure.at_threshold and not proposed:
+    if not measure.takes_threshold:
         if thresholds is not None:
             raise UsageError(f"{measure} is not taken at a threshold; leave thresholds= out")
         return {}
@@ -222,8 +221,8 @@ def _fixed_thresholds(
             if isinstance(one, Scores) and one.decisions:
                 found[name] = DECISION_THRESHOLD
             elif system in given:
-                found[name] = given[system]
-            elif not proposed:
+                found[name] = check_threshold(given[system])
+            elif measure.at_threshold:
                 raise UsageError(
                     f"{measure} is taken at a threshold: give each system its own, chosen on other data, "
                     "with thresholds= (--system-threshold), or compare a threshold-free measure such as range-eer"

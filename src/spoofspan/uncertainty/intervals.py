@@ -19,6 +19,7 @@ from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.operating_point import Threshold
 from spoofspan.uncertainty.clusters import Clusters, Resampling
 from spoofspan.uncertainty.left_out import count_classes, sums_by_unit
 from spoofspan.uncertainty.measured_system import BootstrapArguments, Measured, measured_system, split_arguments
@@ -34,7 +35,7 @@ def interval(
     scores: Scores,
     measure: str | Measure = "range-eer",
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     **arguments: Unpack[BootstrapArguments],
 ) -> Interval:
     """Measure a system, with the interval in which its value would lie on other test sets of the same kind.

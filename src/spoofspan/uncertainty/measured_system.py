@@ -27,7 +27,7 @@ from spoofspan.measures.confusion import value_at
 from spoofspan.measures.costs import least_score_costs, score_costs
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.measure import Measure
-from spoofspan.measures.operating_point import OperatingPoint
+from spoofspan.measures.operating_point import OperatingPoint, Threshold
 from spoofspan.uncertainty.clusters import Clusters, Resampling, dealt
 from spoofspan.uncertainty.curve_replicates import AucReplicates, CostReplicates, curve_replicates
 from spoofspan.uncertainty.eer_replicates import EerReplicates, gather_all
@@ -244,7 +244,11 @@ def _value_at(plan: Plan) -> Callable[[OperatingPoint], float]:
 
 
 def measured_system(
-    references: References, scores: Scores, measure: Measure, options: EvaluationOptions, threshold: float | None = None
+    references: References,
+    scores: Scores,
+    measure: Measure,
+    options: EvaluationOptions,
+    threshold: Threshold | None = None,
 ) -> MeasuredSystem:
     """Settle the rules, lay over and measure once."""
     check_sides(references, scores)

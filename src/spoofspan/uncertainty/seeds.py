@@ -20,6 +20,7 @@ from spoofspan.base.times import Float64
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
 from spoofspan.measures.measure import Measure
+from spoofspan.measures.operating_point import Threshold, check_threshold
 from spoofspan.uncertainty.measured_system import (
     BootstrapArguments,
     SignedSystems,
@@ -130,7 +131,7 @@ def seed_variation(
     seeds: Mapping[str, Scores],
     measure: str | Measure = "range-eer",
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     **arguments: Unpack[BootstrapArguments],
 ) -> SeedVariation:
     """Measure one system from several trainings.
@@ -166,7 +167,7 @@ def seed_variation(
     refuse_draws(how.draws)
     if len(seeds) < 2:
         raise UsageError("give the scores of at least two seeds; for one, interval gives an interval")
-    thresholds = {} if threshold is None else dict.fromkeys(seeds, threshold)
+    thresholds = {} if threshold is None else dict.fromkeys(seeds, check_threshold(threshold))
     measured = measured_systems(references, seeds, Measure.parse(measure), options, thresholds)
     spread = spread_of(measured, how)
     rows = list(range(len(seeds)))

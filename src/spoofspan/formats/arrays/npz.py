@@ -1,11 +1,13 @@
 """Arrays per utterance: npz files, and dicts of arrays in npy files.
 
-Scores: utterance -> one score per frame, the first frame at 0. Labels: utterance -> one label per segment, 0 spoof and
-1 bona fide as in PartialSpoof's segment labels; segment k is ``[k * resolution, (k + 1) * resolution)``::
+Scores: utterance -> one score per frame, the first frame at 0. Labels: utterance -> one label per segment; segment k
+is ``[k * resolution, (k + 1) * resolution)``. With ``spoof_label=0``::
 
     0.02 s    1 1 0 0 1    ->    bonafide [0.00, 0.04)  spoof [0.04, 0.08)  bonafide [0.08, 0.10)
 
-An npz file names no hop, no resolution and no polarity: these must be said. Its members are plain arrays, without
+Labels are words (bonafide, spoof, an attack such as A07), or 0 and 1. Which of these two means spoof differs between
+corpora, so it must be stated, except in PartialSpoof's own files (:mod:`.segment_labels`). An npz file names no hop, no
+resolution and no polarity either: these must be said. Its members are plain arrays, without
 pickles, and their names are the utterances.
 """
 
@@ -31,6 +33,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import NPY, check_text, first_opcode, npy_header, read_dict
 from spoofspan.formats.sources import MOST_UNPACKED, UNPACKED_ALLOWANCE, Source
+from spoofspan.formats.text.rows import label_and_kind
 
 if TYPE_CHECKING:
     import zipfile
@@ -38,13 +41,14 @@ if TYPE_CHECKING:
 MOST_MEMBER = 1 << 30  # bytes of one array
 MOST_TOTAL = 1 << 34  # bytes of all arrays of a file
 ZIP = b"PK\x03\x04"
+OFFICIAL_NAME = r"_seglab_([0-9]+(?:\.[0-9]+)?)(?:[._]|$)"  # PartialSpoof's segment labels, with their resolution
 
 Array = npt.NDArray[Any]
 
 
 def stated_resolution(source: Source, options: ReadOptions, pattern: str, per_second: int) -> float:
     """The resolution (seconds) that a file name or ``hop`` states; both may, if they agree."""
-    match = re.search(pattern, PurePosixPath(source.name.replace("\\", "/")).name)
+    match = re.search(pattern, _file_name(source))
     named = None if match is None else float(match[1]) / per_second
     if named is not None and not named > 0:
         raise DataError(f"{source.name}: the file name states a resolution of 0; rename the file")
@@ -59,6 +63,10 @@ def stated_resolution(source: Source, options: ReadOptions, pattern: str, per_se
     if duration_ns(chosen, "hop") <= 0:
         raise UsageError("hop must be positive: the resolution in seconds")
     return chosen
+
+
+def _file_name(source: Source) -> str:
+    return PurePosixPath(source.name.replace("\\", "/")).name
 
 
 class Seen(dict[str, str]):
@@ -102,10 +110,10 @@ def read_scores(
 
 
 def _as_array(given: Any) -> Any:
-    """A list of plain numbers as an array; anything else as it is."""
+    """A list of plain numbers, or of words, as an array; anything else as it is."""
     if isinstance(given, list) and given and all(type(one) in (int, float) for one in given):
         return np.array(given, np.float64)
-    return given
+    return np.array(given) if isinstance(given, list) and given and all(type(one) is str for one in given) else given
 
 
 def _not_scores(array: Any) -> str | None:
@@ -113,6 +121,8 @@ def _not_scores(array: Any) -> str | None:
         return f"it has a value of type {type(array).__name__}, not an array"
     if array.ndim != 1:
         return f"scores must be one-dimensional, not of shape {array.shape}"
+    if array.dtype.kind == "U":
+        return f"scores must be numbers, and these are words such as {str(array[0])!r}: labels belong to the references"
     if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
         return f"scores must be numbers, not {array.dtype}"
     return None
@@ -131,16 +141,21 @@ def frames_by_utterance(scores: Scores, name: str) -> Iterator[tuple[str, Array]
 
 
 def references_from_arrays(
-    found: Iterable[tuple[Source, float, Mapping[str, Any]]], options: ReadOptions
+    found: Iterable[tuple[Source, float, Mapping[str, Any]]], options: ReadOptions, official: str | None = None
 ) -> References:
-    """Build references from (source, resolution, labels): runs of equal labels become ranges."""
+    """Build references from (source, resolution, labels): runs of equal labels become ranges.
+
+    In files whose names match ``official``, the text '0' means spoof.
+    """
     problems, seen = Problems(), Seen()
-    runs: dict[str, tuple[Int64, npt.NDArray[np.int8]]] = {}  # the edges of its ranges, and their labels
+    words = _Words()
+    runs: dict[str, tuple[Int64, npt.NDArray[np.int64]]] = {}  # the edges of its ranges, and their labels as words
     durations = None if options.durations is None else dict(options.durations)
     for source, resolution, arrays in found:
+        is_official = official is not None and re.search(official, _file_name(source)) is not None
         for utterance, array in arrays.items():
             place = f"{source.name}: utterance {utterance!r}"
-            codes = _label_codes(array, place, problems)
+            codes = words.codes_of(_as_labels(array), source, place, problems, options, is_official)
             if codes is None or not seen.is_new(utterance, source, problems):
                 continue
             end = None
@@ -168,36 +183,89 @@ def references_from_arrays(
     ids = list(dict.fromkeys([*runs, *(durations or ())]))
     if not ids:
         raise DataError("there are no labels in the file")
-    edges_of, labels_of = [edges for edges, _ in runs.values()], [labels for _, labels in runs.values()]
+    edges_of, words_of = [edges for edges, _ in runs.values()], [codes for _, codes in runs.values()]
+    labels, kinds = words.meanings(np.concatenate([np.zeros(0, np.int64), *words_of]))
     return References.from_columns(
         ids,
         None if durations is None else np.array([durations[utt] for utt in ids], np.float64),
-        offsets_of([*map(len, labels_of), *[0] * (len(ids) - len(runs))]),
+        offsets_of([*map(len, words_of), *[0] * (len(ids) - len(runs))]),
         np.concatenate([np.zeros(0, np.int64), *(edges[:-1] for edges in edges_of)]),
         np.concatenate([np.zeros(0, np.int64), *(edges[1:] for edges in edges_of)]),
-        labels=np.concatenate([np.zeros(0, np.int8), *labels_of]),
+        labels=labels,
+        kinds=kinds,
         snap=0.0 if options.snap is None else options.snap,
     )
 
 
-def _label_codes(array: Any, place: str, problems: Problems) -> npt.NDArray[np.int8] | None:
-    """The class of each segment, or None and a problem."""
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuU":
-        what = f"{array.dtype}" if isinstance(array, np.ndarray) else f"a value of type {type(array).__name__}"
-        problems.add(f"{place}: labels must be an array of 0 (spoof) and 1 (bona fide), text or integers, not {what}")
-        return None
-    if array.ndim != 1 or not array.size:
-        problems.add(f"{place}: labels must be one-dimensional and at least one, not of shape {array.shape}")
-        return None
-    zero, one = ("0", "1") if array.dtype.kind == "U" else (0, 1)
-    bona_fide = np.asarray(array == one)
-    bad = np.flatnonzero(~(bona_fide | (array == zero)))
-    if bad.size:
-        wrong = (f"label {row} is {array[row].item()!r}, neither 0 (spoof) nor 1 (bona fide)" for row in bad)
-        problems.extend((f"{place}: {one}" for one in wrong), bad.size)
-        return None
-    codes: npt.NDArray[np.int8] = np.where(bona_fide, np.int8(BONA_FIDE), np.int8(SPOOF))
-    return codes
+def references_of_labels(
+    labels: Mapping[str, Any], hop: float, durations: Mapping[str, float] | None, spoof_label: int | None
+) -> References:
+    """Build references from labels in memory."""
+    if duration_ns(hop, "hop") <= 0:
+        raise UsageError("hop must be positive: the length of a frame in seconds")
+    source = Source("labels", lambda: io.BytesIO(b""))
+    arrays = {utt: np.asarray(row) if hasattr(row, "__array__") else row for utt, row in labels.items()}
+    return references_from_arrays([(source, hop, arrays)], ReadOptions(durations=durations, spoof_label=spoof_label))
+
+
+def _as_labels(given: Any) -> Any:
+    """Labels in a list, or in an array of Python objects, as a plain array; anything else as it is."""
+    listed = given.tolist() if isinstance(given, np.ndarray) and given.dtype == object else given
+    same = isinstance(listed, list | tuple) and len({type(one) for one in listed}) == 1
+    return np.array(listed) if same and type(listed[0]) in (str, int, float, bool) else given
+
+
+class _Words(dict[str, int]):
+    """The labels met so far as words, numbered in the order they came in."""
+
+    def codes_of(
+        self, array: Any, source: Source, place: str, problems: Problems, options: ReadOptions, official: bool
+    ) -> npt.NDArray[np.int64] | None:
+        """The number of each segment's label, or None and a problem."""
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufU":
+            what = f"{array.dtype}" if isinstance(array, np.ndarray) else f"a value of type {type(array).__name__}"
+            problems.add(f"{place}: labels must be an array of words (bonafide, spoof), or of 0 and 1, not {what}")
+            return None
+        if array.ndim != 1 or not array.size:
+            problems.add(f"{place}: labels must be one-dimensional and at least one, not of shape {array.shape}")
+            return None
+        zero, one = ("0", "1") if array.dtype.kind == "U" else (0, 1)
+        is_one = np.asarray(array == one)
+        is_digit = is_one | (array == zero)
+        if is_digit.all():
+            meaning = _meaning_of_digits(array, source, options, official)
+            return np.where(is_one, self._number(meaning["1"]), self._number(meaning["0"]))
+        distinct, codes = np.unique(array, return_inverse=True)
+        known = [isinstance(word, str) and label_and_kind(word)[0] is not None for word in distinct.tolist()]
+        if not all(known):
+            bad = np.flatnonzero(~np.array(known)[codes] & (~is_digit | any(known)))
+            wrong = (f"label {row} is {array[row].item()!r}, neither bonafide or spoof nor 0 or 1" for row in bad)
+            hint = "; are these scores?" if array.dtype.kind == "f" else ""
+            problems.extend((f"{place}: {one}{hint}" for one in wrong), bad.size)
+            return None
+        return np.array([self._number(word) for word in distinct.tolist()], np.int64)[codes]
+
+    def _number(self, word: str) -> int:
+        return self.setdefault(word, len(self))
+
+    def meanings(self, codes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int8], list[str | None] | None]:
+        """The class of each label, and its attack if any has one."""
+        known = [label_and_kind(word) for word in self]
+        labels = np.array([code or 0 for code, _ in known], np.int8)[codes] if known else np.zeros(0, np.int8)
+        attacks = [kind for _, kind in known]
+        return labels, [attacks[code] for code in codes.tolist()] if any(attacks) else None
+
+
+def _meaning_of_digits(array: Array, source: Source, options: ReadOptions, official: bool) -> dict[str, str]:
+    """The words that 0 and 1 stand for."""
+    if not (official and array.dtype.kind == "U"):
+        return options.words_of_digits(source.name)
+    if options.spoof_label == 1:
+        raise UsageError(
+            f"{source.name}: the name says that these are PartialSpoof's segment labels, where 0 means spoof, and "
+            "spoof_label=1 says the opposite; drop it or rename the file"
+        )
+    return {"0": "spoof", "1": "bonafide"}
 
 
 def label_arrays(references: References, resolution: float) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
@@ -317,7 +385,7 @@ def read_labels_npz(sources: Sequence[Source], options: ReadOptions) -> Referenc
     hop = options.hop
     if duration_ns(hop, "hop") <= 0:
         raise UsageError("hop must be positive: the resolution in seconds")
-    return references_from_arrays(((source, hop, read_npz(source)) for source in sources), options)
+    return references_from_arrays(((source, hop, read_npz(source)) for source in sources), options, OFFICIAL_NAME)
 
 
 def write_scores_npz(scores: Scores) -> Iterator[bytes]:
@@ -326,7 +394,7 @@ def write_scores_npz(scores: Scores) -> Iterator[bytes]:
 
 
 def write_labels_npz(references: References, resolution: float = 0.01) -> Iterator[bytes]:
-    """Write an npz file of labels; durations are not in it."""
+    """Write an npz file of labels, 0 spoof and 1 bona fide; durations are not in it."""
     return write_npz((utt, bona.astype(np.uint8)) for utt, bona in label_arrays(references, resolution))
 
 
@@ -349,10 +417,11 @@ SCORES_DICT = Format(
 )
 LABELS_NPZ = Format(
     "npz",
-    "npz: <utterance> -> 1-D array of 0 (spoof) and 1 (bona fide), one per segment",
+    "npz: <utterance> -> 1-D array of labels, one per segment: bonafide and spoof, or 0 and 1 with --spoof-label",
     read_labels_npz,
     recognises_npz,
     write_labels_npz,
     suffixes=(".npz",),
     needs=("hop",),
+    takes=("spoof_label",),
 )

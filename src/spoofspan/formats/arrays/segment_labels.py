@@ -3,6 +3,8 @@
 A pickled dict in a 0-dimensional object array: utterance -> 1-D array of ``'0'`` (spoof) and ``'1'`` (bona fide), one
 per segment of the resolution in the file name, ceil(duration / resolution) of them; a segment is spoof if any part is.
 Read without running the pickle, see :mod:`spoofspan.formats.pickles`; :mod:`.npz` has it as npz.
+
+Other dicts of arrays, in npy files or plain pickles, are read too: labels as words, or 0 and 1 whose meaning is stated.
 """
 
 from __future__ import annotations
@@ -16,20 +18,24 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from spoofspan.data.references import References
-from spoofspan.formats.arrays.npz import label_arrays, recognises_npy_object, references_from_arrays, stated_resolution
+from spoofspan.formats.arrays.npz import (
+    OFFICIAL_NAME,
+    label_arrays,
+    recognises_dict,
+    references_from_arrays,
+    stated_resolution,
+)
 from spoofspan.formats.format import Format, ReadOptions
 from spoofspan.formats.pickles import portable, read_dict
 from spoofspan.formats.sources import Source
 
-FILE_NAME = r"_seglab_([0-9]+(?:\.[0-9]+)?)(?:[._]|$)"
 RESOLUTION = 0.01  # seconds; the finest of the official files
 
 
 def read(sources: Sequence[Source], options: ReadOptions) -> References:
     """Read label arrays; with durations, the last segment ends there, and the number of labels is checked."""
-    return references_from_arrays(
-        ((source, stated_resolution(source, options, FILE_NAME, 1), read_dict(source)) for source in sources), options
-    )
+    found = ((source, stated_resolution(source, options, OFFICIAL_NAME, 1), read_dict(source)) for source in sources)
+    return references_from_arrays(found, options, OFFICIAL_NAME)
 
 
 def write(references: References, resolution: float = RESOLUTION) -> Iterator[bytes]:
@@ -48,9 +54,11 @@ def write_labels(bona_fide: Mapping[str, npt.NDArray[np.bool_]]) -> Iterator[byt
 
 FORMAT = Format(
     "segment-labels",
-    "npy of a dict <utterance> -> array of '0' (spoof) and '1' (bona fide): PartialSpoof {set}_seglab_{seconds}.npy",
+    "npy or pickle of a dict <utterance> -> array of labels: PartialSpoof {set}_seglab_{seconds}.npy ('0' spoof, '1' "
+    "bona fide), or bonafide and spoof, or 0 and 1 with --spoof-label",
     read,
-    recognises_npy_object,
+    recognises_dict,
     write,
-    suffixes=(".npy",),
+    suffixes=(".npy", ".pkl", ".pickle"),
+    takes=("spoof_label",),
 )

@@ -201,7 +201,8 @@ def read_dataset(
         _refuse("complete the durations", {f"has no duration in {durations}": without})
     form = "rttm" if segments is None else {"npy": "segment-labels", "npz": "npz"}[segments[2]]
     hop = None if segments is None else float(segments[1])
-    references = read_references(labels, durations=known, format=form, hop=hop, snap=snap)
+    spoof_label = None if segments is None else 0
+    references = read_references(labels, durations=known, format=form, hop=hop, snap=snap, spoof_label=spoof_label)
     references = _of_the_set(references, utterances, labels, listed or protocol)
     _check_ranges(references, labels, said, must_have=segments is not None)
     files = {"labels": labels, "durations": durations, "list": listed, "protocol": protocol}

@@ -45,7 +45,7 @@ class Container:
     @property
     def references(self) -> Format[References]:
         """References in this container, for the registry."""
-        return self._format(REFERENCES, _references_from_parts, self.write_references)
+        return replace(self._format(REFERENCES, _references_from_parts, self.write_references), takes=("spoof_label",))
 
     @property
     def scores(self) -> Format[Scores]:

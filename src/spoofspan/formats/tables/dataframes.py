@@ -20,15 +20,24 @@ from spoofspan.formats.tables.score_tables import scores_from_parts
 from spoofspan.formats.tables.table_columns import Part
 
 
-def references_from(obj: Any, *, durations: Mapping[str, float] | None = None, snap: float | None = None) -> References:
+def references_from(
+    obj: Any,
+    *,
+    durations: Mapping[str, float] | None = None,
+    snap: float | None = None,
+    spoof_label: int | None = None,
+) -> References:
     """Make References of a data frame with the columns utterance, start, end, label[, kind, duration].
+
+    Labels are words; of the numbers 0 and 1, ``spoof_label`` is the one that means spoof.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"utterance": ["u1"], "start": [0.0], "end": [1.2], "label": ["spoof"]})
     >>> references_from(table)
     References(1 utterance, 1 ranges: 1.200 s spoof)
     """
-    return references_from_parts([Part(arrow_table(obj))], ReadOptions(durations=durations, snap=snap))
+    options = ReadOptions(durations=durations, snap=snap, spoof_label=spoof_label)
+    return references_from_parts([Part(arrow_table(obj))], options)
 
 
 def scores_from(

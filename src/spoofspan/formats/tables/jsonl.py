@@ -135,6 +135,8 @@ def _line_by_line(name: str, data: bytes, types: dict[str, Any]) -> Any:
             continue
         for key, kind in types.items():
             value = item.get(key)
+            if key == "label" and isinstance(value, int | float):
+                value = f"{value:g}"
             wrong = None if value is None else _wrong(key, value, pa.types.is_list(kind))
             if wrong is not None:
                 owner = f", utterance {item.get('utterance')!r}" if key != "utterance" else ""

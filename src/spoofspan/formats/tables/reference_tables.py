@@ -20,7 +20,6 @@ from spoofspan.formats.tables.table_groups import Grouped, Groups, group, joined
 from spoofspan.formats.text.rows import label_and_kind, naming_file
 
 UNKNOWN_LABEL = "unknown label {!r} (bonafide, spoof, nonspeech, or an attack such as A07)"
-WORDS_NOT_NUMBERS = "0 and 1 mean opposite things in different files; write bonafide or spoof"
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class _PartReferences(Grouped):
 
 def references_from_parts(parts: Sequence[Part], options: ReadOptions) -> References:
     """Make References of tables."""
-    found = [_read_part(part) for part in parts]
+    found = [_read_part(part, options) for part in parts]
     read = joined_groups(found)
     snap = float(read.columns["snap"].max()) if options.snap is None else options.snap
     ids, durations = _durations(read.ids, read.columns["durations"], options, duration_ns(snap, "snap"))
@@ -65,12 +64,12 @@ def _place(parts: Sequence[_PartReferences], row: int) -> str:
     return parts[i].part.place(int(parts[i].groups.rows(position)[0]))
 
 
-def _read_part(part: Part) -> _PartReferences:
+def _read_part(part: Part, options: ReadOptions) -> _PartReferences:
     columns = PartColumns(part, REFERENCES.columns)
     hint = "; these look like scores, not references" if SCORES.telling & columns.names else ""
     columns.require(("start", "end", "label"), hint)
     starts, ends = columns.times("start"), columns.times("end")
-    words = columns.texts("label", f"labels are words ({WORDS_NOT_NUMBERS})", empty_is_missing=True)
+    words = _label_words(columns, options)
     bare = columns.bare_rows({"start": starts.missing, "end": ends.missing, "label": words.missing})
     columns.check_ranges(starts, ends)
     labels, kinds = _labels_and_kinds(columns, words)
@@ -83,6 +82,15 @@ def _read_part(part: Part) -> _PartReferences:
     by_row = {name: groups.sort(column) for name, column in by_row.items()}
     facts = {**by_row, "durations": durations, "snap": _stated_snap(part)}
     return _PartReferences(part.name, groups.ids, groups.counts, facts, part, groups)
+
+
+def _label_words(columns: PartColumns, options: ReadOptions) -> Texts:
+    """Take the labels as words; 0 and 1 mean what the options say."""
+    words = columns.texts("label", "labels are words", empty_is_missing=True, numbers=True)
+    if {"0", "1"}.isdisjoint(words.values):
+        return words
+    meaning = options.words_of_digits(columns.part.name)
+    return replace(words, values=[meaning.get(word, word) for word in words.values])
 
 
 def _stated_snap(part: Part) -> Float64:
@@ -98,12 +106,7 @@ def _labels_and_kinds(columns: PartColumns, words: Texts) -> tuple[npt.NDArray[n
     meanings = [label_and_kind(word) for word in words.values]
     unknown = np.array([code is None for code, _ in meanings] + [False])
     if unknown.any():
-
-        def describe(row: int) -> str:
-            word = words.at(row)
-            return UNKNOWN_LABEL.format(word) + (f"; {WORDS_NOT_NUMBERS}" if word in ("0", "1") else "")
-
-        columns.note(np.flatnonzero(unknown[words.codes]), describe)
+        columns.note(np.flatnonzero(unknown[words.codes]), lambda row: UNKNOWN_LABEL.format(words.at(row)))
     labels = np.array([code or 0 for code, _ in meanings] + [NONSPEECH], np.int8)[words.codes]
     names = [kind for _, kind in meanings]
     attacks = np.array([*names, None], object)[words.codes] if any(names) else np.full(words.codes.size, None)

@@ -151,9 +151,13 @@ class PartColumns:
         """Raise if there are problems so far."""
         self.problems.raise_if_any(remedy)
 
-    def texts(self, name: str, meaning: str, *, empty_is_missing: bool = False) -> Texts:
-        """Take a column of text, plain or as a dictionary."""
+    def texts(self, name: str, meaning: str, *, empty_is_missing: bool = False, numbers: bool = False) -> Texts:
+        """Take a column of text, plain or as a dictionary; ``numbers`` become text if allowed."""
         column = self.column(name)
+        if numbers:
+            column = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+            if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+                column = column.cast(pa.string())
         dictionary = pa.types.is_dictionary(column.type)
         kind = column.type.value_type if dictionary else column.type
         if pa.types.is_null(kind):

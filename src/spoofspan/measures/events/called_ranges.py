@@ -23,12 +23,12 @@ from spoofspan.data.sides import check_scores
 from spoofspan.mass.score_runs import ScoreRuns
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions, proposals_from_runs, runs_of
 from spoofspan.measures.events.spoof_ranges import Ranges, ranges_without, united
-from spoofspan.measures.operating_point import check_threshold
+from spoofspan.measures.operating_point import Threshold, check_threshold
 
 
 def called_ranges(
     scores: Scores,
-    threshold: float,
+    threshold: Threshold,
     *,
     smoothing: int | None = None,
     min_duration: float = 0.0,

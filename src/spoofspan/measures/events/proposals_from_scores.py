@@ -41,7 +41,7 @@ from spoofspan.mass.score_mass import ROWS_PER_BLOCK
 from spoofspan.mass.score_rules import prepare_scores
 from spoofspan.mass.score_runs import ScoreRuns
 from spoofspan.measures.events.spoof_ranges import Ranges, united
-from spoofspan.measures.operating_point import check_threshold
+from spoofspan.measures.operating_point import Threshold, check_threshold
 
 # From here on, in seconds, the shortest range or the widest gap was probably meant in milliseconds.
 LONG_RANGE = 10.0
@@ -90,7 +90,7 @@ class ProposalOptions:
 
 def proposals_from_scores(
     scores: Scores,
-    threshold: float,
+    threshold: Threshold,
     *,
     smoothing: int | None = None,
     min_duration: float = 0.0,
@@ -105,7 +105,7 @@ def proposals_from_scores(
         What a system said; score ranges must not overlap.
     threshold
         On the scale of the scores: spoof iff ``score < threshold`` where high means bona fide, iff
-        ``score > threshold`` where high means spoof.
+        ``score > threshold`` where high means spoof. A measurement stands for its threshold.
     smoothing
         An odd number of frames: a median filter, with the first and last score of an utterance repeated beyond its
         ends.

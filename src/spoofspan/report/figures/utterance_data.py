@@ -32,6 +32,7 @@ from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_runs import ScoreRuns, mirrored
 from spoofspan.measures.events.called_ranges import called_ranges
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions, runs_of
+from spoofspan.measures.operating_point import Threshold, check_threshold
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -110,7 +111,7 @@ def timeline_data(
     references: References,
     scores: Scores,
     utterance: str,
-    threshold: float,
+    threshold: Threshold,
     *,
     samples: npt.ArrayLike | None = None,
     sample_rate: float | None = None,
@@ -125,8 +126,8 @@ def timeline_data(
         Who is spoofed when, and what a system said.
     utterance : str
         Which utterance.
-    threshold : float
-        On the scale of the scores.
+    threshold
+        On the scale of the scores, or a measurement: its threshold.
     samples : array, optional
         Its sound, one channel, for the waveform.
     sample_rate : float, optional
@@ -147,13 +148,14 @@ def timeline_data(
     [(0.06, 0.08, 'false_positive'), (0.08, 0.1, 'false_negative')]
 
     """
+    limit = check_threshold(threshold)
     chosen, _ = rules_for("range", convention, rules)
     references, scores = _one(references, scores, utterance)
     overlay = Overlay.of(references, scores, chosen)
     overlay.undecided()  # refuses uncovered time where the rules do
     labelling, runs = overlay.labelling, overlay.runs
     starts, ends, values = _score_ranges(runs)
-    called = _called(values, threshold, scores.higher)
+    called = _called(values, limit, scores.higher)
     edges = np.unique(np.concatenate(([0, labelling.extents[0]], labelling.ends, starts, ends)))
     middles = edges[:-1]  # every piece is of one kind from its first instant on
     label = labelling.labels[np.searchsorted(labelling.ends, middles, side="right")]
@@ -170,7 +172,7 @@ def timeline_data(
         values,
         _stretches(edges, decision),
         _stretches(edges, outcome),
-        float(threshold),
+        limit,
         scores.higher,
         None if samples is None else _waveform(samples, sample_rate),
     )
@@ -179,7 +181,7 @@ def timeline_data(
 def called_timeline_data(
     scores: Scores,
     utterance: str,
-    threshold: float,
+    threshold: Threshold,
     *,
     samples: npt.ArrayLike | None = None,
     sample_rate: float | None = None,
@@ -216,7 +218,8 @@ def called_timeline_data(
     sound = None if samples is None else _waveform(samples, sample_rate)
     duration = max([*(ends / 1e9), *(one.end for one in decision)], default=0.0)
     columns = starts / 1e9, ends / 1e9, values
-    return TimelineData(utterance, duration, (), *columns, tuple(decision), (), float(threshold), only.higher, sound)
+    limit = check_threshold(threshold)
+    return TimelineData(utterance, duration, (), *columns, tuple(decision), (), limit, only.higher, sound)
 
 
 def points_data(
@@ -224,7 +227,7 @@ def points_data(
     scores: Scores,
     utterance: str,
     resolution: float,
-    threshold: float,
+    threshold: Threshold,
     *,
     convention: str = "default",
     **rules: Unpack[RuleArguments],
@@ -251,7 +254,7 @@ def points_data(
     ('false_positive', 'true_positive')
 
     """
-    resolution = check_resolution(resolution)
+    resolution, limit = check_resolution(resolution), check_threshold(threshold)
     chosen, _ = point_rules(scores.hop, resolution, convention, rules)
     references, scores = _one(references, scores, utterance)
     mass, _ = point_mass_with(references, scores, resolution, chosen)
@@ -261,7 +264,7 @@ def points_data(
     _, starts, ends = part.grid.cover()
     values = mirrored(found.astype(np.float64), scores.higher)
     has = np.ones(starts.size, bool) if scored is None else scored
-    called = _called(values, threshold, scores.higher)
+    called = _called(values, limit, scores.higher)
     decision = _decisions(called, has, chosen)
     return PointsData(
         utterance,
@@ -271,7 +274,7 @@ def points_data(
         tuple(_name(int(one)) for one in classes),
         np.where(has, values, np.nan),
         tuple(_outcome(int(one), said) for one, said in zip(classes, decision, strict=True)),
-        float(threshold),
+        limit,
         scores.higher,
     )
 
@@ -292,7 +295,7 @@ def measurement_data(
     scores: Scores,
     utterance: str,
     resolution: float,
-    threshold: float,
+    threshold: Threshold,
     *,
     convention: str = "default",
     **rules: Unpack[RuleArguments],
@@ -330,7 +333,7 @@ def resampling_data(
     scores: Scores,
     utterance: str,
     resolutions: Sequence[float],
-    threshold: float,
+    threshold: Threshold,
     *,
     convention: str = "default",
     **rules: Unpack[RuleArguments],
@@ -389,8 +392,6 @@ def _score_ranges(runs: ScoreRuns) -> tuple[Int64, Int64, Float64]:
 
 def _called(values: Float64, threshold: float, higher: Higher) -> Flags:
     """Which scores are called spoof."""
-    if np.isnan(threshold):
-        raise UsageError("a threshold must be a number, not NaN")
     called: Flags = values < threshold if higher == "bonafide" else values > threshold
     return called
 

@@ -21,6 +21,7 @@ from spoofspan.evaluation.cautions import note_called
 from spoofspan.mass.score_runs import ScoreRuns
 from spoofspan.measures.events.called_ranges import called_ranges
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions, proposals_from_runs, runs_of
+from spoofspan.measures.operating_point import Threshold, check_threshold
 from spoofspan.report.page.packing import packed, packed_short
 from spoofspan.report.page.page_table import cell, column, page_table
 from spoofspan.report.page.rendering import SCRIPTS, STYLES, render
@@ -51,7 +52,7 @@ class ScoresPageSettings:
     """
 
     title: str
-    thresholds: Mapping[str, float]
+    thresholds: Mapping[str, Threshold]
     ranges: ProposalOptions = field(default_factory=ProposalOptions)
     timelines: int = MOST_TIMELINES
     audio: Mapping[str, str] = field(default_factory=dict)
@@ -111,7 +112,7 @@ class _System:
     @classmethod
     def of(cls, name: str, scores: Scores, settings: ScoresPageSettings) -> _System:
         scores.refuse_decisions("a page of scores")
-        how, threshold = settings.ranges, settings.thresholds[name]
+        how, threshold = settings.ranges, check_threshold(settings.thresholds[name])
         runs = runs_of(scores, how)
         found = proposals_from_runs(scores.utterances, runs, threshold, how)
         said = note_called(scores, threshold, called_ranges(scores, threshold, **vars(how)))
