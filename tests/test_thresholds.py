@@ -67,7 +67,6 @@ TAKEN = {
         r, dict.fromkeys(SYSTEMS, s), "range-f1", thresholds=dict.fromkeys(SYSTEMS, t)
     ),
     "seeds": lambda r, s, t: ss.seed_variation(r, dict.fromkeys("123", s), "range-f1", threshold=t),
-    "agreement": lambda r, s, t: ss.error_agreement(r, s, s, thresholds=(t, t)),
     "timeline": lambda r, s, t: figures.timeline_data(r, s, "u1", t).errors,
     "called timeline": lambda r, s, t: figures.called_timeline_data(s, "u1", t).decision,
     "points": lambda r, s, t: figures.points_data(r, s, "u1", 0.04, t).outcomes,
