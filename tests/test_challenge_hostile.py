@@ -5,6 +5,7 @@ import io
 import json
 import os
 import stat
+import unicodedata
 import zipfile
 from pathlib import Path
 
@@ -16,11 +17,12 @@ from challenge_cases import SECONDS, build, frame_lines, labels, scores, submit
 from command_line import run
 
 import spoofspan as ss
-from spoofspan.challenge.definition import Definition, plain_name
+from spoofspan.challenge.definition import Definition
 from spoofspan.challenge.judging import score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission_check import check_submission
+from spoofspan.challenge.team_names import look_alike, plain_name
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 MIB = 1 << 20
@@ -215,9 +217,45 @@ def test_names_that_are_no_names(name):
     assert "device" in str(error.value)  # the reason of CON, which is of letters alone
 
 
-@pytest.mark.parametrize("name", ["Team 7", "über-spoof_2", "团队", "a.b", "0x"])
+@pytest.mark.parametrize(
+    "name", ["Team 7", "über-spoof_2", "团队", "a.b", "0x", "チーム7", "한국 team", "команда", "ομάδα", "ทีมที่ดี", "फ़ाइल"]
+)
 def test_names_that_are_names(name):
-    assert plain_name(name, "the team") == name
+    assert plain_name(unicodedata.normalize("NFKC", name), "the team")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a\u3164b",  # a letter that is drawn as nothing
+        "\u115fa",
+        "a\ufe0f",
+        "a\u034fb",
+        "a\u0336\u0337",  # marks on a Latin letter
+        "\u05d0\u05b0\u05b1\u05b2",  # three on one of another script
+        "\u0430lpha",  # Cyrillic a
+        "\u03bfmega",  # Greek o
+        "\u13aalpha",  # Cherokee
+        "te\u0251m",  # of the phonetic alphabet
+        "\uff41lpha",  # full width
+        "\u2170v",  # a Roman numeral
+        "\U0001d41balpha",  # mathematical
+        "team \u0662",  # digits of another script
+        "team\u02b0",  # a raised letter
+        "a  b",  # drawn as one space
+    ],
+)
+def test_names_that_deceive_are_refused(name):
+    with pytest.raises(ss.DataError, match="choose another") as error:
+        plain_name(name, "the team")
+    assert str(error.value).isascii()
+
+
+@pytest.mark.parametrize(
+    "other", ["ALPHA", "Alpha", "a1pha", "\u0430\u04cf\u0440\u04bb\u0430", "\u0410LPHA", "alpha\u200b"]
+)
+def test_names_that_look_like_one_are_one(other):
+    assert look_alike(other.replace("\u200b", "")) == look_alike("alpha")
 
 
 @not_on_windows

@@ -26,9 +26,10 @@ from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.base.locks import temporary_folder
-from spoofspan.challenge.definition import Submitted, plain_name
+from spoofspan.challenge.definition import Submitted
 from spoofspan.challenge.measured_submission import System
 from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.team_names import plain_name
 from spoofspan.formats.format import ReadOptions, Registry
 from spoofspan.formats.reading import choose_format, read_proposals, read_scores, read_utterance_scores
 from spoofspan.formats.registry import PROPOSAL_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
