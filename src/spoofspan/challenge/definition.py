@@ -104,6 +104,8 @@ class Definition:
         Of proposals whose times are frames.
     smoothing, min_duration, merge_gap
         How proposals are made of scores, for event measures.
+    max_submissions
+        How many submissions of a team are scored in a phase. Each says something of the labels.
 
     """
 
@@ -122,6 +124,7 @@ class Definition:
     smoothing: int | None = None
     min_duration: float = 0.0
     merge_gap: float = 0.0
+    max_submissions: int = 10
 
     def __post_init__(self) -> None:
         if self.submissions not in SUBMITTED:
@@ -132,6 +135,8 @@ class Definition:
             raise UsageError("a challenge needs a measure, such as range-eer")
         if not 0 < self.confidence < 1:
             raise UsageError(f"confidence={self.confidence!r}: must lie between 0 and 1, as 0.95")
+        if not isinstance(self.max_submissions, int) or self.max_submissions < 1:
+            raise UsageError(f"max_submissions={self.max_submissions!r}: must be a whole number from 1 on")
         if self.higher not in (None, "bonafide", "spoof"):
             raise UsageError(f"higher={self.higher!r}: must be 'bonafide' or 'spoof'")
         if self.rules.get("partial"):
