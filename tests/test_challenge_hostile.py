@@ -5,6 +5,7 @@ import io
 import json
 import os
 import stat
+import unicodedata
 import zipfile
 from pathlib import Path
 
@@ -16,11 +17,13 @@ from challenge_cases import SECONDS, build, frame_lines, labels, scores, submit
 from command_line import run
 
 import spoofspan as ss
-from spoofspan.challenge.definition import Definition, plain_name
-from spoofspan.challenge.judging import score_submissions
+from spoofspan.challenge import scoring_process
+from spoofspan.challenge.definition import Definition
+from spoofspan.challenge.judging import NOT_SCORED, judge_of, score_file, score_submissions
 from spoofspan.challenge.leaderboard import leaderboard
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission_check import check_submission
+from spoofspan.challenge.team_names import look_alike, plain_name
 
 pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 MIB = 1 << 20
@@ -215,9 +218,67 @@ def test_names_that_are_no_names(name):
     assert "device" in str(error.value)  # the reason of CON, which is of letters alone
 
 
-@pytest.mark.parametrize("name", ["Team 7", "über-spoof_2", "团队", "a.b", "0x"])
+@pytest.mark.parametrize(
+    "name", ["Team 7", "über-spoof_2", "团队", "a.b", "0x", "チーム7", "한국 team", "команда", "ομάδα", "ทีมที่ดี", "फ़ाइल"]
+)
 def test_names_that_are_names(name):
-    assert plain_name(name, "the team") == name
+    assert plain_name(unicodedata.normalize("NFKC", name), "the team")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a\u3164b",  # a letter that is drawn as nothing
+        "\u115fa",
+        "a\ufe0f",
+        "a\u034fb",
+        "a\u0336\u0337",  # marks on a Latin letter
+        "\u05d0\u05b0\u05b1\u05b2",  # three on one of another script
+        "\u0430lpha",  # Cyrillic a
+        "\u03bfmega",  # Greek o
+        "\u13aalpha",  # Cherokee
+        "te\u0251m",  # of the phonetic alphabet
+        "\uff41lpha",  # full width
+        "\u2170v",  # a Roman numeral
+        "\U0001d41balpha",  # mathematical
+        "team \u0662",  # digits of another script
+        "team\u02b0",  # a raised letter
+        "a  b",  # drawn as one space
+    ],
+)
+def test_names_that_deceive_are_refused(name):
+    with pytest.raises(ss.DataError, match="choose another") as error:
+        plain_name(name, "the team")
+    assert str(error.value).isascii()
+
+
+@pytest.mark.parametrize(
+    "other", ["ALPHA", "Alpha", "a1pha", "\u0430\u04cf\u0440\u04bb\u0430", "\u0410LPHA", "alpha\u200b"]
+)
+def test_names_that_look_like_one_are_one(other):
+    assert look_alike(other.replace("\u200b", "")) == look_alike("alpha")
+
+
+def test_a_name_that_looks_like_an_earlier_teams_does_not_unseat_it(tmp_path):
+    challenge, submissions = build(tmp_path / "challenge"), submit(tmp_path / "submissions")
+    (submissions / "bravo.parquet").rename(submissions / "op.parquet")
+    score_submissions(challenge, submissions)
+    kept = {one: one.read_bytes() for one in (challenge / "results").rglob("*") if one.is_file()}
+    for late in ("ALPHA", "\u043e\u0440"):  # upper case; all letters Cyrillic
+        (submissions / f"{late}.parquet").write_bytes((submissions / "charlie.parquet").read_bytes())
+    found = {one.team: one for one in score_submissions(challenge, submissions)}
+    assert {team: one.state for team, one in found.items()} == {
+        "ALPHA": "refused",
+        "alpha": "kept",
+        "charlie": "kept",
+        "op": "kept",
+        "\u043e\u0440": "refused",
+    }
+    assert "looks like that of the team 'alpha'" in found["ALPHA"].problems[0]
+    (alone,) = score_submissions(challenge, submissions / "ALPHA.parquet")
+    assert alone.state == "refused"
+    assert {one: one.read_bytes() for one in (challenge / "results").rglob("*") if one.is_file()} == kept
+    assert [one.system for one in leaderboard(challenge).ranks] == ["alpha", "op", "charlie"]
 
 
 @not_on_windows
@@ -248,9 +309,67 @@ def test_a_reader_that_fails_in_an_unknown_way_is_told(challenge, tmp_path, monk
         raise RuntimeError("a bug")
 
     monkeypatch.setattr("spoofspan.challenge.submission.read_scores", fail)
-    found = score_submissions(challenge, submissions)
-    assert {one.state for one in found} == {"refused"}
-    assert all("RuntimeError" in one.problems[0] for one in found)
+    results = tmp_path / "results"
+    results.mkdir()
+    found = score_file(judge_of(challenge, None), submissions / "alpha.parquet", "alpha", results)
+    assert found.state == "refused"
+    assert "RuntimeError" in found.problems[0]
+
+
+def test_an_archive_that_does_not_fit_into_memory_is_refused_alone(tmp_path, monkeypatch):
+    """Unpacking raises a MemoryError, and errors of LZMA where there is more memory."""
+    monkeypatch.setattr(scoring_process, "MEMORY", 3 << 30)
+    challenge = build(tmp_path / "challenge")
+    submissions = submit(tmp_path / "submissions")
+    with zipfile.ZipFile(submissions / "evil.zip", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("scores.txt", GOOD)
+    data = bytearray((submissions / "evil.zip").read_bytes())
+    at = data.index(b"scores.txt") + len(b"scores.txt")
+    data[at + 5 : at + 9] = b"\xff\xff\xff\xff"  # a dictionary of 4 GiB
+    data[at + 12 : at + 40] = bytes(28)
+    (submissions / "evil.zip").write_bytes(bytes(data))
+    found = {one.team: one.state for one in score_submissions(challenge, submissions)}
+    assert found == {"alpha": "scored", "bravo": "scored", "charlie": "scored", "evil": "refused"}
+
+
+@not_on_windows
+def test_a_submission_that_ends_its_process_is_refused_alone(challenge, tmp_path, monkeypatch):
+    """One that takes too long here; one that takes too much memory ends in the same way."""
+    submissions = submit(tmp_path / "submissions")
+    started, patient = [], scoring_process.SECONDS
+
+    class Process(scoring_process.ScoringProcess):
+        def score(self, path, team):
+            monkeypatch.setattr(scoring_process, "SECONDS", 0.0 if team == "bravo" else patient)
+            return super().score(path, team)
+
+        def _start(self):
+            started.append(super()._start())
+            return started[-1]
+
+    monkeypatch.setattr("spoofspan.challenge.judging.ScoringProcess", Process)
+    with_results = build(tmp_path / "challenge")
+    found = {one.team: one for one in score_submissions(with_results, submissions)}
+    assert {team: one.state for team, one in found.items()} == {
+        "alpha": "scored",
+        "bravo": "refused",
+        "charlie": "scored",
+    }
+    assert found["bravo"].problems == (NOT_SCORED,)
+    assert "ended with code -9" in found["bravo"].cautions[0]
+    assert len(started) == 2
+    assert all(one.returncode is not None for one in started)
+    monkeypatch.setattr("spoofspan.challenge.judging.ScoringProcess", scoring_process.ScoringProcess)
+    assert {one.state for one in score_submissions(with_results, submissions)} == {"kept", "scored"}
+
+
+@not_on_windows
+def test_a_process_that_does_not_start_changes_no_result(tmp_path, monkeypatch):
+    challenge, submissions = build(tmp_path / "challenge"), submit(tmp_path / "submissions")
+    monkeypatch.setattr(scoring_process, "PROGRAM", "raise SystemExit(5)")
+    with pytest.raises(ss.DataError, match=r"does not start \(code 5\)"):
+        score_submissions(challenge, submissions)
+    assert not list((challenge / "results").rglob("*.json"))
 
 
 def test_ids_with_markup_are_told_as_text(challenge, tmp_path, capsys):

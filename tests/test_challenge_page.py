@@ -25,7 +25,7 @@ def board(tmp_path_factory):
         ss.write_scores(scores(labels(), 0.6 + 0.15 * team, team), folder / "submissions" / f"team {team:02d}.parquet")
     score_submissions(challenge, folder / "submissions")
     page = folder / "leaderboard.html"
-    page.write_text(leaderboard_page(leaderboard(challenge)), encoding="utf-8")
+    page.write_text(leaderboard_page(leaderboard(challenge), with_pairs=True), encoding="utf-8")
     return leaderboard(challenge), page
 
 

@@ -16,6 +16,8 @@ from spoofspan.cli import app
 from spoofspan.evaluation.breakdown import by_kind
 from spoofspan.report.page import PageSettings, page_content, render_page
 from spoofspan.report.page.audio import waveform_of
+from spoofspan.report.page.packing import packed
+from spoofspan.report.page.publishing import without_labels
 from spoofspan.report.page.report_tables import breakdown, by_group, cards
 from spoofspan.report.page.timelines import choose
 
@@ -230,6 +232,17 @@ def test_numbers_of_a_page_without_labels_have_few_digits(corpus):
         assert np.abs(rates - np.round(rates, 4)).max() < 1e-7
         assert system["eer"] == round(system["eer"], 4)
     assert repr(ss.range_eer(corpus.references, scores).threshold) not in page
+
+
+def test_costs_of_a_page_without_labels_have_few_digits_before_the_point_too():
+    """A cost without a bound holds labels in any of its digits."""
+    measurement = {"measure": "range-cllr", "number": 123456.789, "ends": [0.123456, 98765.4321], "threshold": None}
+    texts = {"decision": "", "value": "123456.7890", "interval": "0.1235 to 98765.4321"}
+    rates = {name: packed(np.zeros(2, np.float32)) for name in ("false_positive_rates", "false_negative_rates")}
+    (system,) = without_labels({"systems": [{"curve": rates, "measurements": [measurement | texts]}]})["systems"]
+    (found,) = system["measurements"]
+    assert (found["number"], found["ends"]) == (123500.0, [0.1235, 98770.0])
+    assert (found["value"], found["interval"]) == ("123500.0000", "0.1235 to 98770.0000")
 
 
 @pytest.mark.slow  # eight seconds of measuring

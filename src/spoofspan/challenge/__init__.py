@@ -6,6 +6,8 @@
     public_part.py           the definition and the utterances, which every team has
     hidden_part.py           labels, groups and clusters, which stay with the organisers
     challenge_folder.py      build the folder of a challenge
+    published_numbers.py     the numbers that teams see, rounded, and how much they tell of the labels
+    team_names.py            names that are plain, and not to be mistaken for each other
     instructions.py          the README for teams
     sample_submission.py     what a submission looks like
     submission.py            one team's files, opened as what a stranger sent
@@ -13,6 +15,7 @@
     measured_submission.py   one measure of scores, proposals or utterance scores
     team_results.py          measure one submission; the result is kept until something it depends on changes
     judging.py               score one submission, or all of a folder
+    scoring_process.py       a process of its own that does so, with limits
     leaderboard.py           ranks with intervals, groups of teams that cannot be told apart, columns by attack
     leaderboard_page.py      the leaderboard as a page
     codabench.py             a bundle for codabench.org, and what runs there

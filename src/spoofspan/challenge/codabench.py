@@ -7,35 +7,44 @@ the scoring program carries the package with it, so that the number is that of t
     input/ref/public/  hidden/  phase.json       the challenge
     input/res/                                    one submission, unpacked
     output/scores.json  detailed_results.html     what the leaderboard there shows; intervals
+
+A team can read all output and whatever the program prints. That is what its own check says, or numbers that are rounded
+(:mod:`spoofspan.challenge.published_numbers`); if only the labels can be the reason of a failure, one fixed sentence.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import warnings
+from importlib.metadata import version
 from importlib.resources import files
+from math import isnan
 from pathlib import Path
 from typing import Any
 
-from spoofspan.base.errors import SpoofspanError
 from spoofspan.base.locks import temporary_folder
 from spoofspan.challenge.challenge_folder import BUNDLE, README, zip_bytes
 from spoofspan.challenge.definition import HIDDEN, PUBLIC, Definition, read_json
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.instructions import SAMPLE
-from spoofspan.challenge.judging import score_opened
+from spoofspan.challenge.judging import score_file
 from spoofspan.challenge.public_part import PublicPart
-from spoofspan.challenge.submission import opened
+from spoofspan.challenge.published_numbers import DECIMALS, published_text, rounded
 from spoofspan.challenge.team_results import Judge, TeamResult
 from spoofspan.formats.writing import write_atomically
-from spoofspan.measures.measure import flat_name, in_percent, number_text
+from spoofspan.measures.measure import flat_name, in_percent
+from spoofspan.report.cells import NONE
 from spoofspan.report.names import measure_name
 from spoofspan.report.table import Table, json_text
 
 DOCKER_IMAGE = "python:3.12"
 PHASE = "phase.json"
+TEAM = "submission"  # whose names Codabench knows
 OPEN_AT_ONCE = "2020-01-01 00:00:00"
 SECONDS = 3600  # that a submission may take
+# What the program needs of the version that built the challenge, so that its numbers stay the same.
+PINNED = ("numpy", "pyarrow")
 # Rooms that scoring needs.
 ROOMS = ("base", "data", "formats", "mass", "measures", "evaluation", "uncertainty", "report", "scale", "challenge")
 ASSETS = files("spoofspan.challenge") / "assets"
@@ -66,7 +75,8 @@ def _files_of(folder: Path, part: str) -> dict[str, bytes]:
 
 def _program() -> dict[str, bytes]:
     """The files of the scoring program."""
-    found = {name: (ASSETS / name).read_bytes() for name in ("score.py", "metadata.yaml", "requirements.txt")}
+    found = {name: (ASSETS / name).read_bytes() for name in ("score.py", "metadata.yaml")}
+    found["requirements.txt"] = "".join(f"{name}=={version(name)}\n" for name in PINNED).encode()
     package = Path(__file__).parent.parent
     rooms = [one for room in ROOMS for one in sorted((package / room).rglob("*")) if one.is_file()]
     for path in [package / "__init__.py", *rooms]:
@@ -83,7 +93,7 @@ def competition(definition: Definition, docker_image: str) -> str:
             "key": flat_name(str(one)),
             "index": place,
             "sorting": "asc" if one.kind.direction == "lower" else "desc",
-            "precision": 2 if in_percent(str(one)) else 4,
+            "precision": DECIMALS - 2 if in_percent(str(one)) else DECIMALS,
         }
         for place, one in enumerate(definition.parsed)
     ]
@@ -95,6 +105,7 @@ def competition(definition: Definition, docker_image: str) -> str:
             "start": one.start or OPEN_AT_ONCE,
             **({"end": one.end} if one.end else {}),
             "execution_time_limit": SECONDS,
+            "max_submissions": definition.max_submissions,
             "accepts_only_result_submissions": True,
             "public_data": "public_data.zip",
             "starting_kit": SAMPLE,
@@ -161,36 +172,33 @@ def score_in_container(given: Path, output: Path) -> int:
     reference, submitted = given / "ref", given / "res"
     phase = read_json(reference / PHASE)["phase"]
     judge = Judge.of(PublicPart.read(reference / PUBLIC), HiddenPart.read(reference / HIDDEN), phase)
-    try:
-        with temporary_folder() as results, opened(submitted, judge.public, "submission") as submission:
-            scored = score_opened(judge, submission, results)
-    except (SpoofspanError, OSError) as error:
-        return _refused((str(error),))
+    with temporary_folder() as results, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scored = score_file(judge, submitted, TEAM, results)
     if scored.result is None or scored.problems:
-        return _refused(scored.problems)
+        print("The submission was refused:", *scored.problems, sep="\n", file=sys.stderr)
+        return 3
     write_atomically(output / "scores.json", [json_text(scores_of(scored.result)).encode()], force=True)
     page = f'<!doctype html><meta charset="utf-8"><title>Results</title>\n{_details(scored.result).render("html")}'
     write_atomically(output / "detailed_results.html", [page.encode()], force=True)
     return 0
 
 
-def _refused(problems: tuple[str, ...]) -> int:
-    print("The submission was refused:", *problems, sep="\n", file=sys.stderr)
-    return 3
-
-
 def scores_of(result: TeamResult) -> dict[str, float]:
-    """The values by the keys of the columns, rounded as they are shown, shares in per cent."""
-    return {
-        flat_name(one["measure"]): float(number_text(one["measure"], float(one["value"]))) for one in result.measured
-    }
+    """The values by the keys of the columns, rounded for teams, shares in per cent."""
+    return {flat_name(one["measure"]): float(_text(one["measure"], one["value"])) for one in result.measured}
 
 
 def _details(result: TeamResult) -> Table:
     rows = []
     for one in result.measured:
         measure, interval = one["measure"], one["interval"]
-        ends = [number_text(measure, float(interval[end])) for end in ("low", "high")]
-        rows.append((_title(measure), number_text(measure, float(one["value"])), *ends))
+        ends = [NONE if isnan(float(interval[end])) else _text(measure, interval[end]) for end in ("low", "high")]
+        rows.append((_title(measure), _text(measure, one["value"]), *ends))
     level = f"{100 * result.measured[0]['interval']['level']:g} %"
     return Table(("measure", "value", f"{level} from", "to"), tuple(rows))
+
+
+def _text(measure: str, value: Any) -> str:
+    """A number as teams see it."""
+    return published_text(measure, rounded(measure, float(value)))

@@ -18,7 +18,6 @@ there.
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
+from spoofspan.challenge.team_names import plain_name
 from spoofspan.data.rules import rules_for
 from spoofspan.evaluation.plan import EvaluationOptions, ScoresAre
 from spoofspan.measures.catalogue import EVENT
@@ -44,36 +44,6 @@ SUBMITTED: Mapping[Submitted, str] = {
 }
 VERSION = 1
 TIME = "%Y-%m-%d %H:%M:%S"
-LONGEST_NAME = 60
-# Names of devices, which are no files on Windows.
-RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))}
-
-
-def plain_name(name: str, what: str) -> str:
-    """Check a name that becomes the name of a file and stands on a page: letters, digits, spaces, dots, - and _.
-
-    >>> plain_name("Team 7_b", "the team")
-    'Team 7_b'
-    >>> plain_name("../x", "the team")
-    Traceback (most recent call last):
-    spoofspan.base.errors.DataError: the team '../x': a name has letters, digits, spaces, '.', '-' and '_', begins ...
-    """
-    fine = (
-        0 < len(name) <= LONGEST_NAME
-        and unicodedata.is_normalized("NFC", name)
-        and all(c in " ._-" or unicodedata.category(c)[0] in "LMN" for c in name)
-        and unicodedata.category(name[0])[0] in "LN"
-        and name[-1] not in " ."
-        and name.partition(".")[0].casefold() not in RESERVED
-    )
-    if not fine:
-        long = f" ({len(name):,} here)" if len(name) > LONGEST_NAME else ""
-        raise DataError(
-            f"{what} {name[:80]!a}: a name has letters, digits, spaces, '.', '-' and '_', begins with a letter or "
-            f"a digit, ends in no dot or space, has at most {LONGEST_NAME} characters{long}, and is no device "
-            "of Windows (CON, NUL, ...); choose another"
-        )
-    return name
 
 
 @dataclass(frozen=True)
@@ -134,6 +104,8 @@ class Definition:
         Of proposals whose times are frames.
     smoothing, min_duration, merge_gap
         How proposals are made of scores, for event measures.
+    max_submissions
+        How many submissions of a team are scored in a phase. Each says something of the labels.
 
     """
 
@@ -152,6 +124,7 @@ class Definition:
     smoothing: int | None = None
     min_duration: float = 0.0
     merge_gap: float = 0.0
+    max_submissions: int = 10
 
     def __post_init__(self) -> None:
         if self.submissions not in SUBMITTED:
@@ -162,6 +135,8 @@ class Definition:
             raise UsageError("a challenge needs a measure, such as range-eer")
         if not 0 < self.confidence < 1:
             raise UsageError(f"confidence={self.confidence!r}: must lie between 0 and 1, as 0.95")
+        if not isinstance(self.max_submissions, int) or self.max_submissions < 1:
+            raise UsageError(f"max_submissions={self.max_submissions!r}: must be a whole number from 1 on")
         if self.higher not in (None, "bonafide", "spoof"):
             raise UsageError(f"higher={self.higher!r}: must be 'bonafide' or 'spoof'")
         if self.rules.get("partial"):

@@ -190,6 +190,11 @@ class HiddenPart:
         named = {} if self.clusters is None else {"clusters": self.clusters, "clusters_are": self.cluster or "cluster"}
         return Resampling(confidence=confidence, **named)  # type: ignore[arg-type]
 
+    def count_clusters(self) -> int:
+        """How many clusters the utterances are of, whatever their labels."""
+        clusters = self.clusters
+        return len(self.utterances) if clusters is None else len({clusters[utt] for utt in self.utterances})
+
     @cached_property
     def truth_hash(self) -> str:
         """Who is spoofed when, or who is."""

@@ -6,6 +6,7 @@ import json
 
 from spoofspan.challenge.definition import DEFINITION, DURATIONS, UTTERANCES, Definition
 from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.published_numbers import MOST_LLR
 from spoofspan.challenge.submission import ABOUT
 from spoofspan.data.rules import rules_for
 from spoofspan.evaluation.plan import spelled_rules
@@ -31,6 +32,11 @@ def instructions(public: PublicPart) -> str:
         if length
         else f"`{UTTERANCES}` has their ids"
     )
+    clip, most = "", definition.max_submissions
+    if any(one.kind.declared for one in definition.parsed):
+        clip = (
+            f" Scores\nthat are taken at their word count as log-likelihood ratios from -{MOST_LLR:g} to {MOST_LLR:g}."
+        )
     return f"""# {definition.title}
 
 {len(public.utterances):,} utterances{length}. {ids}; `{DEFINITION}` has everything below for programs.
@@ -57,6 +63,9 @@ with intervals and ranks at a confidence of {100 * definition.confidence:g} %{un
 {chr(10).join(phases)}
 
 Submit all utterances in every phase; a phase may count some of them only.
+At most {most:,} submissions of a team are scored in a phase. What the check refuses is not counted.
+
+Values between 0 and 1 are published with four decimals (0.01 %), all others with three significant digits.{clip}
 """
 
 

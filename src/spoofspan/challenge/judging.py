@@ -1,9 +1,15 @@
-"""Score one submission, or all of a folder: what was scored before is kept, and a refusal does not stop the others."""
+"""Score one submission, or all of a folder: what was scored before is kept, and a refusal does not stop the others.
+
+A team is told what its files and the public part say, the rounded numbers, and nothing else. Whether a submission is
+refused is decided by the check that the team can run itself, on all utterances. If measuring fails after that, for a
+reason that only the labels have, the team is told :data:`NOT_SCORED`, and the organisers the reason.
+"""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,11 +19,17 @@ from spoofspan.base.progress import track
 from spoofspan.challenge.definition import HIDDEN, RESULTS
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.published_numbers import rounded
+from spoofspan.challenge.scoring_process import ScoringProcess
 from spoofspan.challenge.submission import ABOUT, Submission, opened, submissions_in, team_of
 from spoofspan.challenge.submission_check import check_opened
-from spoofspan.challenge.team_results import Judge, TeamResult
+from spoofspan.challenge.team_names import look_alike
+from spoofspan.challenge.team_results import Judge, TeamResult, known_teams, spent_by
 from spoofspan.measures.measure import Measure
 from spoofspan.report.results import finite
+
+# All that a team is told if something else than its files and the public part is the reason.
+NOT_SCORED = "it could not be scored; the organisers can see why"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,32 +38,31 @@ class Scored:
 
     team: str
     state: Literal["scored", "kept", "refused"]  # kept: from an earlier run
-    result: TeamResult | None  # None if not even its name can be used
+    result: TeamResult | None  # None if nothing was kept of it
     problems: tuple[str, ...] = ()
 
     @property
+    def values(self) -> dict[str, float]:
+        """The value of each measure, rounded for the team."""
+        measured = () if self.result is None else self.result.measured
+        return {one["measure"]: rounded(one["measure"], float(one["value"])) for one in measured}
+
+    @property
     def cautions(self) -> list[str]:
-        """What may be wrong although it could be scored; for the organisers, since it comes from the labels."""
-        measured = [] if self.result is None else self.result.measured
+        """Notes for the organisers alone, since they come from the labels."""
+        measured = () if self.result is None else self.result.measured
         eers = [one for one in measured if Measure.parse(one["measure"]).kind.group == "eer"]
-        return [
+        found = [f"not scored: {self.result.reason}"] if self.result is not None and self.result.reason else []
+        return found + [
             f"{one['measure']} is over 50 %: do high scores mean what the submission says of them?"
             for one in eers
             if one["value"] > 0.5
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but what is kept for the leaderboard, as plain data."""
-        measured = [] if self.result is None else self.result.measured
-        values = {one["measure"]: one["value"] for one in measured}
+        """What the team may see, as plain data."""
         plain: dict[str, Any] = finite(
-            {
-                "team": self.team,
-                "state": self.state,
-                "values": values,
-                "problems": list(self.problems),
-                "warnings": self.cautions,
-            }
+            {"team": self.team, "state": self.state, "values": self.values, "problems": list(self.problems)}
         )
         return plain
 
@@ -86,8 +97,9 @@ def score_submissions(
     names = {path: _team(path) for path in (submissions_in(submissions) if several else [submissions])}
     chosen = _chosen(names, teams) if teams else list(names)
     results = results_folder(challenge, judge.phase)
-    with own_folder(results):
-        return [_scored(judge, path, results, _twin(path, names)) for path in track(chosen, "scoring teams")]
+    with own_folder(results), ScoringProcess(challenge, judge.phase) as process:
+        known = known_teams(challenge / RESULTS)
+        return [_scored(judge, path, results, names, known, process) for path in track(chosen, "scoring teams")]
 
 
 def judge_of(challenge: Path, phase: str | None) -> Judge:
@@ -118,47 +130,105 @@ def _chosen(names: Mapping[Path, str | None], teams: Sequence[str]) -> list[Path
     return [path for path, name in names.items() if name in teams]
 
 
-def _twin(path: Path, names: Mapping[Path, str | None]) -> Path | None:
-    """Another submission whose team has the same name, as file names are told apart."""
-    folded = (names[path] or "").casefold()
-    return next((one for one, name in names.items() if name and name.casefold() == folded and one != path), None)
+def _mistaken(path: Path, names: Mapping[Path, str | None], known: Mapping[str, str]) -> str | None:
+    """Why the name of a team would be taken for that of another; None if it is not.
+
+    A team that has a result keeps its name, and another that looks like it does not touch that result.
+    """
+    team = names[path] or ""
+    first = known.get(look_alike(team))
+    if first is not None:
+        return None if first == team else f"the name {team!a} looks like that of the team {first!a}; choose another"
+    others = (other for other in names.values() if other and other != team and look_alike(other) == look_alike(team))
+    if (other := next(others, None)) is not None:
+        return f"the names {team!a} and {other!a} look like one; choose another"
+    return None
 
 
-def _scored(judge: Judge, path: Path, results: Path, twin: Path | None) -> Scored:
+def _scored(
+    judge: Judge,
+    path: Path,
+    results: Path,
+    names: Mapping[Path, str | None],
+    known: Mapping[str, str],
+    process: ScoringProcess,
+) -> Scored:
+    """Score a submission by its name, in a process of its own."""
     try:
         team = team_of(path)
     except DataError as error:
         return Scored(ascii(path.name), "refused", None, (str(error),))
+    if (reason := _mistaken(path, names, known)) is not None:
+        return Scored(team, "refused", None, (reason,))
+    twin = next((one for one, name in names.items() if name == team and one != path), None)
+    if twin is not None:
+        return _refused(judge, team, results, f"{path.name!r} and {twin.name!r} are of one team; keep one of them")
+    state, answered = process.score(path, team)
+    if state == "ended":
+        return _refused(judge, team, results, NOT_SCORED, answered)
+    if state == "over":
+        return Scored(team, "refused", None, (answered,))
+    result = TeamResult.read(results, team)
+    if result is None:  # it was written before the answer came
+        return _refused(judge, team, results, NOT_SCORED, "its result was removed while it was scored")
+    return Scored(team, state, result, result.problems)
+
+
+def _refused(judge: Judge, team: str, results: Path, problem: str, reason: str = "") -> Scored:
+    """Refuse what could not be read.
+
+    That is kept too, so that what the team submitted before is no longer ranked; no submission has this key.
+    """
+    key, spent = f"{judge.challenge_key}-", spent_by(results, team)
+    refused = TeamResult(team, key, problems=(problem,), reason=reason, spent=spent)
+    refused.write(results)
+    return Scored(team, "refused", refused, refused.problems)
+
+
+# ---------------------------------------------------------------- in the process that scores
+
+
+def score_file(judge: Judge, path: Path, team: str, results: Path) -> Scored:
+    """Score one submission, whatever it does."""
     try:
-        if twin is not None:
-            raise DataError(f"{path.name!r} and {twin.name!r} are of one team; keep one of them")
         with opened(path, judge.public, team) as submission:
             return score_opened(judge, submission, results)
-    except (SpoofspanError, OSError) as error:
-        # kept too, so that what the team submitted before is no longer ranked; no submission has this key
-        refused = TeamResult(team, f"{judge.challenge_key}-", problems=(str(error),))
-        refused.write(results)
-        return Scored(team, "refused", refused, refused.problems)
+    except SpoofspanError as error:
+        return _refused(judge, team, results, str(error))
+    except OSError as error:
+        return _refused(judge, team, results, f"it cannot be read ({error.strerror or type(error).__name__})")
+    except Exception as error:
+        return _refused(judge, team, results, NOT_SCORED, _described(error))
 
 
 def score_opened(judge: Judge, submission: Submission, results: Path) -> Scored:
-    """Score a submission that is open, unless that was done before."""
-    key = judge.key(submission)
-    kept = TeamResult.read(results, submission.team)
+    """Check a submission that is open and measure it, unless that was done before."""
+    team, key, spent = submission.team, judge.key(submission), spent_by(results, submission.team)
+    kept = TeamResult.read(results, team)
     if kept is not None and kept.key == key:
-        return Scored(submission.team, "refused" if kept.problems else "kept", kept, kept.problems)
-    result = _measured(judge, submission, key)
-    result.write(results)
-    return Scored(submission.team, "refused" if result.problems else "scored", result, result.problems)
-
-
-def _measured(judge: Judge, submission: Submission, key: str) -> TeamResult:
-    """Measure a submission; if that is refused, find every problem."""
+        return Scored(team, "refused" if kept.problems else "kept", kept, kept.problems)
+    found = check_opened(judge.public, submission)
+    if found.system is None:
+        result = TeamResult(team, key, problems=found.problems, spent=spent)
+        result.write(results)
+        return Scored(team, "refused", result, result.problems)
+    most, digest = judge.definition.max_submissions, submission.digest
+    if digest not in spent:
+        if len(spent) >= most:
+            over = f"{most:,} submissions of this team were scored in this phase, which is the limit"
+            return Scored(team, "refused", None, (over,))
+        spent = (*spent, digest)
     try:
-        return judge.measure(submission, key)
-    except MemoryError:
-        return TeamResult(submission.team, key, problems=("the scores do not fit into memory; submit fewer",))
-    except Exception as error:  # whatever a file of a stranger leads to, the others are scored
-        problems = check_opened(judge.public, submission).problems
-        said = str(error) if isinstance(error, SpoofspanError) else f"it cannot be scored ({type(error).__name__})"
-        return TeamResult(submission.team, key, problems=problems or (submission.told(said),))
+        result = replace(judge.measure(found.system, submission, key), spent=spent)
+    except Exception as error:  # only the labels can be the reason, so that it must not reach the team
+        result = TeamResult(team, key, problems=(NOT_SCORED,), reason=_described(error), spent=spent)
+    result.write(results)
+    return Scored(team, "refused" if result.problems else "scored", result, result.problems)
+
+
+def _described(error: Exception) -> str:
+    """An error for the organisers; of one that nobody expects, also where it was raised."""
+    if isinstance(error, SpoofspanError):
+        return str(error)
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"

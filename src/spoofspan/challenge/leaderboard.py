@@ -2,8 +2,11 @@
 
 All teams are compared with each other on the same clusters, so that with the challenge's confidence no verdict is wrong
 (:mod:`spoofspan.uncertainty.ranks`). What stands here are numbers over all utterances of the phase, or over all of an
-attack: nothing of the labels of any utterance. They are rounded as they are shown, since one submission whose scores
-are made for it reads labels off a number with 16 digits.
+attack: nothing of the labels of any utterance.
+
+Everything that is published is rendered from :meth:`Leaderboard.to_dict`, which rounds each number
+(:mod:`spoofspan.challenge.published_numbers`). Hashes of the labels, how many clusters have which class, and cautions
+about the errors of a team depend on the labels and are for the organisers.
 """
 
 from __future__ import annotations
@@ -19,22 +22,23 @@ from spoofspan.base.progress import progress
 from spoofspan.base.version import __version__
 from spoofspan.challenge.judging import judge_of, results_folder
 from spoofspan.challenge.measured_submission import of_groups
-from spoofspan.challenge.team_results import Judge, TeamResult
-from spoofspan.measures.measure import Measure, number_text
-from spoofspan.report.cells import (
-    heading,
-    interval_cells,
-    interval_header,
-    ranks_cells,
-    ranks_header,
-    warning_lines,
+from spoofspan.challenge.published_numbers import (
+    difference_text,
+    published_text,
+    rounded,
+    rounded_difference,
+    rounded_p,
 )
-from spoofspan.report.page.publishing import few_digits
+from spoofspan.challenge.team_results import Judge, TeamResult
+from spoofspan.measures.measure import Measure, in_percent
+from spoofspan.report.cells import NONE, heading, p_text, ranks_cells, ranks_header, warning_lines
 from spoofspan.report.results import finite
-from spoofspan.report.table import Table
-from spoofspan.report.verdicts import comparison_tables
+from spoofspan.report.table import MINUS, Shown, Table
+from spoofspan.uncertainty.clusters import FEW_CLUSTERS
 from spoofspan.uncertainty.comparison import Comparison, compare_left_out
 from spoofspan.uncertainty.ranks import Rank
+
+Plain = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,8 @@ class Leaderboard:
         The measure of the groups.
     comparable
         Measure -> the part of the signature that all teams share.
+    clusters
+        How many clusters the phase has, whatever their labels.
     notes
         On submissions that are not on it.
 
@@ -64,6 +70,7 @@ class Leaderboard:
     groups: Mapping[str, Mapping[str, Mapping[str, dict[str, Any]]]]
     of_groups: str
     comparable: Mapping[str, str]
+    clusters: int
     notes: tuple[str, ...] = ()
 
     @property
@@ -77,13 +84,31 @@ class Leaderboard:
         return self.first.ranks
 
     @property
-    def cautions(self) -> tuple[str, ...]:
-        """Reasons to look twice at intervals, each once, with the measures and teams that it is about."""
-        return tuple(f"{', '.join(names)}{of}: {text}" for names, of, text in self.cautions_by_measure)
+    def level(self) -> float:
+        """The confidence of intervals and verdicts."""
+        return next(iter(self.first.intervals.values())).level
 
     @property
-    def cautions_by_measure(self) -> list[tuple[list[str], str, str]]:
-        """Each caution once: its measures, whom it is about if not all teams, and what it says."""
+    def drawn_by(self) -> str:
+        """What intervals leave out in turn, as speakers."""
+        return next(iter(self.first.intervals.values())).drawn_by
+
+    @property
+    def how(self) -> str:
+        """How intervals are made, in words."""
+        return f"{self.first.test} by {self.drawn_by} ({self.clusters:,} of them)"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to look twice that do not depend on the labels."""
+        if self.clusters >= FEW_CLUSTERS:
+            return ()
+        counted = f"{self.clusters:,} {self.drawn_by}{'s' * (self.clusters != 1)}"
+        return (f"Only {counted} (fewer than {FEW_CLUSTERS}): interpret intervals and ranks with caution.",)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Reasons to look twice that come from the labels, with their measures and teams; for the organisers."""
         found: dict[tuple[str, str], list[str]] = {}
         for measure, comparison in self.comparisons.items():
             teams: dict[str, list[str]] = {text: [] for text in comparison.cautions}
@@ -93,94 +118,102 @@ class Leaderboard:
             for text, named in teams.items():
                 of = f" of {', '.join(named)}" if 0 < len(named) < len(comparison.intervals) else ""
                 found.setdefault((of, text), []).append(measure)
-        return [(measures, of, text) for (of, text), measures in found.items()]
+        return tuple(f"{', '.join(measures)}{of}: {text}" for (of, text), measures in found.items())
 
     def names(self, by: str) -> list[str]:
         """The names of the groups."""
         return sorted({name for groups in self.groups[by].values() for name in groups})
 
-    def to_dict(self, *, pairs: bool = False, all_digits: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, pairs: bool = False, all_digits: bool = False) -> Plain:
         """Everything as plain data, ready for JSON, the pairs if asked for.
 
-        Numbers are rounded as they are shown. With all digits they tell something of the labels.
+        What teams may see; or with all digits, for the organisers: also what else depends on the labels.
         """
-        plain: dict[str, Any] = {
+        plain: Plain = {
             "spoofspan": __version__,
             "title": self.title,
             "phase": self.phase,
             "ranked_by": self.first.measure,
             "better": {name: one.direction for name, one in self.comparisons.items()},
-            "confidence": next(iter(self.first.intervals.values())).level,
-            "teams": [self._team(one) for one in self.ranks],
+            "confidence": self.level,
+            "teams": [self._team(one, all_digits) for one in self.ranks],
             "groups_by": self.of_groups,
-            "comparable": dict(self.comparable),
-            "warnings": list(self.cautions),
+            "warnings": list(self.warnings),
             "notes": list(self.notes),
         }
         if pairs:
-            plain["pairs"] = {name: one.to_rows() for name, one in self.comparisons.items()}
-        shown: dict[str, Any] = finite(plain if all_digits else few_digits(plain))
+            plain["pairs"] = {name: self._pairs(one, all_digits) for name, one in self.comparisons.items()}
+        if all_digits:
+            plain |= {"comparable": dict(self.comparable), "for_organisers": list(self.cautions)}
+        shown: Plain = finite(plain)
         return shown
 
-    def _team(self, rank: Rank) -> dict[str, Any]:
+    def _team(self, rank: Rank, all_digits: bool) -> Plain:
         measures = {}
         for name, comparison in self.comparisons.items():
             interval = comparison.intervals[rank.system]
             own = next(one for one in comparison.ranks if one.system == rank.system)
             ranked = {"rank": own.place, "best_rank": own.low, "worst_rank": own.high, "group": own.groups}
-            measures[name] = {"value": interval.estimate, "low": interval.low, "high": interval.high, **ranked}
-        groups = {by: dict(found[rank.system]) for by, found in self.groups.items()}
+            ends = {"value": interval.estimate, "low": interval.low, "high": interval.high}
+            measures[name] = {**_numbers(name, ends, all_digits), **ranked}
+        groups = {
+            by: {name: _numbers(self.of_groups, one, all_digits) for name, one in found[rank.system].items()}
+            for by, found in self.groups.items()
+        }
         return {"team": rank.system, "measures": measures, "groups": groups}
+
+    @staticmethod
+    def _pairs(comparison: Comparison, all_digits: bool) -> list[Plain]:
+        """The difference of every two teams; which one is better is decided by p-values with all digits."""
+        rows = comparison.to_rows()
+        if not all_digits:
+            for row in rows:
+                row |= {name: rounded_difference(row[name]) for name in ("difference", "low", "high")}
+                row |= {name: rounded_p(row[name]) for name in ("p_value", "adjusted_p_value")}
+        return rows
 
     def tables(self, *, pairs: bool = False) -> list[Table]:
         """The ranks, a table for each kind of groups, and the differences of every two teams if asked for."""
-        found = [self._ranks_table(), *(self._groups_table(by) for by in self.groups)]
-        if pairs:
-            found += [
-                comparison_tables(one, signatures=False)[1] for one in self.comparisons.values() if one.differences
-            ]
-        return found
-
-    def _ranks_table(self) -> Table:
-        some = next(iter(self.first.intervals.values()))
-        others = [one for one in self.comparisons.values() if one is not self.first]
-        header = [
-            "rank",
-            *ranks_header("best", "worst"),
-            "group",
-            "team",
-            heading(self.first.measure),
-            *interval_header(some),
+        plain = self.to_dict(pairs=pairs)
+        found = [self._ranks_table(plain), *(self._groups_table(plain, by) for by in self.groups)]
+        return found + [
+            _pairs_table(one, self.comparisons[name]) for name, one in plain.get("pairs", {}).items() if one
         ]
-        header += [heading(one.measure) for one in others]
-        rows = tuple(
-            (
-                str(rank.place),
-                *ranks_cells(rank.low, rank.high),
-                rank.groups,
-                rank.system,
-                number_text(self.first.measure, rank.value),
-                *interval_cells(self.first.measure, self.first.intervals[rank.system]),
-                *(number_text(one.measure, one.intervals[rank.system].estimate) for one in others),
+
+    def _ranks_table(self, plain: Plain) -> Table:
+        first, *others = self.comparisons
+        level = f"{100 * self.level:g} %"
+        header = ["rank", *ranks_header("best", "worst"), "group", "team", heading(first), f"{level} from", "to"]
+        header += [heading(name) for name in others]
+        rows = []
+        for team in plain["teams"]:
+            ranked = team["measures"][first]
+            rows.append(
+                (
+                    str(ranked["rank"]),
+                    *ranks_cells(ranked["best_rank"], ranked["worst_rank"]),
+                    ranked["group"],
+                    team["team"],
+                    *(_cell(first, ranked[name]) for name in ("value", "low", "high")),
+                    *(_cell(name, team["measures"][name]["value"]) for name in others),
+                )
             )
-            for rank in self.ranks
-        )
-        level = f"{100 * some.level:g} %"
-        notes = ["", f"{self.title}, {self.phase}; {self.first.direction} is better; intervals: {some.how}"]
+        notes = ["", f"{self.title}, {self.phase}; {self.first.direction} is better; intervals: {self.how}"]
         if len(rows) > 1:
             notes.append(
                 f"best and worst: the ranks that a team may have, for all teams together at {level}; "
                 "teams that share a letter are not told apart"
             )
-        return Table(tuple(header), rows, (*notes, *self.notes, *warning_lines(self.cautions)))
+        return Table(tuple(header), tuple(rows), (*notes, *self.notes, *warning_lines(self.warnings)))
 
-    def _groups_table(self, by: str) -> Table:
-        names = self.names(by)
+    def _groups_table(self, plain: Plain, by: str) -> Table:
+        names, measure = self.names(by), self.of_groups
+        found = {team["team"]: team["groups"][by] for team in plain["teams"]}
         rows = tuple(
-            (rank.system, *(_cell(self.of_groups, self.groups[by][rank.system].get(name)) for name in names))
-            for rank in self.ranks
+            (team, *(_cell(measure, groups[name]["value"], "") if name in groups else "" for name in names))
+            for team, groups in found.items()
         )
-        return Table(("team", *names), rows, ("", f"{heading(self.of_groups)} by {by}"))
+        return Table(("team", *names), rows, ("", f"{heading(measure)} by {by}"))
 
     def wide_table(self, *, all_digits: bool = False) -> Table:
         """One table of all numbers, for CSV; rounded as they are shown, or with all digits."""
@@ -192,9 +225,7 @@ class Leaderboard:
             header += [f"{self.of_groups} {by}={name}{end}" for name in self.names(by) for end in ("", " low", " high")]
         rows = []
         for rank in self.ranks:
-            plain, row = self._team(rank), [rank.system]
-            if not all_digits:
-                plain = few_digits(plain)
+            plain, row = self._team(rank, all_digits), [rank.system]
             for one in plain["measures"].values():
                 row += [str(one[key]) for key in ("rank", "best_rank", "worst_rank", "group")]
                 row += [_digits(one[key]) for key in ("value", "low", "high")]
@@ -206,14 +237,53 @@ class Leaderboard:
         return Table(tuple(header), tuple(rows))
 
 
-def _digits(value: float | str | None) -> str:
+def _numbers(measure: str, found: Mapping[str, Any], all_digits: bool) -> Plain:
+    """The value and both ends of its interval, rounded for teams."""
+    given = {name: None if found[name] is None else float(found[name]) for name in ("value", "low", "high")}
+    if all_digits:
+        return given
+    return {name: None if value is None else rounded(measure, value) for name, value in given.items()}
+
+
+def _digits(value: float | None) -> str:
     """All digits; nothing where there is no value."""
-    return "" if value is None or isnan(float(value)) else repr(float(value))
+    return "" if value is None or isnan(value) else repr(value)
 
 
-def _cell(measure: str, group: Mapping[str, Any] | None) -> str:
-    value = None if group is None else group["value"]
-    return "" if value is None else number_text(measure, float(value))
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value == value
+
+
+def _cell(measure: str, value: Any, otherwise: str = NONE) -> str:
+    return published_text(measure, value) if _is_number(value) else otherwise
+
+
+def _pairs_table(rows: list[Plain], comparison: Comparison) -> Table:
+    measure, many = comparison.measure, len(rows) > 1
+    level = next(iter(comparison.intervals.values())).level
+    points = ", points" * in_percent(measure)
+    header = ("pair", f"difference{points}", f"{100 * level:g} % from", "to", "p", *(("p (max-T)",) if many else ()))
+    cells = []
+    for row in rows:
+        pair = Shown(f"{row['first']} - {row['second']}", paper=f"{row['first']} {MINUS} {row['second']}")
+        numbers = [row[name] for name in ("difference", "low", "high")]
+        p_values = [row[name] for name in ("p_value", *(("adjusted_p_value",) if many else ()))]
+        cells.append(
+            (
+                pair,
+                *(_signed(measure, one) if _is_number(one) else NONE for one in numbers),
+                *(p_text(one) if _is_number(one) else NONE for one in p_values),
+                row["better"] or "undecided",
+            )
+        )
+    how = f"; adjusted for {comparison.compared} comparisons by step-down max-T" if many else ""
+    said = f"'better' is said where p{' (max-T)' if many else ''} is under {1 - level:.3g}"
+    return Table((*header, "better"), tuple(cells), ("", f"p: {comparison.test}, two-sided{how}; {said}"))
+
+
+def _signed(measure: str, value: float) -> str:
+    text = difference_text(measure, value)
+    return text if text.startswith("-") else f"+{text}"
 
 
 def leaderboard(challenge: Path, *, phase: str | None = None) -> Leaderboard:
@@ -250,7 +320,14 @@ def leaderboard(challenge: Path, *, phase: str | None = None) -> Leaderboard:
         for by in judge.hidden.by
     }
     return Leaderboard(
-        judge.definition.title, judge.phase, comparisons, groups, of_groups(judge.definition), comparable, notes
+        judge.definition.title,
+        judge.phase,
+        comparisons,
+        groups,
+        of_groups(judge.definition),
+        comparable,
+        judge.hidden.count_clusters(),
+        notes,
     )
 
 

@@ -1,6 +1,6 @@
 """The leaderboard as a page: one file, made of the parts of :mod:`spoofspan.report.page`.
 
-It has the numbers of the leaderboard, rounded as they are shown, and nothing else of the labels.
+It shows what :meth:`.Leaderboard.to_dict` has for teams, and nothing else of the labels.
 """
 
 from __future__ import annotations
@@ -10,25 +10,27 @@ from typing import Any
 
 from spoofspan.base.version import __version__
 from spoofspan.challenge.leaderboard import Leaderboard
+from spoofspan.challenge.published_numbers import difference_text, published_text
 from spoofspan.measures.measure import Measure, in_percent
 from spoofspan.report.names import measure_name
-from spoofspan.report.page.content import comparison_content
 from spoofspan.report.page.page_table import Plain, cell, column, page_table
-from spoofspan.report.page.publishing import few_digits
 from spoofspan.report.page.rendering import SHARED_SCRIPTS, SHARED_STYLES, render
-from spoofspan.report.page.report_tables import TITLES, leaderboard, measure_cell, pairs, signed_text
+from spoofspan.report.page.report_tables import TITLES, leaderboard, measure_cell, pairs
+from spoofspan.report.table import MINUS, printable
 
 RANKS = 5  # the column of the table
 LEAST_CONTRAST = 0.25  # of the highest value, from the lightest to the darkest cell
 
 
-def leaderboard_page(board: Leaderboard) -> str:
+def leaderboard_page(board: Leaderboard, *, with_pairs: bool = False) -> str:
     """Write a leaderboard as one self-contained HTML file.
 
     Parameters
     ----------
     board
         The teams, ranked.
+    with_pairs
+        Also show the difference of every two teams.
 
     Returns
     -------
@@ -36,27 +38,26 @@ def leaderboard_page(board: Leaderboard) -> str:
         The HTML: it opens from disk, and fetches nothing.
 
     """
-    comparison = few_digits(comparison_content(board.first))
+    plain = board.to_dict(pairs=with_pairs)
+    comparison = _comparison(board, plain)
     teams = [
-        {"name": rank.system, "measurements": _measurements(board, rank.system), "groups": rank.groups}
-        for rank in board.ranks
+        {"name": team["team"], "measurements": _measurements(team), "groups": _first(board, team)["group"]}
+        for team in plain["teams"]
     ]
-    cautions, of_teams = _cautions(board)
     content = {
         "spoofspan": __version__,
         "title": f"{board.title}: leaderboard",
         "facts": _facts(board),
-        "comparison": {**comparison, "cautions": cautions},
-        "of_teams": of_teams,
-        "how": next(iter(board.first.intervals.values())).how,
-        "comparable": dict(board.comparable),
-        "notes": list(board.notes),
+        "comparison": comparison,
+        "how": board.how,
+        "measures": {name: measure_name(name) for name in board.comparisons},
+        "notes": plain["notes"],
     }
     tables = {
         "measure_name": measure_name(board.first.measure),
-        "leaderboard": _ranks(board, leaderboard(teams, comparison, "team")),
-        "groups": [_groups(board, by) for by in board.groups],
-        "pairs": pairs(comparison) if len(teams) > 1 else None,
+        "leaderboard": _ranks(board, leaderboard(teams, comparison, "team", published_text)),
+        "groups": [_groups(board, plain, by) for by in board.groups],
+        "pairs": pairs(comparison, difference_text) if comparison["pairs"] else None,
     }
     data = {"groups": {one["name"]: one["groups"] for one in teams}}
     return render(
@@ -70,30 +71,48 @@ def leaderboard_page(board: Leaderboard) -> str:
     )
 
 
+def _first(board: Leaderboard, team: Plain) -> Plain:
+    """The numbers of a team by the measure that ranks."""
+    found: Plain = team["measures"][board.first.measure]
+    return found
+
+
+def _comparison(board: Leaderboard, plain: Plain) -> Plain:
+    """What the tables of a page take of a comparison."""
+    firsts = {team["team"]: _first(board, team) for team in plain["teams"]}
+    names = {"place": "rank", "low": "best_rank", "high": "worst_rank", "groups": "group"}
+    return {
+        "measure": board.first.measure,
+        "test": board.first.test,
+        "direction": board.first.direction,
+        "level": board.level,
+        "values": {team: [_number(one[end]) for end in ("value", "low", "high")] for team, one in firsts.items()},
+        "ranks": [{"system": team} | {to: one[name] for to, name in names.items()} for team, one in firsts.items()],
+        "pairs": [
+            {name: printable(row[name] or "") for name in ("first", "second", "better")}
+            | {name: _number(row[name]) for name in ("difference", "low", "high")}
+            | {"p": _number(row["p_value"]), "adjusted": _number(row["adjusted_p_value"])}
+            for row in plain.get("pairs", {}).get(board.first.measure, ())
+        ],
+        "cautions": plain["warnings"],
+    }
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and value == value else None
+
+
 def _facts(board: Leaderboard) -> list[tuple[str, str]]:
-    interval = next(iter(board.first.intervals.values()))
     count = len(board.ranks)
     return [
         (f"team{'s' * (count != 1)}", str(count)),
         ("phase", board.phase),
-        (f"{interval.drawn_by}s left out in turn", f"{interval.clusters:,}"),
+        (f"{board.drawn_by}s left out in turn", f"{board.clusters:,}"),
     ]
 
 
-def _cautions(board: Leaderboard) -> tuple[list[str], list[str]]:
-    """Cautions about all teams and about some of them, each once, with readable names of its measures."""
-    of_all: list[str] = []
-    of_some: list[str] = []
-    for names, of, text in board.cautions_by_measure:
-        (of_some if of else of_all).append(f"{'; '.join(map(measure_name, names))}{of}: {text}")
-    return of_all, of_some
-
-
-def _measurements(board: Leaderboard, team: str) -> list[Plain]:
-    found: list[Plain] = few_digits(
-        [{"measure": name, "number": one.intervals[team].estimate} for name, one in board.comparisons.items()]
-    )
-    return found
+def _measurements(team: Plain) -> list[Plain]:
+    return [{"measure": name, "number": _number(one["value"])} for name, one in team["measures"].items()]
 
 
 def _ranks(board: Leaderboard, table: Plain) -> Plain:
@@ -104,16 +123,20 @@ def _ranks(board: Leaderboard, table: Plain) -> Plain:
     return table
 
 
-def _groups(board: Leaderboard, by: str) -> Plain:
+def _groups(board: Leaderboard, plain: Plain, by: str) -> Plain:
     """The value of every team in every group."""
     names, measure = board.names(by), board.of_groups
-    found: dict[str, dict[str, Plain]] = few_digits(
-        {team: {name: dict(one) for name, one in groups.items()} for team, groups in board.groups[by].items()}
-    )
+    found: dict[str, dict[str, Plain]] = {
+        team["team"]: {
+            name: {end: _number(one[end]) for end in ("value", "low", "high")}
+            for name, one in team["groups"][by].items()
+        }
+        for team in plain["teams"]
+    }
     shade = _shades(measure, found)
     rows = [
-        [cell(rank.system), *(_group_cell(measure, found[rank.system].get(name), shade) for name in names)]
-        for rank in board.ranks
+        [cell(team), *(_group_cell(measure, groups.get(name), shade) for name in names)]
+        for team, groups in found.items()
     ]
     unit = " in %" if in_percent(measure) else ""
     title = f"{measure_name(measure)}{unit} by {TITLES.get(by, by)}"
@@ -133,12 +156,13 @@ def _shades(measure: str, found: Mapping[str, Mapping[str, Plain]]) -> Callable[
 
 
 def _has_interval(group: Mapping[str, Any]) -> bool:
-    return all(isinstance(end, float) and end == end for end in (group["low"], group["high"]))
+    return all(end is not None for end in (group["low"], group["high"]))
 
 
 def _group_cell(measure: str, group: Mapping[str, Any] | None, shade: Callable[[float], float]) -> Plain:
     if group is None or not isinstance(group["value"], float):
         return cell("")
     ends = [group[end] for end in ("low", "high")]
-    about = " to ".join(signed_text(measure, end) for end in ends) if _has_interval(group) else "no interval"
-    return measure_cell(measure, group["value"], heat=shade(group["value"]), about=about)
+    texts = (published_text(measure, end).replace("-", MINUS) for end in ends) if _has_interval(group) else ()
+    about = " to ".join(texts) or "no interval"
+    return measure_cell(measure, group["value"], published_text, heat=shade(group["value"]), about=about)

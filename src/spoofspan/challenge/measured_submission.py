@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from spoofspan.challenge.definition import Definition
 from spoofspan.challenge.hidden_part import HiddenPart
+from spoofspan.challenge.published_numbers import clipped
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
 from spoofspan.data.scores import Scores
@@ -25,7 +26,7 @@ from spoofspan.evaluation.corpus import CorpusInMemory
 from spoofspan.evaluation.crossed import POOLED
 from spoofspan.evaluation.events import crossed_events
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.signature import Signature, sign_hashes, used_hash
+from spoofspan.evaluation.signature import Signature, scores_hash, sign_hashes, used_hash
 from spoofspan.evaluation.utterances import UtteranceCorpus
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
@@ -42,6 +43,9 @@ def measured_submission(
     hidden: HiddenPart, definition: Definition, system: System, measure: Measure, threshold: float | None, said: str
 ) -> tuple[Measured, Signature]:
     """Take a measure once, ready to be taken again without any cluster; ``said`` is the hash of scores."""
+    given, system = system, _no_more_certain(system, measure, definition)
+    if system is not given and isinstance(system, Scores):
+        said = scores_hash(system)
     options = replace(definition.options, rules=hidden.arguments(definition))
     at = threshold if definition.takes_threshold(measure) else None
     if isinstance(system, UtteranceScores):
@@ -57,6 +61,14 @@ def measured_submission(
     hashes = hidden.truth_hash, used_hash(used), said
     rules = plan.spelled_rules(references.snap, references.modality)
     return measured, sign_hashes(str(plan.measure), plan.read_off, rules, hashes, plan.rules.regions)
+
+
+def _no_more_certain(system: System, measure: Measure, definition: Definition) -> System:
+    """What a measure counts of scores that it takes at their word: a single one must not decide the value."""
+    if not measure.kind.declared or isinstance(system, Proposals):
+        return system
+    values = clipped(system.values, definition.scores_are)
+    return system if values is system.values else replace(system, values=cast("Any", values))
 
 
 def _signed(measured: Measured) -> Signature:
@@ -75,6 +87,7 @@ def measured_groups(
 ) -> list[Plain]:
     """The value of every group, with its interval where there is one, and nothing of its size."""
     measure, column = Measure.parse(of_groups(definition)), hidden.by[by]
+    system = _no_more_certain(system, measure, definition)
     at = threshold if definition.takes_threshold(measure) else None
     options = replace(definition.options, rules=hidden.arguments(definition), threshold=at)
     if isinstance(system, Scores):

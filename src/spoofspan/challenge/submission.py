@@ -26,9 +26,10 @@ from typing import Any
 
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.base.locks import temporary_folder
-from spoofspan.challenge.definition import Submitted, plain_name
+from spoofspan.challenge.definition import Submitted
 from spoofspan.challenge.measured_submission import System
 from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.team_names import plain_name
 from spoofspan.formats.format import ReadOptions, Registry
 from spoofspan.formats.reading import choose_format, read_proposals, read_scores, read_utterance_scores
 from spoofspan.formats.registry import PROPOSAL_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
@@ -248,11 +249,20 @@ def _about(path: Path) -> dict[str, Any]:
             raise DataError(f"{ABOUT}: {name[:80]!a} means nothing; {nearest_name(name[:80], OPTIONS)}")
         if not isinstance(value, OPTIONS[name]) or isinstance(value, bool) or value != value:
             raise DataError(f"{ABOUT}: {name} must be {'text' if OPTIONS[name] is str else 'a number'}")
+        if isinstance(value, int):
+            stated[name] = _as_double(name, value)
     if stated.get("higher") not in (None, "bonafide", "spoof"):
         raise DataError(f"{ABOUT}: higher must be bonafide or spoof, what high scores mean")
     if not 0 < stated.get("hop", 1) < float("inf"):
         raise DataError(f"{ABOUT}: hop must be positive, in seconds")
     return stated
+
+
+def _as_double(name: str, value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise DataError(f"{ABOUT}: {name} has {len(str(value)):,} digits, which no number here needs") from None
 
 
 # ---------------------------------------------------------------- archives

@@ -2,15 +2,17 @@
 
 All is looked at that can be, whatever was wrong before: a NaN does not hide a missing utterance. The coverage of each
 utterance is checked as when measuring, under the rules of the challenge, with all time under one label.
+
+Teams and organisers check in this one way, and what passed is measured as it was read here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -19,15 +21,18 @@ from spoofspan.base.errors import DataError, Problems, SpoofspanError, UsageErro
 from spoofspan.base.times import milliseconds
 from spoofspan.challenge.measured_submission import System
 from spoofspan.challenge.public_part import PublicPart
+from spoofspan.challenge.published_numbers import MOST_LLR, clipped
 from spoofspan.challenge.submission import ABOUT, Submission, opened, unsaid
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.references import References
-from spoofspan.data.rules import rules_for
+from spoofspan.data.rules import Rules, rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.measurement import counted
+from spoofspan.evaluation.plan import ScoresAre
 from spoofspan.formats.sources import sources
 from spoofspan.mass.ranges import Overlay
+from spoofspan.measures.costs import check_declared
 
 ASSUMED = {"hop": 0.02, "higher": "bonafide"}  # to go on looking where a team does not say it
 
@@ -40,6 +45,7 @@ class SubmissionCheck:
     facts: dict[str, str]
     notes: tuple[str, ...]
     problems: tuple[str, ...]
+    system: System | None = field(default=None, repr=False, compare=False)  # what was read, if nothing is wrong with it
 
     @property
     def passed(self) -> bool:
@@ -93,15 +99,16 @@ def check_opened(public: PublicPart, submission: Submission) -> SubmissionCheck:
         found, notes = _look_at_proposals(public, system)
         problems += found
     else:
-        notes = _look_at_values(system)
-        problems += _strangers(public, set(system.utterances))
+        notes = _look_at_values(public, system)
+        problems += [*_strangers(public, set(system.utterances)), *_no_probabilities(public, system)]
     if isinstance(system, Scores) and "hop" not in assumed:
         problems += _uncovered(public, system)
     count = _count(system)
     if count > public.most_scores:
         named = "proposals" if isinstance(system, Proposals) else "scores"
         problems.append(f"{count:,} {named}, and there is room for {public.most_scores:,}; submit fewer")
-    return SubmissionCheck(submission.team, _facts(public, submission, system, assumed), notes, tuple(problems))
+    facts = _facts(public, submission, system, assumed)
+    return SubmissionCheck(submission.team, facts, notes, tuple(problems), None if problems else system)
 
 
 def _count(system: System) -> int:
@@ -175,8 +182,27 @@ def _look_at_proposals(public: PublicPart, proposals: Proposals) -> tuple[list[s
     return problems, tuple(notes)
 
 
-def _look_at_values(scores: Scores | UtteranceScores) -> tuple[str, ...]:
+def _no_probabilities(public: PublicPart, scores: Scores | UtteranceScores) -> list[str]:
+    """A problem if scores that measures take at their word cannot be what the challenge says they are."""
+    declared = any(one.kind.declared for one in public.definition.parsed)
+    known = scores.values[~np.isnan(scores.values)].astype(np.float64) if declared else np.zeros(0)
+    if not known.size or (isinstance(scores, Scores) and scores.decisions):
+        return []
+    try:
+        check_declared(known, cast("ScoresAre", public.definition.scores_are))
+    except UsageError as error:
+        return [str(error).partition(";")[0]]
+    return []
+
+
+def _look_at_values(public: PublicPart, scores: Scores | UtteranceScores) -> tuple[str, ...]:
     notes = []
+    definition = public.definition
+    if any(one.kind.declared for one in definition.parsed):
+        beyond = int(np.count_nonzero(clipped(scores.values, definition.scores_are) != scores.values))
+        if beyond:
+            what = f"a log-likelihood ratio of {MOST_LLR:g} to either side, which it counts as"
+            notes.append(f"{counted(beyond, 'score')} beyond {what}")
     infinite = int(np.count_nonzero(np.isinf(scores.values)))
     if infinite:
         notes.append(f"{counted(infinite, 'score')} beyond every threshold (infinite), which is legal")
@@ -254,10 +280,23 @@ def _uncovered(public: PublicPart, scores: Scores) -> list[str]:
         return []
     common: References = extents.take(where[both])
     finite = np.nan_to_num(scores.values, nan=0.0, posinf=0.0, neginf=0.0)  # only time is looked at
-    rules = replace(rules_for("range", definition.convention, definition.rules)[0], utterances="all", partial=True)
+    some = replace(scores, values=finite).take(both)
+    bases: list[Literal["range", "point"]] = ["range"]
+    if any(one.basis == "point" for one in definition.parsed):
+        bases.append("point")
+    found: dict[Rules, list[str]] = {}
+    for basis in bases:
+        rules = rules_for(basis, definition.convention, definition.rules)[0]
+        rules = replace(rules, utterances="all", partial=True)
+        if rules not in found:
+            found[rules] = _refused_time(common, some, rules)
+    return list(dict.fromkeys(text for texts in found.values() for text in texts))
+
+
+def _refused_time(extents: References, scores: Scores, rules: Rules) -> list[str]:
     with noting_problems() as noted:
         try:
-            Overlay.of(common, replace(scores, values=finite).take(both), rules).mass()
+            Overlay.of(extents, scores, rules).mass()
         except Exception as error:
             if not noted:
                 return [_sentence(error)]

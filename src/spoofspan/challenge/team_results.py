@@ -8,6 +8,8 @@ values would be without each cluster, so that a leaderboard compares all teams w
 
     results/PHASE/TEAM.json    values, intervals, groups, signatures; or why it was refused
     results/PHASE/TEAM.npz     values without each cluster
+
+All of it stays with the organisers: the numbers have all digits, which tell something of the labels.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import io
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from math import isnan
@@ -25,12 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from spoofspan.base.errors import DataError, SpoofspanWarning
 from spoofspan.challenge.definition import Definition, read_json
 from spoofspan.challenge.hidden_part import HiddenPart
 from spoofspan.challenge.measured_submission import Plain, System, measured_groups, measured_submission
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.submission import Submission
+from spoofspan.challenge.team_names import look_alike
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.signature import scores_hash
@@ -71,7 +73,7 @@ class Judge:
     def challenge_key(self) -> str:
         """What all results of the phase depend on."""
         plain = self.definition.to_dict()
-        about = {name: plain[name] for name in plain if name not in ("title", "phases")}
+        about = {name: plain[name] for name in plain if name not in ("title", "phases", "max_submissions")}
         about |= {"hidden": self.hidden.fingerprint, "utterances": self.public.utterances_hash}
         return sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -79,12 +81,12 @@ class Judge:
         """What the result of a submission depends on."""
         return f"{self.challenge_key}-{submission.digest[:32]}"
 
-    def measure(self, submission: Submission, key: str) -> TeamResult:
-        """Measure a submission; refusals are raised."""
-        system = self.counted(submission.read(self.public))
+    def measure(self, system: System, submission: Submission, key: str) -> TeamResult:
+        """Measure what was read of a submission that passed the check; refusals are raised."""
+        system = self.counted(system)
         measured, left_out = [], []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SpoofspanWarning)  # cautions stand with the intervals
+            warnings.simplefilter("ignore")  # cautions stand with the intervals; nothing else must reach a team
             said = scores_hash(system) if isinstance(system, Scores) else ""
             for measure in self.definition.parsed:
                 plain, without = self._measured(system, measure, submission.threshold, said)
@@ -98,8 +100,6 @@ class Judge:
 
     def counted(self, system: System) -> System:
         """What was said of the utterances that count in the phase."""
-        if isinstance(system, Proposals) and (strange := set(system.utterances).difference(self.public.utterances)):
-            raise DataError(f"utterance {min(strange)!r} is not in the challenge")  # measuring would count it as false
         known = set(self.hidden.utterances)
         if len(known) == len(self.public.utterances):
             return system
@@ -126,7 +126,12 @@ class Judge:
 
 @dataclass(frozen=True, eq=False)
 class TeamResult:
-    """What is kept of a submission: its values, or the problems for which it was refused."""
+    """What is kept of a submission: its values, or the problems for which it was refused.
+
+    ``problems`` are for the team, and depend on its files and on the public part alone. ``reason`` is for the
+    organisers: why a submission that passed the check was not scored. ``spent`` has the hashes of all submissions of
+    the team that were scored in the phase.
+    """
 
     team: str
     key: str
@@ -134,6 +139,8 @@ class TeamResult:
     left_out: tuple[LeftOut, ...] = ()
     groups: Mapping[str, list[Plain]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    reason: str = ""
+    spent: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write both files; the second says that both are whole."""
@@ -150,18 +157,19 @@ class TeamResult:
             np.savez(buffer, **columns)
             write_atomically(folder / f"{self.team}.npz", [buffer.getvalue()], force=True)
         plain: Plain = {"team": self.team, "key": self.key, "problems": list(self.problems)}
+        plain |= {"reason": self.reason, "spent": list(self.spent)}
         plain |= {"measured": list(self.measured), "groups": dict(self.groups)}
         write_atomically(folder / f"{self.team}.json", [json_text(finite(plain)).encode()], force=True)
 
     @classmethod
     def read(cls, folder: Path, team: str) -> TeamResult | None:
         """Read what was kept of a team; None if there is nothing that is whole."""
-        path = folder / f"{team}.json"
-        if not path.is_file():
+        plain = _kept(folder, team)
+        if plain is None:
             return None
-        plain = read_json(path)
         measured = tuple(plain["measured"])
-        result = cls(team, plain["key"], measured, (), plain["groups"], tuple(plain["problems"]))
+        about = {"problems": tuple(plain["problems"]), "reason": plain.get("reason", "")}
+        result = cls(team, plain["key"], measured, (), plain["groups"], **about, spent=spent_by(folder, team))
         if not measured:
             return result
         try:
@@ -171,7 +179,28 @@ class TeamResult:
                 left_out = tuple(_left_out(arrays, place, one) for place, one in enumerate(measured))
         except (OSError, KeyError, ValueError):
             return None
-        return cls(team, result.key, measured, left_out, result.groups)
+        return replace(result, left_out=left_out)
+
+
+def _kept(folder: Path, team: str) -> Plain | None:
+    """The file of a team; None if there is none of exactly this name."""
+    path = folder / f"{team}.json"
+    if not path.is_file():
+        return None
+    plain: Plain = read_json(path)
+    return plain if plain["team"] == team else None  # a file system may take upper and lower case for the same
+
+
+def spent_by(folder: Path, team: str) -> tuple[str, ...]:
+    """The hashes of the submissions of a team that were scored in a phase."""
+    plain = _kept(folder, team)
+    return () if plain is None else tuple(plain.get("spent", ()))
+
+
+def known_teams(results: Path) -> dict[str, str]:
+    """The teams with a result in any phase, by what their names look like."""
+    found = (str(read_json(path)["team"]) for path in sorted(results.glob("*/*.json")))
+    return {look_alike(team): team for team in found}
 
 
 def _left_out(arrays: Mapping[str, Any], place: int, measured: Plain) -> LeftOut:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.errors import SpoofspanWarning, UsageError
 from spoofspan.cli import options as o
 from spoofspan.cli.eval_inputs import ProposalOptions, read_labels, takes_proposals
 from spoofspan.cli.help import HelpCommand
@@ -72,6 +73,7 @@ def build(
         None, "NAME=FILE: the utterances that count in a phase, one a line; or NAME=0.3: this share of them, drawn."
     ),
     seed: int = o.flag(0, "Of the draw of --phase-utterances. Keep it secret."),
+    max_submissions: int = o.flag(10, "How many submissions of a team are scored in a phase.", min=1),
     hop: float | None = o.flag(None, "Spacing of submitted scores in seconds, if they do not state it."),
     higher: o.HigherOption = None,
     confidence: float = o.flag(0.95, "Level of intervals, ranks and groups."),
@@ -105,6 +107,7 @@ def build(
     from spoofspan.challenge.challenge_folder import build_challenge
     from spoofspan.challenge.definition import Definition, Phase
     from spoofspan.challenge.hidden_part import HiddenPart
+    from spoofspan.challenge.published_numbers import bits_of_result
     from spoofspan.evaluation.breakdown import BREAKDOWNS
     from spoofspan.formats.reading import read_references
     from spoofspan.formats.text.protocol import read_clusters
@@ -124,6 +127,7 @@ def build(
         higher=o.polarity(higher),
         submissions=submissions.value,
         fps=proposals.fps,
+        max_submissions=max_submissions,
         **proposals.arguments(),
         **cast(Any, phases),
     )
@@ -141,7 +145,11 @@ def build(
         regions=regions,
     )
     made = build_challenge(out, definition, hidden, docker_image=docker_image)
+    once = bits_of_result(len(definition.measures))
+    most = f"{once:.0f} bits of the labels, {max_submissions:,} of them {max_submissions * once:,.0f}"
     commands = (
+        f"the result of a submission tells a team at most {most} (docs/challenge.md)",
+        "",
         f"spoofspan challenge check {out / 'public'} SUBMISSION",
         f"spoofspan challenge score {out} SUBMISSIONS",
         f"spoofspan challenge leaderboard {out}",
@@ -223,7 +231,8 @@ def score(
     """Score submissions, all of a folder or one.
 
     Keeps earlier results until the submission, the labels or the measures change. A refused submission does not stop
-    the others; the command then exits with 3.
+    the others; the command then exits with 3. Teams may see what is printed on stdout: rounded values, and reasons of
+    refusals that depend on their files alone. What depends on the labels goes to stderr.
 
     For example:
 
@@ -234,41 +243,43 @@ def score(
     from spoofspan.challenge.judging import score_submissions
 
     found = score_submissions(challenge, submissions, phase=phase, teams=team or ())
+    for one in found:
+        for text in one.cautions:
+            warnings.warn(f"for the organisers: {one.team}: {text}", SpoofspanWarning, stacklevel=1)
     o.show({"submissions": [one.to_dict() for one in found]}, [_scores_table(found)], output)
     if any(one.state == "refused" for one in found):
         raise typer.Exit(3)
 
 
 def _scores_table(found: list[Scored]) -> Table:
-    from spoofspan.measures.measure import number_text
+    from spoofspan.challenge.published_numbers import published_text
     from spoofspan.report.cells import heading
     from spoofspan.report.table import Table
 
-    measured = [one.result.measured for one in found if one.result is not None and one.result.measured]
-    measures = [one["measure"] for one in measured[0]] if measured else []
-    rows = []
-    for one in found:
-        values = {} if one.result is None else {each["measure"]: each["value"] for each in one.result.measured}
-        cells = (number_text(name, float(values[name])) if name in values else "" for name in measures)
-        rows.append((one.team, one.state, *cells))
+    measures = next((list(one.values) for one in found if one.values), [])
+    rows = tuple(
+        (one.team, one.state, *(published_text(name, one.values[name]) if one.values else "" for name in measures))
+        for one in found
+    )
     notes = [
         line
         for one in found
         if one.problems
         for line in ("", f"{one.team} refused:", *(f"  {part}" for text in one.problems for part in text.splitlines()))
     ]
-    cautions = [f"warning: {one.team}: {text}" for one in found for text in one.cautions[:1]]
-    return Table(("team", "", *map(heading, measures)), tuple(rows), (*notes, *([""] if cautions else []), *cautions))
+    return Table(("team", "", *map(heading, measures)), rows, tuple(notes))
 
 
 @app.command(cls=HelpCommand)
 def leaderboard(
     challenge: Challenge,
     phase: PhaseName = None,
-    pairs: bool = o.flag(False, "Also print the difference of every two teams.", "--pairs"),
+    pairs: bool = o.flag(False, "Also show the difference of every two teams.", "--pairs"),
     page: Path | None = o.flag(None, "Also write the leaderboard as a page (.html) that can be published."),
     all_digits: bool = o.flag(
-        False, "Do not round. For the organisers: numbers with all digits tell something of the labels.", "--all-digits"
+        False,
+        "For the organisers: all digits in JSON and CSV, and what else depends on the labels. Never publish it.",
+        "--all-digits",
     ),
     output: o.OutputFormat = o.Output.text,
     out: o.Out = None,
@@ -277,8 +288,9 @@ def leaderboard(
 ) -> None:
     """Rank the teams that were scored.
 
-    Prints ranks with intervals, groups of teams that cannot be told apart, and columns by attack. The numbers are over
-    all utterances and over attacks and reveal no label of a single utterance, so the leaderboard can be published.
+    Prints ranks with intervals, groups of teams that cannot be told apart, and columns by attack. The numbers are
+    rounded so that each tells at most 14 bits of the labels, and the leaderboard can be published. Cautions that come
+    from the labels go to stderr.
 
     For example:
 
@@ -295,7 +307,9 @@ def leaderboard(
     if page is not None:
         from spoofspan.challenge.leaderboard_page import leaderboard_page
 
-        o.write_page(leaderboard_page(found), page, force)
+        o.write_page(leaderboard_page(found, with_pairs=pairs), page, force)
+    for text in found.cautions:
+        warnings.warn(f"for the organisers: {text}", SpoofspanWarning, stacklevel=1)
     tables = found.tables(pairs=pairs)
     if output is o.Output.csv:
         tables = [found.wide_table(all_digits=all_digits)]

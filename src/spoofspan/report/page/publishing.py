@@ -2,7 +2,8 @@
 
 An exact number says more than it seems to: from FPR and FNR at every threshold the label of each frame can be read, and
 one submission whose scores are made for it reads labels off a loss with 16 digits. So no timelines are left, the curve
-has few points, and every number is rounded as it is shown: rates to 0.01 %, times to 0.01 s.
+has few points, and every number is rounded as it is shown: rates to 0.01 %, times to 0.01 s. Costs of 1 and more have
+four digits that count, since those before the point can hold labels as well.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.report.page.packing import packed, unpacked
 
-RATE_DIGITS, SECONDS_DIGITS, P_DIGITS, THRESHOLD_DIGITS = 4, 2, 2, 4
+RATE_DIGITS, SECONDS_DIGITS, P_DIGITS, THRESHOLD_DIGITS, DIGITS = 4, 2, 2, 4, 4
 SECONDS = ("error", "spoof", "bona_fide", "bona_fide_seconds", "spoof_seconds")
 P_VALUES = ("p", "adjusted", "p_value", "adjusted_p_value")
 
@@ -30,7 +32,17 @@ def without_labels(content: dict[str, Any]) -> dict[str, Any]:
             if space and isinstance(m["threshold"], float):
                 m["decision"] = f"{words} {float(threshold):.{THRESHOLD_DIGITS}g}"
                 m["threshold"] = float(f"{m['threshold']:.{THRESHOLD_DIGITS}g}")
+            _shorten(m)
     return plain | {"timelines": [], "labels": False}
+
+
+def _shorten(m: dict[str, Any]) -> None:
+    """Show no more digits of a measurement than its rounded numbers have."""
+    unit = " %" if in_percent(m["measure"]) else ""
+    if isinstance(m["number"], float) and abs(m["number"]) >= 1:
+        m["value"] = f"{number_text(m['measure'], m['number'])}{unit}"
+    if m["ends"] and any(isinstance(end, float) and abs(end) >= 1 for end in m["ends"]):
+        m["interval"] = " to ".join(number_text(m["measure"], float(end)) for end in m["ends"])
 
 
 def few_digits(value: Any, name: str = "") -> Any:
@@ -43,4 +55,6 @@ def few_digits(value: Any, name: str = "") -> Any:
         return value
     if name in P_VALUES:
         return float(f"{value:.{P_DIGITS}g}")
-    return round(value, SECONDS_DIGITS if name in SECONDS else RATE_DIGITS)
+    if name in SECONDS:
+        return round(value, SECONDS_DIGITS)
+    return round(value, RATE_DIGITS) if abs(value) < 1 else float(f"{value:.{DIGITS}g}")

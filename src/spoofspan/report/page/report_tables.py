@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from spoofspan.base.numbers import is_number
@@ -12,6 +12,7 @@ from spoofspan.report.names import measure_name
 from spoofspan.report.page.page_table import Plain, cell, column, page_table
 from spoofspan.report.table import MINUS
 
+Spelling = Callable[[str, float], str]  # of a number of a measure
 MOST_COLUMNS = 12  # of groups or systems that stand side by side
 TITLES = {"kind": "attack", "length": "length of the spoofed range", "boundary": "distance from the nearest boundary"}
 
@@ -81,20 +82,20 @@ def measure_column(measure: str) -> Plain:
     return column(measure_name(measure) + (" %" if in_percent(measure) else ""), measure, number=True)
 
 
-def measure_cell(measure: str, value: float | None, **more: Any) -> Plain:
+def measure_cell(measure: str, value: float | None, spell: Spelling = number_text, **more: Any) -> Plain:
     """A value as it is read, in per cent where the measure is; empty if there is none."""
     if not isinstance(value, float | int) or value != value:
         return cell("")
     number = round(100 * value, 13) if in_percent(measure) else value  # 4.13, not 4.130000000000001
-    return cell(signed_text(measure, value), number, **more)
+    return cell(spell(measure, value).replace("-", MINUS), number, **more)
 
 
-def signed_text(measure: str, value: float) -> str:
-    """A number with a real minus sign."""
-    return number_text(measure, value).replace("-", MINUS)
-
-
-def leaderboard(systems: Sequence[Mapping[str, Any]], comparison: Mapping[str, Any], called: str = "system") -> Plain:
+def leaderboard(
+    systems: Sequence[Mapping[str, Any]],
+    comparison: Mapping[str, Any],
+    called: str = "system",
+    spell: Spelling = number_text,
+) -> Plain:
     """One row per system, the best first: value with its interval, ranks that the verdicts allow, other measures."""
     measure = comparison["measure"]
     by_name = {system["name"]: {m["measure"]: m for m in system["measurements"]} for system in systems}
@@ -111,12 +112,12 @@ def leaderboard(systems: Sequence[Mapping[str, Any]], comparison: Mapping[str, A
             [
                 cell(str(rank["place"]), rank["place"]),
                 cell(rank["system"]),
-                measure_cell(measure, value, interval=drawn),
-                measure_cell(measure, low),
-                measure_cell(measure, high),
+                measure_cell(measure, value, spell, interval=drawn),
+                measure_cell(measure, low, spell),
+                measure_cell(measure, high, spell),
                 cell(spread, rank["low"]),
                 cell(rank["groups"]),
-                *(measure_cell(one, measured[one]["number"] if one in measured else None) for one in others),
+                *(measure_cell(one, measured[one]["number"] if one in measured else None, spell) for one in others),
             ]
         )
     level = f"{100 * comparison['level']:g} %"
@@ -133,14 +134,14 @@ def leaderboard(systems: Sequence[Mapping[str, Any]], comparison: Mapping[str, A
     return page_table("leaderboard", "Leaderboard", columns, rows, head=1)
 
 
-def pairs(comparison: Mapping[str, Any]) -> Plain:
+def pairs(comparison: Mapping[str, Any], spell: Spelling = number_text) -> Plain:
     """Every two systems: the difference with its interval, and p-values."""
     measure, many = comparison["measure"], len(comparison["pairs"]) > 1
     rows = [
         [
             cell(pair["first"]),
             cell(pair["second"]),
-            *(measure_cell(measure, pair[end]) for end in ("difference", "low", "high")),
+            *(measure_cell(measure, pair[end], spell) for end in ("difference", "low", "high")),
             _p_cell(pair["p"]),
             *([_p_cell(pair["adjusted"])] if many else []),
             cell(pair["better"] or "undecided"),
