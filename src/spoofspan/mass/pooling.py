@@ -1,7 +1,7 @@
 """Pooling: the one score of a point (or utterance) that overlaps several score runs (rule 19 of ``docs/rules.md``).
 
 Scores are in bona fide polarity here. The lowest and the highest are exact. The mean is over time, so splitting a run
-does not move it, and it is rounded once, so equal means are equal doubles. ``top-k`` and ``noisy-or`` count frames: they
+does not move it, and it is rounded once, so equal means are equal doubles. ``top-k`` and ``noisy-or`` count frames, and
 are for uniform frames of whole utterances. Each point is pooled by itself, so neither blocks nor shards leave a trace.
 """
 

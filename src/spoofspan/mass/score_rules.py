@@ -283,7 +283,7 @@ def _cells(utterances: tuple[str, ...], runs: RangeRuns, mean: bool) -> RangeRun
         infinite = np.isinf(runs.values)
         values = np.where(infinite, runs.values.dtype.type(0), runs.values)
         sums = [(exponent, over_cells(column)[covered]) for exponent, column in digits(values, rows)]
-        combined = quotients(sums, depth[covered])
+        combined: Values = quotients(sums, depth[covered])
         if infinite.any():
             above, below = (over_cells((runs.values == one).astype(np.int64))[covered] > 0 for one in (np.inf, -np.inf))
             if (above & below).any():
