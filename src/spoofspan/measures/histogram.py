@@ -263,17 +263,17 @@ class Fine:
 
     def add(self, block: MassBlock, bits: Bits, dtype: np.dtype[Any]) -> None:
         """Count a block, given the raw bits of its scores."""
-        map_ = FineBins(dtype)
-        if not map_.shift:
+        split = FineBins(dtype)
+        if not split.shift:
             return
-        rows, keys = map_.keys(bits)
+        rows, keys = split.keys(bits)
         if rows.size:
             chosen = np.zeros(bits.size, bool)
             chosen[rows] = True
             _, bona_fide, spoof = block.columns_of(chosen)
             self.bins.add_rows(keys.view(np.uint64), bona_fide, spoof)
         if not self.longer:
-            longer = (bits & bits.dtype.type((1 << map_.shift) - 1)) != 0
+            longer = (bits & bits.dtype.type((1 << split.shift) - 1)) != 0
             self.longer = bool(longer.any()) and bool((longer & block.counted).any())
 
     def merge(self, other: Fine) -> None:
