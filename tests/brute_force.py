@@ -319,6 +319,8 @@ def centred(ranges):
         a, b = ranges[i], ranges[i + 1]
         if b[1] < a[1]:
             raise BadData("ranges within ranges have no border to move")
+        if a[:2] == b[:2] and a[2] != b[2]:
+            raise BadData("two scores over the same time have one centre")
         if overlap(a[0], a[1], b[0], b[1]) > 0:
             border = (a[0] + a[1] + b[0] + b[1]) // 4
             border = min(max(border, b[0]), a[1])
@@ -328,13 +330,11 @@ def centred(ranges):
 
 
 def mean(scores):
-    """Rule 11, `mean`: in double precision, in the order given."""
-    total = scores[0]
-    for score in scores[1:]:
-        total += score
-    if math.isnan(total):
+    """Rule 11, `mean`: exact, and rounded once."""
+    infinite = {score for score in scores if math.isinf(score)}
+    if len(infinite) == 2:
         raise BadData("the mean of opposite infinities")
-    return total / len(scores)
+    return infinite.pop() if infinite else float(sum(map(Fraction, scores)) / len(scores))
 
 
 def without_overlap(ranges, rules):

@@ -22,6 +22,7 @@ torchmetrics = pytest.importorskip("torchmetrics", reason="torchmetrics is not i
 
 from spoofspan.integrations.torch import PointEER, RangeEER, Unpadded  # noqa: E402
 
+pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 HERE = Path(__file__).parent
 torch.set_num_threads(1)  # small tensors, and tests that run side by side
 CASES, BATCHES = 160, 2
@@ -136,6 +137,100 @@ def test_without_exact_the_bounds_are_those_of_the_state(corpus):
     assert scalar.compute().item() == state.bracket().midpoint
     size = sum(one.numel() * one.element_size() for one in (metric.bins, metric.carries, metric.undecided))
     assert size <= 2_000_000
+
+
+def saturated(seed, sharpness, shift, dtype=np.float32, higher="bonafide"):
+    """Frames with labels, as a batch of 20 utterances: probabilities of a system that is sure of itself."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, (20, 400))
+    odds = sharpness * (rng.normal(size=labels.shape) + 1.65 * (1 - 2 * labels)) + shift
+    if higher == "spoof":
+        odds = -odds
+    with np.errstate(over="ignore"):
+        return torch.from_numpy((1 / (1 + np.exp(-odds.astype(dtype)))).astype(dtype)), torch.from_numpy(labels)
+
+
+@pytest.mark.parametrize("higher", ["bonafide", "spoof"])
+@pytest.mark.parametrize("sharpness", [2, 5, 12])
+@pytest.mark.parametrize("shift", [-12, -8, 0, 8, 12])
+def test_bounds_of_saturated_probabilities_are_narrow(shift, sharpness, higher):
+    """Float32 has 128 bins of leading bits from 0.5 to 1, the last of which held half of the scores."""
+    scores, labels = saturated(1, sharpness, shift, higher=higher)
+    arguments = {"higher": higher, "bracket": False, "spoof_label": 1}
+    exact, metric = (RangeEER(0.02, exact=one, **arguments) for one in (True, False))
+    for one in (exact, metric):
+        one.update(scores, labels)
+    assert metric.compute().item() == pytest.approx(exact.compute().item(), abs=0.002)
+    assert metric.bounds().width < 0.004
+
+
+@pytest.mark.parametrize("rule", ["nearest", "interpolated"])
+@pytest.mark.parametrize("higher", ["bonafide", "spoof"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_device_counts_into_the_fine_bins_of_the_state(dtype, higher, rule):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        scores, labels = saturated(seed, rng.choice([1, 4, 20]), rng.choice([-20, -5, 0, 5, 20]), dtype, higher)
+        scores = scores * rng.choice([1, -1, 2])
+        metric = RangeEER(0.02, higher=higher, dtype=dtype, spoof_label=1, eer_rule=rule)
+        metric.update(scores, labels)
+        state = ss.EerState(dtype, **{name: getattr(metric.eer_state(), name) for name in ("higher", "basis")})
+        spoof = labels.numpy().ravel() * 20_000_000
+        state.add(scores.numpy().ravel(), 20_000_000 - spoof, spoof)
+        assert metric.eer_state().to_bytes() == state.to_bytes()
+        exact = RangeEER(0.02, higher=higher, dtype=dtype, spoof_label=1, eer_rule=rule, exact=True)
+        exact.update(scores, labels)
+        value, threshold = exact.compute()["range_eer"].item(), exact.bounds().lowest_threshold
+        assert metric.bounds().low <= value <= metric.bounds().high
+        assert metric.bounds().lowest_threshold <= threshold <= metric.bounds().highest_threshold
+
+
+def test_wide_bounds_are_warned_of_and_have_no_middle():
+    """All scores in one bin of leading bits, far from 1 and 0."""
+    rng = np.random.default_rng(4)
+    labels = torch.from_numpy(rng.integers(0, 2, (4, 500)))
+    narrow, wide = (0.25 + scale * torch.from_numpy(rng.random((4, 500), np.float32)) for scale in (0.05, 0.0005))
+    arguments = {"higher": "bonafide", "spoof_label": 1}
+    for scores, width in ((narrow, 0.01), (wide, 1.0)):
+        metric, one = RangeEER(0.02, **arguments), RangeEER(0.02, bracket=False, **arguments)
+        for each in (metric, one):
+            each.update(scores, labels)
+        with pytest.warns(ss.SpoofspanWarning, match=r"bound the EER only by .* and .* %; use exact=True"):
+            found = metric.compute()
+        assert 0.002 < found["range_eer_high"] - found["range_eer_low"] <= width + 0.05
+        assert metric.bounds().width == one.bounds().width
+    with pytest.raises(ss.UndefinedMeasureError, match="one number would mislead; use exact=True, or bracket=True"):
+        one.compute()
+    quiet = RangeEER(0.02, bracket=False, undefined="nan", **arguments)
+    quiet.update(wide, labels)
+    assert quiet.compute().isnan()
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_eer_over_50_percent_is_warned_of(corpus, exact):
+    references, scores = corpus
+    turned = PointEER(0.02, 0.02, higher="spoof", exact=exact)
+    with pytest.warns(ss.SpoofspanWarning) as expected:
+        ss.point_eer(references, replace(scores, higher="spoof"), 0.02)
+    feed(turned, references, scores, random.Random(1), size=8)
+    with pytest.warns(
+        ss.SpoofspanWarning, match=r"wrong polarity; these scores were read with higher='spoof'"
+    ) as found:
+        turned.compute()
+    if exact:
+        assert [str(one.message) for one in found] == [str(one.message) for one in expected]
+
+
+def test_bfloat16_scores_need_one_pass():
+    scores, labels = saturated(3, 3, 1)
+    exact, metric = (
+        RangeEER(0.02, higher="bonafide", exact=one, bracket=False, spoof_label=1) for one in (True, False)
+    )
+    for one in (exact, metric):
+        one.update(scores.to(torch.bfloat16), labels)
+    assert metric.compute() == exact.compute()
+    assert metric.eer_state().is_exact
+    assert metric.eer_state().equal_error_rate() == exact.eer_state().equal_error_rate()
 
 
 def test_states_of_metrics_add_under_the_same_rules_only(corpus):

@@ -293,12 +293,21 @@ def warnings_for(value: float, point: OperatingPoint, eer_rule: str) -> tuple[st
             f"FPR and FNR differ by {100 * point.gap:.2f} points at the nearest threshold (few distinct scores?); "
             "report the gap, or use eer_rule='interpolated'"
         )
-    if value > 0.5:
-        found.append(
-            f"an EER over 50 % ({100 * value:.2f} %) often means the wrong polarity; these scores were read with "
-            f"higher={point.higher!r}, and nothing was flipped; check as well which labels mean spoof"
-        )
-    return tuple(found)
+    return *found, *polarity_caution(value, point.higher)
+
+
+def polarity_caution(value: float, higher: str) -> tuple[str, ...]:
+    """Say that an EER over 50 % is suspicious.
+
+    >>> polarity_caution(0.2, "spoof")
+    ()
+    """
+    if value <= 0.5:
+        return ()
+    return (
+        f"an EER over 50 % ({100 * value:.2f} %) often means the wrong polarity; these scores were read with "
+        f"higher={higher!r}, and nothing was flipped; check as well which labels mean spoof",
+    )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -10,8 +10,9 @@
 Labels of frames serve too: ``RangeEER(hop=0.02, higher="bonafide", spoof_label=1).update(scores, labels)``.
 
 Which frames count, for how long and for which class, is settled on the host from the references; the scores stay on
-their device, which counts them into 2 x 65,536 integers. States add, so the sums of all processes (DDP, Accelerate,
-Lightning) give the same bits as one process. From these sums follow proven bounds of the EER and their middle; with
+their device, which counts them into 2 x 71,430 integers. States add, so the sums of all processes (DDP, Accelerate,
+Lightning) give the same bits as one process. From these sums follow proven bounds of the EER and their middle. Bounds
+more than 0.2 points apart are warned of, and ``bracket=False`` refuses a middle of bounds more than 1 point apart. With
 ``exact=True`` the scores are kept on the device too (20 bytes each), and the value is the exact one.
 
 A ``DistributedSampler`` repeats samples so that all processes get equally many: :class:`Unpadded` says which to drop.
@@ -19,6 +20,7 @@ A ``DistributedSampler`` repeats samples so that all processes get equally many:
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -28,16 +30,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from spoofspan.base.columns import offsets_of
-from spoofspan.base.errors import DataError, NothingToMeasureError, UndefinedMeasureError, UsageError
+from spoofspan.base.errors import DataError, NothingToMeasureError, SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64
 from spoofspan.data.references import Range, References
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.evaluation.measurement import polarity_caution
 from spoofspan.evaluation.plan import EvaluationOptions, Plan, Undefined
 from spoofspan.mass.diagnosis import LATE_FRAMES
 from spoofspan.mass.points import check_resolution, point_basis
 from spoofspan.mass.ranges import range_basis
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.eer_state import EerBracket, EerState
+from spoofspan.measures.fine_bins import FineBins
 from spoofspan.measures.histogram import BINS, CARRIED_BITS, Amounts
 from spoofspan.measures.measure import Measure, flat_name
 
@@ -57,6 +61,8 @@ if TYPE_CHECKING:
 # Sums hand what is above these bits over to their carries; so many sums of shorter batches cannot overflow.
 LOW_BITS = 40
 UPDATES_WITHOUT_CARRY = 1024
+# Bounds of an EER that are farther apart are warned of; the middle of bounds this far apart says too little.
+WIDE, TOO_WIDE = 0.002, 0.01
 BITS = {f"float{n}": (getattr(torch, f"float{n}"), getattr(torch, f"int{n}")) for n in (16, 32, 64)}
 
 
@@ -70,6 +76,7 @@ class _EER(Metric):  # type: ignore[misc]
     _measure: Measure
     bins: torch.Tensor
     carries: torch.Tensor
+    longer: torch.Tensor
     undecided: torch.Tensor
     not_numbers: torch.Tensor
 
@@ -102,8 +109,12 @@ class _EER(Metric):  # type: ignore[misc]
         if undefined not in ("raise", "nan"):
             raise UsageError(f"undefined={undefined!r}: valid: 'raise', 'nan'")
         self._empty_state()._check_rule(self._plan.eer_rule)
-        self.add_state("bins", torch.zeros(2, BINS, dtype=torch.int64), dist_reduce_fx="sum")
-        self.add_state("carries", torch.zeros(2, BINS, dtype=torch.int32), dist_reduce_fx="sum")
+        self._fine = FineBins(np.dtype(dtype))
+        # one more column takes what is in no fine bin
+        columns = BINS + self._fine.size + 1
+        self.add_state("bins", torch.zeros(2, columns, dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("carries", torch.zeros(2, columns, dtype=torch.int32), dist_reduce_fx="sum")
+        self.add_state("longer", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
         self.add_state("undecided", torch.zeros(2, dtype=torch.int64), dist_reduce_fx="sum")
         self.add_state("not_numbers", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
         # a MetricCollection updates only one of several metrics whose states have the same names and look alike so far
@@ -195,19 +206,37 @@ class _EER(Metric):  # type: ignore[misc]
         return converted if self.higher == "bonafide" else -converted
 
     def _count(self, scores: torch.Tensor, amounts: Any) -> None:
-        whole = BITS[self.dtype_name][1]
-        shift = 8 * scores.element_size() - 16
         # + 0.0 turns -0.0 into 0.0
-        leading = ((scores + 0.0).view(whole).to(torch.int64) >> shift) & (BINS - 1)
+        bits = (scores + 0.0).view(BITS[self.dtype_name][1]).to(torch.int64)
+        shift = self._fine.shift
+        self.longer += (bits & ((1 << shift) - 1) != 0).sum()
+        columns = (bits >> shift) & (BINS - 1), BINS + self._fine_keys(bits)
         long = int(amounts.sum(dtype=np.float64)) >= 1 << LOW_BITS
         if long:
             high = _sent(amounts >> LOW_BITS, scores.device).to(torch.int32)
-            self.carries.index_add_(1, leading, high)
+            for column in columns:
+                self.carries.index_add_(1, column, high)
             amounts = amounts & ((1 << LOW_BITS) - 1)
-        self.bins.index_add_(1, leading, _sent(amounts, scores.device))
+        sent = _sent(amounts, scores.device)
+        for column in columns:
+            self.bins.index_add_(1, column, sent)
         if long or self._update_count % UPDATES_WITHOUT_CARRY == 1:
             self.carries += (self.bins >> LOW_BITS).to(torch.int32)
             self.bins &= (1 << LOW_BITS) - 1
+
+    def _fine_keys(self, bits: torch.Tensor) -> torch.Tensor:
+        """The keys of :meth:`FineBins.keys`; one more for scores without any."""
+        fine, (kind, whole) = self._fine, BITS[self.dtype_name]
+        none = torch.full_like(bits, fine.size)
+        if not fine.size:
+            return none
+        magnitude = bits & ((1 << 8 * kind.itemsize - 1) - 1)
+        distance = fine.one - magnitude  # 0 for 1.0
+        leading = (distance.clamp(1, fine.below_one) - 1).to(kind).view(whole).to(torch.int64) >> fine.shift
+        keys = torch.where(distance > 1, leading - (fine.one >> fine.shift) + 2, distance)
+        keys = keys + fine.one_sided * (bits != magnitude)
+        keys = torch.where((distance >= 0) & (distance <= fine.below_one), keys, none)
+        return torch.where(bits == 0, fine.zero, keys)
 
     def set_dtype(self, dst_type: Any) -> _EER:
         """Nothing to do: counts are integers, whatever the type of the model."""
@@ -228,6 +257,7 @@ class _EER(Metric):  # type: ignore[misc]
         name = flat_name(str(self._plan.measure))
         try:
             found = self.bounds()
+            self._warn(found)
             numbers = {name: found.midpoint, f"{name}_low": found.low, f"{name}_high": found.high}
         except UndefinedMeasureError:
             if self.undefined == "raise":
@@ -237,6 +267,18 @@ class _EER(Metric):  # type: ignore[misc]
         kind = torch.float32 if self.bins.device.type == "mps" else torch.float64
         tensors = {key: torch.tensor(value, dtype=kind, device=self.bins.device) for key, value in numbers.items()}
         return tensors if self.bracket else tensors[name]
+
+    def _warn(self, found: EerBracket) -> None:
+        """Warn of wide bounds and of the wrong polarity; refuse the middle of bounds that say too little."""
+        cautions = polarity_caution(found.low, self.higher)
+        if found.width > WIDE:
+            text = f"the bins of the scores bound the EER only by {100 * found.low:.2f} and {100 * found.high:.2f} %"
+            if found.width > TOO_WIDE and not self.bracket:
+                raise UndefinedMeasureError(f"{text}: one number would mislead; use exact=True, or bracket=True")
+            cautions = (f"{text}; use exact=True for the exact value", *cautions)
+        for text in cautions:
+            # compute() is wrapped
+            warnings.warn(f"{self._plan.measure}: {text}", SpoofspanWarning, stacklevel=4)
 
     def bounds(self) -> EerBracket:
         """The bounds of the EER and of its threshold; with ``exact`` they are one number each."""
@@ -253,8 +295,9 @@ class _EER(Metric):  # type: ignore[misc]
         sums = self.bins.cpu().numpy() + ((carries & ((1 << CARRIED_BITS - LOW_BITS) - 1)) << LOW_BITS)
         bona_fide, spoof = self.undecided.tolist()
         state = self._empty_state()
-        carried = (carries >> CARRIED_BITS - LOW_BITS).astype(np.int32)
-        state.add_bins(sums, carried if carried.any() else None, undecided=(bona_fide, spoof))
+        carried = (carries >> CARRIED_BITS - LOW_BITS).astype(np.int32)[:, :-1]
+        carried = carried if carried.any() else None
+        state.add_bins(sums[:, :-1], carried, undecided=(bona_fide, spoof), longer=bool(self.longer))
         return self._after_all_passes(state) if self.exact else state
 
     def _after_all_passes(self, state: EerState) -> EerState:
@@ -262,8 +305,7 @@ class _EER(Metric):  # type: ignore[misc]
         sums = state.totals()
         if not (sums.all_bona_fide and sums.all_spoof) or state.is_exact:
             return state
-        near = state.bracket(self._plan.eer_rule)
-        low, high = near.lowest_threshold, near.highest_threshold
+        low, high = state.next_pass_scores()
         low, high = (low, high) if self.higher == "bonafide" else (-high, -low)
         kept = [_joined(self.kept_scores), _joined(self.kept_bona_fide), _joined(self.kept_spoof)]
         chosen = (kept[0] >= low) & (kept[0] <= high)
@@ -385,11 +427,12 @@ class RangeEER(_EER):
     exact : bool
         Keep the scores on the device (20 bytes each), so that the value is the exact one.
     bracket : bool
-        Whether :meth:`compute` returns the value with its bounds, or the value alone as one scalar.
+        Whether :meth:`compute` returns the value with its bounds, or the value alone as one scalar. There is no such
+        value where the bounds are more than 1 point apart.
     dtype : {"float32", "float16", "float64"}
         The type that scores are counted in; one that would round them is refused.
     undefined : {"raise", "nan"}
-        What :meth:`compute` does where only one class was seen.
+        What :meth:`compute` does where only one class was seen, or ``bracket=False`` has no number to return.
     spoof_label : {0, 1}, optional
         What labels of frames call spoof, where :meth:`update` is given such.
     eer_rule : {"nearest", "interpolated"}

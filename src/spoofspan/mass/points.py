@@ -148,7 +148,7 @@ class PointPart(TimedPart):
     def _point_scores(self, first: int, last: int) -> tuple[Values, Flags | None]:
         block, grid = self.runs.block(first, last), self.grid.block(first, last)
         scores, scored = point_scores(block, grid, self.rules.pooling, self.runs.higher)
-        if self.rules.pooling == "mean":
+        if self.rules.pooling not in ("min", "max"):
             refuse_no_mean(scores, grid.offsets, self.utterances[first:last])
         return scores, scored
 

@@ -1,8 +1,8 @@
 """Pooling: the one score of a point (or utterance) that overlaps several score runs (rule 19 of ``docs/rules.md``).
 
-Scores are in bona fide polarity here. The lowest and the highest are exact; the mean is over time, so that splitting a
-run does not move it; what counts frames (``top-k``, ``noisy-or``) is for uniform frames of whole utterances. Each point
-is pooled by itself, so neither blocks nor shards leave a trace in the sums.
+Scores are in bona fide polarity here. The lowest and the highest are exact. The mean is over time, so splitting a run
+does not move it, and it is rounded once, so equal means are equal doubles. ``top-k`` and ``noisy-or`` count frames, and
+are for uniform frames of whole utterances. Each point is pooled by itself, so neither blocks nor shards leave a trace.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from spoofspan.base.errors import UsageError, refuse
 from spoofspan.base.times import Int64
 from spoofspan.data.rule import top_k
 from spoofspan.data.scores import Higher, Scores, Values
+from spoofspan.mass.exact_sums import group_means, group_quotients
 from spoofspan.mass.score_runs import ScoreRuns
 
 OF_POINTS = ("min", "mean", "max")  # the others are of whole utterances
@@ -99,7 +100,7 @@ def _stretches(values: Values, first: Int64, last: Int64) -> tuple[Values, Int64
 def mean_over_time(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int64, first: Int64, last: Int64) -> Values:
     """The mean of the scores over the time of each point under them; NaN where infinities of both signs meet."""
     values = block.values
-    if not values.size:
+    if not values.size or not first.size:
         return np.zeros(first.size, np.float64)
     begins = offsets_of(last + 1 - first)
     point, rows = utterance_of_rows(begins), rows_from(first, last + 1 - first)
@@ -107,11 +108,7 @@ def mean_over_time(block: ScoreRuns, utterance: Int64, starts: Int64, ends: Int6
     run_starts, _ = block.spans(owner, rows)
     run_ends = block.run_ends(owner, rows - block.offsets[owner])
     lasted = np.maximum(np.minimum(run_ends, ends[point]) - np.maximum(run_starts, starts[point]), 0)
-    with np.errstate(invalid="ignore"):
-        total = np.add.reduceat(values[rows].astype(np.float64) * lasted, begins[:-1])
-        mean = total / np.maximum(np.add.reduceat(lasted, begins[:-1]), 1)
-    # rounding must not carry the mean of equal scores away from them
-    return np.clip(mean, extreme(values, first, last, "min"), extreme(values, first, last, "max"))
+    return group_means(values[rows], lasted, begins)
 
 
 def of_frames(values: Values, first: Int64, last: Int64, pooling: str, higher: Higher) -> Values:
@@ -119,11 +116,11 @@ def of_frames(values: Values, first: Int64, last: Int64, pooling: str, higher: H
     k = top_k(pooling)
     if k is None:
         return _noisy_or(values, first, last, higher)
-    found = np.zeros(first.size, np.float64)
-    for i, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-        lowest = np.sort(values[low : high + 1])[:k].astype(np.float64)
-        found[i] = np.clip(lowest.mean(), lowest[0], lowest[-1]) if lowest.size else 0.0
-    return found
+    if not values.size or not first.size:
+        return np.zeros(first.size, np.float64)
+    bounds = zip(first.tolist(), (last + 1).tolist(), strict=True)
+    lowest = np.concatenate([np.sort(values[low:high])[:k] for low, high in bounds])
+    return group_means(lowest, np.ones(lowest.size, np.int64), offsets_of(np.minimum(last + 1 - first, k)))
 
 
 def _noisy_or(values: Values, first: Int64, last: Int64, higher: Higher) -> Values:
@@ -132,18 +129,19 @@ def _noisy_or(values: Values, first: Int64, last: Int64, higher: Higher) -> Valu
     low, high = (0.0, 1.0) if higher == "bonafide" else (-1.0, 0.0)
     if probabilities.size and not low <= probabilities.min() <= probabilities.max() <= high:
         raise UsageError("pooling='noisy-or' is for probabilities, and there are scores outside [0, 1]; use 'min'")
-    if not probabilities.size:
+    if not probabilities.size or not first.size:
         return np.zeros(first.size, np.float64)
     with np.errstate(divide="ignore"):
         logarithms = np.log(probabilities) if higher == "bonafide" else np.log1p(probabilities)
-    found: Values = np.add.reduceat(*_stretches(logarithms, first, last))[::2]
-    return found
+    counts = last + 1 - first
+    summands = logarithms[rows_from(first, counts)]
+    return group_quotients(summands, np.ones(summands.size, np.int64), offsets_of(counts), np.ones_like(counts))
 
 
 def roughly(values: Values, begins: Int64, pooling: str) -> Values:
     """The pooled scores of a sample, near enough to guess where the EER lies."""
     if pooling != "mean":
         return (np.maximum if pooling == "max" else np.minimum).reduceat(values, begins[:-1])
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         means = np.add.reduceat(values.astype(np.float64), begins[:-1]) / np.diff(begins)
     return np.nan_to_num(means, nan=0.0, posinf=np.inf, neginf=-np.inf)

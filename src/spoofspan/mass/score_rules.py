@@ -11,22 +11,24 @@ import numpy.typing as npt
 
 from spoofspan.base.columns import (
     Flags,
+    blocks,
     first_rows,
     has_rows,
     last_rows,
     offsets_of,
     rows_after,
-    rows_from,
     utterance_of_rows,
     within_utterances,
 )
 from spoofspan.base.errors import DataError, refuse
 from spoofspan.base.other_ids import MOST
-from spoofspan.base.times import Int64, duration_ns, seconds_text, whole_ns
+from spoofspan.base.times import LONGEST, Int64, duration_ns, seconds_text, whole_ns
 from spoofspan.data.rules import Rules, Touched, note_touched
-from spoofspan.data.scores import Scores, score_times
+from spoofspan.data.scores import Scores, Values, score_times
 from spoofspan.mass.diagnosis import LATE_FRAMES, TAIL_NS, hop_remedy, refuse_milliseconds, score_unit_remedy
-from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, keep_runs
+from spoofspan.mass.exact_sums import digits, quotients
+from spoofspan.mass.score_mass import ROWS_PER_BLOCK
+from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, keep_runs, mirrored
 
 FAR = 4  # durations; a frame is a fifth of a second at most
 
@@ -228,6 +230,13 @@ def resolve_overlaps(utterances: tuple[str, ...], runs: RangeRuns, rules: Rules,
         nested = within_utterances(runs.offsets, runs.ends[1:] < runs.ends[:-1])
         if nested.any():
             _refuse_overlaps(utterances, runs, nested, "ranges inside ranges have no border; use 'min' or 'mean'")
+        # which of two scores over the same time comes first would be for their values to decide, and so for polarity
+        both = inside & (runs.starts[1:] == runs.starts[:-1])
+        both[both] = (runs.ends[1:][both] == runs.ends[:-1][both]) & (runs.values[1:][both] != runs.values[:-1][both])
+        if both.any():
+            _refuse_overlaps(
+                utterances, runs, both, "two scores over the same time have one centre; use 'min' or 'mean'"
+            )
         resolved = _cut_at_centres(runs, inside)
     else:
         resolved = _combine_overlaps(utterances, runs, mean=rules.overlap == "mean")
@@ -265,44 +274,86 @@ def _cut_at_centres(runs: RangeRuns, inside: Flags) -> RangeRuns:
 
 def _combine_overlaps(utterances: tuple[str, ...], runs: RangeRuns, mean: bool) -> RangeRuns:
     """Cut time at every edge; the score of each cell is the lowest, or the mean, of the ranges over it."""
+    rows = np.diff(runs.offsets)
+    pieces = [
+        _cells(utterances[first:last], runs.block(first, last), mean)
+        for first, last in blocks(rows, rows, ROWS_PER_BLOCK, LONGEST)
+    ]
+    return RangeRuns(
+        offsets_of(np.concatenate([np.diff(piece.offsets) for piece in pieces])),
+        mirrored(np.concatenate([piece.values for piece in pieces]), runs.higher),
+        runs.higher,
+        np.concatenate([piece.starts for piece in pieces]),
+        np.concatenate([piece.ends for piece in pieces]),
+    )
+
+
+def _cells(utterances: tuple[str, ...], runs: RangeRuns, mean: bool) -> RangeRuns:
+    """The cells of a block of runs, in bona fide polarity; time and memory do not depend on how deep ranges nest."""
     count, rows = runs.offsets.size - 1, runs.starts.size
+    if not rows:
+        return runs
     utterance = utterance_of_rows(runs.offsets)
     edge_utterance = np.concatenate((utterance, utterance))
     edge_time = np.concatenate((runs.starts, runs.ends))
     order = np.lexsort((edge_time, edge_utterance))
     new = np.ones(order.size, bool)
     new[1:] = (np.diff(edge_utterance[order]) != 0) | (np.diff(edge_time[order]) != 0)
-    rank = np.empty(order.size, np.int64)
-    rank[order] = np.cumsum(new) - 1
-    distinct_time, distinct_utterance = edge_time[order][new], edge_utterance[order][new]
-    first_cell, last_cell = rank[:rows], rank[rows:]  # a range covers the cells first to last - 1
-    covers = last_cell - first_cell
-    cell, row = rows_from(first_cell, covers), np.repeat(np.arange(rows), covers)
-    by_cell = np.argsort(cell, kind="stable")
-    cell, row = cell[by_cell], row[by_cell]
-    depth = np.bincount(cell, minlength=distinct_time.size)
-    start_of_cell = offsets_of(depth)[:-1]
-    values = runs.values.astype(np.float64) if mean else runs.values
-    lowest = np.minimum if runs.higher == "bonafide" else np.maximum
+    cell_utterance, edges = edge_utterance[order][new], edge_time[order][new]
+    # a range opens the cell that begins at its start, and closes that at its end
+    change = np.where(order < rows, 1, -1)
+    settled = np.append(np.flatnonzero(new)[1:], order.size) - 1  # the last change at each edge
+
+    def over_cells(column: Int64) -> Int64:
+        """Sum a column of the runs over each cell."""
+        sums: Int64 = np.cumsum(column[order % rows] * change)[settled]
+        return sums
+
+    depth = over_cells(np.ones(rows, np.int64))
     covered = np.flatnonzero(depth)
-    combined = values[row[start_of_cell[covered]]]
-    with np.errstate(invalid="ignore"):
-        for layer in range(1, int(depth.max())):
-            deeper = depth[covered] > layer
-            more = values[row[start_of_cell[covered[deeper]] + layer]]
-            combined[deeper] = combined[deeper] + more if mean else lowest(combined[deeper], more)
-        if mean:
-            combined = combined / depth[covered]
-    if np.isnan(combined).any():
-        bad = utterances[int(distinct_utterance[covered][np.isnan(combined)][0])]
-        raise DataError(
-            f"utterance {bad!r}: the mean of overlapping scores is undefined (infinities of both signs); "
-            "use overlap='min'"
-        )
+    if mean:
+        infinite = np.isinf(runs.values)
+        values = np.where(infinite, runs.values.dtype.type(0), runs.values)
+        sums = [(exponent, over_cells(column)[covered]) for exponent, column in digits(values, rows)]
+        combined: Values = quotients(sums, depth[covered])
+        if infinite.any():
+            above, below = (over_cells((runs.values == one).astype(np.int64))[covered] > 0 for one in (np.inf, -np.inf))
+            if (above & below).any():
+                bad = utterances[int(cell_utterance[covered][above & below][0])]
+                raise DataError(
+                    f"utterance {bad!r}: the mean of overlapping scores is undefined (infinities of both signs); "
+                    "use overlap='min'"
+                )
+            combined = np.where(above, np.inf, np.where(below, -np.inf, combined))
+    else:
+        cell = np.empty(order.size, np.int64)
+        cell[order] = np.cumsum(new) - 1
+        combined = _lowest(runs.values, cell[:rows], cell[rows:], edges.size)[covered]
     return RangeRuns(
-        offsets_of(np.bincount(distinct_utterance[covered], minlength=count)),
+        offsets_of(np.bincount(cell_utterance[covered], minlength=count)),
         combined,
-        runs.higher,
-        distinct_time[covered],
-        distinct_time[covered + 1],
+        "bonafide",
+        edges[covered],
+        edges[covered + 1],
     )
+
+
+def _lowest(values: Values, first: Int64, last: Int64, cells: int) -> Values:
+    """The lowest value over each cell, where a value lies over the cells first to last - 1.
+
+    Any number of cells is covered by two stretches of a power of two. These are halved, from the longest down to single
+    cells: time and memory do not grow with the cells that each value covers.
+    """
+    # the mantissa of frexp lies in [0.5, 1)
+    power = np.frexp((last - first).astype(np.float64))[1] - 1
+    lowest: Values = np.full(cells, np.inf, values.dtype)
+    for k in range(int(power.max()), -1, -1):
+        rows = np.flatnonzero(power == k)
+        for begin in (first[rows], last[rows] - (1 << k)):
+            np.minimum.at(lowest, begin, values[rows])
+        if k:
+            half = 1 << (k - 1)
+            halved = lowest.copy()
+            np.minimum(lowest[half:], lowest[:-half], out=halved[half:])
+            lowest = halved
+    return lowest

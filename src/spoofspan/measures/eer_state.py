@@ -7,10 +7,11 @@
     shard ──update──▶ state ─┘           └──▶ next_pass() ──▶ update, merge ──▶ equal_error_rate()      exact
 
 A state sums durations (or points, or utterances) of both classes, as integers, by 16 bits of the score. The first pass
-looks at the leading bits: the EER lies in one bin, which bounds it. Each further pass looks at the next bits inside of
-that bin; where no bits are left the value, its threshold and its neighbours are exact: float16 needs one pass, float32
-two, float64 up to four. States of shards add, in any order and any grouping, on one machine or on many, and the result
-has the bits of :func:`spoofspan.range_eer` in memory.
+looks at the leading bits: the EER lies in one bin, which bounds it. Finer bins next to 1, -1 and 0 keep the bounds of
+saturated probabilities narrow (:mod:`spoofspan.measures.fine_bins`). Each further pass looks at the next bits inside of
+the bin; where no bits are left the value, its threshold and its neighbours are exact: float16 needs one pass (as does
+bfloat16 in a state of float32), float32 two, float64 up to four. States of shards add, in any order and any grouping,
+on one machine or on many, and the result has the bits of :func:`spoofspan.range_eer` in memory.
 """
 
 from __future__ import annotations
@@ -32,11 +33,22 @@ from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.crossing import Crossing, crossing_at
 from spoofspan.measures.eer import EqualErrorRate, eer_at, eer_of
 from spoofspan.measures.eer_rules import NEIGHBOUR_RULES
-from spoofspan.measures.histogram import BITS_PER_PASS, Amounts, BinIndex, Bins, Histogram, fill, score_of_bits
+from spoofspan.measures.fine_bins import FineBins
+from spoofspan.measures.histogram import (
+    BINS,
+    BITS_PER_PASS,
+    Amounts,
+    BinIndex,
+    Bins,
+    Fine,
+    Histogram,
+    fill,
+    score_of_bits,
+)
 from spoofspan.measures.operating_point import Totals
 
 MAGIC = b"spoofspan EerState\n"
-VERSION = 1
+VERSION = 2
 DTYPES = ("float16", "float32", "float64")
 T = TypeVar("T")
 FACTS = ("higher", "unit", "uncovered", "basis")
@@ -125,7 +137,7 @@ class EerState:
         if kind.name not in DTYPES:
             raise UsageError(f"dtype={kind.name!r}: scores are {', '.join(DTYPES)} (integers: float64)")
         self.higher, self.unit, self.uncovered, self.basis = higher, unit, uncovered, basis
-        self._histogram = Histogram(kind)
+        self._histogram = Histogram(kind, fine=Fine.of(kind))
         self._first: Totals | None = None  # of the first pass, in a further one
 
     @classmethod
@@ -188,17 +200,26 @@ class EerState:
             self._histogram.add(amounts_block(scores, bona_fide, spoof))
 
     def add_bins(
-        self, sums: npt.NDArray[np.int64], carries: npt.NDArray[np.int32] | None = None, *, undecided: Amounts = (0, 0)
+        self,
+        sums: npt.NDArray[np.int64],
+        carries: npt.NDArray[np.int32] | None = None,
+        *,
+        undecided: Amounts = (0, 0),
+        longer: bool = True,
     ) -> None:
         """Count a histogram made elsewhere, on an accelerator say: row 0 bona fide, row 1 spoof.
 
         A column for each of the 65,536 leading 16 bits of the scores in bona fide polarity, as unsigned integers (-0.0
-        made 0.0); ``carries`` count for 2**60 each.
+        made 0.0). The columns of the fine bins may follow; without them, the bounds of saturated probabilities are
+        wide. ``carries`` count for 2**60 each. ``longer=False`` says that no score has other bits than these 16.
         """
-        if self._histogram.index.level:
+        if self._histogram.index.level or self._histogram.fine is None:
             raise UsageError("bins of leading bits belong to the first pass")
-        self._histogram.bins.add_sums(sums, carries)
+        for bins, columns in ((self._histogram.bins, slice(BINS)), (self._histogram.fine.bins, slice(BINS, None))):
+            if sums[:, columns].size:
+                bins.add_sums(sums[:, columns], None if carries is None else carries[:, columns])
         self._histogram.add_undecided(undecided)
+        self._histogram.fine.longer |= longer
 
     def merge(self, other: EerState) -> None:
         """Add what another state of the same pass has counted."""
@@ -262,7 +283,8 @@ class EerState:
     @property
     def nbytes(self) -> int:
         """Bytes that the counts take in memory."""
-        return self._histogram.bins.nbytes
+        fine = self._histogram.fine
+        return self._histogram.bins.nbytes + (0 if fine is None else fine.bins.nbytes)
 
     def totals(self) -> Totals:
         """What all data add up to."""
@@ -297,18 +319,37 @@ class EerState:
         if sums.crossed(0, 0):  # the rates are those of the lowest score, wherever that is
             value = float(eer_at(Crossing(None, sums.point(None, 0, 0)), eer_rule))
             return EerBracket(value, value, *self._as_given(lowest, highest))
-        start = sums.point(None, *found.below)
-        end = sums.point(None, found.below[0] + found.inside[0], found.below[1] + found.inside[1])
+        below, inside, following = found.below, found.inside, self._next_pass_scores(found)[1]
+        narrow = self._histogram.refined(found, sums.crossed)
+        if narrow is not None:
+            below, inside, lowest, highest = narrow.below, narrow.inside, narrow.lowest, narrow.highest
+            following = following if narrow.following is None else narrow.following
+        # the point after the crossing may have the next score as its threshold
+        thresholds = self._as_given(lowest, following)
+        start = sums.point(None, *below)
+        end = sums.point(None, below[0] + inside[0], below[1] + inside[1])
+        if lowest == highest:  # one score: both points are known
+            value = float(eer_at(Crossing(start, end), eer_rule))
+            return EerBracket(value, value, *thresholds)
         x0, y0 = start.exact_false_positive_rate, start.exact_false_negative_rate
         x1, y1 = end.exact_false_positive_rate, end.exact_false_negative_rate
         mean = eer_rule == "nearest"
         bounds = ((x0 + y1) / 2, (x1 + y0) / 2) if mean else (max(x0, y1), min(x1, y0))
-        # the point after the crossing may have the next score as its threshold: one of the next bin that is not empty
+        return EerBracket(float(bounds[0]), float(bounds[1]), *thresholds)
+
+    def next_pass_scores(self) -> tuple[float, float]:
+        """The lowest and the highest score that the next pass looks at, on the scale of the scores."""
+        found = self._histogram.find(self._checked().crossed)
+        if found is None:
+            raise UsageError("this state is exact: no further pass is needed")
+        return self._as_given(*self._next_pass_scores(found))
+
+    def _next_pass_scores(self, found: BinIndex) -> tuple[float, float]:
+        """Those of the bin of the crossing, and of the next one that is not empty: a threshold may be its lowest."""
+        lowest, _ = self._scores_of(found.level, found.prefix)
         if found.following is None:
-            highest = float("inf")
-        else:
-            _, highest = self._scores_of(found.following_levels, found.following)
-        return EerBracket(float(bounds[0]), float(bounds[1]), *self._as_given(lowest, highest))
+            return lowest, float("inf")
+        return lowest, self._scores_of(found.following_levels, found.following)[1]
 
     def crossing(self) -> Crossing:
         """The two neighbouring operating points between which FPR - FNR changes its sign, exactly."""
@@ -358,6 +399,7 @@ class EerState:
 
     def to_bytes(self) -> bytes:
         """Everything, for a file or another process; at most 2 MB."""
+        bins, fine = self._histogram.bins.to_bytes(), self._histogram.fine
         header = {
             "version": VERSION,
             "dtype": self.dtype.name,
@@ -366,8 +408,12 @@ class EerState:
             "undecided": self._histogram.undecided,
             "lowest_following": self._histogram.lowest_following,
             "first": None if self._first is None else asdict(self._first),
+            "bytes_of_bins": len(bins),
+            "longer": None if fine is None else fine.longer,
         }
-        packed = json.dumps(header).encode() + b"\n" + self._histogram.bins.to_bytes()
+        packed = json.dumps(header).encode() + b"\n" + bins
+        if fine is not None:
+            packed += fine.bins.to_bytes()
         return MAGIC + hashlib.sha256(packed).digest() + packed
 
     @classmethod
@@ -389,12 +435,17 @@ class EerState:
             name: tuple(one) if isinstance(one, list) else one for name, one in stated["place"].items()
         }
         state = cls(stated["dtype"], **{name: stated[name] for name in FACTS})
+        kind, bins = np.dtype(stated["dtype"]), stated["bytes_of_bins"]
+        fine = None
+        if stated["longer"] is not None:
+            fine = Fine(Bins.from_bytes(rest[bins:], FineBins(kind).size), stated["longer"])
         state._histogram = Histogram(
-            np.dtype(stated["dtype"]),
+            kind,
             BinIndex(**index),
-            Bins.from_bytes(rest),
+            Bins.from_bytes(rest[:bins]),
             cast(Amounts, tuple(stated["undecided"])),
             stated["lowest_following"],
+            fine,
         )
         state._first = None if stated["first"] is None else Totals(**stated["first"])
         return state

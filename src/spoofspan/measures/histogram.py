@@ -25,6 +25,7 @@ from spoofspan.base.times import exact_sum
 from spoofspan.data.references import BONA_FIDE, SPOOF
 from spoofspan.data.scores import Values
 from spoofspan.mass.score_mass import FRAMES_PER_BLOCK, MassBlock, ScoreMass, block_makers
+from spoofspan.measures.fine_bins import FineBins, SubBin
 
 BITS_PER_PASS = 16
 BINS = 1 << BITS_PER_PASS
@@ -81,8 +82,8 @@ def score_of_bits(bits: int, dtype: np.dtype[Any]) -> float:
 class Bins:
     """The bona fide and the spoofed amount per bin, as integers that cannot overflow: a sum and what it carried."""
 
-    def __init__(self) -> None:
-        self._sums = np.zeros((2, BINS), np.int64)
+    def __init__(self, size: int = BINS) -> None:
+        self._sums = np.zeros((2, size), np.int64)
         self._carries: npt.NDArray[np.int32] | None = None
         self._held = 0  # no sum is larger
         # whole blocks whose scores all have the same amount are counted, many at a time
@@ -144,22 +145,22 @@ class Bins:
         return b"".join(packed)
 
     @classmethod
-    def from_bytes(cls, packed: bytes) -> Bins:
+    def from_bytes(cls, packed: bytes, size: int = BINS) -> Bins:
         """Undo :meth:`to_bytes`."""
         count, carried = (int(one) for one in np.frombuffer(packed, "<i8", 2))
         where = np.frombuffer(packed, "<u2", count, 16).astype(np.int64)
-        sums = np.zeros((2, BINS), np.int64)
+        sums = np.zeros((2, size), np.int64)
         sums[:, where] = np.frombuffer(packed, "<i8", 2 * count, 16 + 2 * count).reshape(2, count)
         carries = None
         if carried:
-            carries = np.zeros((2, BINS), np.int32)
+            carries = np.zeros((2, size), np.int32)
             carries[:, where] = np.frombuffer(packed, "<i4", 2 * count, 16 + 18 * count).reshape(2, count)
-        bins = cls()
+        bins = cls(size)
         bins.add_sums(sums, carries)
         return bins
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Bins.from_bytes, (self.to_bytes(),)
+        return Bins.from_bytes, (self.to_bytes(), self._sums.shape[1])
 
     def _some(self) -> Flags:
         sums, carries = self.parts()
@@ -202,18 +203,22 @@ class Bins:
         return bona_fide, spoof
 
     def filled(self, order: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[Any]]]:
-        """The bins that are not empty, in an order, and their amounts: Python integers where sums could overflow."""
-        sums, carries = self.parts()
+        """The bins that are not empty, in an order, and their amounts."""
         bins = order[self._some()[order]]
+        return bins, self.columns(bins)
+
+    def columns(self, bins: npt.NDArray[np.int64]) -> list[npt.NDArray[Any]]:
+        """The amounts of some bins: Python integers where sums could overflow."""
+        sums, carries = self.parts()
         if carries is None and sum(self.total()) < 2**62:
-            return bins, [column[bins] for column in sums]
+            return [column[bins] for column in sums]
         columns = [column[bins].astype(object) for column in sums]
         if carries is not None:
             columns = [
                 column + carry[bins].astype(object) * (1 << CARRIED_BITS)
                 for column, carry in zip(columns, carries, strict=True)
             ]
-        return bins, columns
+        return columns
 
 
 @dataclass(frozen=True)
@@ -233,6 +238,50 @@ class BinIndex:
     next_score: float | None = None
 
 
+@dataclass(frozen=True)
+class NarrowBin:
+    """Scores from ``lowest`` to ``highest``, what lies below and inside, and a bound of the next higher score there."""
+
+    lowest: float
+    highest: float
+    below: Amounts
+    inside: Amounts
+    following: float | None
+
+
+@dataclass(eq=False)
+class Fine:
+    """What bounds that rest on one pass need besides: fine bins, and whether any score has more than 16 bits."""
+
+    bins: Bins
+    longer: bool = False
+
+    @classmethod
+    def of(cls, dtype: np.dtype[Any]) -> Fine:
+        """Those of a histogram that has seen nothing."""
+        return cls(Bins(FineBins(dtype).size))
+
+    def add(self, block: MassBlock, bits: Bits, dtype: np.dtype[Any]) -> None:
+        """Count a block, given the raw bits of its scores."""
+        split = FineBins(dtype)
+        if not split.shift:
+            return
+        rows, keys = split.keys(bits)
+        if rows.size:
+            chosen = np.zeros(bits.size, bool)
+            chosen[rows] = True
+            _, bona_fide, spoof = block.columns_of(chosen)
+            self.bins.add_rows(keys.view(np.uint64), bona_fide, spoof)
+        if not self.longer:
+            longer = (bits & bits.dtype.type((1 << split.shift) - 1)) != 0
+            self.longer = bool(longer.any()) and bool((longer & block.counted).any())
+
+    def merge(self, other: Fine) -> None:
+        """Add what another one has seen."""
+        self.bins.add_sums(*other.bins.parts())
+        self.longer |= other.longer
+
+
 @dataclass(eq=False)
 class Histogram:
     """Both columns of a mass by 16 bits of the score; histograms of shards that look at the same scores add."""
@@ -242,11 +291,12 @@ class Histogram:
     bins: Bins = field(default_factory=Bins)
     undecided: Amounts = (0, 0)
     lowest_following: float | None = None  # found by this pass
+    fine: Fine | None = None  # only where bounds are wanted, in the first pass
 
     @property
     def is_last(self) -> bool:
         """Whether its bins are single scores."""
-        return self._shift == 0
+        return self._shift == 0 or (self.fine is not None and not self.fine.longer)
 
     @property
     def _shift(self) -> int:
@@ -254,7 +304,7 @@ class Histogram:
 
     def emptied(self) -> Histogram:
         """Another one that looks at the same scores and has seen nothing."""
-        return Histogram(self.dtype, self.index)
+        return Histogram(self.dtype, self.index, fine=None if self.fine is None else Fine.of(self.dtype))
 
     def add(self, block: MassBlock) -> None:
         """Count a block, whose scores are in bona fide polarity and of this type."""
@@ -262,6 +312,8 @@ class Histogram:
         self.add_undecided((block.undecided_bona_fide, block.undecided_spoof))
         if index.level == 0:
             self.bins.add(block, bits >> bits.dtype.type(self._shift))
+            if self.fine is not None:
+                self.fine.add(block, bits, self.dtype)
             return
         kind = bits.dtype.type
         leading = bits >> kind(self._shift + BITS_PER_PASS)
@@ -293,6 +345,8 @@ class Histogram:
         self.bins.add_sums(*other.bins.parts())
         self.add_undecided(other.undecided)
         self._lower_following(other.lowest_following)
+        if self.fine is not None and other.fine is not None:
+            self.fine.merge(other.fine)
 
     def sums(self) -> Amounts:
         """What is in all bins."""
@@ -311,7 +365,7 @@ class Histogram:
         bits = [(prefix << BITS_PER_PASS) | int(one) for one in filled[row : row + 2]]
         found = BinIndex(level + 1, bits[0], below, inside, bits[-1], level + 1)
         if len(bits) > 1:
-            return replace(found, next_score=score_of_bits(bits[1], self.dtype)) if self.is_last else found
+            return replace(found, next_score=self._score(bits[1])) if self.is_last else found
         # the last bin here: what follows it is what followed all of them
         known = self.index.next_score if self.lowest_following is None else self.lowest_following
         return replace(
@@ -323,7 +377,38 @@ class Histogram:
         found = self.find(reached)
         if found is None or found.inside is None:
             return None
-        return Step(score_of_bits(found.prefix, self.dtype), *found.below, *found.inside, found.next_score)
+        return Step(self._score(found.prefix), *found.below, *found.inside, found.next_score)
+
+    def _score(self, prefix: int) -> float:
+        """The lowest magnitude that begins with these bits; where bins are single scores, the only one."""
+        return score_of_bits(prefix << self._shift, self.dtype)
+
+    def refined(self, found: BinIndex, reached: Reached) -> NarrowBin | None:
+        """The part of a found bin in which ``reached`` becomes true; None where fine bins do not split it."""
+        if self.fine is None or found.level != 1 or found.inside is None:
+            return None
+        parts = list(FineBins(self.dtype).parts(found.prefix))
+        order = np.array([-1 if part.key is None else part.key for part in parts], np.int64)
+        if not parts or not found.prefix >> BITS_PER_PASS - 1:
+            parts, order = parts[::-1], order[::-1]  # from the lowest score on
+        columns = [column.astype(object) for column in self.fine.bins.columns(order)]
+        for column, whole in zip(columns, found.inside, strict=True):
+            column[order < 0] = whole - int(column[order >= 0].sum())
+            if int(column.min(initial=0)) < 0 or int(column.sum()) != whole:
+                return None  # bins that were made elsewhere, without fine ones
+        filled = np.flatnonzero((columns[0] != 0) | (columns[1] != 0))
+        reaches = first_reached(found.below, [column[filled] for column in columns], reached)
+        if reaches is None:
+            return None
+        row, below, inside = reaches
+        lowest, highest = self._scores_of(parts[filled[row]])
+        following = self._scores_of(parts[filled[row + 1]])[1] if row + 1 < filled.size else None
+        return NarrowBin(lowest, highest, below, inside, following)
+
+    def _scores_of(self, part: SubBin) -> tuple[float, float]:
+        """The lowest and the highest score of a part of a bin."""
+        ends = score_of_bits(part.smallest, self.dtype), score_of_bits(part.largest, self.dtype)
+        return min(ends), max(ends)
 
 
 @runtime_checkable
