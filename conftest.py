@@ -59,8 +59,8 @@ if not all(map(installed, ("torch", "transformers", "safetensors"))):
 # `pytest -m quick`: the core and all that it is compared with. A test that is slow is not quick.
 QUICK = """
     bits brute_force exactness exact_means reference oracles properties golden labelling order near_step score_runs
-    point_labels thin_curve eer_state measures detection costs errors signature utterance uncertainty comparison jackknife
-    per_utterance events event_measures decisions layout mutants_bins mutants_curve mutants_large
+    point_labels thin_curve eer_state measures detection costs errors signature utterance uncertainty comparison
+    jackknife per_utterance events event_measures decisions layout mutants_bins mutants_curve mutants_large
     mutants_overlaying mutants_rules
 """
 # Not these: more of the same, or whole commands.
