@@ -202,8 +202,7 @@ def _explain_convention(name: str) -> str:
     for measure, (rules, eer_rule) in convention.measures.items():
         lines += ["", f"{measure}: EER rule {eer_rule}"]
         lines += [
-            f"  {rule} = {value}"
-            for rule, value in rules.spelled("range" if measure == "range" else "point", every=True).items()
+            f"  {rule} = {value}" for rule, value in rules.spelled("range" if measure == "range" else "point").items()
         ]
     return "\n".join(lines)
 

@@ -9,20 +9,30 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
-from spoofspan.data.rules import Modality, Rules, Touched, rules_for
-from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.data.rules import Rules, Touched, rules_for
+from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores
 from spoofspan.evaluation.measurement import Measurement, warnings_for
-from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
+from spoofspan.evaluation.signature import (
+    AppliedRules,
+    Inputs,
+    Signature,
+    given_threshold,
+    sign_hashes,
+    used_hash,
+    verification_hash,
+)
 from spoofspan.mass.ranges import Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_rules import automatic_slack
 from spoofspan.measures.crossing import Crossing
 from spoofspan.measures.eer import eer_of, equal_error_rate
 from spoofspan.measures.eer_rules import NEIGHBOUR_RULES, check_eer_rule
@@ -179,14 +189,36 @@ class Plan:
             arguments["asv_scores"] = self.asv_scores
         return arguments
 
-    def spelled_rules(self, snap: int, modality: str | None = None) -> dict[str, str]:
-        """The rules as text; what the references decide (their ``snap`` in ns, their modality) is written out."""
-        return spelled_rules(self.kind, self.rules, snap, modality)
+    def signed_rules(self, references: References, utterances: Sequence[str], scores: Scores) -> dict[str, str]:
+        """The rules that a signature states, of these inputs, measured on these utterances."""
+        signed = self.rules.signed(self.kind, automatic_slack(scores))
+        return applied_rules(self.rules, references, utterances) | signed
 
     def signer(self, inputs: Inputs, utterances: Sequence[str]) -> Callable[[], Signature]:
         """What signs a value of these inputs, measured on these utterances; hashes are computed when it is called."""
-        rules = self.spelled_rules(inputs.references.snap, inputs.references.modality)
-        return partial(sign, str(self.measure), self.read_off, rules, inputs, utterances, self.rules.regions)
+        return partial(self.sign, str(self.measure), self.read_off, inputs, utterances)
+
+    def sign(
+        self, measure: str, read_off: str, inputs: Inputs, utterances: Sequence[str], *, rows: bool = False
+    ) -> Signature:
+        """Sign a value under the name of a measure, which may count ``rows`` of scores by itself."""
+        scores = inputs.scores
+        rules = self.signed_rules(inputs.references, utterances, scores)
+        hashes = inputs.references_hash, used_hash(utterances)
+        rows = rows or self.counts_rows
+        said = {"score-rows": inputs.rows_hash} if rows else {"scores": inputs.scores_hash}
+        system = self.signed_system(said, scores.higher, automatic_slack(scores))
+        return sign_hashes(measure, read_off, rules, hashes, system)
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the value depends on how long each score lasts, and not only on the score of each instant."""
+        pooled = self.kind == "point" and self.rules.pooling not in ("min", "mean", "max")
+        return pooled or self.rules.last_frame == "drop"
+
+    def signed_system(self, said: Mapping[str, str], higher: Higher, slack: AbstractSet[int]) -> dict[str, str]:
+        """What identifies a system, given the hash of its scores and its automatic slack (ns)."""
+        return {**said, **self.rules.system_slack(slack), **given_threshold(self.threshold, higher)}
 
     def measured(
         self,
@@ -369,9 +401,8 @@ def point_rules(
     return rules_for("point", convention, overrides, finer_than_hop=finer)
 
 
-def spelled_rules(kind: str, rules: Rules, snap: int, modality: str | None = None) -> dict[str, str]:
-    """The rules as text; what the references decide (their ``snap`` in ns, their modality) is written out."""
-    spelled = rules.spelled(kind)
-    if rules.snap is None:
-        spelled["snap"] = f"{snap}ns"
-    return spelled | Rules(modality=cast("Modality | None", modality)).spelled("references")
+def applied_rules(rules: Rules, references: References, utterances: Sequence[str]) -> dict[str, str]:
+    """The rules about references that change a label of these utterances."""
+    applied = AppliedRules(rules)
+    applied.add(references, utterances)
+    return applied.spelled()
