@@ -32,7 +32,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.sides import check_sides, check_systems
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.signature import Signature, references_hash, scores_hash, sign_hashes, used_hash
+from spoofspan.evaluation.signature import Inputs, Signature, references_hash, scores_hash, sign_hashes, used_hash
 from spoofspan.evaluation.utterances import Truth, UtteranceCorpus, labels_of
 from spoofspan.mass.joint_scores import joint_scores
 from spoofspan.mass.score_mass import ScoreMass
@@ -187,7 +187,7 @@ class LearningSet:
 
         def sign(method: str, parameters: str) -> Signature:
             hashes = references_hash(references), used_hash(mass.utterances)
-            rules = plan.signed_rules(references, mass.utterances, joint.rows)
+            rules = plan.signed_rules(Inputs(references, joint.rows), mass.utterances)
             return sign_hashes(method, parameters, rules, hashes, {"scores": ",".join(map(scores_hash, given))})
 
         return cls(names, ordered, joint.rows, _mirrored(joint.columns, given), *_amounts(mass, joint.rows), sign)

@@ -26,7 +26,7 @@ from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.crossed import Cell, Columns, CrossedBreakdown, crossed_cells
 from spoofspan.evaluation.measurement import ALL_THRESHOLDS, EventMeasurement, counted
-from spoofspan.evaluation.plan import EvaluationOptions, applied_rules
+from spoofspan.evaluation.plan import EvaluationOptions
 from spoofspan.evaluation.signature import Inputs, Signature, given_threshold, references_hash, sign_hashes, used_hash
 from spoofspan.mass.ranges import Overlay
 from spoofspan.mass.score_rules import automatic_slack
@@ -271,7 +271,7 @@ class EventEvaluation:
         """The rules that a signature states."""
         references = prepared.corpus.references
         if self.inputs is not None:
-            applied = applied_rules(prepared.about.rules, self.references, references.utterances)
+            applied = self.inputs.applied_rules(prepared.about.rules, references.utterances)
         else:  # proposals need no label of every instant
             applied = {"snap": f"{references.snap}ns"} if snap_matters(references, extents_of(references)) else {}
         return applied | prepared.about.signed

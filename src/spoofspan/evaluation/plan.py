@@ -22,7 +22,6 @@ from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores
 from spoofspan.evaluation.measurement import Measurement, warnings_for
 from spoofspan.evaluation.signature import (
-    AppliedRules,
     Inputs,
     Signature,
     given_threshold,
@@ -189,10 +188,10 @@ class Plan:
             arguments["asv_scores"] = self.asv_scores
         return arguments
 
-    def signed_rules(self, references: References, utterances: Sequence[str], scores: Scores) -> dict[str, str]:
+    def signed_rules(self, inputs: Inputs, utterances: Sequence[str]) -> dict[str, str]:
         """The rules that a signature states, of these inputs, measured on these utterances."""
-        signed = self.rules.signed(self.kind, automatic_slack(scores))
-        return applied_rules(self.rules, references, utterances) | signed
+        signed = self.rules.signed(self.kind, automatic_slack(inputs.scores))
+        return inputs.applied_rules(self.rules, utterances) | signed
 
     def signer(self, inputs: Inputs, utterances: Sequence[str]) -> Callable[[], Signature]:
         """What signs a value of these inputs, measured on these utterances; hashes are computed when it is called."""
@@ -203,7 +202,7 @@ class Plan:
     ) -> Signature:
         """Sign a value under the name of a measure, which may count ``rows`` of scores by itself."""
         scores = inputs.scores
-        rules = self.signed_rules(inputs.references, utterances, scores)
+        rules = self.signed_rules(inputs, utterances)
         hashes = inputs.references_hash, used_hash(utterances)
         rows = rows or self.counts_rows
         said = {"score-rows": inputs.rows_hash} if rows else {"scores": inputs.scores_hash}
@@ -399,10 +398,3 @@ def point_rules(
     """The rules and the EER rule of points: some conventions treat points finer than the hop apart."""
     finer = hop is not None and resolution < hop * (1 - 1e-9)
     return rules_for("point", convention, overrides, finer_than_hop=finer)
-
-
-def applied_rules(rules: Rules, references: References, utterances: Sequence[str]) -> dict[str, str]:
-    """The rules about references that change a label of these utterances."""
-    applied = AppliedRules(rules)
-    applied.add(references, utterances)
-    return applied.spelled()

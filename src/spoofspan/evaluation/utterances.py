@@ -24,9 +24,10 @@ from spoofspan.data.sides import check_scores, check_truth, check_utterance_scor
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, applied_rules, verification_of
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, verification_of
 from spoofspan.evaluation.signature import (
     Signature,
+    applied_rules,
     given_threshold,
     references_hash,
     sign_hashes,
