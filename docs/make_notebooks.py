@@ -45,7 +45,7 @@ measured = ss.range_eer(references, system)
 print(measured)
 
 # %% text
-Every number carries a signature: the measure, all rules, and hashes of what was measured.
+Every number carries a signature: the measure, its rules, and hashes of what was measured.
 
 # %%
 measured.signature.comparable.split("|")[:4]

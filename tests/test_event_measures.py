@@ -429,7 +429,7 @@ def test_a_measurement_has_counts_notes_and_a_signature():
     )
     assert str(found).startswith("event-f1@iou=0.5 75.00 %   (4 events, 4 proposals as given)\n")
     assert np.isnan([found.threshold, found.false_positive_rate, found.gap]).all()
-    assert found.signature.comparable.startswith("event-f1@iou=0.5|proposals:given|snap:0ns|rules:")
+    assert found.signature.comparable.startswith("event-f1@iou=0.5|proposals:given|rules:")
     assert found.signature.input.startswith("proposals:")
 
 

@@ -38,6 +38,7 @@ RANGE_DEFAULTS = {
     "overlap": "error",
     "regions": "all",
     "collar": "0ns",
+    "collar_edges": "inside",
     "partial": "False",
     "utterances": "all",
 }
@@ -95,7 +96,7 @@ def test_label_is_a_name_or_a_fraction():
 
 def test_the_defaults_are_spelled_out():
     assert ss.Rules().spelled("range") == RANGE_DEFAULTS
-    assert ss.Rules().spelled("point") == {**RANGE_DEFAULTS, "label": "any", "last_point": "use"}
+    assert ss.Rules().spelled("point") == {**RANGE_DEFAULTS, "label": "any", "last_point": "use", "pooling": "min"}
     assert ss.Rules(snap=0.002, slack=0.1, collar=0.05).spelled("range") == {
         **RANGE_DEFAULTS,
         "snap": "2000000ns",
@@ -155,7 +156,7 @@ def test_rules_and_conventions_cannot_be_changed():
 
 
 def test_the_version_of_the_rules_is_part_of_every_signature():
-    assert "|rules:1|" in ss.range_eer(TWO, TWO_SCORES).signature.comparable
+    assert "|rules:2|" in ss.range_eer(TWO, TWO_SCORES).signature.comparable
 
 
 def test_touched_time_is_summed_over_the_utterances_that_have_some():

@@ -50,7 +50,7 @@ def test_the_ends_have_a_collar_only_if_told_so():
         for edges in ("inside", "all")
     )
     assert inside.value != everywhere.value
-    assert "collar_edges" not in inside.signature.comparable  # as it was before there was a choice
+    assert "collar_edges" not in inside.signature.comparable
     assert "|collar_edges:all|" in everywhere.signature.comparable
     with pytest.raises(ss.UsageError, match=r"give collar= too, such as collar=0\.25"):
         ss.evaluate(*corpus(), ["range-der"], gaps="bonafide", collar_edges="all")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 DIGITS = 16
@@ -22,15 +23,15 @@ class ContentHash:
         """Add to a column."""
         self._streams.setdefault(column, hashlib.sha256()).update(data)
 
-    def add_texts(self, column: str, texts: Iterable[str]) -> None:
-        """Add texts with a NUL between any two of them."""
-        data = "\0".join(texts).encode("utf-8", "surrogatepass")
-        self.add(column, b"\0" + data if column in self._streams else data)
+    def add_texts(self, column: str, texts: Sequence[str]) -> None:
+        """Add texts, and their lengths in a column of their own: a separator could be part of a text."""
+        self.add(column, "".join(texts).encode("utf-8", "surrogatepass"))
+        self.add(f"lengths of {column}", np.fromiter(map(len, texts), "<i8", len(texts)))
 
-    def digest(self, leave_out: Collection[str] = ()) -> str:
-        """The hash of all columns, or of all but some."""
+    def digest(self) -> str:
+        """The hash of all columns."""
         whole = hashlib.sha256(self._kind.encode())
-        for column in sorted(set(self._streams) - set(leave_out)):
+        for column in sorted(self._streams):
             whole.update(column.encode() + b"\0" + self._streams[column].digest())
         return whole.hexdigest()[:DIGITS]
 
@@ -45,8 +46,7 @@ class UtterancesHash:
     def add(self, utterances: Sequence[str]) -> None:
         """Add a piece."""
         self.count += len(utterances)
-        if utterances:
-            self._hashed.add("ids", ("\0".join(sorted(utterances)) + "\0").encode("utf-8", "surrogatepass"))
+        self._hashed.add_texts("ids", sorted(utterances))
 
     def digest(self) -> str:
         """The hash of what was added."""
@@ -64,5 +64,5 @@ def labels_hash(labels: Mapping[str, str]) -> str:
     """Hash a label of each utterance."""
     hashed = ContentHash("labels 1")
     hashed.add_texts("ids", sorted(labels))
-    hashed.add_texts("labels", (labels[utt] for utt in sorted(labels)))
+    hashed.add_texts("labels", [labels[utt] for utt in sorted(labels)])
     return hashed.digest()

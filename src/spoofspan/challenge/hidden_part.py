@@ -26,7 +26,7 @@ from spoofspan.challenge.definition import Definition, read_json
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import RULES_VERSION, Regions
 from spoofspan.evaluation.breakdown import BREAKDOWNS
-from spoofspan.evaluation.signature import references_hash, regions_hash
+from spoofspan.evaluation.signature import references_hash
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.convert import write_references
 from spoofspan.formats.reading import read_references
@@ -152,7 +152,7 @@ class HiddenPart:
             "regions": self.regions,
         }
         write_atomically(folder / SETTINGS, [json_text(settings).encode()])
-        if HiddenPart.read(folder).truth_hash != self.truth_hash:
+        if HiddenPart.read(folder).content_hash != self.content_hash:
             raise DataError("the references do not come back from Parquet as they are; convert them to Parquet first")
 
     @classmethod
@@ -197,18 +197,25 @@ class HiddenPart:
 
     @cached_property
     def truth_hash(self) -> str:
-        """Who is spoofed when, or who is."""
+        """The hash of the labels, as signatures state it."""
         return references_hash(self.truth) if isinstance(self.truth, References) else labels_hash(self.truth)
+
+    @property
+    def content_hash(self) -> str:
+        """The hash of the labels with the names of attacks, which groups depend on."""
+        if isinstance(self.truth, References):
+            return references_hash(self.truth, attacks=True)
+        return self.truth_hash
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
         """What results depend on, besides the definition and the submission."""
         columns = {name: column and labels_hash(column) for name, column in self.by.items()}
         return {
-            "references": self.truth_hash,
+            "references": self.content_hash,
             "by": columns,
             "clusters": self.clusters and labels_hash(self.clusters),
-            "regions": self.regions and regions_hash(self.regions),
+            "regions": self.regions and dict(self.regions),
             "rules": RULES_VERSION,
             "spoofspan": __version__,
         }

@@ -9,7 +9,6 @@ from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.published_numbers import MOST_LLR
 from spoofspan.challenge.submission import ABOUT
 from spoofspan.data.rules import rules_for
-from spoofspan.evaluation.plan import spelled_rules
 from spoofspan.report.names import measure_name
 
 SAMPLE = "sample_submission.zip"
@@ -74,7 +73,9 @@ def _rules(definition: Definition) -> str:
     spelled = {name: str(value) for name, value in definition.rules.items()}
     if definition.submissions == "scores":
         rules, eer_rule = rules_for("range", definition.convention, definition.rules)
-        spelled = {**spelled_rules("range", rules, 0), "EER rule": definition.eer_rule or eer_rule}
+        spelled = {**rules.spelled("range"), "EER rule": definition.eer_rule or eer_rule}
+        if not rules.collar:
+            del spelled["collar_edges"]
     hidden = ("snap", "regions", "partial")  # of the hidden part, or always the same
     return "\n".join(f"- {name}: {value}" for name, value in spelled.items() if name not in hidden)
 

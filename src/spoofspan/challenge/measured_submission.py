@@ -26,8 +26,9 @@ from spoofspan.evaluation.corpus import CorpusInMemory
 from spoofspan.evaluation.crossed import POOLED
 from spoofspan.evaluation.events import crossed_events
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.signature import Signature, scores_hash, sign_hashes, used_hash
+from spoofspan.evaluation.signature import Inputs, Signature, scores_hash, sign_hashes, used_hash
 from spoofspan.evaluation.utterances import UtteranceCorpus
+from spoofspan.mass.score_rules import automatic_slack
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
 from spoofspan.uncertainty.clusters import Resampling
@@ -58,9 +59,10 @@ def measured_submission(
     measured = measured_system(references, system, measure, options, at)
     # as its signer would, with hashes that are known
     used, plan = measured.mass.utterances, measured.plan
-    hashes = hidden.truth_hash, used_hash(used), said
-    rules = plan.spelled_rules(references.snap, references.modality)
-    return measured, sign_hashes(str(plan.measure), plan.read_off, rules, hashes, plan.rules.regions)
+    rules = plan.signed_rules(Inputs(references, system), used)
+    scores = {"score-rows": scores_hash(system, rows=True)} if plan.counts_rows else {"scores": said}
+    signed = plan.signed_system(scores, system.higher, automatic_slack(system))
+    return measured, sign_hashes(str(plan.measure), plan.read_off, rules, (hidden.truth_hash, used_hash(used)), signed)
 
 
 def _no_more_certain(system: System, measure: Measure, definition: Definition) -> System:

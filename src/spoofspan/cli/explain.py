@@ -37,13 +37,18 @@ def explain(
       spoofspan explain "false acceptance"
 
       spoofspan explain bisection
+
+      spoofspan explain 'range-eer 99fea0c7 || 69c5edc4'
     """
     from spoofspan.base.errors import UsageError
     from spoofspan.evaluation.explain import explain as explain_subject
+    from spoofspan.evaluation.signature_text import is_signature
 
     try:
         text = explain_subject(subject)
     except UsageError:
+        if is_signature(subject):  # nothing else is near
+            raise
         text = _benchmark(subject) or _nearest(subject)
     typer.echo(text)
 

@@ -7,20 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from spoofspan.base.errors import UsageError, nearest_name
 from spoofspan.base.seconds import duration_ns
 
+Signed = Literal["always", "applied", "never"]
+
 
 def declared(
-    default: Any, help: str, explanation: str, of: tuple[str, ...] = ("range", "point"), implied: str | None = None
+    default: Any,
+    help: str,
+    explanation: str,
+    of: tuple[str, ...] = ("range", "point"),
+    signed: Signed = "always",
 ) -> Any:
     """Declare a rule; ``{}`` in the help stands for its values, ``of`` are the measures that depend on it.
 
-    A rule that is younger than the first signatures says which value these ``implied``.
+    It is ``signed`` always, where it was applied, or never, since the hashes of a signature show what it did.
     """
-    return field(default=default, metadata={"help": help, "explanation": explanation, "of": of, "implied": implied})
+    return field(default=default, metadata={"help": help, "explanation": explanation, "of": of, "signed": signed})
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Rule:
     help: str
     explanation: str
     of: tuple[str, ...]  # what depends on it: measures of "range", "point", or the reading of "references"
-    implied: str | None  # its value in signatures that were written before it was a rule
+    signed: Signed
 
     def check(self, value: Any) -> None:
         """Refuse what is no value of this rule."""
@@ -51,13 +57,14 @@ class Rule:
             raise UsageError(f"{self.name} must be a dict: utterance -> [(start, end), ...] in seconds")
 
     def spell(self, value: Any) -> str:
-        """Write a value as text, for the signature."""
+        """Write a value as text; equal values have one text."""
         if self.kind == "seconds":
             return "auto" if value is None else f"{duration_ns(value, self.name)}ns"
         if self.kind == "regions":
             return "all" if value is None else "given"
         if self.kind == "label" and value not in self.values and over(value) is None:
-            return str(Fraction(repr(float(value))))
+            share = Fraction(repr(float(value)))
+            return "majority" if share == Fraction(1, 2) else str(share)
         return str(value)
 
 

@@ -11,6 +11,7 @@ declaration (:data:`RULES`); :class:`RuleArguments` repeats the types, because k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -18,13 +19,14 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_type_hints
 
 from spoofspan.base.errors import UsageError, dated_names, nearest_name
+from spoofspan.base.seconds import duration_ns
 from spoofspan.data.rule import Rule, declared, over
 
 if TYPE_CHECKING:
     from spoofspan.base.times import Int64
 
 # Raised whenever a rule changes its meaning, so that old and new numbers are not called comparable.
-RULES_VERSION = 1
+RULES_VERSION = 2
 
 Gaps = Literal["error", "bonafide", "spoof", "ignore", "following"]
 Extent = Literal["duration", "cut-at-duration", "last-range-end"]
@@ -83,20 +85,23 @@ class Rules:
         "error",
         "Time without a label: {}.",
         "Time without a label in the references. following: it takes the label of the next range.",
+        signed="applied",
     )
     snap: float | None = declared(
         None,
         "Join edges that miss each other by up to this many seconds.",
         "Reference edges that miss each other, 0 or the end by at most this are joined (2 ms for RTTM, else 0).",
+        signed="applied",
     )
     extent: Extent = declared(
         "duration",
         "Where an utterance ends: {}.",
         "Where an utterance ends: at its duration (cut-at-duration cuts ranges there), or at the end of its last\n"
         "range.",
+        signed="applied",
     )
     nonspeech: Nonspeech = declared(
-        "error", "Ranges labelled non-speech: {}.", "What ranges labelled non-speech count as."
+        "error", "Ranges labelled non-speech: {}.", "What ranges labelled non-speech count as.", signed="applied"
     )
     uncovered: Uncovered = declared(
         "error",
@@ -126,28 +131,31 @@ class Rules:
         "Score ranges that overlap: the lowest, the mean, or cut between their centres.",
     )
     regions: Regions | None = declared(
-        None, "UEM file: the time that counts.", "Only time inside these ranges (a UEM file) counts."
+        None, "UEM file: the time that counts.", "Only time inside these ranges (a UEM file) counts.", signed="applied"
     )
     collar: float = declared(
         0.0,
         "Ignore this many seconds around each boundary.",
         "Time within this of a boundary between labels is ignored.",
+        signed="applied",
     )
     collar_edges: CollarEdges = declared(
         "inside",
         "Which edges have a collar: {}.",
         "Which edges have a collar. inside: those between labels; all: also 0 and the end, if there is spoof.",
-        implied="inside",
+        signed="applied",
     )
     partial: bool = declared(
         False,
         "Measure only the utterances that both sides have.",
         "Measure the utterances that both sides have, instead of refusing.",
+        signed="never",
     )
     utterances: Utterances = declared(
         "all",
         "Which utterances count: {}.",
         "drop-bonafide-CON: utterances without spoof whose id starts with CON are left out.",
+        signed="never",
     )
     label: Label = declared(
         "any",
@@ -170,7 +178,6 @@ class Rules:
         "time, the highest. For utterances also top-k(5): the mean of the 5 lowest frames; and noisy-or, for\n"
         "probabilities: ln of the product of the frames' probabilities of bona fide.",
         ("point",),
-        implied="min",
     )
     modality: Modality | None = declared(
         None,
@@ -178,7 +185,7 @@ class Rules:
         "Which fakes of audio-visual metadata (LAV-DF, AV-Deepfake1M) are spoof: those of sound or picture (any, as\n"
         "both benchmarks rank), of the sound, or of the picture. It applies when the labels are read.",
         ("references",),
-        implied="audio",
+        signed="never",
     )
 
     def __post_init__(self) -> None:
@@ -219,6 +226,18 @@ class Rules:
         """Whether a point is spoof only above the ``spoof_fraction``, and not at it."""
         return over(self.label) is not None
 
+    def system_slack(self, automatic_slack: AbstractSet[int]) -> dict[str, str]:
+        """The slack (ns) that scores have of themselves, where a value may depend on it.
+
+        Frames and the ranges they stand for have their own. Where uncovered time is an error or is held, every tail is.
+        """
+        if self.uncovered in ("error", "hold") or not self._is_automatic(automatic_slack):
+            return {}
+        return {"slack": ",".join(f"{ns}ns" for ns in sorted(automatic_slack))}
+
+    def _is_automatic(self, automatic_slack: AbstractSet[int]) -> bool:
+        return self.slack is None or {duration_ns(self.slack, "slack")} == automatic_slack
+
     def check_modality(self, read_with: str | None) -> None:
         """Refuse a modality other than that which references were read with."""
         if self.modality not in (None, read_with):
@@ -228,14 +247,21 @@ class Rules:
                 f"read: read_references(..., modality={self.modality!r})"
             )
 
-    def spelled(self, measure: str, *, every: bool = False) -> dict[str, str]:
-        """Write the rules that a measure ("range" or "point") depends on as text, for the signature.
+    def spelled(self, measure: str) -> dict[str, str]:
+        """Write the rules that a measure ("range" or "point") depends on as text."""
+        return {name: rule.spell(getattr(self, name)) for name, rule in RULES.items() if measure in rule.of}
 
-        Unless ``every`` rule is wanted, one that was implied before it could be stated is left out, so that signatures
-        of then and now are equal.
+    def signed(self, measure: str, automatic_slack: AbstractSet[int] = frozenset()) -> dict[str, str]:
+        """Write the rules that every signature of a measure states, whatever the references are.
+
+        ``automatic_slack`` is what the scores have where none is given (ns); to give the same says nothing more.
         """
-        texts = {name: rule.spell(getattr(self, name)) for name, rule in RULES.items() if measure in rule.of}
-        return {name: text for name, text in texts.items() if every or text not in (RULES[name].implied, "None")}
+        found = {name: text for name, text in self.spelled(measure).items() if RULES[name].signed == "always"}
+        if self.uncovered == "hold":  # which holds the last score in any case
+            del found["slack"]
+        elif self._is_automatic(automatic_slack):
+            found["slack"] = RULES["slack"].spell(None)
+        return found
 
 
 # Of the types of fields; all others are names to choose from.

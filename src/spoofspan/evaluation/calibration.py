@@ -14,6 +14,7 @@ import numpy as np
 
 from spoofspan.base.columns import Flags, order_by_id, utterance_of_rows
 from spoofspan.base.errors import UsageError, nearest_name, refuse
+from spoofspan.base.numbers import shortest_text
 from spoofspan.base.times import Float64, Int64
 from spoofspan.data.calibration import (
     AffineMap,
@@ -31,7 +32,7 @@ from spoofspan.data.scores import Scores
 from spoofspan.data.sides import check_sides, check_systems
 from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.evaluation.plan import EvaluationOptions
-from spoofspan.evaluation.signature import Signature, references_hash, scores_hash, sign_hashes, used_hash
+from spoofspan.evaluation.signature import Inputs, Signature, references_hash, scores_hash, sign_hashes, used_hash
 from spoofspan.evaluation.utterances import Truth, UtteranceCorpus, labels_of
 from spoofspan.mass.joint_scores import joint_scores
 from spoofspan.mass.score_mass import ScoreMass
@@ -183,11 +184,11 @@ class LearningSet:
         joint = joint_scores(ordered, names)
         plan = options.plan_for(Measure("range-cllr"), joint.rows)
         mass, _ = plan.mass(references, joint.rows)
-        spelled = plan.spelled_rules(references.snap, references.modality)
 
         def sign(method: str, parameters: str) -> Signature:
-            hashes = references_hash(references), used_hash(mass.utterances), ",".join(map(scores_hash, given))
-            return sign_hashes(method, parameters, spelled, hashes, plan.rules.regions)
+            hashes = references_hash(references), used_hash(mass.utterances)
+            rules = plan.signed_rules(Inputs(references, joint.rows), mass.utterances)
+            return sign_hashes(method, parameters, rules, hashes, {"scores": ",".join(map(scores_hash, given))})
 
         return cls(names, ordered, joint.rows, _mirrored(joint.columns, given), *_amounts(mass, joint.rows), sign)
 
@@ -207,8 +208,12 @@ class LearningSet:
         mass, _ = corpora[0].mass(plan.rules)
 
         def sign(method: str, parameters: str) -> Signature:
-            hashes = corpora[0].truth_hash, used_hash(mass.utterances), ",".join(one.scores_hash for one in corpora[1:])
-            return sign_hashes(method, parameters, corpora[0].spelled_rules(plan), hashes, plan.rules.regions)
+            hashes, rules = (
+                (corpora[0].truth_hash, used_hash(mass.utterances)),
+                corpora[0].signed_rules(plan, mass.utterances),
+            )
+            said = ",".join(one.scores_hash for one in corpora[1:])
+            return sign_hashes(method, parameters, rules, hashes, {"scores": said})
 
         return cls(names, ordered, rows, _mirrored(columns, given), *_amounts(mass, rows), sign)
 
@@ -226,7 +231,9 @@ class LearningSet:
         """Learn on everything."""
         learned = self._map(method, prior, ridge, np.ones(len(self.rows), bool))
         made = Calibration(learned, self.names, tuple(one.higher for one in self.systems), self.unit, prior, ridge)
-        parameters = "prior:none" if made.method == "pav" else f"prior:{prior:g},ridge:{ridge:g}"
+        parameters = (
+            "prior:none" if made.method == "pav" else f"prior:{shortest_text(prior)},ridge:{shortest_text(ridge)}"
+        )
         return replace(made, learned_on=self.signature(f"calibration-{made.method}", parameters).to_dict())
 
     def _map(self, method: Method, prior: float, ridge: float, wanted: Flags) -> LearnedMap:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError, reason_of
+from spoofspan.base.numbers import shortest_text
 from spoofspan.base.threads import use_threads
 from spoofspan.base.times import SECOND, milliseconds
 from spoofspan.data.references import References
@@ -24,7 +25,7 @@ from spoofspan.data.sides import check_references, check_sides
 from spoofspan.evaluation.corpus import CorpusInMemory, Evaluation, measure_scores
 from spoofspan.evaluation.measurement import BisectionMeasurement, Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, ScoresAre, Undefined, point_rules, verification_of
-from spoofspan.evaluation.signature import Inputs, sign
+from spoofspan.evaluation.signature import Inputs, Signature
 from spoofspan.mass.diagnosis import refuse_milliseconds
 from spoofspan.mass.grid import Grid
 from spoofspan.mass.label_rules import label_references
@@ -309,9 +310,8 @@ def bisection_eer(
         notes.append(f"the precision of {precision:g} was not reached: no quantile tried gives |FPR - FNR| below it")
     if not result.bracketed:
         notes.append("FPR - FNR has the same sign at the lowest and at the highest score, so nothing was bracketed")
-    measure = f"bisection-eer({quantiles},{precision:g})"
-    signed_rules, inputs = plan.spelled_rules(references.snap, references.modality), Inputs(references, scores)
-    signer = partial(sign, measure, "bisection", signed_rules, inputs, rates.utterances, plan.rules.regions)
+    measure = f"bisection-eer({quantiles},{shortest_text(precision)})"
+    signer = partial(plan.sign, measure, "bisection", Inputs(references, scores), rates.utterances, rows=True)
     return BisectionMeasurement(
         measure=measure,
         value=value,
@@ -378,9 +378,14 @@ def best_possible(
         references.take(some), perfect, convention=convention, eer_rule=eer_rule or convention_rule, **rules
     )
     name = f"floor@{milliseconds(hop)}"
-    signed_as_range = measured.signer
-    signer = partial(sign, name, *signed_as_range.args[1:]) if isinstance(signed_as_range, partial) else signed_as_range
+    signer = partial(_signed_as, name, measured)
     return replace(measured, measure=name, touched={entry.rule: entry for entry in touched}, signer=signer)
+
+
+def _signed_as(name: str, measured: Measurement) -> Signature:
+    """The signature of a measurement under another name."""
+    signature = measured.signature
+    return replace(signature, comparable="|".join([name, *signature.comparable.split("|")[1:]]))
 
 
 def error_curve(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,17 +26,18 @@ from spoofspan.data.rules import Rules, Touched, rules_for
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.crossed import NO_INTERVALS, Cell, Columns, CrossedBreakdown, crossed_cells
 from spoofspan.evaluation.measurement import ALL_THRESHOLDS, EventMeasurement, counted
-from spoofspan.evaluation.plan import EvaluationOptions, spelled_rules
-from spoofspan.evaluation.signature import Inputs, Signature, references_hash, sign_hashes, used_hash
+from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.signature import Inputs, Signature, given_threshold, references_hash, sign_hashes, used_hash
 from spoofspan.mass.ranges import Overlay
-from spoofspan.measures.events.event_scores import EventCorpus, check_parameters
+from spoofspan.mass.score_rules import automatic_slack
+from spoofspan.measures.events.event_scores import EventCorpus, check_parameters, extents_of
 from spoofspan.measures.events.found_events import ScoredCorpus
 from spoofspan.measures.events.proposals_from_scores import (
     ProposalOptions,
     proposals_from_runs,
     refuse_smoothing_ranges,
 )
-from spoofspan.measures.events.spoof_ranges import spoof_ranges
+from spoofspan.measures.events.spoof_ranges import snap_matters, spoof_ranges
 from spoofspan.measures.events.tallies import EventTally, EventValue
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import OperatingPoint
@@ -62,17 +64,27 @@ class Circumstances:
     """Under which rules both sides meet, and where the proposals come from."""
 
     rules: Rules
-    spelled: dict[str, str]
+    signed: dict[str, str]  # the rules about scores that a signature states
     how: str  # as it stands in the signature
     point: OperatingPoint  # where the proposals were made; its threshold is NaN where they were given
     utterances: int
     touched: tuple[Touched, ...] = ()
     notes: tuple[str, ...] = ()
+    threshold: Mapping[str, str] = field(default_factory=dict)  # a given one, as it is signed
 
     @property
     def given(self) -> bool:
         """Whether proposals were given, and not made of scores."""
         return self.how == GIVEN
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the value depends on how long each score lasts, and not only on the score of each instant."""
+        return self.rules.last_frame == "drop" or "smoothing:1," not in self.how
+
+    def signed_system(self, said: Mapping[str, str], slack: AbstractSet[int]) -> dict[str, str]:
+        """What identifies a system, given the hash of its scores and its automatic slack (ns)."""
+        return {**said, **self.rules.system_slack(slack), **self.threshold}
 
     def measurement(self, measure: Measure, tally: EventTally, found: EventValue, **more: Any) -> EventMeasurement:
         """The measurement of a value, of what was counted."""
@@ -190,21 +202,19 @@ class EventEvaluation:
         unknown = positions(proposals.utterances, references.utterances) < 0
         if rows := int(np.diff(proposals.offsets)[unknown].sum()):
             notes.append(f"of utterances that the references lack: {counted(rows, 'proposal')}")
-        spelled = {"snap": f"{references.snap}ns"}
-        spelled |= spelled_rules("references", rules, references.snap, references.modality)
         point = OperatingPoint(float("nan"), "spoof", 0, 0, 0, 0, unit="events")
-        about = Circumstances(rules, spelled, GIVEN, point, len(references), notes=tuple(notes))
+        about = Circumstances(rules, {}, GIVEN, point, len(references), notes=tuple(notes))
         return Prepared(EventCorpus(references, proposals), about)
 
     def _made(self, scores: Scores) -> Prepared:
         """Proposals of scores, at a threshold."""
-        point, source = self._threshold(scores)
+        point, source, threshold = self._threshold(scores)
         rules, overlay, references = self._laid(scores)
         proposals = proposals_from_runs(
             overlay.labelling.utterances, overlay.runs, point.threshold, self.proposing, everything=point.everything
         )
         about = self._about(rules, overlay, references, f"proposals:{source},{self.proposing}", point)
-        return Prepared(EventCorpus(references, proposals), about)
+        return Prepared(EventCorpus(references, proposals), replace(about, threshold=threshold))
 
     @cached_property
     def _swept(self) -> Prepared:
@@ -225,8 +235,8 @@ class EventEvaluation:
     def _about(
         self, rules: Rules, overlay: Overlay, references: References, how: str, point: OperatingPoint
     ) -> Circumstances:
-        spelled = spelled_rules("range", rules, self.references.snap, self.references.modality)
-        return Circumstances(rules, spelled, how, point, len(references), overlay.undecided()[1])
+        signed = rules.signed("range", automatic_slack(cast("Scores", self.system)))
+        return Circumstances(rules, signed, how, point, len(references), overlay.undecided()[1])
 
     def _laid(self, scores: Scores) -> tuple[Rules, Overlay, References]:
         """Both sides under the rules of ranges, and the references with how long their utterances are."""
@@ -241,14 +251,16 @@ class EventEvaluation:
         references = replace(self._snapped(rules).take(some), durations=labelling.extents[known[some]])
         return rules, overlay, references
 
-    def _threshold(self, scores: Scores) -> tuple[OperatingPoint, str]:
-        """Where proposals are made, and where that comes from."""
+    def _threshold(self, scores: Scores) -> tuple[OperatingPoint, str, Mapping[str, str]]:
+        """Where proposals are made, where that comes from, and a given threshold as it is signed."""
         threshold = self.options.threshold_for(scores)
         if threshold is None:
             at, rule = self.eer()
             source = f"threshold:eer({rule})"
-            return OperatingPoint(at.threshold, at.higher, 0, 0, 0, 0, unit="events", everything=at.everything), source
-        return OperatingPoint(threshold, scores.higher, 0, 0, 0, 0, unit="events"), "threshold:given"
+            point = OperatingPoint(at.threshold, at.higher, 0, 0, 0, 0, unit="events", everything=at.everything)
+            return point, source, {}
+        point = OperatingPoint(threshold, scores.higher, 0, 0, 0, 0, unit="events")
+        return point, "threshold:given", given_threshold(threshold, scores.higher)
 
     def _snapped(self, rules: Rules) -> References:
         if rules.snap is None:
@@ -259,15 +271,26 @@ class EventEvaluation:
         """The signature of a value."""
         prepared = self.prepared_for(measure)
         as_listed = measure.kind.variant != "spoofspan"
-        rules = prepared.about.spelled | ({"listing": listing_hash(prepared.corpus.references)} if as_listed else {})
-        used = prepared.corpus.references.utterances
-        if self.inputs is not None:
-            source, system = "scores", self.inputs.scores_hash
+        rules = self._signed_rules(prepared)
+        if as_listed:
+            rules["listing"] = listing_hash(prepared.corpus.references)
+        if self.inputs is None:
+            system = {"proposals": proposals_hash(prepared.corpus.proposals, as_listed=as_listed)}
         else:
-            source, system = "proposals", proposals_hash(prepared.corpus.proposals, as_listed=as_listed)
-        hashes = self._references_hash, used_hash(used), system
-        signed = sign_hashes(str(measure), prepared.about.how, rules, hashes, None)
-        return Signature(signed.comparable, f"{source}:{system}")
+            rows, inputs = prepared.about.counts_rows, self.inputs
+            said = {"score-rows": inputs.rows_hash} if rows else {"scores": inputs.scores_hash}
+            system = prepared.about.signed_system(said, automatic_slack(inputs.scores))
+        hashes = self._references_hash, used_hash(prepared.corpus.references.utterances)
+        return sign_hashes(str(measure), prepared.about.how, rules, hashes, system)
+
+    def _signed_rules(self, prepared: Prepared) -> dict[str, str]:
+        """The rules that a signature states."""
+        references = prepared.corpus.references
+        if self.inputs is not None:
+            applied = self.inputs.applied_rules(prepared.about.rules, references.utterances)
+        else:  # proposals need no label of every instant
+            applied = {"snap": f"{references.snap}ns"} if snap_matters(references, extents_of(references)) else {}
+        return applied | prepared.about.signed
 
     @cached_property
     def _references_hash(self) -> str:
@@ -336,7 +359,7 @@ def proposals_hash(proposals: Proposals, *, as_listed: bool) -> str:
     hashed = ContentHash("proposals 1, as listed" if as_listed else "proposals 1")
     files = np.flatnonzero(np.diff(proposals.offsets))
     order = files.tolist() if as_listed else sorted(files.tolist(), key=proposals.utterances.__getitem__)
-    hashed.add_texts("ids", (proposals.utterances[i] for i in order))
+    hashed.add_texts("ids", [proposals.utterances[i] for i in order])
     hashed.add("counts", np.diff(proposals.offsets)[order].astype("<i8"))
     rank = np.full(len(proposals), -1)
     rank[order] = np.arange(len(order))

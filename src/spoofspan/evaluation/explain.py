@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from spoofspan.base.errors import UsageError
 from spoofspan.data.rule import Rule
 from spoofspan.data.rules import CONVENTIONS, RULES
+from spoofspan.evaluation.signature_text import explain_signature, is_signature
 from spoofspan.evaluation.synonyms import SYNONYMS, synonym
 from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, EVENT_KINDS, KINDS, PAPER, SYMBOLS, Kind
 from spoofspan.measures.eer_rules import EER_RULES
@@ -45,8 +46,8 @@ def explain(subject: str) -> str:
     uncovered (rule): error (default), hold, bonafide, spoof, ignore, unanswered
     """
     name = subject.strip()
-    if "|" in name:
-        return _explain_signature(name)
+    if is_signature(name):
+        return explain_signature(name)
     rule = name.replace("-", "_")
     if rule in RULES:
         return _explain_rule(RULES[rule])
@@ -213,31 +214,8 @@ def _explain_convention(name: str) -> str:
     for measure, (rules, eer_rule) in convention.measures.items():
         lines += ["", f"{measure}: EER rule {eer_rule}"]
         lines += [
-            f"  {rule} = {value}"
-            for rule, value in rules.spelled("range" if measure == "range" else "point", every=True).items()
+            f"  {rule} = {value}" for rule, value in rules.spelled("range" if measure == "range" else "point").items()
         ]
-    return "\n".join(lines)
-
-
-def _explain_signature(signature: str) -> str:
-    comparable, _, scores = signature.partition(" || ")
-    measure, eer_rule, *fields = comparable.split("|")
-    lines = [
-        "Numbers may be compared if this part of their signatures is the same:",
-        f"  measure {measure}, {'read off: ' if ':' in eer_rule else 'EER rule '}{eer_rule}",
-    ]
-    for field in fields:
-        name, _, value = field.partition(":")
-        about = {
-            "rules": "version of the rules",
-            "references": "hash of the references",
-            "utterance-scores": "scores of whole utterances, not the lowest of each",
-            "listing": "hash of the spoof ranges as they are listed",
-            "utterances": "number and hash of the utterances" if value.count(":") else "which utterances count",
-        }.get(name)
-        lines.append(f"  {name} = {value}" + (f"   ({about})" if about else ""))
-    if scores:
-        lines += ["The system is identified by:", f"  {scores}"]
     return "\n".join(lines)
 
 

@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from spoofspan.base.errors import UsageError
 from spoofspan.data.rules import Rules, Touched
-from spoofspan.evaluation.signature import Signature
+from spoofspan.evaluation.signature import Signature, differences
 from spoofspan.mass.score_runs import mirrored
 from spoofspan.measures.measure import in_percent, number_text
 from spoofspan.measures.operating_point import OperatingPoint
@@ -162,14 +161,22 @@ class Measurement:
         """The value of the other one, if their signatures say that the two may be compared."""
         if not isinstance(other, Measurement):
             return other
-        parts = [one.signature.comparable.split("|") for one in (self, other)]
-        if parts[0] != parts[1]:
-            apart = [" and ".join(pair) for pair in zip_longest(*parts, fillvalue="nothing") if pair[0] != pair[1]]
+        if apart := self.incomparable(other):
             raise UsageError(
                 f"{self.measure} and {other.measure} may not be compared: their signatures differ in "
                 f"{'; '.join(apart)}; measure both under the same rules, on the same references and utterances"
             )
         return other.value
+
+    def incomparable(self, other: Measurement) -> list[str]:
+        """The differences between two signatures because of which the values may not be compared.
+
+        A slack that was given for both is the same rule, also where it is the automatic one of one system only.
+        """
+        apart = differences(self.signature.comparable, other.signature.comparable)
+        if self.rules.slack == other.rules.slack:
+            apart.pop("slack", None)
+        return [" and ".join(pair) for pair in apart.values()]
 
     def __repr__(self) -> str:
         at = f", {self.decision}" if self.has_threshold else ""

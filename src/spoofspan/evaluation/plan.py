@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -17,12 +18,20 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from spoofspan.base.errors import SpoofspanWarning, UndefinedMeasureError, UsageError
 from spoofspan.base.times import milliseconds
 from spoofspan.data.references import References
-from spoofspan.data.rules import Modality, Rules, Touched, rules_for
-from spoofspan.data.scores import DECISION_THRESHOLD, Scores
+from spoofspan.data.rules import Rules, Touched, rules_for
+from spoofspan.data.scores import DECISION_THRESHOLD, Higher, Scores
 from spoofspan.evaluation.measurement import Measurement, warnings_for
-from spoofspan.evaluation.signature import Inputs, Signature, sign, verification_hash
+from spoofspan.evaluation.signature import (
+    Inputs,
+    Signature,
+    given_threshold,
+    sign_hashes,
+    used_hash,
+    verification_hash,
+)
 from spoofspan.mass.ranges import Lay, Overlay
 from spoofspan.mass.score_mass import ScoreMass
+from spoofspan.mass.score_rules import automatic_slack
 from spoofspan.measures.eer import equal_error_rate
 from spoofspan.measures.eer_rules import check_eer_rule
 from spoofspan.measures.measure import Measure, parse_measures
@@ -167,14 +176,36 @@ class Plan:
             arguments["asv_scores"] = self.asv_scores
         return arguments
 
-    def spelled_rules(self, snap: int, modality: str | None = None) -> dict[str, str]:
-        """The rules as text; what the references decide (their ``snap`` in ns, their modality) is written out."""
-        return spelled_rules(self.kind, self.rules, snap, modality)
+    def signed_rules(self, inputs: Inputs, utterances: Sequence[str]) -> dict[str, str]:
+        """The rules that a signature states, of these inputs, measured on these utterances."""
+        signed = self.rules.signed(self.kind, automatic_slack(inputs.scores))
+        return inputs.applied_rules(self.rules, utterances) | signed
 
     def signer(self, inputs: Inputs, utterances: Sequence[str]) -> Callable[[], Signature]:
         """What signs a value of these inputs, measured on these utterances; hashes are computed when it is called."""
-        rules = self.spelled_rules(inputs.references.snap, inputs.references.modality)
-        return partial(sign, str(self.measure), self.read_off, rules, inputs, utterances, self.rules.regions)
+        return partial(self.sign, str(self.measure), self.read_off, inputs, utterances)
+
+    def sign(
+        self, measure: str, read_off: str, inputs: Inputs, utterances: Sequence[str], *, rows: bool = False
+    ) -> Signature:
+        """Sign a value under the name of a measure, which may count ``rows`` of scores by itself."""
+        scores = inputs.scores
+        rules = self.signed_rules(inputs, utterances)
+        hashes = inputs.references_hash, used_hash(utterances)
+        rows = rows or self.counts_rows
+        said = {"score-rows": inputs.rows_hash} if rows else {"scores": inputs.scores_hash}
+        system = self.signed_system(said, scores.higher, automatic_slack(scores))
+        return sign_hashes(measure, read_off, rules, hashes, system)
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the value depends on how long each score lasts, and not only on the score of each instant."""
+        pooled = self.kind == "point" and self.rules.pooling not in ("min", "mean", "max")
+        return pooled or self.rules.last_frame == "drop"
+
+    def signed_system(self, said: Mapping[str, str], higher: Higher, slack: AbstractSet[int]) -> dict[str, str]:
+        """What identifies a system, given the hash of its scores and its automatic slack (ns)."""
+        return {**said, **self.rules.system_slack(slack), **given_threshold(self.threshold, higher)}
 
     def measured(
         self,
@@ -370,11 +401,3 @@ def point_rules(
     """The rules and the EER rule of points: some conventions treat points finer than the hop apart."""
     finer = hop is not None and resolution < hop * (1 - 1e-9)
     return rules_for("point", convention, overrides, finer_than_hop=finer)
-
-
-def spelled_rules(kind: str, rules: Rules, snap: int, modality: str | None = None) -> dict[str, str]:
-    """The rules as text; what the references decide (their ``snap`` in ns, their modality) is written out."""
-    spelled = rules.spelled(kind)
-    if rules.snap is None:
-        spelled["snap"] = f"{snap}ns"
-    return spelled | Rules(modality=cast("Modality | None", modality)).spelled("references")

@@ -337,15 +337,13 @@ def signed(measurement: Measurement) -> Measurement:
 
 def _refuse_incomparable(table: ResolutionTable) -> None:
     """Refuse a column whose numbers may not be compared."""
-    first: dict[str, tuple[str, str]] = {}  # by column: the comparable part of its first number, and where that is
+    first: dict[str, tuple[Measurement, str]] = {}  # by column: its first number, and where that is
     for row in table.rows:
         for column, cell in row.cells:
             for seed, measurement in cell.measurements.items():
-                here = measurement.signature.comparable, f"{row.name}, {seed}" if seed else row.name
+                here = measurement, f"{row.name}, {seed}" if seed else row.name
                 there = first.setdefault(column, here)
-                if here[0] != there[0]:
-                    fields = zip(there[0].split("|"), here[0].split("|"), strict=True)
-                    differ = [f"{a} and {b}" for a, b in fields if a != b]
+                if differ := there[0].incomparable(measurement):
                     raise UsageError(
                         f"{column}: the numbers of {there[1]} and {here[1]} cannot be compared, so they are refused in "
                         f"one table ({'; '.join(differ)}); {_remedy(differ)}"

@@ -1,17 +1,22 @@
 """Signatures: a number travels with what it was computed from.
 
 Two parts. Numbers whose ``comparable`` parts are equal may be compared: the same measure under the same rules on the
-same references. ``input`` identifies the scores. Both are generated from the objects that were used, never typed.
+same references. ``input`` identifies the scores, and the threshold if one was given. Both are generated from the
+objects that were used, never typed.
+
+The comparable part states every rule about scores and points. Of the rules about references it states those that
+changed a label of the utterances measured (:class:`AppliedRules`), so that one corpus has one comparable part whatever
+file or object it came from. ``docs/decisions/0019-what-a-signature-states.md`` gives the reasons.
 
 The hashes are over a canonical form, so the same content has the same hash whatever container it came in: utterances
-sorted by id, touching ranges of equal content merged, edges in ns, scores as float64 in bona fide polarity; frames
-equal the ranges they stand for.
+sorted by id, touching ranges of equal label merged, edges in ns, scores as float64 in bona fide polarity; frames
+equal the ranges they stand for. Names of attacks change no value and are not hashed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -19,15 +24,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from spoofspan.base.columns import blocks, chosen_ids, first_rows, has_rows, order_by_id, within_utterances
+from spoofspan.base.columns import (
+    blocks,
+    chosen_ids,
+    first_rows,
+    has_rows,
+    order_by_id,
+    positions,
+    within_utterances,
+)
 from spoofspan.base.hashing import ContentHash, utterances_hash
+from spoofspan.base.numbers import shortest_text
 from spoofspan.base.threads import in_order
-from spoofspan.base.times import Int64, duration_ns
+from spoofspan.base.times import Int64
 from spoofspan.data.references import References
-from spoofspan.data.rules import RULES_VERSION, Regions
-from spoofspan.data.scores import Scores, score_times, whole_hop
+from spoofspan.data.rules import RULES, RULES_VERSION, Rules
+from spoofspan.data.scores import Higher, Scores, score_times, whole_hop
 from spoofspan.data.sides import check_sides
-from spoofspan.mass.label_rules import merge_overlaps
+from spoofspan.mass.label_rules import label_references, merge_overlaps
 from spoofspan.mass.score_runs import mirrored
 
 if TYPE_CHECKING:
@@ -46,12 +60,12 @@ class Signature:
     comparable
         The measure, its parameters and rules, and hashes of the references and of the utterances measured.
     input
-        A hash of what the system said.
+        A hash of the system's scores, and the threshold if one was given.
 
     Examples
     --------
-    >>> print(Signature("range-eer|rules:1", "scores:abc"))
-    range-eer|rules:1 || scores:abc
+    >>> print(Signature("range-eer|rules:2", "scores:abc"))
+    range-eer|rules:2 || scores:abc
     """
 
     comparable: str
@@ -64,8 +78,8 @@ class Signature:
     def short(self) -> str:
         """The first characters of a hash of each part, to see at a glance whether two are the same.
 
-        >>> Signature("range-eer|rules:1", "scores:abc").short
-        'e7a86458 || 7f3d781d'
+        >>> Signature("range-eer|rules:2", "scores:abc").short
+        '8b35d286 || 7f3d781d'
         """
         return " || ".join(map(short_hash, (self.comparable, self.input)))
 
@@ -74,48 +88,70 @@ class Signature:
         return {"comparable": self.comparable, "input": self.input}
 
 
+def differences(one: str, other: str) -> dict[str, tuple[str, str]]:
+    """The fields in which the comparable parts of two signatures differ, by name.
+
+    >>> differences("range-eer|nearest|slack:auto", "range-eer|nearest|gaps:bonafide|slack:auto")
+    {'gaps': ('nothing', 'gaps:bonafide')}
+    """
+    first, second = (dict(_fields(part)) for part in (one, other))
+    names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
+    return {name: (first.get(name, "nothing"), second.get(name, "nothing")) for name in names}
+
+
+def _fields(comparable: str) -> Iterator[tuple[str, str]]:
+    """The name of each field, and the field; the first two have no name of their own."""
+    measure, *rest = comparable.split("|")
+    yield "measure", measure
+    for place, field in enumerate(rest):
+        name, _, value = field.partition(":")
+        # signatures of the first version had two fields of this name
+        yield ("value" if not place else f"{name}-used" if name == "utterances" and ":" in value else name), field
+
+
 def short_hash(text: str) -> str:
     """Eight characters that stand for a part of a signature where a person reads it."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 class ReferencesHash:
-    """Hashes who is spoofed when: ids, durations, ranges with their labels and kinds; pieces as above."""
+    """Hashes references, in pieces whose ids rise: ids, durations, labelled ranges and, if told so, their attacks."""
 
-    def __init__(self) -> None:
-        self._hashed = ContentHash("references 1")
-        self._any_kind = False
+    def __init__(self, *, attacks: bool = False) -> None:
+        self._hashed = ContentHash("references 2")
+        self._attacks = attacks
 
     def add(self, references: References) -> None:
         """Add a piece."""
-        tidy = merge_overlaps(references.take(order_by_id(references.utterances)))
-        # kinds as names, since codes depend on which others occur
+        ordered = references.take(order_by_id(references.utterances))
+        tidy = merge_overlaps(ordered if self._attacks else replace(ordered, kinds=None, kind_names=()))
         kinds = np.full(tidy.starts.size, -1) if tidy.kinds is None else tidy.kinds.astype(np.int64)
         content = tidy.labels.astype(np.int64) * 2**32 + kinds
         self._hashed.add_texts("ids", tidy.utterances)
         if tidy.durations is not None:
             self._hashed.add("durations", tidy.durations.astype("<i8"))
-        names = [*tidy.kind_names, ""]
         kept, columns = _runs(tidy.offsets, tidy.starts, tidy.ends, content)
         for name, column in columns.items():
             self._hashed.add(name, column)
         self._hashed.add("labels", tidy.labels[kept].astype("<i8"))
-        some = bool((kinds >= 0).any())
-        if kinds[kept].size:
-            texts = (names[kind] for kind in kinds[kept]) if some else [""] * kinds[kept].size
-            self._hashed.add_texts("kinds", texts)
-        self._any_kind |= some
+        if self._attacks:  # as names, since codes depend on which others occur
+            names = [*tidy.kind_names, ""]
+            self._hashed.add_texts("attacks", [names[kind] for kind in kinds[kept].tolist()])
 
     def digest(self) -> str:
         """The hash of what was added."""
-        return self._hashed.digest(leave_out=() if self._any_kind else ("kinds",))
+        return self._hashed.digest()
 
 
 class ScoresHash:
-    """Hashes what a system said: ids and the piecewise-constant scores; pieces as above."""
+    """Hashes scores, in pieces whose ids rise: ids and the piecewise-constant scores.
 
-    def __init__(self) -> None:
-        self._hashed = ContentHash("scores 1")
+    Neighbours with equal scores are one, unless ``rows`` count one by one.
+    """
+
+    def __init__(self, *, rows: bool = False) -> None:
+        self._hashed = ContentHash("score rows 1" if rows else "scores 1")
+        self._rows = rows
         self._decisions = False
 
     def add(self, scores: Scores) -> None:
@@ -133,9 +169,13 @@ class ScoresHash:
             # no negative zero comes out of either
             values = turned(0.0, some.values, dtype=np.float64)
             hop = whole_hop(some)
-            first, columns = (
-                _runs(some.offsets, *score_times(some), values) if hop is None else _frame_runs(some, hop, values)
-            )
+            first: Rows
+            if self._rows:
+                first, columns = slice(None), _columns(some.offsets, *score_times(some))
+            elif hop is None:
+                first, columns = _runs(some.offsets, *score_times(some), values)
+            else:
+                first, columns = _frame_runs(some, hop, values)
             kept = values[first] if isinstance(first, slice) else values.take(first)  # a third faster
             return columns | {"scores": kept.astype("<f8", copy=False)}
 
@@ -152,16 +192,49 @@ class ScoresHash:
         return self._hashed.digest()
 
 
-def references_hash(references: References) -> str:
-    """Hash who is spoofed when."""
-    hashed = ReferencesHash()
+@dataclass(frozen=True)
+class Digests:
+    """The hashes of a corpus; those of the scores row by row are there if they were asked for."""
+
+    references: str
+    scores: str
+    rows: str = ""
+
+    def said(self, *, rows: bool) -> dict[str, str]:
+        """The hash of the scores as it is signed, row by row or as a function of time."""
+        return {"score-rows": self.rows} if rows else {"scores": self.scores}
+
+
+class CorpusHash:
+    """Hashes references and scores, in pieces whose ids rise."""
+
+    def __init__(self, *, rows: bool) -> None:
+        self._references = ReferencesHash()
+        self._scores = [ScoresHash(), *([ScoresHash(rows=True)] if rows else [])]
+
+    def add(self, references: References | None, scores: Scores | None) -> None:
+        """Add a piece, or one side of it."""
+        if references is not None:
+            self._references.add(references)
+        if scores is not None:
+            for one in self._scores:
+                one.add(scores)
+
+    def digests(self) -> Digests:
+        """The hashes of what was added."""
+        return Digests(self._references.digest(), *(one.digest() for one in self._scores))
+
+
+def references_hash(references: References, *, attacks: bool = False) -> str:
+    """Hash references: their labels in time, with the names of attacks if told so."""
+    hashed = ReferencesHash(attacks=attacks)
     hashed.add(references)
     return hashed.digest()
 
 
-def scores_hash(scores: Scores) -> str:
-    """Hash what a system said."""
-    hashed = ScoresHash()
+def scores_hash(scores: Scores, *, rows: bool = False) -> str:
+    """Hash scores as a function of time, or row by row."""
+    hashed = ScoresHash(rows=rows)
     hashed.add(scores)
     return hashed.digest()
 
@@ -192,13 +265,52 @@ def used_hash(utterances: Sequence[str]) -> str:
     return f"{len(utterances)}:{utterances_hash(utterances)}"
 
 
-def regions_hash(regions: Regions) -> str:
-    """Hash the regions that count."""
-    hashed = ContentHash("regions 1")
-    for utt in sorted(regions):
-        edges = sorted(tuple(duration_ns(t, "region") for t in region) for region in regions[utt])
-        hashed.add("regions", f"{utt}\0{edges}\0".encode("utf-8", "surrogatepass"))
-    return hashed.digest()
+class AppliedRules:
+    """Finds the rules about references that change a label, in pieces whose ids rise.
+
+    Regions are hashed as the time that they leave, so that any two that leave the same time are the same.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._found: dict[str, str] = {}
+        self._regions = ContentHash("regions 2")
+
+    def add(self, references: References, utterances: Sequence[str], rules: Rules | None = None) -> None:
+        """Add a piece: the utterances measured; ``rules`` are its own where regions differ from piece to piece."""
+        rules = rules or self._rules
+        if rules.regions is not None:
+            utterances = sorted(utterances)
+        labelling, touched = label_references(_take(references, utterances), rules)
+        self._found |= {one.rule: one.value for one in touched}
+        if rules.regions is not None:
+            kept, columns = _runs(labelling.offsets, labelling.starts, labelling.ends, labelling.labels)
+            for name, column in columns.items():
+                self._regions.add(name, column)
+            self._regions.add("labels", labelling.labels[kept].astype("<i8"))
+
+    def spelled(self) -> dict[str, str]:
+        """The rules that were found, with their values as text."""
+        found = dict(self._found)
+        if "collar" in found and self._rules.collar_edges != "inside":
+            found["collar_edges"] = self._rules.collar_edges
+        if "regions" in found:
+            found["regions"] = self._regions.digest()
+        return found
+
+
+def applied_rules(rules: Rules, references: References, utterances: Sequence[str]) -> dict[str, str]:
+    """The rules about references that change a label of these utterances."""
+    applied = AppliedRules(rules)
+    applied.add(references, utterances)
+    return applied.spelled()
+
+
+def _take(references: References, utterances: Sequence[str]) -> References:
+    """The references of some utterances, in their order."""
+    where = positions(utterances, references.utterances)
+    same = where.size == len(references) and bool((where == np.arange(where.size)).all())
+    return references if same else references.take(where)
 
 
 def _merged(offsets: Int64, starts: Int64, ends: Int64, content: npt.NDArray[Any]) -> tuple[Rows, Rows]:
@@ -215,11 +327,12 @@ def _runs(
     """The first row of each stretch of equal content, and where they lie, as it is hashed."""
     first, last = _merged(offsets, starts, ends, content)
     before = offsets if isinstance(first, slice) else np.searchsorted(first, offsets)
-    return first, {
-        "counts": np.diff(before).astype("<i8"),
-        "starts": starts[first].astype("<i8", copy=False),
-        "ends": ends[last].astype("<i8", copy=False),
-    }
+    return first, _columns(before, starts[first], ends[last])
+
+
+def _columns(offsets: Int64, starts: Int64, ends: Int64) -> dict[str, npt.NDArray[Any]]:
+    columns = {"counts": np.diff(offsets), "starts": starts, "ends": ends}
+    return {name: column.astype("<i8", copy=False) for name, column in columns.items()}
 
 
 def _frame_runs(scores: Scores, hop: int, values: npt.NDArray[Any]) -> tuple[Rows, dict[str, npt.NDArray[Any]]]:
@@ -241,8 +354,7 @@ def _frame_runs(scores: Scores, hop: int, values: npt.NDArray[Any]) -> tuple[Row
     ends = np.empty_like(starts)
     ends[:-1] = starts[1:]
     ends[before[1:][some] - 1] = (origins + np.diff(scores.offsets) * hop)[some]
-    columns = {"counts": counts, "starts": starts, "ends": ends}
-    return first, {name: column.astype("<i8", copy=False) for name, column in columns.items()}
+    return first, _columns(before, starts, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,33 +369,60 @@ class Inputs:
 
     @cached_property
     def references_hash(self) -> str:
-        """Who is spoofed when."""
+        """The labels in time."""
         return references_hash(self.references)
 
     @cached_property
     def scores_hash(self) -> str:
-        """What a system said."""
+        """The scores, as a function of time."""
         return scores_hash(self.scores)
 
+    @cached_property
+    def rows_hash(self) -> str:
+        """The scores, row by row."""
+        return scores_hash(self.scores, rows=True)
 
-def sign(
-    measure: str,
-    eer_rule: str,
-    spelled_rules: dict[str, str],
-    inputs: Inputs,
-    used: Sequence[str],
-    regions: Regions | None,
-) -> Signature:
-    """Generate the signature of a measurement on the utterances ``used``."""
-    hashes = inputs.references_hash, used_hash(used), inputs.scores_hash
-    return sign_hashes(measure, eer_rule, spelled_rules, hashes, regions)
+    @cached_property
+    def _applied(self) -> dict[tuple[Any, ...], tuple[Sequence[str], dict[str, str]]]:
+        return {}
+
+    def applied_rules(self, rules: Rules, utterances: Sequence[str]) -> dict[str, str]:
+        """The rules about references that change a label of these utterances.
+
+        Measures share most of them, and joining edges takes a sixth of the time that hashing scores does.
+        """
+        if rules.regions is not None:
+            return applied_rules(rules, self.references, utterances)
+        values = tuple(getattr(rules, name) for name, rule in RULES.items() if rule.signed == "applied")
+        known = self._applied.get(values)
+        if known is None or known[0] != utterances:
+            known = self._applied[values] = utterances, applied_rules(rules, self.references, utterances)
+        return known[1]
 
 
 def sign_hashes(
-    measure: str, eer_rule: str, spelled_rules: dict[str, str], hashes: tuple[str, str, str], regions: Regions | None
+    measure: str, read_off: str, rules: Mapping[str, str], hashes: tuple[str, str], system: Mapping[str, str]
 ) -> Signature:
-    """Generate the signature, given the hashes of the references, of the utterances used and of the scores."""
-    rules = spelled_rules if regions is None else {**spelled_rules, "regions": regions_hash(regions)}
-    fields = [measure, eer_rule, *(f"{name}:{value}" for name, value in rules.items())]
-    fields += [f"rules:{RULES_VERSION}", f"references:{hashes[0]}", f"utterances:{hashes[1]}"]
-    return Signature("|".join(fields), f"scores:{hashes[2]}")
+    """Generate a signature.
+
+    Parameters
+    ----------
+    measure, read_off
+        What was measured, and how the value was read off.
+    rules
+        The rules that are stated, with their values.
+    hashes
+        Of the references, and of the utterances used.
+    system
+        What identifies the system: the hash of its scores or proposals by what they are, and a given threshold.
+    """
+    others = [name for name in rules if name not in RULES]
+    stated = [f"{name}:{rules[name]}" for name in (*others, *RULES) if name in rules]
+    hashed = [f"rules:{RULES_VERSION}", f"references:{hashes[0]}", f"utterances:{hashes[1]}"]
+    comparable = "|".join([measure, read_off, *stated, *hashed])
+    return Signature(comparable, "|".join(f"{name}:{value}" for name, value in system.items()))
+
+
+def given_threshold(threshold: float | None, higher: Higher) -> dict[str, str]:
+    """A given threshold as it is signed, in bona fide polarity as the scores are; nothing where none is given."""
+    return {} if threshold is None else {"threshold": shortest_text(mirrored(float(threshold), higher))}

@@ -85,9 +85,10 @@ _MEANINGS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "signature, signatures, hash",
         "What a number was computed from. Numbers may be compared if the first part of their signatures (before ||) "
-        "is the same: measure, rules, references and utterances; the second part stands for the scores. Text shows a "
-        "hash of each part, --signature and --format json show them in full. In quotes, 'spoofspan explain' tells "
-        "what is in one.",
+        "is the same: measure, rules, references and utterances. The second part identifies the scores, and the "
+        "threshold if one was given. Rules about references are stated where they changed a label. Text shows a hash "
+        "of each part, --signature and --format json show them in full. In quotes, 'spoofspan explain' explains a "
+        "signature in any printed form.",
         (),
     ),
     (

@@ -25,7 +25,15 @@ from spoofspan.data.utterance_scores import DUMMY, TrialKey, UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, Value, verification_of
-from spoofspan.evaluation.signature import Signature, references_hash, sign_hashes, used_hash, utterance_scores_hash
+from spoofspan.evaluation.signature import (
+    Signature,
+    applied_rules,
+    given_threshold,
+    references_hash,
+    sign_hashes,
+    used_hash,
+    utterance_scores_hash,
+)
 from spoofspan.mass.point_labels import classes_of
 from spoofspan.mass.ranges import drop_empty, label_utterances, pair
 from spoofspan.mass.score_mass import ScoreMass
@@ -123,22 +131,23 @@ class UtteranceCorpus(Corpus):
         left_out = len(set(self.scores.utterances) ^ set(self.truth))
         return mass, (Touched("partial", "True", 0, left_out),) if left_out else ()
 
-    def spelled_rules(self, plan: Plan) -> dict[str, str]:
-        """The rules that count, as text."""
+    def signed_rules(self, plan: Plan, used: Sequence[str]) -> dict[str, str]:
+        """The rules that a signature states, as text."""
         if not isinstance(self.truth, References):
-            return {"utterance-scores": "given", "labels": "given", "partial": str(plan.rules.partial)}
-        spelled = plan.spelled_rules(self.truth.snap, self.truth.modality)
-        return {"utterance-scores": "given"} | {
-            rule: value for rule, value in spelled.items() if rule not in RULES_OF_TIMED_SCORES
+            return {"utterance-scores": "given", "labels": "given"}
+        stated = plan.rules.signed(plan.kind)
+        applied = {} if _is_untimed(self.truth, plan.rules) else applied_rules(plan.rules, self.truth, used)
+        return {"utterance-scores": "given", **applied} | {
+            rule: value for rule, value in stated.items() if rule not in RULES_OF_TIMED_SCORES
         }
 
     def sign(self, plan: Plan, used: Sequence[str]) -> Signature:
         """Generate the signature of a measurement on the utterances ``used``."""
         truth = labels_hash(self.trials) if plan.measure.kind.trials and self.trials is not None else self.truth_hash
+        rules = self.signed_rules(plan, used)
         said = utterance_scores_hash(self.scores_for(plan.measure)) if self.scores.columns else self.scores_hash
-        hashes = truth, used_hash(used), said
-        signed = sign_hashes(str(plan.measure), plan.read_off, self.spelled_rules(plan), hashes, plan.rules.regions)
-        return replace(signed, input=f"utterance-{signed.input}")
+        system = {"utterance-scores": said, **given_threshold(plan.threshold, self.scores.higher)}
+        return sign_hashes(str(plan.measure), plan.read_off, rules, (truth, used_hash(used)), system)
 
     def measure(self, plan: Plan, resampling: Resampling | None = None) -> Measurement:
         """Take one measure, with an interval if it is said how to resample."""
@@ -239,14 +248,19 @@ class UtteranceCorpus(Corpus):
         return MeasuredTrials(plan.measure, scores, kinds, mass.utterances, float(found.value), point)
 
 
+def _is_untimed(references: References, rules: Rules) -> bool:
+    """Whether the references list spoofs alone, without durations, and no rule needs to know where utterances end."""
+    untimed = references.durations is None and not references.names_both_classes
+    return untimed and all(getattr(rules, name) in values for name, values in UNTIMED.items())
+
+
 def _mass_of_references(
     references: References, scores: UtteranceScores, rules: Rules
 ) -> tuple[ScoreMass, tuple[Touched, ...]]:
     if rules.label == "rounded":
         raise UsageError("label='rounded' needs points of a resolution; utterances have label='any', or a fraction")
     touched: list[Touched] = []
-    untimed = references.durations is None and not references.names_both_classes
-    if untimed and all(getattr(rules, name) in values for name, values in UNTIMED.items()):
+    if _is_untimed(references, rules):
         # a list of spoofs says who is spoofed, though not how long anybody lasts
         rules.check_modality(references.modality)
         references, scores = pair(references, scores, rules, touched)

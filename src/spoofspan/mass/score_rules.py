@@ -57,6 +57,11 @@ def slack_of(scores: Scores, rules: Rules) -> Int64:
     return np.rint((scores.hops + TAIL_NS / 1e9) * 1e9).astype(np.int64)
 
 
+def automatic_slack(scores: Scores) -> set[int]:
+    """The slack (ns) of the utterances where none is given."""
+    return set(np.unique(slack_of(scores, Rules())).tolist())
+
+
 def _prepare_frames(scores: Scores, extents: Int64, rules: Rules, touched: list[Touched]) -> FrameRuns:
     if scores.hops is None or scores.origins is None:
         raise TypeError("these scores are no frames")

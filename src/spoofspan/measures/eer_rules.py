@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from spoofspan.base.errors import UsageError
-from spoofspan.base.numbers import is_number
+from spoofspan.base.numbers import is_number, shortest_text
 
 # What each rule does, for people; a bucketed one has its numbers in brackets.
 EER_RULES: Mapping[str, str] = {
@@ -24,11 +24,14 @@ BUCKETED = re.compile(r"bucketed\((?:2max|([^,()]+),([^,()]+)),(\d{1,15})\)")  #
 def check_eer_rule(rule: str) -> str:
     """Return the canonical spelling of an EER rule.
 
-    >>> check_eer_rule("bucketed(-2, 2, 10000)")
+    >>> check_eer_rule("bucketed(-2.0, 2e0, 10000)")
     'bucketed(-2,2,10000)'
     """
     spelled = str(rule).replace(" ", "")
+    if spelled in _PLAIN:
+        return spelled
     match = BUCKETED.fullmatch(spelled)
-    if spelled not in _PLAIN and (match is None or not all(map(is_number, match.groups("0")))):
+    if match is None or not all(map(is_number, match.groups("0"))):
         raise UsageError(f"eer_rule={rule!r}: valid: {', '.join(_PLAIN)}, bucketed(lo,hi,n), bucketed(2max,n)")
-    return spelled
+    edges = "2max" if match[1] is None else ",".join(shortest_text(float(edge)) for edge in match.groups()[:2])
+    return f"bucketed({edges},{int(match[3])})"

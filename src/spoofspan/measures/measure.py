@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Literal
 
 from spoofspan.base.errors import UsageError, nearest_name
+from spoofspan.base.numbers import shortest_text
 from spoofspan.base.seconds import milliseconds
 from spoofspan.measures.catalogue import ALIASES, BASES, EVENT, KINDS, Kind, Parameters, all_kinds, kinds_of
 
@@ -160,15 +161,12 @@ def _look_up(family: str) -> tuple[re.Match[str], Kind] | None:
 
 
 def _shortest(value: float | str) -> str:
-    """The shortest text of a number, so that two numbers never share one; several numbers are text already.
+    """The shortest text of a parameter; several numbers are text already.
 
     >>> _shortest(10.0), _shortest(0.12345678)
     ('10', '0.12345678')
     """
-    if isinstance(value, str):
-        return value
-    text = f"{value:g}"
-    return text if float(text) == value else repr(value)
+    return value if isinstance(value, str) else shortest_text(value)
 
 
 def _no_measure(spelling: str) -> str:

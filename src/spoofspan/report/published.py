@@ -153,8 +153,8 @@ def _differing(one: Published, tables: Mapping[str, ResolutionTable]) -> list[tu
 def differences(one: Published, own: Measurement, label_sources: str) -> Iterator[tuple[str, str, str]]:
     """What differs between the rules of published range EERs and of one's own: name, theirs, yours."""
     rules, eer_rule = rules_for("range", one.convention, {})
-    theirs = rules.spelled("range", every=True) | {"EER rule": eer_rule, "label sources": one.label_sources}
-    yours = own.rules.spelled("range", every=True) | {"EER rule": own.eer_rule, "label sources": label_sources}
+    theirs = rules.spelled("range") | {"EER rule": eer_rule, "label sources": one.label_sources}
+    yours = own.rules.spelled("range") | {"EER rule": own.eer_rule, "label sources": label_sources}
     for name, value in theirs.items():
         if yours[name] != value:
             yield name, value, yours[name]

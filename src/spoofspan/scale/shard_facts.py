@@ -9,6 +9,7 @@ import numpy as np
 from spoofspan.base.errors import DataError
 from spoofspan.data.references import BONA_FIDE, SPOOF, References
 from spoofspan.data.scores import Higher, Scores
+from spoofspan.mass.score_rules import automatic_slack
 
 # References or scores are None where a shard has utterances on one side only.
 Shard = tuple[References | None, Scores | None]
@@ -23,6 +24,7 @@ class ShardFacts:
     modality: str | None = None
     higher: Higher | None = None
     hop: float | None = None
+    slack: frozenset[int] = frozenset()
     empty: bool = False
 
     @classmethod
@@ -35,6 +37,7 @@ class ShardFacts:
             None if references is None else references.modality,
             None if scores is None else scores.higher,
             None if scores is None else scores.hop,
+            frozenset() if scores is None else frozenset(automatic_slack(scores)),
             references is None and scores is None,
         )
 
@@ -48,6 +51,7 @@ class CorpusFacts:
     modality: str | None = None
     known_higher: Higher | None = None
     labels: set[int] = field(default_factory=set)
+    slack: set[int] = field(default_factory=set)  # of the scores, where none is given (ns)
 
     @property
     def higher(self) -> Higher:
@@ -70,6 +74,7 @@ class CorpusFacts:
                 "some scores are frames and some are ranges, or they mean different things; read them apart"
             )
         self.known_higher = facts.higher
+        self.slack |= facts.slack
         if facts.hop is not None:
             self.hop = facts.hop if self.hop is None else max(self.hop, facts.hop)
 

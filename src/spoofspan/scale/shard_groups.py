@@ -17,7 +17,6 @@ import numpy as np
 from spoofspan.base.columns import positions
 from spoofspan.base.errors import NothingToMeasureError, Problems
 from spoofspan.base.times import Int64
-from spoofspan.data.rules import Regions
 from spoofspan.evaluation.breakdown import (
     Breakdown,
     groups_by_boundary,
@@ -29,8 +28,9 @@ from spoofspan.evaluation.crossed import Columns, CrossedBreakdown, crossed
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, Plan
 from spoofspan.evaluation.selections import ChosenUtterances, Selection, SpoofedRanges, kinds_in, range_totals
-from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, Signature
+from spoofspan.evaluation.signature import AppliedRules, CorpusHash, Signature
 from spoofspan.evaluation.whole_corpus import MeasurePart, SpoofedPart, WholeCorpus, measure_of_ranges, quietly
+from spoofspan.mass.ranges import label_utterances
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
 from spoofspan.measures.measure import Measure
@@ -128,29 +128,24 @@ class WholeInShards(WholeCorpus):
         """Sign a group; that takes one more pass, while the shards are there."""
         selection = prepared.plan.selection
         if not self.options.signed or selection is None:
-            return prepared.sign(self.corpus, self.hashes)
-        hashes, regions = self.hashes, None
-        if isinstance(selection, ChosenUtterances):
-            hashes = self._hashes_of(selection)
-        elif isinstance(selection, SpoofedRanges):
-            regions = self._regions_of(selection)
-        return prepared.sign(self.corpus, hashes, regions)
-
-    def _hashes_of(self, selection: ChosenUtterances) -> tuple[str, str]:
-        references_hash, scores_hash = ReferencesHash(), ScoresHash()
+            return prepared.sign(self.corpus, self.hashes, self.prepared.applied)
+        hashed, applied = CorpusHash(rows=self.plan.counts_rows), AppliedRules(self.plan.rules)
         for references, scores in self.corpus.watched("signing"):
-            chosen = [utt for utt in references.utterances if utt in selection.utterances]
-            if chosen:
-                references_hash.add(references.take(positions(chosen, references.utterances)))
-                scores_hash.add(scores.take(positions(chosen, scores.utterances)))
-        return references_hash.digest(), scores_hash.digest()
-
-    def _regions_of(self, selection: SpoofedRanges) -> Regions:
-        regions: dict[str, Sequence[tuple[float, float]]] = {}
-        for references, _ in self.corpus:
-            if references is not None:
-                regions |= selection.regions(references, self.plan.rules.regions)
-        return regions
+            with suppress(NothingToMeasureError):
+                rules = self.plan.rules
+                labelling, _ = label_utterances(references, scores, rules, [])
+                used = [utt for utt, ns in zip(labelling.utterances, labelling.extents, strict=True) if ns]
+                if isinstance(selection, SpoofedRanges):
+                    rules = replace(rules, regions=selection.regions(references, rules.regions))
+                elif isinstance(selection, ChosenUtterances):
+                    used = [utt for utt in used if utt in selection.utterances]
+                    hashed.add(
+                        references.take(positions(used, references.utterances)),
+                        scores.take(positions(used, scores.utterances)),
+                    )
+                applied.add(references, used, rules)
+        digests = hashed.digests() if isinstance(selection, ChosenUtterances) else self.hashes
+        return prepared.sign(self.corpus, digests, applied)
 
 
 def _kinds(shard: Shard) -> frozenset[str]:

@@ -7,6 +7,7 @@ utterances keeps eight bytes for each of them (AP), or goes to disk score by sco
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -26,8 +27,8 @@ from spoofspan.base.times import Int64
 from spoofspan.evaluation.crossed import NO_INTERVALS, Cell, Columns, CrossedBreakdown, crossed_cells
 from spoofspan.evaluation.events import Circumstances, EventEvaluation, Prepared, event_rules
 from spoofspan.evaluation.measurement import EventMeasurement
-from spoofspan.evaluation.plan import EvaluationOptions, spelled_rules
-from spoofspan.evaluation.signature import Signature, sign_hashes
+from spoofspan.evaluation.plan import EvaluationOptions
+from spoofspan.evaluation.signature import Digests, Signature, sign_hashes
 from spoofspan.measures.events.event_scores import EventCorpus, check_parameters
 from spoofspan.measures.events.found_events import CurveTally
 from spoofspan.measures.events.proposals_from_scores import ProposalOptions
@@ -66,18 +67,20 @@ def refuse_whole(measures: Sequence[Measure], options: EvaluationOptions) -> Non
 
 @dataclass(frozen=True)
 class Signed:
-    """What a signature needs of a corpus: which utterances count, what rules touched, the hashes of both sides."""
+    """What a signature needs of a corpus: its utterances, what rules touched or changed, the hashes of both sides."""
 
     utterances: int
     digest: str
     touched: tuple[Touched, ...]
-    references: str
-    scores: str
+    applied: Mapping[str, str]
+    hashes: Digests
+    slack: AbstractSet[int]  # of the scores, where none is given (ns)
 
     def sign(self, measure: Measure, about: Circumstances) -> Signature:
         """The signature of a value."""
-        hashes = self.references, f"{self.utterances}:{self.digest}", self.scores
-        return sign_hashes(str(measure), about.how, about.spelled, hashes, None)
+        hashes = self.hashes.references, f"{self.utterances}:{self.digest}"
+        system = about.signed_system(self.hashes.said(rows=about.counts_rows), self.slack)
+        return sign_hashes(str(measure), about.how, {**self.applied, **about.signed}, hashes, system)
 
 
 class ShardedEvents:
@@ -121,9 +124,8 @@ class ShardedEvents:
                 total = kept if total is None else {measure: total[measure] + kept[measure] for measure in measures}
             if total is None or about is None:
                 raise NothingToMeasureError("no utterance has any time to measure; check references and durations", ())
-            facts = self._corpus.facts
-            spelled = spelled_rules("range", about.rules, facts.snap, facts.modality)
-            about = replace(about, spelled=spelled, utterances=signed.utterances, touched=signed.touched)
+            stated = about.rules.signed("range", self._corpus.facts.slack)
+            about = replace(about, signed=stated, utterances=signed.utterances, touched=signed.touched)
             for measure, tally in total.items():
                 try:
                     signer = partial(signed.sign, measure, about)

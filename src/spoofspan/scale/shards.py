@@ -32,7 +32,7 @@ from spoofspan.evaluation.crossed import columns_of
 from spoofspan.evaluation.evaluate import resampling_at, warn_left_out
 from spoofspan.evaluation.measurement import Measurement
 from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre
-from spoofspan.evaluation.signature import ReferencesHash, ScoresHash, Signature, sign_hashes
+from spoofspan.evaluation.signature import AppliedRules, CorpusHash, Digests, Signature, sign_hashes
 from spoofspan.mass.diagnosis import pairing_remedy
 from spoofspan.mass.score_mass import ScoreMass
 from spoofspan.measures.catalogue import EVENT
@@ -46,7 +46,7 @@ from spoofspan.scale.sharded_part import ShardedPart
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from spoofspan.data.rules import Regions, RuleArguments
+    from spoofspan.data.rules import RuleArguments
     from spoofspan.data.utterance_scores import VerificationScores
     from spoofspan.evaluation.breakdown import Breakdown
     from spoofspan.evaluation.corpus import ReadColumn
@@ -101,7 +101,8 @@ class ShardedCorpus(Corpus):
         refuse_whole(events, options)
         # events lie where ranges do, and without a threshold proposals are made where the range EER is
         planned = [one for one in measures if one.basis != EVENT] + [Measure("range-eer")] * bool(events)
-        look = self.look([options.plan(one, self.hop) for one in planned], signed=options.signed)
+        plans = [options.plan(one, self.hop) for one in planned]
+        look = self.look(plans, signed=options.signed, rows=options.smoothing not in (None, 1))
         prepared = dict(zip(planned, look.plans, strict=True))
 
         def measured(measure: Measure) -> Measurement:
@@ -115,29 +116,29 @@ class ShardedCorpus(Corpus):
             ranges = prepared[Measure("range-eer")]
             ranges.settle(look.unpaired)
             count, digest = ranges.utterances.count, ranges.utterances.digest()
-            return Signed(count, digest, tuple(ranges.touched.values()), *look.hashes)
+            applied = ranges.applied.spelled()
+            return Signed(count, digest, tuple(ranges.touched.values()), applied, look.hashes, self.facts.slack)
 
         of_events = ShardedEvents(self, events, options, crossing, signed)
         return lambda measure: of_events.measured(measure) if measure.basis == EVENT else measured(measure)
 
-    def look(self, plans: Sequence[Plan], *, signed: bool) -> Prepared:
-        """Look at every shard once, for all plans."""
+    def look(self, plans: Sequence[Plan], *, signed: bool, rows: bool = False) -> Prepared:
+        """Look at every shard once, for all plans; scores are also hashed row by row if ``rows`` or a plan need it."""
         prepared = [PreparedPlan(one) for one in plans]
-        references_hash, scores_hash = ReferencesHash(), ScoresHash()
+        hashed = CorpusHash(rows=rows or any(one.counts_rows for one in plans))
         unpaired = Problems()
         for shard, looks in self.each(partial(_look, plans), "preparing", fetched=signed):
             references, scores = shard or (None, None)
-            if references is not None:
-                references_hash.add(references)
-            if scores is not None:
-                scores_hash.add(scores)
+            hashed.add(references, scores)
             unpaired.add(*looks.refused)
             for one, found in zip(prepared, looks.plans, strict=False):
                 one.add(found)
+                if references is not None and found.utterances:
+                    one.applied.add(references, found.utterances)
         # no two unsigned numbers are comparable
         unsigned = f"unsigned-{uuid4().hex[:8]}"
-        hashes = (references_hash.digest(), scores_hash.digest()) if signed else (unsigned, unsigned)
-        return Prepared(prepared, hashes, unpaired)
+        digests = hashed.digests() if signed else Digests(unsigned, unsigned, unsigned)
+        return Prepared(prepared, digests, unpaired)
 
     def errors_by_utterance(
         self, at: OperatingPoint, options: EvaluationOptions, *, own_eer: bool = False
@@ -309,6 +310,7 @@ class PreparedPlan:
 
     def __post_init__(self) -> None:
         self.regions = set(self.plan.rules.regions or ())  # of utterances that no shard has had so far
+        self.applied = AppliedRules(self.plan.rules)
 
     def add(self, look: _Look) -> None:
         """Note what a shard has."""
@@ -348,7 +350,7 @@ class PreparedPlan:
     def measured(self, corpus: ShardedCorpus, look: Prepared, resampling: Resampling | None = None) -> Measurement:
         """Measure all shards, with an interval if it is said how to resample."""
         mass = self.mass_in(corpus, look.unpaired)
-        signer = partial(self.sign, corpus, look.hashes)
+        signer = partial(self.sign, corpus, look.hashes, self.applied)
         plan = replace(self.plan, notes=(*self.plan.notes, *strangers("regions", self.regions, ())))
         found = plan.measured(
             mass, self.touched.values(), self.utterances.count, signer, errors_at=partial(self.errors_at, corpus)
@@ -360,14 +362,14 @@ class PreparedPlan:
         """The errors of each utterance at an operating point."""
         return corpus.errors(partial(_errors, self.plan, point))
 
-    def sign(self, corpus: ShardedCorpus, hashes: tuple[str, str], regions: Regions | None = None) -> Signature:
-        """Sign what was measured, given the hashes of both sides."""
+    def sign(self, corpus: ShardedCorpus, hashes: Digests, applied: AppliedRules) -> Signature:
+        """Sign what was measured, given the hashes of both sides and the rules that were applied."""
         return sign_hashes(
             str(self.plan.measure),
             self.plan.read_off,
-            self.plan.spelled_rules(corpus.facts.snap, corpus.facts.modality),
-            (hashes[0], f"{self.utterances.count}:{self.utterances.digest()}", hashes[1]),
-            self.plan.rules.regions if regions is None else regions,
+            applied.spelled() | self.plan.rules.signed(self.plan.kind, corpus.facts.slack),
+            (hashes.references, f"{self.utterances.count}:{self.utterances.digest()}"),
+            self.plan.signed_system(hashes.said(rows=self.plan.counts_rows), corpus.higher, corpus.facts.slack),
         )
 
 
@@ -376,7 +378,7 @@ class Prepared:
     """What one pass over the shards finds out: for each plan, the hashes of both sides, utterances on one side only."""
 
     plans: Sequence[PreparedPlan]
-    hashes: tuple[str, str]
+    hashes: Digests
     unpaired: Problems
 
 

@@ -150,5 +150,5 @@ def measured_events(
     signer = partial(events.sign, measure)
     return MeasuredEvents(measure, [prepared.corpus], found.value, signer), {
         "value": prepared.about.how,
-        **prepared.about.spelled,
+        **prepared.about.rules.spelled("range"),
     }

@@ -291,15 +291,14 @@ def measured_systems(
             measured[name], rules[name] = measured_events(references, system, measure, options, thresholds.get(name))
         elif isinstance(system, Scores):
             found = measured_system(references, system, measure, options, thresholds.get(name))
-            spelled = found.plan.spelled_rules(references.snap)
-            measured[name], rules[name] = found, {"value": found.plan.read_off, **spelled}
+            measured[name] = found
+            rules[name] = {"value": found.plan.read_off, **found.plan.rules.spelled(found.plan.kind)}
             if measure.kind.group == "eer" and found.found_at is not None:
                 for text in warnings_for(found.value, found.found_at, found.plan.eer_rule):
                     warnings.warn(f"{name}, {measure}: {text}", SpoofspanWarning, stacklevel=4)
         else:
             raise UsageError(f"{measure} needs scores, and {name!r} has proposals; compare by event-ap@iou=0.5")
-    # with the same references and measure, the comparable parts of two signatures differ if and only if one of these
-    # does; nothing has to be hashed
+    # numbers of the same measure on the same references may be compared if these are equal; nothing has to be hashed
     (first_name, first), *others = measured.items()
     used = set(first.utterances)
     for name, other in others:

@@ -12,7 +12,7 @@ Rows ``offsets[i]:offsets[i + 1]`` belong to utterance ``i``; times are int64 na
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -46,6 +46,15 @@ def spoof_ranges(references: References, *, unite: bool) -> Ranges:
         return listed
     neighbours = np.diff(rows) == 1
     return united(listed, np.where(neighbours, references.snap, 0))[0]
+
+
+def snap_matters(references: References, extents: Int64 | None) -> bool:
+    """Whether ``snap`` unites events, or takes edges inside an utterance to its ends."""
+    snapped = spoof_ranges(references, unite=True)
+    if snapped.starts.size != spoof_ranges(replace(references, snap=0), unite=True).starts.size:
+        return True
+    inside = (inner_edges(snapped, extents, snap)[0].size for snap in (references.snap, 0))
+    return len(set(inside)) > 1
 
 
 def ordered(offsets: Int64, starts: Int64, ends: Int64) -> Ranges:
