@@ -33,8 +33,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 import corpus as full_size  # noqa: E402
+from outcomes import build  # noqa: E402
 from random_corpora import random_case  # noqa: E402
-from test_exactness import build  # noqa: E402
 
 import spoofspan as ss  # noqa: E402
 from spoofspan.formats.tables import parquet  # noqa: E402

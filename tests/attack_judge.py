@@ -17,11 +17,13 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from test_malformed_files import IDS, TARGETS, TooLong, measured, numbers_in, time_limit
 
 import spoofspan as ss
 from spoofspan.cli import main
 from spoofspan.formats.sound import Sound
+
+sys.path.append(str(Path(__file__).parent / "formats"))
+from test_malformed_files import IDS, TARGETS, TooLong, measured, numbers_in, time_limit
 
 SECONDS = 10
 MEGABYTES = 500  # more than before

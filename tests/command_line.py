@@ -1,8 +1,12 @@
 """The whole command in this process, with its exit code: what a person at a terminal sees."""
 
-import pytest
+import json
+from pathlib import Path
 
-from spoofspan.cli import main
+import pytest
+from typer.testing import CliRunner
+
+from spoofspan.cli import app, main
 
 
 def run(arguments, capsys):
@@ -12,3 +16,26 @@ def run(arguments, capsys):
         with pytest.raises(SystemExit) as stopped:
             main()
     return stopped.value.code or 0, capsys.readouterr()
+
+
+def run_command(arguments, capsys):
+    """The exit code, what was printed, and what was said."""
+    code, printed = run(arguments, capsys)
+    return code, printed.out, printed.err
+
+
+def invoke(*arguments, input=None):
+    """The result of a command that typer's runner calls."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=input)
+
+
+def evaluated(*arguments):
+    """The measurements that `eval` prints as JSON, by measure."""
+    import jsonschema
+
+    result = invoke("eval", *arguments, "--format", "json")
+    assert result.exit_code == 0, (result.output, result.exception)
+    content = json.loads(result.stdout)
+    schema = Path(__file__).parents[1] / "docs" / "schema" / "evaluation.json"
+    jsonschema.validate(content, json.loads(schema.read_text(encoding="utf-8")))
+    return {m["measure"]: m for m in content["measurements"]}

@@ -16,6 +16,8 @@ from brute_force import (
     range_entries,
 )
 
+pytestmark = pytest.mark.quick
+
 MS = 1_000_000
 
 

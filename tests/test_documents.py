@@ -244,6 +244,7 @@ def run_page(page: Path, request: pytest.FixtureRequest, folder: Path, *, slow: 
             folder = run_block(block, folder)
 
 
+@pytest.mark.slow_cases("^calibration.md$")
 @pytest.mark.filterwarnings("ignore::spoofspan.SpoofspanWarning")
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_the_commands_of_a_page_run(page, request, tmp_path):

@@ -14,6 +14,8 @@ import pytest
 
 import spoofspan as ss
 
+pytestmark = pytest.mark.quick
+
 PACKAGE = Path(ss.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PACKAGES = sorted(init.parent for init in PACKAGE.glob("*/__init__.py"))
@@ -117,6 +119,8 @@ def test_explain_needs_no_numpy():
 TERMINALS = [{"COLUMNS": "40"}, {"COLUMNS": "300", "FORCE_COLOR": "1"}, {"TERM": "dumb", "NO_COLOR": "1"}]
 
 
+@pytest.mark.not_quick
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_terminal(files):
     texts = [output_of(files, **terminal) for terminal in TERMINALS]
     assert texts[0] == texts[1] == texts[2]
@@ -126,6 +130,8 @@ def test_results_do_not_depend_on_the_terminal(files):
     assert numbers[0] == numbers[1]
 
 
+@pytest.mark.not_quick
+@pytest.mark.slow
 def test_the_demo_says_the_same_in_lines_of_any_length():
     narrow, wide = (output_of(["demo"], COLUMNS=columns).split() for columns in ("40", "300"))
     assert narrow == wide

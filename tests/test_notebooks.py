@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 nbformat = pytest.importorskip("nbformat", reason="the notebooks need the extra docs")
 pytest.importorskip("nbclient", reason="the notebooks need the extra docs")
 pytest.importorskip("ipykernel", reason="the notebooks need the extra docs")

@@ -10,6 +10,8 @@ import pytest
 import spoofspan as ss
 from spoofspan import reference
 
+pytestmark = pytest.mark.quick
+
 
 def random_corpus(rng):
     """Labels that cover each utterance, and scores with ties that stop early, on time or up to two frames late."""

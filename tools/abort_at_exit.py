@@ -9,7 +9,7 @@ race, so it is counted: ``read_scores`` of a small corpus, plain, packed, piped 
 interpreter, with processes beside it that only compute. The less is done between the two, the likelier is the abort.
 Some runs at a time are forked from a process that has imported what they need, which saves most of the time. The counts
 of exit codes (-6 is an abort) are kept in a file, and a second call goes on from there.
-``tests/test_abort_at_exit.py`` has the forced case.
+``tests/cli/test_abort_at_exit.py`` has the forced case.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "formats")]
 
 CASES = ROOT / "tests" / "attack_cases"
 BATCH = 200

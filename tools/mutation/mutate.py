@@ -330,7 +330,7 @@ def stale_entries(mutants: list[Mutant]) -> list[Equivalent]:
 
 def check_corpora(rows: list[tuple[int, Any, dict[str, Any]]]) -> int:
     """In the process of a mutant: compare the package with the brute force; fail at the first difference."""
-    from test_exactness import assert_same, outcome_of_package
+    from outcomes import assert_same, outcome_of_package
 
     for seed, case, expected in rows:
         for measure, outcome in expected.items():
@@ -377,8 +377,8 @@ def serve(corpora: list[str]) -> None:
 
 def write_corpora(file: str, first: int, last: int) -> None:
     """In a process of its own: make random corpora and what the brute force says about them."""
+    from outcomes import outcome_of_brute_force
     from random_corpora import random_case
-    from test_exactness import outcome_of_brute_force
 
     rows = []
     for seed in range(first, last):

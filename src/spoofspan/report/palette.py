@@ -3,7 +3,7 @@
 The hue says what is true and the strength whether it was found: bona fide is blue and spoof orange; bona fide called
 spoof (a false positive) is a strong blue, spoof called bona fide (a false negative) a strong red, in dark a strong
 yellow. Any two states differ by at least 20 (CIEDE2000) for people with deuteranopia and protanopia too, and from the
-page by a contrast of 3; ``tests/test_palette.py`` computes both. Hatching tells the same, for a grey printer.
+page by a contrast of 3; ``tests/report/test_palette.py`` computes both. Hatching tells the same, for a grey printer.
 """
 
 from __future__ import annotations

@@ -1,0 +1,74 @@
+"""The EER of a boundary track: against the labels and the EER of BAM, and by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import run_command as run
+
+import spoofspan as ss
+from spoofspan.formats.tables import parquet
+
+# there are few boundaries
+pytestmark = pytest.mark.filterwarnings("ignore::spoofspan.base.errors.SpoofspanWarning")
+GOLDEN = Path(__file__).parents[1] / "golden" / "boundary_track"
+CASE = json.loads((GOLDEN / "case.json").read_text(encoding="utf-8"))["utterances"]
+TOOL = json.loads((GOLDEN / "expected.json").read_text(encoding="utf-8"))["tools"]
+
+
+def corpus(ms):
+    durations = {name: one["duration"] / 1000 for name, one in CASE.items()}
+    spoof = {name: [(a / 1000, b / 1000, "spoof") for a, b in one["spoof"]] for name, one in CASE.items()}
+    track = {name: one["scores"][ms] for name, one in CASE.items()}
+    scores = ss.Scores.from_frames(track, hop=int(ms) / 1000, higher="spoof")
+    return ss.References.from_ranges(spoof, durations), scores
+
+
+@pytest.mark.parametrize("ms", TOOL)
+def test_labels_and_eer_are_those_of_bam(ms):
+    references, track = corpus(ms)
+    name = f"point-boundary-eer@{ms}ms"
+    found = ss.evaluate(references, track, [name], boundary_scores=track, gaps="bonafide")[name]
+    assert (found.point.spoof, found.point.spoof + found.point.bona_fide) == (
+        TOOL[ms]["boundaries"],
+        TOOL[ms]["points"],
+    )
+    assert found.value == pytest.approx(TOOL[ms]["eer"], abs=1e-15)
+
+
+def test_boundary_points_by_hand():
+    # points of 10 ms: b b s s s b s s, then the end; boundaries are 2, 4 and 6
+    ranges = [(0.0, 0.025, "bonafide"), (0.025, 0.05, "spoof"), (0.05, 0.06, "bonafide"), (0.06, 0.08, "spoof")]
+    references = ss.References.from_ranges({"u": ranges})
+    name = "point-boundary-eer@10ms"
+    for wrong, value in ((None, 0.0), (7, 0.1), (0, 0.1)):
+        frames = [float(k in (2, 4, 6)) for k in range(8)]
+        if wrong is not None:
+            frames[wrong] = 1.0
+        track = ss.Scores.from_frames({"u": frames}, hop=0.01, higher="spoof")
+        found = ss.evaluate(references, track, [name], boundary_scores=track, eer_rule="nearest", threshold=None)
+        assert found[name].value == value
+        assert found[name].point.spoof == 3
+
+
+def test_the_command_line_takes_a_boundary_track(tmp_path, capsys):
+    references, track = corpus("20")
+    (tmp_path / "r.parquet").write_bytes(b"".join(parquet.write_references(references)))
+    (tmp_path / "s.parquet").write_bytes(b"".join(parquet.write_scores(track)))
+    files = [tmp_path / "r.parquet", tmp_path / "s.parquet", "--gaps", "bonafide", "--hop", "0.02", "--higher", "spoof"]
+    asked = ["-m", "point-boundary-eer@20ms", "-m", "range-eer", "--format", "json"]
+    code, printed, said = run(["eval", *files, *asked, "--boundary-scores", tmp_path / "s.parquet"], capsys)
+    assert code == 0, said
+    values = {one["measure"]: one["value"] for one in json.loads(printed)["measurements"]}
+    assert values["point-boundary-eer@20ms"] == pytest.approx(TOOL["20"]["eer"], abs=1e-15)
+    assert values["range-eer"] != values["point-boundary-eer@20ms"]
+    code, _, said = run(["eval", *files, *asked], capsys)
+    assert (code, "--boundary-scores FILE" in " ".join(said.split())) == (2, True)
+    code, _, said = run(["eval", *files, "--boundary-scores", tmp_path / "s.parquet"], capsys)
+    assert (code, "add -m point-boundary-eer@20ms" in " ".join(said.split())) == (2, True)
+
+
+def test_a_track_that_is_high_elsewhere_is_refused(demo):
+    references, scores = demo
+    with pytest.raises(ss.UsageError, match="high where a boundary is"):
+        ss.evaluate(references, scores, ["point-boundary-eer@20ms"], boundary_scores=scores)
