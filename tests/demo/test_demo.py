@@ -211,7 +211,7 @@ def test_conventions_as_json_are_those_of_the_library():
             how |= {"uncovered": "hold"}
         measured = ss.point_eer(corpus.references, corpus.systems[0.02], 0.32, **how)
         assert row == json.loads(json.dumps(measured.to_dict()))
-    assert len(content["windows"]) == 8
+    assert len(content["windows"]) == 9
 
 
 @pytest.mark.parametrize("arguments", [["demo"], ["demo", "--conventions"]])

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not Path("/dev/fd").exists(), reason="there are 
 IDS = tuple(f"CON_{number}" for number in range(20))
 # what the name of a file says, or a file next to it, or nothing at all
 TOLD = {
-    "segment-labels": {"hop": 0.01},
+    "segment-labels": {"hop": 0.01, "spoof_label": 0},
     "unit-score": {"hop": 0.02},
     "wedefense-logits": {"hop": 0.02},
     "partialspoof-pickle": {"hop": 0.02},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -20,7 +21,7 @@ from spoofspan.base.columns import (
     utterance_of_rows,
     within_utterances,
 )
-from spoofspan.base.errors import DataError, refuse
+from spoofspan.base.errors import DataError, SpoofspanWarning, refuse
 from spoofspan.base.other_ids import MOST
 from spoofspan.base.times import LONGEST, Int64, duration_ns, seconds_text, whole_ns
 from spoofspan.data.rules import Rules, Touched, note_touched
@@ -31,6 +32,7 @@ from spoofspan.mass.score_mass import ROWS_PER_BLOCK
 from spoofspan.mass.score_runs import FrameRuns, RangeRuns, ScoreRuns, keep_runs, mirrored
 
 FAR = 4  # durations; a frame is a fifth of a second at most
+EVIDENCE = 3  # utterances
 
 
 def prepare_scores(scores: Scores, extents: Int64, rules: Rules) -> tuple[ScoreRuns, list[Touched]]:
@@ -164,12 +166,18 @@ def _refuse_other_units(last_ends: Int64, extents: Int64) -> None:
     """Refuse ranges that last many times as long as their utterances, if another unit of time explains it.
 
     Rules 9 and 10 let one or two of them pass: a few long ranges in frames or milliseconds would be cut to one score.
+    A few utterances are no evidence; they are measured by the rules, with a warning.
     """
     filled = (last_ends > 0) & (extents > 0)
-    if filled.any() and (last_ends[filled] > FAR * extents[filled]).sum() >= MOST * filled.sum():
-        told = score_unit_remedy(last_ends, extents)
-        if told is not None:
-            raise DataError(f"{told}; if they are seconds, cut them with overlong='cut'")
+    count = int(filled.sum())
+    if not count or (last_ends[filled] > FAR * extents[filled]).sum() < MOST * count:
+        return
+    told = score_unit_remedy(last_ends, extents)
+    if told is None:
+        return
+    if count >= EVIDENCE:
+        raise DataError(f"{told}; if they are seconds, cut them with overlong='cut'")
+    warnings.warn(f"{told}; measured as seconds, and cut at the end", SpoofspanWarning, stacklevel=2)
 
 
 def _rows_past(runs: RangeRuns, extents: Int64, *, overlap: bool) -> tuple[Int64, Int64]:
