@@ -31,7 +31,7 @@ from spoofspan.base.locks import own_folder
 from spoofspan.base.progress import progress
 from spoofspan.cm.card import Card, read_card
 from spoofspan.cm.frame_times import COARSEST, HOP, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
-from spoofspan.cm.model_sources import model_at
+from spoofspan.cm.model_sources import ModelSource, model_at
 from spoofspan.cm.scorers import JOINT_DETECTOR, Float32, Scorer, Window, load_scorer
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
@@ -139,7 +139,16 @@ def load_model(model: str | Path, device: str | None = None) -> tuple[Scorer, Ca
         return load_scorer(model), None
     require("torch", "safetensors")
     with model_at(model) as source:
-        return load_scorer(source.folder, device), read_card(source.folder, source.checksum)
+        return load_with_card(source, device)
+
+
+def load_with_card(source: ModelSource, device: str | None = None) -> tuple[Scorer, Card | None]:
+    """Load a model, and its card if it has one that fits."""
+    card = read_card(source.folder, source.checksum)
+    scorer = load_scorer(source.folder, device)
+    if card is not None:
+        card.check_branches(scorer.branches, source.name)
+    return scorer, card
 
 
 def score_sounds(scorer: Scorer, sounds: Mapping[str, Sound]) -> tuple[dict[str, Scores | UtteranceScores], float]:

@@ -10,7 +10,6 @@ All of them share the loop of :meth:`Corpus.evaluate`. What they differ in is ho
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from spoofspan.base.documents import read_json
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, strangers
 from spoofspan.base.progress import progress, track
 from spoofspan.base.tabular import Tabular
@@ -430,7 +430,7 @@ def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = Fal
         )
     wanted = bases.pop() if bases else "range-eer"
     try:
-        found = json.loads(path.expanduser().read_text(encoding="utf-8"))["measurements"]
+        found = read_json(path.expanduser())["measurements"]
         thresholds = {one["measure"]: one["threshold"] for one in found}
         of_given = {one["measure"] for one in found if GIVEN in one["signature"]["comparable"]}
     except FileNotFoundError:
