@@ -17,12 +17,16 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import multiprocessing
 import random
 import sys
+import tarfile
 import tempfile
 import time
 import warnings
+import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -34,6 +38,7 @@ sys.path[:0] = [str(ROOT / "tests")]
 
 CASES = ROOT / "tests" / "attack_cases"
 BATCH = 200
+NO_ARCHIVE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, NotImplementedError)
 PATIENCE = 150.0  # seconds without a sign before a process is ended
 TRIALS = 400  # to make an escape smaller
 
@@ -41,6 +46,7 @@ TRIALS = 400  # to make an escape smaller
 def mutant(name: str, number: int, seed: int) -> bytes:
     """The damaged first file of a target: the same for the same numbers."""
     from attack_judge import attacked
+    from attack_strangers import damage_of
     from test_malformed_files import DAMAGES, TEXT_DAMAGES
 
     targets = attacked()
@@ -51,6 +57,10 @@ def mutant(name: str, number: int, seed: int) -> bytes:
     for _ in range(dice.choice((1, 1, 1, 2, 2, 3, 4))):
         if not content:
             break
+        if target.is_inner and dice.random() < 0.7:
+            with suppress(ValueError, LookupError, TypeError, OverflowError, RecursionError, *NO_ARCHIVE):
+                content = damage_of(next(iter(target.files)))(content, dice)
+            continue
         if dice.random() < 0.05:  # joined with a file of another format
             other = next(iter(targets[dice.choice(list(targets))].files.values()))
             content = content[: dice.randrange(len(content) + 1)] + other[dice.randrange(len(other)) :]
@@ -66,15 +76,19 @@ def work(pipe: Connection) -> None:
     """Judge the mutants that are asked for; say which one begins, so that the parent knows whom to blame."""
     import resource
 
-    from attack_judge import attacked, judge
+    from attack_judge import attacked, judge, peak_megabytes
 
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(ImportError):
+        import torch
+
+        torch.set_num_threads(1)
     targets = attacked()
     with tempfile.TemporaryDirectory(prefix="attack-") as folder:
         while (asked := pipe.recv()) is not None:
             name, content = asked
-            pipe.send(judge(targets[name], content, Path(folder)))
+            pipe.send((judge(targets[name], content, Path(folder)), peak_megabytes()))
 
 
 class Judge:
@@ -82,6 +96,7 @@ class Judge:
 
     def __init__(self) -> None:
         self._process: multiprocessing.process.BaseProcess | None = None
+        self.peak: dict[str, float] = {}  # the most MB that a process took while it judged mutants of a target
 
     def __enter__(self) -> Judge:
         return self
@@ -102,7 +117,9 @@ class Judge:
         try:
             self._pipe.send((name, content))
             if self._pipe.poll(PATIENCE):
-                found: str | None = self._pipe.recv()
+                found: str | None
+                found, peak = self._pipe.recv()
+                self.peak[name] = max(peak, self.peak.get(name, 0.0))
                 return found
             wrong = f"no answer within {PATIENCE:g} s"
         except (EOFError, OSError):
@@ -148,14 +165,16 @@ def targets_in_turn(names: list[str], slow: tuple[str, ...]) -> Iterator[str]:
 def main() -> int:
     """Attack, print what escaped, and write it down."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--seconds", type=float)
     parser.add_argument("--mutants", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", metavar="TARGET")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    from attack_judge import STARTS_A_PROCESS, attacked
+    from attack_judge import BUILDS_A_MODEL, STARTS_A_PROCESS, attacked
 
+    if options.seconds is None:
+        options.seconds = 600.0 if options.mutants is None else math.inf
     known = list(attacked())
     if unknown := set(options.only or ()) - set(known):
         parser.error(f"no target {', '.join(sorted(unknown))}; there are {', '.join(known)}")
@@ -164,7 +183,10 @@ def main() -> int:
     begin = time.monotonic()
     with Judge() as judge, suppress(KeyboardInterrupt):
         for name in targets_in_turn(options.only or known, STARTS_A_PROCESS):
-            for _ in range(BATCH if not name.startswith("command-") and name not in STARTS_A_PROCESS else BATCH // 10):
+            takes_long = name.startswith("command-") or name in (*STARTS_A_PROCESS, *BUILDS_A_MODEL)
+            for _ in range(BATCH // 10 if takes_long else BATCH):
+                if time.monotonic() - begin > options.seconds:
+                    break
                 content = mutant(name, tried[name], options.seed)
                 tried[name] += 1
                 wrong = judge(name, content)
@@ -180,8 +202,14 @@ def main() -> int:
                 break
     count = f"{tried.total():,} mutants of {len(tried)} targets"
     print(f"{count}, seed {options.seed}, {time.monotonic() - begin:.0f} s: {len(escaped)} escaped")
+    largest = max(judge.peak, key=judge.peak.__getitem__)
+    print(
+        f"peak memory {judge.peak[largest]:,.0f} MB ({largest}); libraries alone take {min(judge.peak.values()):,.0f} MB"
+    )
     if options.json:
-        options.json.write_text(json.dumps({"seed": options.seed, "tried": tried, "escaped": escaped}, indent=1))
+        options.json.write_text(
+            json.dumps({"seed": options.seed, "tried": tried, "escaped": escaped, "peak_mb": judge.peak}, indent=1)
+        )
     return 1 if escaped else 0
 
 

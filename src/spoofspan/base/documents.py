@@ -47,13 +47,18 @@ def parse_json(
     spoofspan.base.documents.TooComplexError: nested more than 64 deep
     """
     raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
+    check_json(raw)
+    text = raw.decode("utf-8-sig") if isinstance(data, bytes) else data
+    return json.loads(text, object_pairs_hook=object_pairs_hook, parse_int=parse_int)
+
+
+def check_json(raw: bytes) -> None:
+    """Refuse JSON that is too deep or has too many keys or values, before anything is built of it."""
     keys, brackets = raw.count(b":"), raw.count(b"[") + raw.count(b"{")
     if keys > MOST_KEYS or brackets + raw.count(b",") > MOST_VALUES:
         raise TooComplexError(f"more than {MOST_KEYS:,} keys or {MOST_VALUES:,} values")
     if brackets > MOST_DEPTH and _depth(raw) > MOST_DEPTH:
         raise TooComplexError(f"nested more than {MOST_DEPTH} deep")
-    text = raw.decode("utf-8-sig") if isinstance(data, bytes) else data
-    return json.loads(text, object_pairs_hook=object_pairs_hook, parse_int=parse_int)
 
 
 def read_json(path: Path, most_bytes: int = MOST_BYTES) -> Any:

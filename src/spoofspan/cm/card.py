@@ -104,7 +104,9 @@ class Card:
             raise DataError(f"{source}: a card of version {version!a}; use a newer spoofspan")
         try:
             threshold, domain = plain["threshold"], plain["domain"]
-            about = dict(plain["about"])
+            about = plain["about"]
+            if not isinstance(about, dict):
+                raise TypeError("about must be an object")
             if fault := next(_faults(about), None):
                 raise ValueError(fault)
             return cls(

@@ -33,6 +33,7 @@ from spoofspan.cm.config import Config
 from spoofspan.cm.frontends import architecture_of
 from spoofspan.cm.model import build
 from spoofspan.cm.model_sources import CONFIG, FRONT_END, LARGEST_TEXT, MODEL
+from spoofspan.formats.sources import naming
 from spoofspan.formats.writing import write_atomically
 
 STATE = "state.safetensors"
@@ -98,7 +99,7 @@ def load(folder: str | Path) -> Checkpoint:
 def check_fit(config: Config, architecture: str | None, path: Path) -> None:
     """Compare the tensors of a file with those of the model that is described, without memory for either."""
     try:
-        with torch.device("meta"):
+        with naming([str(path.parent)]), torch.device("meta"):
             wanted = _shapes(build(config, architecture).state_dict())
     except SpoofspanError:
         raise

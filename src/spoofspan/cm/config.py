@@ -218,8 +218,12 @@ class Config:
             content = parse_toml(text)
         except ValueError as error:
             raise DataError(f"{source}: no TOML ({error}); correct it") from None
-        base = preset(str(content.pop("preset"))) if "preset" in content else cls()
-        return base.changed(content, source)
+        try:
+            base = preset(str(content.pop("preset"))) if "preset" in content else cls()
+            return base.changed(content, source)
+        except UsageError as error:  # of values, which do not know where they come from
+            text = str(error)
+            raise UsageError(text if source in text else f"{source}: {text}") from None
 
     @classmethod
     def from_file(cls, path: str | Path) -> Config:

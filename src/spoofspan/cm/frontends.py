@@ -303,8 +303,8 @@ def stated_architecture(text: str) -> dict[str, Any]:
 
     transformers takes more from such a file, even code and kernels of the hub; here only sizes count.
 
-    >>> stated_architecture('{"hidden_size": 64, "auto_map": {"AutoModel": "owner/name--code.Model"}}')
-    {'model_type': 'wav2vec2', 'hidden_size': 64}
+    >>> stated_architecture('{"hidden_size": 48, "auto_map": {"AutoModel": "owner/name--code.Model"}}')
+    {'model_type': 'wav2vec2', 'hidden_size': 48}
     >>> stated_architecture('{"model_type": "llama"}')
     Traceback (most recent call last):
     spoofspan.base.errors.DataError: front_end.json: a model of type 'llama'; it must be wav2vec2, hubert or wavlm

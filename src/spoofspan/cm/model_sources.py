@@ -75,7 +75,12 @@ def model_at(model: str | Path | None, checksum: str | None = None) -> Iterator[
         found = file_checksum(folder / MODEL)
         if checksum is not None and found != checksum.lower():
             raise DataError(f"{model}: its weights have the SHA-256 {found}, not {checksum}: this is another model")
-        yield ModelSource(folder, str(model), found)
+        try:
+            yield ModelSource(folder, str(model), found)
+        except SpoofspanError as error:
+            if scratch not in str(error):
+                raise
+            raise type(error)(str(error).replace(scratch, str(model))) from None  # as the user calls it
 
 
 def file_checksum(path: Path) -> str:

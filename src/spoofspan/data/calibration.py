@@ -279,6 +279,8 @@ class Calibration:
     def _checked(cls, data: Mapping[str, Any]) -> Calibration:
         systems = data["systems"]
         learned: LearnedMap
+        if data["method"] in ("affine", "pav") and len(systems) != 1:
+            raise ValueError(f"the method {data['method']} is of one system")
         if data["method"] == "pav":
             learned = PavMap.from_pairs(data["knots"])
         elif data["method"] in ("affine", "fusion", "pav-fusion"):

@@ -431,17 +431,22 @@ def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = Fal
     wanted = bases.pop() if bases else "range-eer"
     try:
         found = read_json(path.expanduser())["measurements"]
-        thresholds = {one["measure"]: one["threshold"] for one in found}
-        of_given = {one["measure"] for one in found if GIVEN in one["signature"]["comparable"]}
+        thresholds = {
+            str(one["measure"]): None if one["threshold"] is None else float(one["threshold"]) for one in found
+        }
+        of_given = {str(one["measure"]) for one in found if GIVEN in one["signature"]["comparable"]}
     except FileNotFoundError:
         raise UsageError(f"there is no file {str(path)!r}; eval --format json --out writes it") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         raise DataError(f"{path}: not the JSON of an evaluation; write one with eval --format json --out") from None
     if wanted not in thresholds:
         raise DataError(f"{path}: it has no {wanted} (only {', '.join(thresholds)}); evaluate it there as well")
     if wanted == "utterance-eer" and given != (wanted in of_given):
         there, here = ("given utterance scores", "lowest scores")[:: 1 if wanted in of_given else -1]
         raise DataError(f"{path}: its {wanted} is of {there}, and here it would be of {here}; evaluate both alike")
-    return float(thresholds[wanted])
+    threshold = thresholds[wanted]
+    if threshold is None:
+        raise DataError(f"{path}: its {wanted} has no threshold; evaluate it on data that have one")
+    return threshold
