@@ -20,7 +20,6 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 from challenge_cases import build as build_challenge
@@ -299,8 +298,8 @@ def refused_by_name(read: Callable[[], Any], *names: str) -> Any:
     return None
 
 
-def _locate(where: str, *, anew: bool = True) -> Callable[[Path], None]:
-    """Locate with a model: a folder, or an archive; not ``anew`` if its weights are always the same."""
+def _locate(where: str) -> Callable[[Path], None]:
+    """Locate with a model: a folder, or an archive."""
 
     def use(folder: Path) -> None:
         from spoofspan.cm.card import card_facts, read_card
@@ -309,8 +308,7 @@ def _locate(where: str, *, anew: bool = True) -> Callable[[Path], None]:
 
         place = folder / where if where else folder
         recordings = {"u1": Sound(folder / RECORDING, RECORDING)}
-        with contextlib.nullcontext() if anew else mock.patch("spoofspan.cm.scoring.load_scorer", _scorer):
-            found = refused_by_name(lambda: locate(recordings, place, threshold=0.1), str(folder), RECORDING)
+        found = refused_by_name(lambda: locate(recordings, place, threshold=0.1), str(folder), RECORDING)
         if found is None:
             return
         assert str(found)
@@ -324,17 +322,39 @@ def _locate(where: str, *, anew: bool = True) -> Callable[[Path], None]:
 
 
 @cache
-def _loaded() -> Any:
+def _scored() -> Any:
+    """What the good model says of the recording: its scores by branch, and what was heard."""
+    from spoofspan.cm.listening import Heard, ListenedSound
     from spoofspan.cm.scorers import load_scorer
+    from spoofspan.cm.scoring import score_sounds
 
     with tempfile.TemporaryDirectory() as folder:
-        for name, content in model().items():
+        for name, content in (model() | {RECORDING: _wav()}).items():
             (Path(folder) / name).write_bytes(content)
-        return load_scorer(folder)
+        heard = ListenedSound.of(Sound(Path(folder) / RECORDING, RECORDING), Heard())
+        return score_sounds(load_scorer(folder), {"u1": heard})[0], heard.heard
 
 
-def _scorer(*_: Any) -> Any:
-    return _loaded()
+def _locate_by_card(folder: Path) -> None:
+    """Do with a card what locate does, without the network, which is always the same; now and then, locate itself."""
+    from spoofspan.cm.card import card_facts, card_lines, read_card
+    from spoofspan.cm.out_of_domain import recording_numbers
+
+    if sum((folder / "card.json").read_bytes()) % 40 == 0:
+        _locate("")(folder)
+    branches, heard = _scored()
+
+    def use() -> None:
+        card = read_card(folder)
+        if card is None:
+            return
+        card.check_branches(tuple(branches), str(folder))
+        assert not any(np.isnan(one.values).any() for one in card.ratios(branches).values()), "a ratio is NaN"
+        if card.domain is not None:
+            card.domain.judge(recording_numbers(heard, branches["20ms"].values), heard.seconds).to_dict()
+        assert card_facts(card) and card_lines(card.about) and (card.locating, card.held_out_cost)
+
+    refused_by_name(use, str(folder))
 
 
 def _calibrate(folder: Path) -> None:
@@ -408,7 +428,7 @@ def strangers() -> dict[str, tuple[Content, Callable[[Path], None]]]:
     recording = {RECORDING: _wav()}
     small = model()
     for name in ("card.json", "config.toml", "model.safetensors"):
-        use = _locate("", anew=name != "card.json")
+        use = _locate_by_card if name == "card.json" else _locate("")
         found[f"model-{Path(name).stem}"] = (first(small, name) | recording, use)
     found["model-front_end"] = (first(model("wav2vec2"), "front_end.json") | recording, _locate(""))
     plain = {name: content for name, content in small.items() if name != "card.json"}

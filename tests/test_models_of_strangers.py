@@ -1,5 +1,6 @@
 """Models and recordings that strangers sent: self-contained, checked against their weights, or refused."""
 
+import contextlib
 import io
 import json
 import re
@@ -220,7 +221,7 @@ def test_a_header_that_states_hours_is_refused(tmp_path):
     data = bytearray(flac(np.random.default_rng(0).normal(0, 0.1, 16_000)))
     data[22:26] = (2**31).to_bytes(4, "big")
     with pytest.raises(ss.DataError, match=r"37\.3 hours of sound in"):
-        Sound(bytes(data), "call.flac").samples
+        Sound(bytes(data), "call.flac").read()
 
 
 def test_a_damaged_rf64_file_prints_no_traceback(tmp_path, capfd):
@@ -231,10 +232,8 @@ def test_a_damaged_rf64_file_prints_no_traceback(tmp_path, capfd):
         for junk in (b"\xff" * 8, b"\x80" * 8, b"\x7f" * 8):
             path.write_bytes(data[:at] + junk + data[at + 8 :])
             for where in (path, path.read_bytes()):
-                try:
+                with contextlib.suppress(ss.DataError):
                     Sound(where, "call.rf64").read()
-                except ss.SpoofspanError as error:
-                    assert "call.rf64" in str(error)
     assert capfd.readouterr().err == ""
 
 

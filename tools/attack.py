@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import lzma
 import math
 import multiprocessing
 import random
@@ -38,7 +39,7 @@ sys.path[:0] = [str(ROOT / "tests")]
 
 CASES = ROOT / "tests" / "attack_cases"
 BATCH = 200
-NO_ARCHIVE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, NotImplementedError)
+NO_ARCHIVE = (zipfile.BadZipFile, lzma.LZMAError, tarfile.TarError, zlib.error, EOFError, OSError, NotImplementedError)
 PATIENCE = 150.0  # seconds without a sign before a process is ended
 TRIALS = 400  # to make an escape smaller
 
@@ -204,7 +205,8 @@ def main() -> int:
     print(f"{count}, seed {options.seed}, {time.monotonic() - begin:.0f} s: {len(escaped)} escaped")
     largest = max(judge.peak, key=judge.peak.__getitem__)
     print(
-        f"peak memory {judge.peak[largest]:,.0f} MB ({largest}); libraries alone take {min(judge.peak.values()):,.0f} MB"
+        f"peak memory {judge.peak[largest]:,.0f} MB ({largest}), of which the libraries take "
+        f"{min(judge.peak.values()):,.0f} MB"
     )
     if options.json:
         options.json.write_text(

@@ -81,6 +81,9 @@ def parse_toml(text: str) -> dict[str, Any]:
         import tomli as tomllib
     if len(text) > MOST_BYTES_TOML:
         raise TooComplexError(f"more than {MOST_BYTES_TOML:,} characters")
+    # a key in parts is on one line; tomllib keeps all its beginnings, gigabytes of a key of 20,000 parts
+    if any(line.count(".") > MOST_DEPTH for line in text.splitlines()):
+        raise TooComplexError(f"nested more than {MOST_DEPTH} deep")
     try:
         found: dict[str, Any] = tomllib.loads(text)
     except RecursionError:

@@ -431,9 +431,8 @@ def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = Fal
     wanted = bases.pop() if bases else "range-eer"
     try:
         found = read_json(path.expanduser())["measurements"]
-        thresholds = {
-            str(one["measure"]): None if one["threshold"] is None else float(one["threshold"]) for one in found
-        }
+        stated = {str(one["measure"]): one["threshold"] for one in found}
+        thresholds = {name: None if value is None else float(value) for name, value in stated.items()}
         of_given = {str(one["measure"]) for one in found if GIVEN in one["signature"]["comparable"]}
     except FileNotFoundError:
         raise UsageError(f"there is no file {str(path)!r}; eval --format json --out writes it") from None
