@@ -138,7 +138,7 @@ def locate(
     limit = _limit(threshold, prior, name, source.name)
     facts = ModelFacts(source.name, source.checksum, {} if card is None else card.about)
     sounds = _meant(recordings, channel, truncated)
-    heard, scores, problems = _scored(scorer, sounds, keep or Listening())
+    heard, scores, problems = _scored(scorer, sounds, keep or Listening(), source.name)
     if scores is None:
         raise DataError("; ".join(dict.fromkeys(problems.values())))
     finest = finest_branch(scores)
@@ -263,7 +263,7 @@ def _meant(
 
 
 def _scored(
-    scorer: Scorer, sounds: Mapping[str, Sound], keep: Listening
+    scorer: Scorer, sounds: Mapping[str, Sound], keep: Listening, model: str
 ) -> tuple[dict[str, ListenedSound], dict[str, Any] | None, dict[str, str]]:
     """Score what can be read, and say why the rest cannot."""
     problems: dict[str, str] = {}
@@ -281,7 +281,7 @@ def _scored(
             left -= own
             heard[name] = ListenedSound.of(sound, Heard(keep=own, picture=keep.picture))
         try:
-            return heard, score_sounds(scorer, heard)[0], problems
+            return heard, score_sounds(scorer, heard, model)[0], problems
         except DataError:  # a fault in the middle of one of them
             broken = {name: why for name, sound in good.items() if (why := _fault(sound))}
             if not broken:

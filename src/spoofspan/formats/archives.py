@@ -24,7 +24,8 @@ PIECE = 1 << 20  # bytes of a zip that are read at once
 TAR_PIECE = 1 << 15  # and of a tar: also the longest of its headers
 BYTES_PER_NAME = 128  # of a zip's directory: 46 and the name
 MOST_MEMBERS = 1_000_000
-METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+OTHER_METHODS = {zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "LZMA", 93: "Zstandard"}
 GZIP, OTHER_PACKINGS = b"\x1f\x8b", (b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x5d\x00\x00")
 # what the standard library raises for damaged archives
 DAMAGED = (
@@ -105,7 +106,7 @@ def _check_members(archive: zipfile.ZipFile, name: str, size: int, most_members:
         if one.flag_bits & 1:
             raise DataError(f"{place} is encrypted; pack it without a password")
         if one.compress_type not in METHODS:
-            method = zipfile.compressor_names.get(one.compress_type, f"method {one.compress_type}")
+            method = OTHER_METHODS.get(one.compress_type, f"method {one.compress_type}")
             raise DataError(
                 f"{place} is packed by {method}, which cannot be unpacked within bounds; pack it by deflate, as zip "
                 "programs do unless told otherwise, or without compression"
