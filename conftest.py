@@ -85,6 +85,7 @@ SLOW = (
     "tests/test_cm_model_sources.py",
     "tests/test_cm_official.py",
     "tests/test_cm_scoring.py",
+    "tests/test_cm_strangers.py",
     "tests/test_cm_training.py",
     "tests/test_corpus_audit.py",
     "tests/test_corpus_channel.py",

@@ -17,7 +17,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from attack_strangers import strangers
+from attack_strangers import HAS_MODELS, strangers  # noqa: F401  (for the tests)
 from test_malformed_files import IDS, TARGETS, TooLong, measured, numbers_in, time_limit
 
 import spoofspan as ss
@@ -139,10 +139,12 @@ def _command(name: str) -> Attacked:
 
 
 @cache
-def attacked() -> dict[str, Attacked]:
-    """Every reader, sound, what else strangers send, and the commands."""
+def attacked(*, models: bool = True) -> dict[str, Attacked]:
+    """Every reader, sound, what else strangers send, and the commands; models need torch."""
     readers = {name: _read(name) for name in TARGETS}
-    others = {name: Attacked(files, use, is_text=False, is_inner=True) for name, (files, use) in strangers().items()}
+    others = {
+        name: Attacked(files, use, is_text=False, is_inner=True) for name, (files, use) in strangers(models).items()
+    }
     return readers | {"sound": _sound()} | others | {name: _command(name) for name in COMMANDS}
 
 
