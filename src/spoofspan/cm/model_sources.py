@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +20,15 @@ from typing import IO
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.base.extras import require
-from spoofspan.formats.archives import TAR_PIECE, NoArchiveError, opened_zip, pieces, reading_archive, tar_members
+from spoofspan.formats.archives import (
+    TAR_PIECE,
+    NoArchiveError,
+    is_zip,
+    opened_zip,
+    pieces,
+    reading_archive,
+    tar_members,
+)
 from spoofspan.formats.sound import SUFFIXES
 
 CONFIG, MODEL, FRONT_END, CARD = "config.toml", "model.safetensors", "front_end.json", "card.json"
@@ -133,7 +140,7 @@ def _unpack(path: Path, folder: Path) -> None:
 def _members(path: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes]]]:
     """The plain files of an archive: their names, and streams to read them."""
     with path.open("rb") as stream:
-        if zipfile.is_zipfile(stream):
+        if is_zip(stream):
             with opened_zip(stream, str(path), MOST_MEMBERS) as packed:
                 for entry in packed.infolist():
                     if not entry.is_dir():

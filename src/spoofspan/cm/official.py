@@ -24,7 +24,6 @@ from __future__ import annotations
 import json
 import re
 import warnings
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +38,7 @@ from spoofspan.cm.config import PAPER, Config
 from spoofspan.cm.frame_times import UTTERANCE
 from spoofspan.cm.model import Parameters, build, parameters_of
 from spoofspan.cm.model_sources import CONFIG, SMALL
-from spoofspan.formats.archives import opened_zip
+from spoofspan.formats.archives import is_zip, opened_zip
 
 NAME = "official"
 MOST_TENSORS = 100_000
@@ -131,7 +130,7 @@ def read_official(path: Path) -> dict[str, Tensor]:
 def _check_packing(path: Path) -> None:
     """Refuse an archive that unpacks to more than it has; torch writes its tensors without compression."""
     with path.open("rb") as stream:
-        if not zipfile.is_zipfile(stream):
+        if not is_zip(stream):
             return  # torch's older files
         with opened_zip(stream, str(path), MOST_TENSORS) as archive:
             if sum(one.file_size for one in archive.infolist()) > 2 * path.stat().st_size + SMALL:

@@ -80,6 +80,14 @@ def reading_archive(name: str) -> Iterator[None]:
 # ---------------------------------------------------------------- zip
 
 
+def is_zip(stream: IO[bytes]) -> bool:
+    """Whether a stream ends as zip archives do; what looks like a damaged one does too."""
+    try:
+        return zipfile.is_zipfile(stream)
+    except zipfile.BadZipFile:
+        return True
+
+
 @contextmanager
 def opened_zip(stream: IO[bytes], name: str, most_members: int = MOST_MEMBERS) -> Iterator[zipfile.ZipFile]:
     """Open a zip archive whose members may all be read by :func:`pieces`; ``stream`` must be able to seek."""
