@@ -4,8 +4,10 @@
 
 A mutant is a good file (those of the tests) that was damaged one to four times: bits flipped, bytes lost, inserted or
 overwritten, cut, joined with another format's file, packed and damaged, lines and fields lost, doubled or swapped,
-numbers made extreme. It escapes if anything but a refusal that names the file, or numbers, comes of it; if it takes
-more than 10 s of CPU or 500 MB; or if the process ends. What escapes is made as small as it gets and written to
+numbers made extreme. Models, cards, calibrations, submissions and results are damaged inside too
+(`tests/attack_strangers.py`): values of JSON and TOML, members of archives, headers of tensors. A mutant escapes if
+anything but a refusal that names the file, or numbers, comes of it; if it takes more than 10 s of CPU or 500 MB; or if
+the process ends. What escapes is made as small as it gets and written to
 `tests/attack_cases`, where a test keeps trying it.
 
 Mutants run in a process that is started anew when one of them ends it. The same seed makes the same mutants. Ctrl-C
