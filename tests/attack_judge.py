@@ -17,6 +17,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from attack_strangers import HAS_MODELS, strangers  # noqa: F401  (for the tests)
 
 import spoofspan as ss
 from spoofspan.cli import main
@@ -28,6 +29,7 @@ from test_malformed_files import IDS, TARGETS, TooLong, measured, numbers_in, ti
 SECONDS = 10
 MEGABYTES = 500  # more than before
 STARTS_A_PROCESS = ("scores-partialspoof-pickle", "scores-npy-dict")
+BUILDS_A_MODEL = ("model-model", "model-front_end", "model-zip", "model-tar", "submission-zip")
 COMMANDS = {
     "command-eval": ("eval", "{ref}", "{scores}", "--durations", "{dur}"),
     "command-eval-stream": ("eval", "{ref}", "{scores}", "--durations", "{dur}", "--stream", "-m", "range-eer"),
@@ -42,6 +44,7 @@ COMMANDS = {
 }
 DAMAGED_SCORES = tuple(f"command-{name}" for name in ("convert", "check", "eval-stream", "compare", "calibrate"))
 EXIT_CODES = (0, 2, 3, 4)
+STATUS = Path("/proc/self/status")
 
 
 def _wav() -> bytes:
@@ -61,6 +64,7 @@ class Attacked:
     files: dict[str, bytes]
     use: Callable[[Path], None]
     is_text: bool = True
+    is_inner: bool = False  # damaged inside as well, by tests/attack_strangers.py
 
 
 def _or_named(read: Callable[[], Any], file: str) -> Any:
@@ -137,10 +141,28 @@ def _command(name: str) -> Attacked:
 
 
 @cache
-def attacked() -> dict[str, Attacked]:
-    """Every reader, sound, and the commands."""
+def attacked(*, models: bool = True) -> dict[str, Attacked]:
+    """Every reader, sound, what else strangers send, and the commands; models need torch."""
     readers = {name: _read(name) for name in TARGETS}
-    return readers | {"sound": _sound()} | {name: _command(name) for name in COMMANDS}
+    others = {
+        name: Attacked(files, use, is_text=False, is_inner=True) for name, (files, use) in strangers(models).items()
+    }
+    return readers | {"sound": _sound()} | others | {name: _command(name) for name in COMMANDS}
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process has taken, since :func:`_forget_peak` if the system can forget it."""
+    if STATUS.is_file():
+        line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / (1 << 10)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def _forget_peak() -> float:
+    """Let the peak of memory begin anew; returns where it begins."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    return peak_megabytes()
 
 
 def judge(target: Attacked, content: bytes, folder: Path) -> str | None:
@@ -148,7 +170,7 @@ def judge(target: Attacked, content: bytes, folder: Path) -> str | None:
     first = next(iter(target.files))
     for name, good in target.files.items():
         (folder / name).write_bytes(content if name == first else good)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _forget_peak()
     try:
         with time_limit(SECONDS):
             target.use(folder)
@@ -163,7 +185,5 @@ def judge(target: Attacked, content: bytes, folder: Path) -> str | None:
     finally:
         for path in folder.iterdir():
             path.unlink()
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (
-        1 << 20 if sys.platform == "darwin" else 1 << 10
-    )
+    grown = peak_megabytes() - before
     return f"takes {grown:.0f} MB" if grown > MEGABYTES else None

@@ -4,6 +4,7 @@ import ast
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -114,6 +115,19 @@ def test_explain_needs_no_numpy():
     code = "import sys; sys.modules['numpy'] = None; from spoofspan.cli import main; main()"
     for subject in ("range-eer", "rules", "conventions", "measures", "bucketed", "false acceptance"):
         subprocess.run([sys.executable, "-c", code, "explain", subject], capture_output=True, check=True)
+
+
+def test_actions_of_the_workflows_are_pinned_to_commits():
+    used = [
+        line.partition("uses:")[2].split()
+        for path in (Path(__file__).parents[1] / ".github" / "workflows").glob("*.yml")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
+    ]
+    assert len(used) >= 10
+    for action, *comment in used:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action)
+        assert re.fullmatch(r"# v\d+\.\d+\.\d+", " ".join(comment))
 
 
 TERMINALS = [{"COLUMNS": "40"}, {"COLUMNS": "300", "FORCE_COLOR": "1"}, {"TERM": "dumb", "NO_COLOR": "1"}]

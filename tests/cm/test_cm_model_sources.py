@@ -142,6 +142,11 @@ def test_the_checksum_must_be_that_of_the_weights(folder):
 COMMIT = "a" * 40
 
 
+def git_hash(content):
+    """As git names a file."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
 class Hub(BaseHTTPRequestHandler):
     """A stand-in of the hub's HTTP interface: one repository, one commit."""
 
@@ -176,7 +181,7 @@ class Hub(BaseHTTPRequestHandler):
 
     def entry(self, name):
         content = self.files[name]
-        about = {"type": "file", "path": name, "size": len(content), "oid": hashlib.sha1(content).hexdigest()}
+        about = {"type": "file", "path": name, "size": len(content), "oid": git_hash(FILES.get(name, content))}
         if name.endswith(".safetensors"):
             about["lfs"] = {"oid": hashlib.sha256(FILES[name]).hexdigest(), "size": len(content), "pointerSize": 130}
         return about
@@ -245,7 +250,15 @@ def test_a_name_without_a_commit_is_told_todays(hub):
 
 def test_weights_of_another_checksum_are_refused(hub):
     hub.handler.files["model.safetensors"] = FILES["model.safetensors"][:-1] + b"!"
-    assert "do not have the checksum that the hub states" in hub(f"lab/small@{COMMIT}")
+    assert "model.safetensors does not have the checksum that the hub states" in hub(f"lab/small@{COMMIT}")
+
+
+def test_a_configuration_or_card_of_another_checksum_is_refused(hub):
+    for name in ("config.toml", "card.json"):
+        hub.handler.files[name] = b"#" * len(FILES[name])
+        assert f"{name} does not have the checksum that the hub states" in hub(f"lab/small@{COMMIT}")
+        hub.handler.files[name] = FILES[name]
+        shutil.rmtree(hub.cache)
 
 
 def test_what_the_hub_does_not_have_is_said(hub):

@@ -737,7 +737,7 @@ MALFORMED = [
     ("lavdf", lav()[:-30], "refs.txt:1: entry [0] is no valid JSON", "truncated"),
     ("lavdf", lav()[:-1] + ",]", "refs.txt:1: entry [1] is no valid JSON"),
     ("lavdf", lav() + "[]", "refs.txt:1: entry [1] is no valid JSON", "Extra data"),
-    ("lavdf", "[" * 100_000, "refs.txt[0]: cannot be read", "get it again"),
+    ("lavdf", "[" * 100_000, "refs.txt: nested more than 64 deep", "get it again"),
     ("lavdf", lav().encode("utf-16"), "refs.txt: not UTF-8 text"),
     ("lavdf", '[{"file": "u", "duration": ' + "9" * 5000 + "}]", "refs.txt[0]"),
     ("lavdf", lav(file="drop"), "refs.txt[0]: file must be a name, not null"),

@@ -823,7 +823,7 @@ MALFORMED = [
     ("proposals", PROPOSALS[:-4], {}, ":1: no JSON"),
     ("proposals", PROPOSALS + "}", {}, ":1: no JSON"),
     ("proposals", "[" + PROPOSALS + "]", {}, "the JSON is no object"),
-    ("proposals", "[" * 100_000, {}, "lists in lists"),
+    ("proposals", "[" * 100_000, {}, "nested more than"),
     ("proposals", PROPOSALS.replace("0.5,", "NaN,"), {}, r"'a/u1.mp4'\[0\]: .*not finite"),
     ("proposals", PROPOSALS.replace("0.5,", "1e999,"), {}, r"'a/u1.mp4'\[0\]: .*not finite"),
     ("proposals", PROPOSALS.replace("0.5,", "1" * 400 + ","), {}, r"'a/u1.mp4'\[0\]: .*not finite"),

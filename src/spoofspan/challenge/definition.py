@@ -17,7 +17,6 @@ there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
@@ -25,6 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.challenge.team_names import plain_name
 from spoofspan.data.rules import rules_for
@@ -244,8 +244,8 @@ def read_text(path: Path) -> str:
 def read_json(path: Path) -> Any:
     """Read a JSON file of the challenge."""
     try:
-        return json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, DataError):
-            raise
+        return parse_json(read_text(path))
+    except DataError:
+        raise
+    except ValueError:
         raise DataError(f"{path}: not JSON; get the file again") from None

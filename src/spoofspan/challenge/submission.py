@@ -16,24 +16,27 @@ import json
 import os
 import re
 import stat
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.base.locks import temporary_folder
 from spoofspan.challenge.definition import Submitted
 from spoofspan.challenge.measured_submission import System
 from spoofspan.challenge.public_part import PublicPart
 from spoofspan.challenge.team_names import plain_name
+from spoofspan.formats.archives import opened_zip, pieces
 from spoofspan.formats.format import ReadOptions, Registry
 from spoofspan.formats.reading import choose_format, read_proposals, read_scores, read_utterance_scores
 from spoofspan.formats.registry import PROPOSAL_FORMATS, SCORE_FORMATS, UTTERANCE_SCORE_FORMATS
 from spoofspan.formats.sources import PIECE_BYTES, Source
+
+if TYPE_CHECKING:
+    import zipfile
 
 ABOUT = "submission.json"
 OPTIONS: Mapping[str, type | tuple[type, ...]] = {
@@ -237,10 +240,10 @@ def _about(path: Path) -> dict[str, Any]:
     if path.stat().st_size > MOST_BYTES_ABOUT:
         raise DataError(f"{ABOUT} has more than {MOST_BYTES_ABOUT:,} bytes; leave out what is not asked for")
     try:
-        stated = json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_said_once)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, DataError):
-            raise
+        stated = parse_json(path.read_bytes(), object_pairs_hook=_said_once)
+    except DataError:
+        raise
+    except ValueError:
         raise DataError(f'{ABOUT}: not JSON; write it as {{"hop": 0.02, "higher": "bonafide"}}') from None
     if not isinstance(stated, dict):
         raise DataError(f'{ABOUT}: no JSON object; write it as {{"hop": 0.02, "higher": "bonafide"}}')
@@ -272,30 +275,22 @@ def _unpack(path: Path, folder: Path, public: PublicPart) -> None:
     """Unpack a zip archive: plain files, by the last part of their names, within the bounds of the challenge."""
     if path.stat().st_size > public.most_bytes:
         raise _too_large(path.name, public)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            left = public.most_bytes
-            for name, member in _members(archive).items():
-                with archive.open(member) as packed, (folder / name).open("xb") as out:
-                    while piece := packed.read(PIECE_BYTES):
-                        left -= len(piece)
-                        if left < 0:
-                            raise _too_large(path.name, public)
-                        out.write(piece)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{path.name!a}: not a zip archive that can be unpacked ({error}); pack it again") from None
+    left = public.most_bytes
+    with path.open("rb") as stream, opened_zip(stream, ascii(path.name), MOST_FILES) as archive:
+        for name, member in _members(archive).items():
+            with archive.open(member) as packed, (folder / name).open("xb") as out:
+                for piece in pieces(packed):
+                    left -= len(piece)
+                    if left < 0:
+                        raise _too_large(path.name, public)
+                    out.write(piece)
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     """The plain files of an archive by their names; they may lie in one folder."""
     members: dict[str, zipfile.ZipInfo] = {}
     folders = set()
-    infos = archive.infolist()
-    if len(infos) > MOST_FILES:
-        raise DataError(f"{len(infos):,} files in the archive; put the scores into at most {MOST_FILES:,}")
-    for one in infos:
+    for one in archive.infolist():
         place = f"the archive has {one.filename[:80]!a}"
         path = PurePosixPath(one.filename.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts or ":" in one.filename or not path.parts:
@@ -303,8 +298,6 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
         kind = stat.S_IFMT(one.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise DataError(f"{place}, a link or no plain file; pack the files themselves")
-        if one.flag_bits & 1:
-            raise DataError(f"{place}, which is encrypted; pack it without a password")
         if one.is_dir() or "__MACOSX" in path.parts or path.name.startswith("."):
             continue
         folders.add(path.parent)

@@ -36,6 +36,8 @@ from spoofspan.challenge.team_names import look_alike
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
 from spoofspan.evaluation.signature import scores_hash
+from spoofspan.formats.arrays.npz import read_npz
+from spoofspan.formats.sources import sources
 from spoofspan.formats.writing import write_atomically
 from spoofspan.measures.measure import Measure
 from spoofspan.report.results import finite
@@ -173,10 +175,10 @@ class TeamResult:
         if not measured:
             return result
         try:
-            with np.load(folder / f"{team}.npz", allow_pickle=False) as arrays:
-                if str(arrays["key"]) != result.key:
-                    return None
-                left_out = tuple(_left_out(arrays, place, one) for place, one in enumerate(measured))
+            arrays = read_npz(sources(folder / f"{team}.npz")[0])
+            if str(arrays["key"]) != result.key:
+                return None
+            left_out = tuple(_left_out(arrays, place, one) for place, one in enumerate(measured))
         except (OSError, KeyError, ValueError):
             return None
         return replace(result, left_out=left_out)

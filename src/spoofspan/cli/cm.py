@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import UsageError
 from spoofspan.base.extras import require
 from spoofspan.cli import options as o
@@ -257,7 +257,7 @@ def chosen_config(
 def _value(text: str) -> Any:
     """A number, true or false, a list with commas, or a word."""
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text.split(",") if "," in text else text
 
@@ -288,7 +288,7 @@ def _show_facts(facts: dict[str, Any], output: o.Output) -> None:
     rows: list[tuple[str, str]] = []
     for name, value in facts.items():
         if isinstance(value, dict):
-            rows += [(f"{name}/{key}", f"{one:.4g}") for key, one in flattened(value).items()]
+            rows += [(f"{name}/{key}", _shown(one, 4)) for key, one in flattened(value).items()]
         elif isinstance(value, list):
             rows += [(name if not i else "", str(one)) for i, one in enumerate(value)]
         else:
@@ -296,9 +296,9 @@ def _show_facts(facts: dict[str, Any], output: o.Output) -> None:
     o.show(facts, [Table(("", "value"), tuple(rows))], output)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, digits: int = 6) -> str:
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:.{digits}g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -7,7 +7,6 @@ pieces are in which batch follows from the seed and the epoch alone, whoever ask
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from spoofspan.base.documents import read_json
 from spoofspan.base.errors import UsageError, refuse
 from spoofspan.base.progress import progress
 from spoofspan.base.times import SECOND, seconds_text
@@ -172,7 +172,7 @@ def _stated_channel(folder: Path) -> str:
     """The channel of a corpus that ``spoofspan corpus build`` made; its ``corpus.json`` lies above the database."""
     for path in (folder / "corpus.json", folder.resolve().parent / "corpus.json"):
         with suppress(OSError, ValueError, KeyError, TypeError):
-            stated = json.loads(path.read_text(encoding="utf-8"))["channel"]
+            stated = read_json(path)["channel"]
             low, high, noise = float(stated["low_hz"]), float(stated["high_hz"]), stated["noise_dbov"]
             if (low, high, noise) == (0, RATE / 2, None):
                 return "none"

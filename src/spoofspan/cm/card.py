@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from spoofspan.base.documents import read_json
 from spoofspan.base.errors import DataError, SpoofspanWarning
-from spoofspan.cm.frame_times import SEGMENT_BRANCHES
-from spoofspan.cm.model_sources import CARD, MODEL, file_checksum
+from spoofspan.cm.frame_times import BRANCHES, SEGMENT_BRANCHES, UTTERANCE
+from spoofspan.cm.model_sources import CARD, LARGEST_TEXT, MODEL, file_checksum
 from spoofspan.cm.out_of_domain import TrainingDomain
 from spoofspan.data.calibration import Calibration
 from spoofspan.data.scores import Scores
@@ -24,6 +25,7 @@ from spoofspan.data.utterance_scores import UtteranceScores
 from spoofspan.formats.writing import write_atomically
 
 VERSION = 1
+LARGEST = 1e100  # of any number
 FUSED = "fused"  # the scores of all branches of windows, as one
 
 
@@ -59,6 +61,15 @@ class Card:
             found[name] = calibration.apply(*taken)
         return found
 
+    def check_branches(self, branches: Sequence[str], source: str) -> None:
+        """Refuse a card that calibrates a branch which the model does not have."""
+        for name, calibration in self.calibrations.items():
+            for branch in calibration.systems if name == FUSED else (name,):
+                if branch not in branches:
+                    raise DataError(
+                        f"{source}: {CARD} calibrates the branch {branch}, which the model does not have; get it again"
+                    )
+
     @property
     def locating(self) -> str | None:
         """Whose log-likelihood ratios say where: the fusion's, or those of the only branch of windows; or None."""
@@ -89,20 +100,85 @@ class Card:
         if not isinstance(plain, Mapping) or "spoofspan_card" not in plain:
             raise DataError(f"{source}: this is no card of a model, as spoofspan cm train writes it; delete it")
         if plain["spoofspan_card"] != VERSION:
-            raise DataError(f"{source}: a card of version {plain['spoofspan_card']!r}; use a newer spoofspan")
+            version = str(plain["spoofspan_card"])[:80]
+            raise DataError(f"{source}: a card of version {version!a}; use a newer spoofspan")
         try:
             threshold, domain = plain["threshold"], plain["domain"]
+            about = plain["about"]
+            if not isinstance(about, dict):
+                raise TypeError("about must be an object")
+            if fault := next(_faults(about), None):
+                raise ValueError(fault)
             return cls(
                 str(plain["weights_sha256"]),
-                dict(plain["about"]),
-                {str(name): Calibration.from_dict(one, source) for name, one in plain["calibrations"].items()},
-                None if threshold is None else EerThreshold(**{key: float(one) for key, one in threshold.items()}),
+                about,
+                {name: _calibration(name, one, source) for name, one in plain["calibrations"].items()},
+                None if threshold is None else _threshold(**threshold),
                 None if domain is None else TrainingDomain.from_dict(domain, source),
             )
         except DataError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"{source}: the card cannot be read ({error!r}); train again, or delete it") from None
+            why = repr(error)[:200]
+            raise DataError(f"{source}: the card cannot be read ({why}); train again, or delete it") from None
+
+
+def _threshold(value: Any, low: Any, high: Any, confidence: Any) -> EerThreshold:
+    if not all(map(_is_number, (value, low, high, confidence))):
+        raise ValueError("the threshold and its interval must be numbers")
+    return EerThreshold(float(value), float(low), float(high), float(confidence))
+
+
+def _calibration(name: str, plain: Any, source: str) -> Calibration:
+    """The map of a branch, or that of the fusion."""
+    found = Calibration.from_dict(plain, source)
+    branches = found.systems if name == FUSED else (name,)
+    known = SEGMENT_BRANCHES if name == FUSED else BRANCHES
+    fits = len(found.systems) == len(branches) == len(set(branches)) and set(branches) <= set(known)
+    if not fits or set(found.higher) != {"bonafide"} or (found.unit == "utterances") != (name == UTTERANCE):
+        raise ValueError(f"the calibration {name[:80]!a} is not that of a branch, or of several fused")
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST < value < LARGEST
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(one, str) for one in values)
+
+
+def _faults(about: Mapping[str, Any]) -> Iterator[str]:
+    """Which parts of a description are not of the kind that is printed."""
+    for name in ("configuration", "licence", "made_by"):
+        if not isinstance(about.get(name, ""), str):
+            yield f"{name} must be text"
+    for name in ("random_channels", "random_channel_share"):
+        if not _is_number(about.get(name, 0.0)):
+            yield f"{name} must be a number"
+    if not _are_texts(about.get("limits", [])):
+        yield "limits must be a list of texts"
+    band = about.get("band_hz", [0.0, 0.0])
+    if not isinstance(band, list | tuple) or len(band) != 2 or not all(map(_is_number, band)):
+        yield "band_hz must be two numbers"
+    for name, needed in (("data", "utterances, seconds, spoofed_seconds and attacks"), ("figures", "numbers")):
+        parts = about.get(name, {})
+        is_valid = _is_data if name == "data" else _is_figures
+        if not isinstance(parts, Mapping) or not all(map(is_valid, parts.values())):
+            yield f"{name} must be objects with {needed}"
+
+
+def _is_data(part: Any) -> bool:
+    if not isinstance(part, Mapping) or not isinstance(part.get("channel", ""), str):
+        return False
+    counted = type(part.get("utterances")) is int and part["utterances"] < LARGEST
+    attacks = part.get("attacks")
+    numbers = all(_is_number(part.get(name)) for name in ("seconds", "spoofed_seconds"))
+    return counted and numbers and (isinstance(attacks, str) or _are_texts(attacks))
+
+
+def _is_figures(part: Any) -> bool:
+    return isinstance(part, Mapping) and all(map(_is_number, part.values()))
 
 
 def card_facts(card: Card | None) -> dict[str, Any]:
@@ -154,7 +230,7 @@ def read_card(folder: Path, checksum: str | None = None) -> Card | None:
     if not path.is_file():
         return None
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
+        plain = read_json(path, LARGEST_TEXT)
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: the card cannot be read ({error}); train again, or delete it") from None
     card = Card.from_dict(plain, str(path))

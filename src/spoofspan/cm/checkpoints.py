@@ -16,7 +16,8 @@ the state of a training, so a kill at any moment leaves a checkpoint that fits i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from spoofspan.base.errors import DataError, Problems, UsageError
+from spoofspan.base.documents import parse_json, read_text
+from spoofspan.base.errors import DataError, Problems, SpoofspanError, UsageError
 from spoofspan.base.extras import require
 from spoofspan.base.locks import own_folder
 from spoofspan.cm.config import Config
 from spoofspan.cm.frontends import architecture_of
 from spoofspan.cm.model import build
-from spoofspan.cm.model_sources import CONFIG, FRONT_END, MODEL
+from spoofspan.cm.model_sources import CONFIG, FRONT_END, LARGEST_TEXT, MODEL
+from spoofspan.formats.sources import naming
 from spoofspan.formats.writing import write_atomically
 
 STATE = "state.safetensors"
 ABOUT = "spoofspan"  # key in the header
+LARGEST_HEADER = 16 << 20  # bytes; that of the largest published encoder has some 60,000
+DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,33 +80,86 @@ def load(folder: str | Path) -> Checkpoint:
         raise UsageError(
             f"{str(folder)!r} is no checkpoint: it needs {CONFIG} and {MODEL}, as spoofspan cm train writes them"
         )
-    config = Config.from_file(where / CONFIG)
+    config, architecture = Config.from_file(where / CONFIG), read_architecture(where)
+    if config.front_end.kind == "wav2vec2" and architecture is None:
+        raise DataError(
+            f"{where}: {FRONT_END} is missing, so the model does not hold its own front-end, and nothing is downloaded "
+            "in its place; get the whole model, as spoofspan cm train or cm convert wrote it"
+        )
+    check_fit(config, architecture, where / MODEL)  # before anything of the sizes it states is built
     tensors, about = read_tensors(where / MODEL)
-    model = build(config, read_architecture(where))
-    fill(model, tensors, where / MODEL)
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise DataError(f"{where / MODEL}: the tensor {name} has numbers that are not finite; get the model again")
+    model = build(config, architecture)
+    model.load_state_dict(tensors)
     return Checkpoint(model.eval(), config, about)
+
+
+def check_fit(config: Config, architecture: str | None, path: Path) -> None:
+    """Compare the tensors of a file with those of the model that is described, without memory for either."""
+    try:
+        with naming([str(path.parent)]), torch.device("meta"):
+            wanted = _shapes(build(config, architecture).state_dict())
+    except SpoofspanError:
+        raise
+    except Exception as error:  # sizes that go with no model make torch and transformers fail in any way
+        raise DataError(
+            f"{path.parent}: {CONFIG} and {FRONT_END} describe no model that can be built ({first_line(error)}); get "
+            "the model again"
+        ) from None
+    _compare(wanted, stated_shapes(path), path)
 
 
 def fill(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
     """Give a model its weights; each must be there and have the shape that the configuration asks for."""
-    wanted = model.state_dict()
-    problems = Problems()
-    for name in sorted({*wanted, *tensors}):
-        if name not in tensors:
-            problems.add(f"{path}: the tensor {name} is missing, of shape {tuple(wanted[name].shape)}")
-        elif name not in wanted:
-            problems.add(f"{path}: the tensor {name} of shape {tuple(tensors[name].shape)} has no place in the model")
-        elif tensors[name].shape != wanted[name].shape:
-            found, meant = (tuple(one.shape) for one in (tensors[name], wanted[name]))
-            problems.add(f"{path}: the tensor {name} has shape {found}, {CONFIG} asks for {meant}")
-    problems.raise_if_any(f"the weights do not fit {CONFIG}: both must be of one training")
+    _compare(_shapes(model.state_dict()), _shapes(tensors), path)
     model.load_state_dict(tensors)
+
+
+Shapes = dict[str, tuple[str, tuple[int, ...]]]  # the kind and the shape of each tensor
+
+
+def _compare(wanted: Shapes, found: Shapes, path: Path) -> None:
+    problems = Problems()
+    for name in sorted({*wanted, *found}):
+        if name not in found:
+            problems.add(f"{path}: the tensor {name} is missing, of shape {wanted[name][1]}")
+        elif name not in wanted:
+            problems.add(f"{path}: the tensor {name[:200]!a} of shape {found[name][1]} has no place in the model")
+        elif found[name][1] != wanted[name][1]:
+            problems.add(f"{path}: the tensor {name} has shape {found[name][1]}, {CONFIG} asks for {wanted[name][1]}")
+        elif found[name][0] != wanted[name][0]:
+            problems.add(f"{path}: the tensor {name} holds {found[name][0]}, not {wanted[name][0]}")
+    problems.raise_if_any(f"the weights do not fit {CONFIG}: both must be of one training")
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> Shapes:
+    return {name: _described(one.dtype, one.shape) for name, one in tensors.items()}
+
+
+def _described(dtype: torch.dtype, shape: Sequence[int]) -> tuple[str, tuple[int, ...]]:
+    return "numbers" if dtype.is_floating_point else f"numbers of the kind {dtype}", tuple(shape)
+
+
+def stated_shapes(path: Path) -> Shapes:
+    """What the header of a file of tensors states, without reading any of them."""
+    from safetensors import safe_open
+
+    with _reading(path), safe_open(str(path), framework="pt") as file:
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  (it is no dict)
+        return {
+            name: _described(DTYPES.get(one.get_dtype(), torch.bool), one.get_shape()) for name, one in slices.items()
+        }
 
 
 def read_architecture(folder: Path) -> str | None:
     """The architecture of the front-end, if it has a file of its own."""
     path = folder / FRONT_END
-    return path.read_text(encoding="utf-8") if path.is_file() else None
+    try:
+        return read_text(path, LARGEST_TEXT) if path.is_file() else None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); get the model again") from None
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
@@ -114,13 +172,29 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str,
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read tensors and their header."""
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
+
+    with _reading(path), safe_open(str(path), framework="pt") as file:
+        about = parse_json((file.metadata() or {}).get(ABOUT, "{}"))
+        if not isinstance(about, dict):
+            raise ValueError("its header has no object of JSON")
+        return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118  (it is no dict)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Check the length of a header, and name the file in any error."""
+    from safetensors import SafetensorError
 
     try:
-        with safe_open(str(path), framework="pt") as file:
-            about = json.loads((file.metadata() or {}).get(ABOUT, "{}"))
-            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118  (it is no dict)
-    except (SafetensorError, OSError, ValueError) as error:
+        with path.open("rb") as stream:
+            header = int.from_bytes(stream.read(8), "little")
+        if header > LARGEST_HEADER:
+            raise ValueError(f"it states a header of {header:,} bytes, and {LARGEST_HEADER:,} are the most")
+        yield
+    except SpoofspanError:
+        raise
+    except (SafetensorError, OSError, ValueError, RuntimeError, TypeError, OverflowError) as error:
         raise DataError(f"{path}: cannot be read ({first_line(error)}); it is damaged or of another kind") from None
 
 

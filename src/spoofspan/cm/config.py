@@ -7,12 +7,12 @@ A preset is a whole configuration by name; ``spoofspan cm info --preset small-cp
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from spoofspan.base.documents import MOST_BYTES_TOML, parse_toml, read_text
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.cm.frame_times import BRANCHES, COARSEST, SEGMENT_BRANCHES
 from spoofspan.data.rules import Rules
@@ -27,6 +27,13 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
         "shuffle_labels": ("no", "frames", "utterances"),
     },
 }
+# the largest sizes: a configuration may be a stranger's, and memory grows with them
+MOST: dict[str, dict[str, int]] = {
+    "front_end": {"width": 1 << 14, "layers": 64, "maps": 64},
+    "network": {"blocks": 64, "frames": 4096},
+    "training": {"workers": 1024},
+}
+MOST_DILATED = 12  # layers that each look twice as far as the one before
 
 
 @dataclass(frozen=True)
@@ -168,6 +175,13 @@ class Config:
                 value = getattr(getattr(self, section), key)
                 if value < bound:
                     raise UsageError(f"{section}.{key} = {value!r}: must be at least {bound}")
+        for section, largest in MOST.items():
+            for key, bound in largest.items():
+                value = getattr(getattr(self, section), key)
+                if value > bound:
+                    raise UsageError(f"{section}.{key} = {value!r}: must be at most {bound:,}")
+        if self.front_end.kind == "structural" and self.front_end.layers > MOST_DILATED:
+            raise UsageError(f"front_end.layers = {self.front_end.layers!r}: must be at most {MOST_DILATED}")
         if not self.training.learning_rate > 0:
             raise UsageError(f"training.learning_rate = {self.training.learning_rate!r}: must be positive")
         if self.training.channel_share > 1:
@@ -200,23 +214,23 @@ class Config:
         >>> Config.from_toml('preset = "small-cpu"\n[training]\nseed = 10').training.seed
         10
         """
-        if sys.version_info >= (3, 11):
-            import tomllib
-        else:
-            import tomli as tomllib
         try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            content = parse_toml(text)
+        except ValueError as error:
             raise DataError(f"{source}: no TOML ({error}); correct it") from None
-        base = preset(content.pop("preset")) if "preset" in content else cls()
-        return base.changed(content, source)
+        try:
+            base = preset(str(content.pop("preset"))) if "preset" in content else cls()
+            return base.changed(content, source)
+        except UsageError as error:  # of values, which do not know where they come from
+            text = str(error)
+            raise UsageError(text if source in text else f"{source}: {text}") from None
 
     @classmethod
     def from_file(cls, path: str | Path) -> Config:
         """Read a TOML file."""
         try:
-            text = Path(path).expanduser().read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            text = read_text(Path(path).expanduser(), MOST_BYTES_TOML)
+        except (OSError, ValueError) as error:
             raise UsageError(f"{path}: cannot be read ({error})") from None
         return cls.from_toml(text, str(path))
 

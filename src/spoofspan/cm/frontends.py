@@ -17,11 +17,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from spoofspan.base.errors import UsageError
+from spoofspan.base.documents import parse_json
+from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.extras import require
 from spoofspan.cm.config import FrontEnd
 from spoofspan.cm.features import COUNT, FLOOR, SPECTRUM_HOP, FrameFeatures
 from spoofspan.cm.frame_times import HOP, WINDOW
+from spoofspan.cm.model_sources import FRONT_END
 from spoofspan.cm.padding import normalised, real_steps, zero_padding
 
 # the architecture of wav2vec 2.0 large, for counting its parameters without its weights
@@ -44,6 +46,22 @@ UNDISTURBED: dict[str, Any] = {
 }
 DROPOUTS = ("attention_dropout", "activation_dropout", "feat_proj_dropout", "hidden_dropout")
 FAMILY = ("wav2vec2", "hubert", "wavlm")  # model types that are built alike; XLS-R is a wav2vec2
+# what shapes an encoder, with the largest whole number; anything else that its file says is left aside
+WHOLE_NUMBERS: dict[str, int] = {
+    "hidden_size": 1 << 16,
+    "intermediate_size": 1 << 18,
+    "num_hidden_layers": 256,
+    "num_attention_heads": 1 << 10,
+    "num_conv_pos_embeddings": 1 << 10,
+    "num_conv_pos_embedding_groups": 1 << 10,
+    "num_buckets": 1 << 12,
+    "max_bucket_distance": 1 << 16,
+}
+LISTS = {"conv_dim": 1 << 13, "conv_kernel": 1 << 10, "conv_stride": 1 << 10}  # of so many convolutions at most:
+MOST_CONVOLUTIONS = 32
+FLAGS = ("conv_bias", "do_stable_layer_norm", "feat_proj_layer_norm", "conv_pos_batch_norm")
+ACTIVATIONS = ("gelu", "gelu_new", "gelu_fast", "quick_gelu", "relu", "silu", "swish", "tanh")
+WORDS = {"feat_extract_norm": ("group", "layer"), "hidden_act": ACTIVATIONS, "feat_extract_activation": ACTIVATIONS}
 
 
 def frames_in(samples: Tensor) -> Tensor:
@@ -261,9 +279,7 @@ def build_front_end(front_end: FrontEnd, architecture: str | None = None) -> nn.
         return StructuralFrontEnd(front_end.width, front_end.layers, front_end.dropout)
     require("transformers")
     settings = UNDISTURBED | dict.fromkeys(DROPOUTS, front_end.transformer_dropout)
-    encoder = (
-        _empty(json.loads(architecture), settings) if architecture else _pretrained(front_end.checkpoint, settings)
-    )
+    encoder = _empty(architecture, settings) if architecture else _pretrained(front_end.checkpoint, settings)
     return Wav2Vec2FrontEnd(encoder, gradient_checkpointing=front_end.gradient_checkpointing)
 
 
@@ -274,11 +290,61 @@ def architecture_of(front_end: nn.Module) -> str | None:
     return json.dumps(front_end.encoder.config.to_diff_dict(), indent=2, sort_keys=True, default=str)
 
 
-def _empty(architecture: dict[str, Any], settings: dict[str, Any]) -> Any:
+def _empty(architecture: str, settings: dict[str, Any]) -> Any:
     from transformers import AutoConfig, AutoModel
 
-    family = architecture.pop("model_type", FAMILY[0])
-    return AutoModel.from_config(AutoConfig.for_model(family, **(architecture | settings)))
+    stated = stated_architecture(architecture)
+    family = stated.pop("model_type")
+    return AutoModel.from_config(AutoConfig.for_model(family, **(stated | settings)))
+
+
+def stated_architecture(text: str) -> dict[str, Any]:
+    """The kind and the sizes of an encoder, from JSON that a stranger may have written.
+
+    transformers takes more from such a file, even code and kernels of the hub; here only sizes count.
+
+    >>> stated_architecture('{"hidden_size": 48, "auto_map": {"AutoModel": "owner/name--code.Model"}}')
+    {'model_type': 'wav2vec2', 'hidden_size': 48}
+    >>> stated_architecture('{"model_type": "llama"}')
+    Traceback (most recent call last):
+    spoofspan.base.errors.DataError: front_end.json: a model of type 'llama'; it must be wav2vec2, hubert or wavlm
+    """
+    try:
+        plain = parse_json(text)
+    except ValueError as error:
+        raise DataError(f"{FRONT_END}: no JSON ({error}); get the model again") from None
+    if not isinstance(plain, dict):
+        raise DataError(f"{FRONT_END}: no JSON object; get the model again")
+    family = plain.get("model_type", FAMILY[0])
+    if family not in FAMILY:
+        raise DataError(f"{FRONT_END}: a model of type {str(family)[:80]!a}; it must be wav2vec2, hubert or wavlm")
+    found: dict[str, Any] = {"model_type": family}
+    for name in (*WHOLE_NUMBERS, *LISTS, *FLAGS, *WORDS, "layer_norm_eps"):
+        if name in plain:
+            if not _is_valid(name, plain[name]):
+                raise DataError(f"{FRONT_END}: {name} = {str(plain[name])[:80]!a} is beyond what such a model has")
+            found[name] = plain[name]
+    lengths = {len(found.get(name, KERNELS)) for name in LISTS}
+    if len(lengths) > 1 or found.get("hidden_size", 768) % found.get("num_attention_heads", 12):
+        raise DataError(f"{FRONT_END}: its convolutions or its attention heads do not fit together")
+    try:
+        _check(found, FRONT_END)
+    except UsageError as error:
+        raise DataError(str(error)) from None
+    return found
+
+
+def _is_valid(name: str, value: Any) -> bool:
+    if name in WHOLE_NUMBERS:
+        return type(value) is int and 0 < value <= WHOLE_NUMBERS[name]
+    if name in LISTS:
+        within = isinstance(value, list) and 0 < len(value) <= MOST_CONVOLUTIONS
+        return within and all(type(one) is int and 0 < one <= LISTS[name] for one in value)
+    if name in FLAGS:
+        return isinstance(value, bool)
+    if name in WORDS:
+        return value in WORDS[name]
+    return isinstance(value, float) and 0 < value < 1
 
 
 def _pretrained(checkpoint: str, settings: dict[str, Any]) -> Any:

@@ -29,6 +29,7 @@ PEAK_HOP = RATE // 100  # samples under one step of the waveform
 LOUDEST = 0.999  # of full scale: a sample there may have been cut off
 RUN = 3  # samples at full scale in a row that count as clipped
 SILENT = 2 / FULL_SCALE  # amplitude: dither alone
+FEWEST_VALUES = 16  # distinct samples, 4 bits; what has fewer is no recording of speech
 
 
 @dataclass
@@ -42,6 +43,7 @@ class Heard:
     loudest: float = 0.0
     clipped: int = 0
     silent: int = 0
+    values: Samples = field(default_factory=lambda: np.zeros(0, np.float32))  # the first distinct ones of the file
     counts: Int64 = field(default_factory=lambda: np.zeros((BANDS, LEVELS), np.int64))  # of frames by band and level
     modulation: Modulation = field(default_factory=Modulation)
     _rest: Samples = field(default_factory=lambda: np.zeros(0, np.float32))  # begins at the next frame
@@ -69,6 +71,11 @@ class Heard:
     def kept(self) -> npt.NDArray[np.int16] | None:
         """The samples, if they are no more than were to be kept."""
         return np.concatenate(self._kept) if self._kept and self.samples <= self.keep else None
+
+    def note_values(self, block: Samples) -> None:
+        """Count distinct samples of the file, before it is resampled."""
+        if self.values.size < FEWEST_VALUES:
+            self.values = np.union1d(self.values, block)[:FEWEST_VALUES]
 
     def hear(self, block: Samples) -> None:
         """Take in the next samples."""
@@ -142,6 +149,11 @@ class ListenedSound(Sound):
     def of(cls, sound: Sound, heard: Heard) -> ListenedSound:
         """The same recording, listened to."""
         return cls(sound.where, sound.name, sound.channel, sound.truncated, heard=heard)
+
+    def _one_channel(self, file: Any, dtype: str = "float32") -> Iterator[Any]:
+        for block in super()._one_channel(file, dtype):
+            self.heard.note_values(block)
+            yield block
 
     def blocks(self) -> Iterator[Samples]:
         """The samples at 16 kHz, some at a time."""

@@ -28,15 +28,15 @@ import numpy as np
 from spoofspan.base.errors import DataError, SpoofspanError, SpoofspanWarning, UsageError
 from spoofspan.base.extras import require
 from spoofspan.base.times import SECOND
-from spoofspan.cm.card import FUSED, Card, read_card
+from spoofspan.cm.card import FUSED, Card
 from spoofspan.cm.frame_times import WINDOW
 from spoofspan.cm.listening import Heard, ListenedSound
 from spoofspan.cm.located import LocatedRecording, Location, ModelFacts, SuspectedRange
 from spoofspan.cm.model_sources import model_at
 from spoofspan.cm.out_of_domain import TrainingDomain, recording_numbers
-from spoofspan.cm.scorers import Scorer, load_scorer
-from spoofspan.cm.scoring import find_recordings, finest_branch, score_sounds
-from spoofspan.cm.sound_notes import silence, sound_notes
+from spoofspan.cm.scorers import Scorer
+from spoofspan.cm.scoring import find_recordings, finest_branch, load_with_card, score_sounds
+from spoofspan.cm.sound_notes import sound_notes, unjudgeable
 from spoofspan.data.proposals import Proposals
 from spoofspan.data.scores import Scores
 from spoofspan.formats.sound import RATE, Sound
@@ -126,8 +126,7 @@ def locate(
     options = ProposalOptions(smoothing, min_duration, merge_gap)
     require("torch", "safetensors")
     with model_at(model, checksum) as source:
-        card = read_card(source.folder, source.checksum)
-        scorer = load_scorer(source.folder, device)
+        scorer, card = load_with_card(source, device)
     name = card.locating if card is not None else None
     cost = card.held_out_cost if card is not None else None
     if cost is not None and cost >= 1:
@@ -140,7 +139,7 @@ def locate(
     limit = _limit(threshold, prior, name, source.name)
     facts = ModelFacts(source.name, source.checksum, {} if card is None else card.about)
     sounds = _meant(recordings, channel, truncated)
-    heard, scores, problems = _scored(scorer, sounds, keep or Listening())
+    heard, scores, problems = _scored(scorer, sounds, keep or Listening(), source.name)
     if scores is None:
         raise DataError("; ".join(dict.fromkeys(problems.values())))
     finest = finest_branch(scores)
@@ -187,7 +186,7 @@ class _Decided:
         values, branch = (one.values[slice(*one.offsets[row : row + 2])] for one in (self.ratios, self.finest))
         rows = slice(*self.found.offsets[row : row + 2])
         columns = self.found.starts[rows], self.found.ends[rows], self.found.confidences[rows]
-        mute = silence(heard) or self._too_short(heard.seconds)
+        mute = unjudgeable(heard) or self._too_short(heard.seconds)
         ranges = tuple(
             SuspectedRange(int(start), int(end), float(strength), self._probability(values, int(start), int(end)))
             for start, end, strength in zip(*columns, strict=True)
@@ -265,7 +264,7 @@ def _meant(
 
 
 def _scored(
-    scorer: Scorer, sounds: Mapping[str, Sound], keep: Listening
+    scorer: Scorer, sounds: Mapping[str, Sound], keep: Listening, model: str
 ) -> tuple[dict[str, ListenedSound], dict[str, Any] | None, dict[str, str]]:
     """Score what can be read, and say why the rest cannot."""
     problems: dict[str, str] = {}
@@ -283,7 +282,7 @@ def _scored(
             left -= own
             heard[name] = ListenedSound.of(sound, Heard(keep=own, picture=keep.picture))
         try:
-            return heard, score_sounds(scorer, heard)[0], problems
+            return heard, score_sounds(scorer, heard, model)[0], problems
         except DataError:  # a fault in the middle of one of them
             broken = {name: why for name, sound in good.items() if (why := _fault(sound))}
             if not broken:

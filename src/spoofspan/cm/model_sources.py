@@ -10,12 +10,8 @@ weights must have the checksum under which the hub, or its cache on this machine
 from __future__ import annotations
 
 import hashlib
-import lzma
 import re
-import tarfile
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,17 +20,26 @@ from typing import IO
 
 from spoofspan.base.errors import DataError, SpoofspanError, UsageError
 from spoofspan.base.extras import require
+from spoofspan.formats.archives import (
+    TAR_PIECE,
+    NoArchiveError,
+    is_zip,
+    opened_zip,
+    pieces,
+    reading_archive,
+    tar_members,
+)
 from spoofspan.formats.sound import SUFFIXES
 
 CONFIG, MODEL, FRONT_END, CARD = "config.toml", "model.safetensors", "front_end.json", "card.json"
 FILES = (CONFIG, MODEL, FRONT_END, CARD)
 SMALL = 64 << 20  # bytes that any archive may unpack to
 GROWTH = 4  # how many times its own size it may; weights hardly shrink
-LARGEST_TEXT = 16 << 20
+MOST_MEMBERS = 1000  # files in an archive
+LARGEST_TEXT = 4 << 20  # bytes of a card or a configuration
 CHUNK = 1 << 20
 WEIGHTS_OF_OTHERS = (".pt", ".pth", ".ckpt", ".bin", ".safetensors")
 SCORE_FILES = (".parquet", ".score", ".tsv", ".csv", ".npz", ".pkl", ".ark", ".npy", ".jsonl", ".arrow", ".rttm")
-DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError)
 HUB_NAME = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 WHAT_A_MODEL_IS = (
@@ -77,7 +82,12 @@ def model_at(model: str | Path | None, checksum: str | None = None) -> Iterator[
         found = file_checksum(folder / MODEL)
         if checksum is not None and found != checksum.lower():
             raise DataError(f"{model}: its weights have the SHA-256 {found}, not {checksum}: this is another model")
-        yield ModelSource(folder, str(model), found)
+        try:
+            yield ModelSource(folder, str(model), found)
+        except SpoofspanError as error:
+            if scratch not in str(error):
+                raise
+            raise type(error)(str(error).replace(scratch, str(model))) from None  # as the user calls it
 
 
 def file_checksum(path: Path) -> str:
@@ -113,8 +123,8 @@ def _unpack(path: Path, folder: Path) -> None:
     """Take the files of a checkpoint out of an archive."""
     allowed = SMALL + GROWTH * path.stat().st_size
     taken: dict[str, str] = {}
-    try:
-        for name, stream in _members(path):
+    with reading_archive(str(path)):
+        for name, stream in _members(path, allowed):
             own = PurePosixPath(name.replace("\\", "/"))
             if own.name not in FILES:
                 continue
@@ -123,33 +133,31 @@ def _unpack(path: Path, folder: Path) -> None:
             taken[own.name] = name
             limit = min(allowed, allowed if own.name == MODEL else LARGEST_TEXT)
             allowed -= _copy(stream, folder / own.name, limit, f"{path}: {name}")
-    except DAMAGED as error:
-        raise DataError(f"{path}: the archive is damaged or locked ({error}); get it again") from None
     if len({PurePosixPath(name).parent for name in taken.values()}) > 1:
         raise DataError(f"{path}: its files are in several folders ({', '.join(taken.values())}); pack one model alone")
 
 
-def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _members(path: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes]]]:
     """The plain files of an archive: their names, and streams to read them."""
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as packed:
-            for entry in packed.infolist():
-                if not entry.is_dir():
-                    with packed.open(entry) as stream:
-                        yield entry.filename, stream
-    elif tarfile.is_tarfile(path):
-        with tarfile.open(path) as tar:
-            for member in tar:
-                if member.isfile() and (content := tar.extractfile(member)) is not None:
-                    yield member.name, content
-    else:
-        raise UsageError(f"{path} is neither a zip nor a tar: {WHAT_A_MODEL_IS}")
+    with path.open("rb") as stream:
+        if is_zip(stream):
+            with opened_zip(stream, str(path), MOST_MEMBERS) as packed:
+                for entry in packed.infolist():
+                    if not entry.is_dir():
+                        with packed.open(entry) as content:
+                            yield entry.filename, content
+            return
+        stream.seek(0)
+        try:
+            yield from tar_members(stream, str(path), most_members=MOST_MEMBERS, most_bytes=most_bytes)
+        except NoArchiveError:
+            raise UsageError(f"{path} is neither a zip nor a tar: {WHAT_A_MODEL_IS}") from None
 
 
 def _copy(stream: IO[bytes], target: Path, limit: int, name: str) -> int:
     written = 0
     with target.open("wb") as out:
-        while chunk := stream.read(CHUNK):
+        for chunk in pieces(stream, TAR_PIECE):
             written += len(chunk)
             if written > limit:
                 raise DataError(
@@ -189,11 +197,23 @@ def _from_hub(repository: str, revision: str | None) -> Path:
             f"{repository}: there is no such folder here, and the Hugging Face hub does not give this model ({why}); "
             f"{WHAT_A_MODEL_IS}"
         ) from None
-    weights = folder / MODEL
-    stated = weights.resolve().name  # large files are cached under their SHA-256
-    if weights.is_file() and re.fullmatch(r"[0-9a-f]{64}", stated) and file_checksum(weights) != stated:
-        raise DataError(
-            f"{repository}: the weights do not have the checksum that the hub states ({stated}); delete "
-            f"{weights.resolve()} and get them again"
-        )
+    for name in FILES:
+        if (folder / name).is_file():
+            _check_cached((folder / name).resolve(), name, repository)
     return folder
+
+
+def _check_cached(path: Path, name: str, repository: str) -> None:
+    """Compare a file with the hash that the hub stated, under which it is cached."""
+    if re.fullmatch(r"[0-9a-f]{64}", path.name):  # a large file
+        found = file_checksum(path)
+    elif COMMIT.fullmatch(path.name) and path.stat().st_size <= LARGEST_TEXT:  # a small one, as git names it
+        content = path.read_bytes()
+        found = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    else:  # without links, a cache has files by their own names
+        return
+    if found != path.name:
+        raise DataError(
+            f"{repository}: {name} does not have the checksum that the hub states ({path.name}); delete {path} and get "
+            "it again"
+        )

@@ -37,9 +37,11 @@ from spoofspan.cm import checkpoints
 from spoofspan.cm.config import PAPER, Config
 from spoofspan.cm.frame_times import UTTERANCE
 from spoofspan.cm.model import Parameters, build, parameters_of
-from spoofspan.cm.model_sources import CONFIG
+from spoofspan.cm.model_sources import CONFIG, SMALL
+from spoofspan.formats.archives import is_zip, opened_zip
 
 NAME = "official"
+MOST_TENSORS = 100_000
 NOT_THESE = "these are not the weights of the published multi-resolution model"
 GET = "give the .pt file that the published code saved"
 # what torch found in a pickle, without what it advises
@@ -107,6 +109,7 @@ def read_official(path: Path) -> dict[str, Tensor]:
     """Read tensors by name, without running what a pickle may contain."""
     if not path.is_file():
         raise UsageError(f"there is no file {str(path)!r}")
+    _check_packing(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch's, on formats that it will drop
@@ -122,6 +125,16 @@ def read_official(path: Path) -> dict[str, Tensor]:
         raise DataError(f"{path}: not a file of weights: tensors by name are expected; {GET}")
     # the data-parallel wrapper puts its own name before all others
     return {str(name).removeprefix("module."): tensor for name, tensor in content.items()}
+
+
+def _check_packing(path: Path) -> None:
+    """Refuse an archive that unpacks to more than it has; torch writes its tensors without compression."""
+    with path.open("rb") as stream:
+        if not is_zip(stream):
+            return  # torch's older files
+        with opened_zip(stream, str(path), MOST_TENSORS) as archive:
+            if sum(one.file_size for one in archive.infolist()) > 2 * path.stat().st_size + SMALL:
+                raise DataError(f"{path}: its tensors are packed, and unpack to far more than the file has; {GET}")
 
 
 def sizes(tensors: Mapping[str, Tensor]) -> tuple[Config, str]:

@@ -49,6 +49,7 @@ FALSE_ALARMS = 0.05
 FOLDS = 10  # of the training's speakers
 UNUSUAL = 3.0  # standard deviations
 SHRINKAGE = 0.3  # measured: 0.1 to 0.6 find the same recordings
+LARGEST = 1e30  # of any number in a card
 LEAST_SPREAD = 1e-3  # of the mean variance, so that a number which never changed does not decide alone
 
 
@@ -194,14 +195,17 @@ class TrainingDomain:
             mean, precision, spread = (np.array(plain[name], np.float64) for name in ("mean", "precision", "spread"))
             limits = tuple((float(seconds), float(limit)) for seconds, limit in plain["limits"])
             found = cls(mean, precision, spread, limits, int(plain["recordings"]), int(plain["held_out"]))
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            why = repr(error)[:200]
             raise DataError(
-                f"{source}: the statistics of the training's sound cannot be read ({error!r}); {again}"
+                f"{source}: the statistics of the training's sound cannot be read ({why}); {again}"
             ) from None
         if mean.shape != (SIZE,) or spread.shape != (SIZE,) or precision.shape != (SIZE, SIZE):
             raise DataError(f"{source}: the statistics of the training's sound are of another version; {again}")
-        if not all(np.isfinite(one).all() for one in (mean, precision, spread, np.array(limits))):
+        if not all((np.abs(one) < LARGEST).all() for one in (mean, precision, spread, np.array(limits))):
             raise DataError(f"{source}: the statistics of the training's sound are no finite numbers; {again}")
+        if not (spread > 0).all():
+            raise DataError(f"{source}: the spread of the training's sound must be positive; {again}")
         if any(first <= 0 or first >= second for (first, _), (second, _) in pairwise([*limits, (math.inf, 0.0)])):
             raise DataError(f"{source}: the limits of the training's sound are not in the order of lengths; {again}")
         return found

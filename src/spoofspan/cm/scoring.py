@@ -31,7 +31,7 @@ from spoofspan.base.locks import own_folder
 from spoofspan.base.progress import progress
 from spoofspan.cm.card import Card, read_card
 from spoofspan.cm.frame_times import COARSEST, HOP, SEGMENT_BRANCHES, UTTERANCE, resolution, samples_of, scale_of
-from spoofspan.cm.model_sources import model_at
+from spoofspan.cm.model_sources import ModelSource, model_at
 from spoofspan.cm.scorers import JOINT_DETECTOR, Float32, Scorer, Window, load_scorer
 from spoofspan.data.scores import Scores
 from spoofspan.data.utterance_scores import UtteranceScores
@@ -126,7 +126,7 @@ def score(
         for path in files.values():
             check_target(path, force)
         began = time.monotonic()
-        made, seconds = score_sounds(scorer, sounds)
+        made, seconds = score_sounds(scorer, sounds, str(checkpoint))
         if card is not None:
             made |= {f"{LLR}{name}": one for name, one in card.ratios(made).items()}
         _write(files, made, force)
@@ -139,11 +139,25 @@ def load_model(model: str | Path, device: str | None = None) -> tuple[Scorer, Ca
         return load_scorer(model), None
     require("torch", "safetensors")
     with model_at(model) as source:
-        return load_scorer(source.folder, device), read_card(source.folder, source.checksum)
+        return load_with_card(source, device)
 
 
-def score_sounds(scorer: Scorer, sounds: Mapping[str, Sound]) -> tuple[dict[str, Scores | UtteranceScores], float]:
-    """Score recordings; returns the scores of each branch, and how many seconds of sound there were."""
+def load_with_card(source: ModelSource, device: str | None = None) -> tuple[Scorer, Card | None]:
+    """Load a model, and its card if it has one that fits."""
+    card = read_card(source.folder, source.checksum)
+    scorer = load_scorer(source.folder, device)
+    if card is not None:
+        card.check_branches(scorer.branches, source.name)
+    return scorer, card
+
+
+def score_sounds(
+    scorer: Scorer, sounds: Mapping[str, Sound], name: str = "the model"
+) -> tuple[dict[str, Scores | UtteranceScores], float]:
+    """Score recordings; returns the scores of each branch, and how many seconds of sound there were.
+
+    ``name`` is that of the model, for messages.
+    """
     parts: list[dict[str, list[Float32]]] = [{name: [] for name in scorer.branches} for _ in sounds]
     samples = 0
     with progress("scoring", total=len(sounds), unit="recordings") as advance:
@@ -159,7 +173,7 @@ def score_sounds(scorer: Scorer, sounds: Mapping[str, Sound]) -> tuple[dict[str,
                     advance(1)
         if waiting:
             _collect(scorer, waiting, parts)
-    return {name: _together(scorer, name, list(sounds), parts) for name in scorer.branches}, samples / RATE
+    return {one: _together(scorer, one, list(sounds), parts, name) for one in scorer.branches}, samples / RATE
 
 
 def finest_branch(scores: Mapping[str, Scores | UtteranceScores]) -> Scores | None:
@@ -196,11 +210,18 @@ def _collect(scorer: Scorer, windows: list[Window], parts: list[dict[str, list[F
 
 
 def _together(
-    scorer: Scorer, name: str, ids: list[str], parts: list[dict[str, list[Float32]]]
+    scorer: Scorer, name: str, ids: list[str], parts: list[dict[str, list[Float32]]], model: str
 ) -> Scores | UtteranceScores:
-    if name == UTTERANCE:
-        return UtteranceScores(tuple(ids), np.array([scorer.whole(one[name]) for one in parts]), "bonafide")
-    values = [np.concatenate(one[name]) for one in parts]
+    whole = name == UTTERANCE
+    values = [np.array([scorer.whole(one[name])]) if whole else np.concatenate(one[name]) for one in parts]
+    for recording, own in zip(ids, values, strict=True):
+        if np.isnan(own).any():
+            raise DataError(
+                f"{model}: scores of the {name} branch are no numbers, as those of {recording!r}; its weights are "
+                "damaged: get the model again"
+            )
+    if whole:
+        return UtteranceScores(tuple(ids), np.concatenate(values), "bonafide")
     offsets, hop = offsets_of([one.size for one in values]), resolution(scale_of(name))
     return Scores.from_columns(ids, offsets, np.concatenate(values), hop=hop, higher="bonafide")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spoofspan.base.times import Int64
-from spoofspan.cm.listening import BANDS, LOWEST, SILENT, STEP, Heard, band_percentiles
+from spoofspan.cm.listening import BANDS, FEWEST_VALUES, LOWEST, SILENT, STEP, Heard, band_percentiles
 from spoofspan.formats.sound import FULL_SCALE, RATE
 
 CLIPPED = 0.0005  # share of samples that is worth a word
@@ -13,11 +13,16 @@ DROP = 45.0  # dB by which bands lie below the loudest one to count as empty
 FULL_BAND = 0.85  # share of the bands; files of 16 kHz are filtered a little below 8 kHz
 
 
-def silence(heard: Heard) -> str:
-    """Why there is nothing to judge, if there is not."""
+def unjudgeable(heard: Heard) -> str:
+    """Why there is nothing to judge; empty if there is."""
     if heard.samples and heard.silent == heard.samples:
         steps = round(SILENT * FULL_SCALE)
         return f"there is only silence (no sample is further than {steps} steps of 16 bits from zero)"
+    if 0 < heard.values.size < FEWEST_VALUES:
+        return (
+            f"its samples have {heard.values.size} distinct values, less than sound of 4 bits: it was quantised too "
+            "coarsely to be judged"
+        )
     return ""
 
 

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from spoofspan.base.documents import parse_json, read_json
 from spoofspan.base.errors import SpoofspanError, SpoofspanWarning, UsageError
 from spoofspan.base.locks import LOCK, PARTS, own_folder, remove_parts
 from spoofspan.base.pool import check_jobs, do_all, in_batches
@@ -229,7 +230,7 @@ def _prepare(out: Path, identity: dict[str, Any], force: bool) -> dict[str, Any]
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: cannot be read ({error}); choose another folder, or give --force") from None
 
@@ -302,7 +303,7 @@ def _make_batch(batch: _Batch) -> list[Provenance]:
 def _noted(note: Path, kind: type[Noted], work: Callable[[], list[Noted]]) -> list[Noted]:
     """What a note of finished work says; where there is none, do the work and write it."""
     if note.is_file():
-        return [kind.from_dict(json.loads(line)) for line in note.read_text(encoding="utf-8").splitlines()]
+        return [kind.from_dict(parse_json(line)) for line in note.read_text(encoding="utf-8").splitlines()]
     done = work()
     write_atomically(note, [(json.dumps(asdict(one)) + "\n").encode() for one in done], force=True)
     return done

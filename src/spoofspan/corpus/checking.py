@@ -12,7 +12,6 @@ policies on provenance. Folders of the same layout from elsewhere are checked as
 
 from __future__ import annotations
 
-import json
 import warnings
 import wave
 from collections import Counter
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.documents import read_json
 from spoofspan.base.errors import DataError, Problems, SpoofspanError, SpoofspanWarning, UsageError
 from spoofspan.base.progress import progress
 from spoofspan.base.times import Int64, edges_before
@@ -133,7 +133,7 @@ def _read_about(path: Path) -> _About | None:
     if not path.is_file():
         return None
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         return _About(
             Settings.from_dict(content["settings"]),
             set(content["held_out_attacks"]),

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from spoofspan.base.columns import offsets_of
+from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError
 from spoofspan.base.times import SECOND
 from spoofspan.corpus.frames import RATE
@@ -162,7 +163,7 @@ def read_provenance(path: Path) -> Iterator[Provenance]:
     try:
         with path.open(encoding="utf-8") as stream:
             for line in stream:
-                yield Provenance.from_dict(json.loads(line))
+                yield Provenance.from_dict(parse_json(line))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({error}); build the corpus again") from None
 

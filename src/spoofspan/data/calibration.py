@@ -31,6 +31,7 @@ Unit = Literal["time", "utterances"]
 System = TypeVar("System", Scores, UtteranceScores)
 FILE_VERSION = 1
 TILT = 1e-6  # nats
+LARGEST = 1e100  # of any weight or knot: sums of larger ones may be infinite
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class PavMap:
     def from_pairs(cls, pairs: Any) -> PavMap:
         """Read what :attr:`pairs` gave."""
         scores, knots = zip(*pairs, strict=True)
-        if not np.isfinite([scores, knots]).all() or (np.diff(scores) < 0).any() or (np.diff(knots) < 0).any():
+        if not (np.abs([scores, knots]) < LARGEST).all() or (np.diff(scores) < 0).any() or (np.diff(knots) < 0).any():
             raise ValueError("knots must be finite and must not fall")
         return cls(tuple(map(float, scores)), tuple(map(float, knots)))
 
@@ -269,23 +270,25 @@ class Calibration:
             raise DataError(f"{name}: this is no calibration; spoofspan calibrate and spoofspan fuse write them")
         if data["spoofspan_calibration"] != FILE_VERSION:
             raise DataError(
-                f"{name}: a calibration of version {data['spoofspan_calibration']!r}, and this program knows "
+                f"{name}: a calibration of version {str(data['spoofspan_calibration'])[:80]!a}, and this program knows "
                 f"{FILE_VERSION}; use a newer spoofspan, or learn it again"
             )
         try:
             return cls._checked(data)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise DataError(f"{name}: a damaged calibration ({error!r}); learn it again") from None
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            raise DataError(f"{name}: a damaged calibration ({repr(error)[:200]}); learn it again") from None
 
     @classmethod
     def _checked(cls, data: Mapping[str, Any]) -> Calibration:
         systems = data["systems"]
         learned: LearnedMap
+        if data["method"] in ("affine", "pav") and len(systems) != 1:
+            raise ValueError(f"the method {data['method']} is of one system")
         if data["method"] == "pav":
             learned = PavMap.from_pairs(data["knots"])
         elif data["method"] in ("affine", "fusion", "pav-fusion"):
             learned = AffineMap(tuple(float(one["weight"]) for one in systems), float(data["offset"]))
-            if not np.isfinite([*learned.weights, learned.offset]).all():
+            if not (np.abs([*learned.weights, learned.offset]) < LARGEST).all():
                 raise ValueError("weights must be finite")
             if len(systems) == 1 and learned.weights[0] <= 0:
                 raise ValueError("the weight must be positive")
@@ -298,6 +301,8 @@ class Calibration:
             raise ValueError("systems have a name and higher (bonafide or spoof); unit is time or utterances")
         names = tuple(str(one["name"]) for one in systems)
         prior, ridge = float(data["prior"]), float(data["ridge"])
+        if not 0 < prior < 1 or not 0 <= ridge < LARGEST:
+            raise ValueError("the prior must lie between 0 and 1, and the ridge must not be negative")
         signature = {str(key): str(value) for key, value in data["learned_on"].items()}
         return cls(learned, names, higher, data["unit"], prior, ridge, signature)
 

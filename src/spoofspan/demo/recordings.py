@@ -7,10 +7,10 @@ recordings are made and joined again, to the bytes that ``spoofspan experiment``
 
 from __future__ import annotations
 
-import json
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from spoofspan.base.documents import parse_json
 from spoofspan.corpus.builtin import recording_named
 from spoofspan.corpus.frames import Float64
 from spoofspan.corpus.provenance import Provenance
@@ -26,7 +26,7 @@ BUILDER = 1  # that made the corpus
 def wav_files() -> dict[str, bytes]:
     """The WAV file of each utterance that has one, by the utterance."""
     text = (files("spoofspan.demo") / "corpus" / PROVENANCE).read_text(encoding="utf-8")
-    utterances = [Provenance.from_dict(json.loads(line)) for line in text.splitlines()]
+    utterances = [Provenance.from_dict(parse_json(line)) for line in text.splitlines()]
     return {one.utterance: wav_bytes(remake(one, _recording)) for one in utterances}
 
 

@@ -10,7 +10,6 @@ All of them share the loop of :meth:`Corpus.evaluate`. What they differ in is ho
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from spoofspan.base.documents import read_json
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError, strangers
 from spoofspan.base.progress import progress, track
 from spoofspan.base.tabular import Tabular
@@ -449,18 +449,22 @@ def read_eer_threshold(path: Path, measures: Sequence[str], *, given: bool = Fal
         )
     wanted = bases.pop() if bases else "range-eer"
     try:
-        found = json.loads(path.expanduser().read_text(encoding="utf-8"))["measurements"]
-        thresholds = {one["measure"]: one["threshold"] for one in found}
-        of_given = {one["measure"] for one in found if GIVEN in one["signature"]["comparable"]}
+        found = read_json(path.expanduser())["measurements"]
+        stated = {str(one["measure"]): one["threshold"] for one in found}
+        thresholds = {name: None if value is None else float(value) for name, value in stated.items()}
+        of_given = {str(one["measure"]) for one in found if GIVEN in one["signature"]["comparable"]}
     except FileNotFoundError:
         raise UsageError(f"there is no file {str(path)!r}; eval --format json --out writes it") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         raise DataError(f"{path}: not the JSON of an evaluation; write one with eval --format json --out") from None
     if wanted not in thresholds:
         raise DataError(f"{path}: it has no {wanted} (only {', '.join(thresholds)}); evaluate it there as well")
     if wanted == "utterance-eer" and given != (wanted in of_given):
         there, here = ("given utterance scores", "lowest scores")[:: 1 if wanted in of_given else -1]
         raise DataError(f"{path}: its {wanted} is of {there}, and here it would be of {here}; evaluate both alike")
-    return float(thresholds[wanted])
+    threshold = thresholds[wanted]
+    if threshold is None:
+        raise DataError(f"{path}: its {wanted} has no threshold; evaluate it on data that have one")
+    return threshold

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spoofspan.base import progress
+from spoofspan.base.documents import read_json
 from spoofspan.base.errors import DataError, UsageError
 from spoofspan.base.extras import require
 from spoofspan.base.locks import LOCK, own_folder
@@ -130,7 +131,7 @@ class _Steps:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path)
         if {"experiment", "seconds"} <= found.keys():
             return dict(found)
     except (ValueError, AttributeError):

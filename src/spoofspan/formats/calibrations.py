@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from os import PathLike
 
+from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError
 from spoofspan.data.calibration import Calibration
 from spoofspan.formats.sources import Where, sources
@@ -32,8 +33,10 @@ def read_calibration(where: Where) -> Calibration:
     """
     source = sources(where)[0]
     try:
-        data = json.loads(source.document().decode("utf-8-sig"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        data = parse_json(source.document())
+    except DataError:
+        raise
+    except ValueError:
         raise DataError(
             f"{source.name}: this is no JSON; a calibration is what spoofspan calibrate and spoofspan fuse write"
         ) from None

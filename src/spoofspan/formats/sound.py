@@ -34,6 +34,8 @@ BLOCK = 1 << 18  # numbers that are read at once
 LAST_BLOCK = 1 << 10  # near a fault
 SLOWEST, FASTEST = 1_000, 10_000_000  # samples a second that a header may state
 FULL_SCALE = 32768
+# a kilobyte of FLAC can hold minutes of silence; the lowest rates of speech codecs are above 250 bytes a second
+SECONDS_ALLOWED, LEAST_BYTES_PER_SECOND = 600, 200
 TRUNCATED = {"error": "is refused", "use": "is used as far as it goes, with a warning"}
 
 
@@ -169,6 +171,7 @@ class Sound:
             if not file.frames:
                 raise DataError(f"{self.name}: there is no sound in the file; leave it out")
             _check_rate(self.name, file.rate)
+            _check_length(self.name, file.frames / file.rate, file.size)
             if check and (file.frames < file.stated or file.ends_early) and self.truncated == "error":
                 self._refuse_or_warn(file, file.frames)
             yield file
@@ -192,6 +195,15 @@ def _check_rate(name: str, rate: int) -> None:
         raise DataError(
             f"{name}: its header states {rate:,} samples a second; speech has {SLOWEST:,} or more: correct the header, "
             "or leave the file out"
+        )
+
+
+def _check_length(name: str, seconds: float, size: int) -> None:
+    """Refuse a small file that states hours of sound."""
+    if seconds > SECONDS_ALLOWED + size / LEAST_BYTES_PER_SECOND:
+        raise DataError(
+            f"{name}: {seconds / 3600:,.1f} hours of sound in {size:,} bytes; recordings of speech have at least "
+            f"{LEAST_BYTES_PER_SECOND} bytes a second: leave the file out, or convert it to WAV"
         )
 
 
@@ -239,6 +251,23 @@ class TruncatedError(DataError):
     """A file with fewer samples than its header states."""
 
 
+class _Stream:
+    """A stream as soundfile reads it; libsndfile seeks where a damaged header says, and errors there would be printed.
+
+    Positions outside of the file become its beginning or its end.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.size = stream.seek(0, io.SEEK_END)
+        self.read, self.readinto, self.tell = stream.read, stream.readinto, stream.tell  # type: ignore[attr-defined]
+        stream.seek(0)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._stream.tell(), io.SEEK_END: self.size}[whence]
+        return self._stream.seek(min(max(start + offset, 0), self.size))
+
+
 class _SoundFile:
     """A file of any kind, by soundfile; ``blocks`` are (samples, channels) at the rate of the file."""
 
@@ -250,12 +279,14 @@ class _SoundFile:
         self._name, self._error = name, soundfile.LibsndfileError
         data_bytes, self.ends_early = stated_bytes(stream), ends_early(stream)
         try:
-            self._file = file = soundfile.SoundFile(stream)
+            readable = _Stream(stream)
+            self._file = file = soundfile.SoundFile(readable)
         except (self._error, TypeError) as error:
             why = getattr(error, "error_string", str(error)).rstrip(".")
             if data_bytes is not None and data_bytes.found < data_bytes.stated:
                 why = f"its header states {data_bytes.stated:,} bytes of samples, and {data_bytes.found:,} are there"
             raise DataError(f"{name}: cannot be read as sound ({why}); convert it, or leave it out") from None
+        self.size = readable.size
         self.rate, self.channels, self.frames = file.samplerate, file.channels, file.frames
         self.stated = self.frames
         if data_bytes is not None and data_bytes.stated > data_bytes.found > 0:  # soundfile counts what is there
@@ -295,6 +326,8 @@ class _WaveFile:
     ends_early = False
 
     def __init__(self, stream: BinaryIO) -> None:
+        self.size = stream.seek(0, io.SEEK_END)
+        stream.seek(0)
         self._file = wave.open(stream, "rb")  # noqa: SIM115  (closed with its stream)
         self.channels, self.bytes, self.rate, self.stated = self._file.getparams()[:4]
         stream.seek(0)

@@ -87,13 +87,17 @@ class Source:
     def document(self) -> bytes:
         """Read all bytes of a file that means nothing in parts, as JSON does: not more than can be held."""
         large = self.size > MOST_BYTES_WHOLE
-        data = b"" if large else self.read(MOST_BYTES_WHOLE + 1)
-        if large or len(data) > MOST_BYTES_WHOLE:
+        pieces: list[bytes] = []
+        with self.read_errors(), self.open() as stream:
+            while not large and (piece := stream.read(PIECE_BYTES)):  # to read(n), Python gives n bytes at once
+                pieces.append(piece)
+                large = sum(map(len, pieces)) > MOST_BYTES_WHOLE
+        if large:
             raise DataError(
                 f"{self.name}: the file has more than {MOST_BYTES_WHOLE >> 20:,} MiB, and can only be read as a whole; "
                 "cut it into several"
             )
-        return data
+        return b"".join(pieces)
 
     def text(self) -> bytes:
         """Read all bytes of a text file, unpacked; no line may be longer than lines are anywhere."""

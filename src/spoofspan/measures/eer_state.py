@@ -24,6 +24,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, UndefinedMeasureError, UsageError
 from spoofspan.base.times import Int64
 from spoofspan.data.references import BONA_FIDE
@@ -425,7 +426,7 @@ class EerState:
         if hashlib.sha256(data[start:]).digest() != data[len(MAGIC) : start]:
             raise DataError("the bytes of this EerState are damaged or incomplete; make or send it again")
         header, _, rest = data[start:].partition(b"\n")
-        stated = json.loads(header)
+        stated = parse_json(header)
         if stated.get("version") != VERSION:
             raise DataError(
                 f"this EerState has version {stated.get('version')}, and this spoofspan reads version {VERSION}; "

@@ -6,13 +6,13 @@ table row by row; the lines below say which rules differ, since numbers under di
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from spoofspan.base.documents import read_json
 from spoofspan.base.times import milliseconds
 from spoofspan.data.rules import rules_for
 from spoofspan.evaluation.measurement import Measurement
@@ -66,7 +66,7 @@ class Published:
 @cache
 def published() -> tuple[Published, ...]:
     """All that is registered."""
-    rows = json.loads(FILE.read_text(encoding="utf-8"))
+    rows = read_json(FILE)
     return tuple(
         Published(
             **{**row, "measures": tuple(row["measures"]), "values": {h: tuple(v) for h, v in row["values"].items()}}

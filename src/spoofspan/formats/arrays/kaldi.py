@@ -18,7 +18,6 @@ A scp's paths are looked up in its own folder. Commands (``gunzip -c ... |``) ar
 
 from __future__ import annotations
 
-import json
 import math
 import mmap
 import re
@@ -34,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import offsets_of
+from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, Problems, UsageError, nearest_name
 from spoofspan.data.scores import Higher, Scores
 from spoofspan.formats.format import Format, ReadOptions
@@ -190,8 +190,8 @@ def read_label2id(where: Where | Mapping[str, int]) -> dict[str, int]:
     source = sources(where)[0]
     data = source.document()
     try:
-        order = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        order = parse_json(data)
+    except ValueError as error:
         raise DataError(f"{source.name}: no JSON ({error}); it says which column of the archive is spoof") from None
     if not isinstance(order, dict) or not all(type(index) is int for index in order.values()):
         raise DataError(f'{source.name}: not {{"bonafide": 0, "spoof": 1}} or the like; it says which column is spoof')

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from spoofspan.base.columns import offsets_of
-from spoofspan.base.errors import DataError, Problems, SpoofspanError, UsageError
+from spoofspan.base.errors import DataError, Problems, UsageError
 from spoofspan.base.times import SECOND, Int64, duration_ns, edges_before, grid_edges
 from spoofspan.data.references import BONA_FIDE, LABELS, SPOOF, References
 from spoofspan.data.scores import Scores
@@ -298,22 +298,19 @@ def label_arrays(references: References, resolution: float) -> Iterator[tuple[st
 
 def read_npz(source: Source) -> dict[str, Array]:
     """Read the arrays of an npz file; pickles, huge and damaged members are refused."""
-    import zipfile  # only here: it is slow to load
+    from spoofspan.formats.archives import opened_zip  # only here: zipfile is slow to load
 
-    try:
-        with source.open() as stream:
-            plain = isinstance(getattr(stream, "raw", None), io.FileIO)
-            with zipfile.ZipFile(stream if plain else io.BytesIO(stream.read())) as archive:
-                return _members(source, archive)
-    except (SpoofspanError, MemoryError):
-        raise
-    except Exception as error:  # no archive, encrypted, cut off, packed in unknown ways: zipfile has many words for it
-        raise DataError(f"{source.name}: no npz file, or truncated or damaged ({error}); get it again") from None
+    with source.read_errors(), source.open() as stream:
+        plain = isinstance(getattr(stream, "raw", None), io.FileIO)
+        with opened_zip(stream if plain else io.BytesIO(stream.read()), source.name) as archive:
+            return _members(source, archive)
 
 
 def _members(source: Source, archive: zipfile.ZipFile) -> dict[str, Array]:
+    from spoofspan.formats.archives import pieces
+
     arrays: dict[str, Array] = {}
-    total = 0
+    total = packed = 0
     for member in archive.infolist():
         utterance = member.filename.removesuffix(".npy")
         place = f"{source.name}: utterance {utterance!r}"
@@ -321,19 +318,19 @@ def _members(source: Source, archive: zipfile.ZipFile) -> dict[str, Array]:
             raise DataError(f"{source.name}: the member {member.filename!r} is no array; members are '<utterance>.npy'")
         if utterance in arrays:
             raise DataError(f"{place} occurs more than once; give each utterance one id")
-        total += member.file_size
+        total, packed = total + member.file_size, packed + member.compress_size
         if member.file_size > MOST_MEMBER or total > MOST_TOTAL:
             raise DataError(f"{place}: the arrays are larger than {MOST_MEMBER:,} bytes each, {MOST_TOTAL:,} in all")
-        if member.file_size > UNPACKED_ALLOWANCE + MOST_UNPACKED * member.compress_size:
+        if total > UNPACKED_ALLOWANCE + MOST_UNPACKED * packed:
             raise DataError(
-                f"{place}: the array unpacks to more than {MOST_UNPACKED} times its size; if that is right, write the "
-                "file without compression (numpy.savez)"
+                f"{place}: the arrays unpack to more than {MOST_UNPACKED} times their size; if that is right, write "
+                "the file without compression (numpy.savez)"
             )
         with archive.open(member) as stream:
             shape, dtype = npy_header(place, stream)
             if dtype.hasobject or dtype.kind not in "biufSU":
                 raise DataError(f"{place}: the array has the dtype {dtype}; npz files must hold numbers or text")
-            data = stream.read()
+            data = b"".join(pieces(stream))
         if len(data) != math.prod(shape) * dtype.itemsize:
             raise DataError(f"{place}: the array is truncated: {len(data):,} bytes for shape {shape} of {dtype}")
         flat: Array = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="), copy=False)

@@ -34,6 +34,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
+from spoofspan.base.documents import check_json
 from spoofspan.base.errors import DataError, UsageError, nearest_name
 from spoofspan.data.references import SPOOF, References
 from spoofspan.data.rules import Modality
@@ -137,10 +138,14 @@ def _entries_of_split(
 
 def _objects(source: Source, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the place and the content of each object of a JSON list."""
+    data = source.document()
     try:
-        text = source.document().decode("utf-8-sig")
+        check_json(data)
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{source.name}: not UTF-8 text (byte {error.start}); convert it to UTF-8") from None
+    except ValueError as error:
+        raise DataError(f"{source.name}: {error}; the file is damaged, get it again") from None
     if not text.strip():
         raise DataError(f"{source.name}: the file is empty")
     position = _skip(text, 0)
@@ -173,7 +178,7 @@ def _objects(source: Source, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
             f"{source.name}:{error.lineno}: entry [{index}] is no valid JSON (column {error.colno}: {error.msg}); "
             "the file is damaged or truncated, get it again"
         ) from None
-    except (RecursionError, ValueError) as error:
+    except ValueError as error:
         raise DataError(
             f"{source.name}[{index}]: cannot be read ({error}); the file is damaged, get it again"
         ) from None

@@ -7,13 +7,13 @@ without.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from spoofspan.base.documents import read_json
 from spoofspan.base.errors import UsageError, dated_names, nearest_name
 
 FILE = Path(__file__).with_name("benchmarks.json")
@@ -108,7 +108,7 @@ class BenchmarkRun:
 @cache
 def benchmarks() -> Mapping[str, Benchmark]:
     """All rows, by name."""
-    rows = json.loads(FILE.read_text(encoding="utf-8"))
+    rows = read_json(FILE)
     return {row["name"]: Benchmark(**{**row, "measures": tuple(row["measures"])}) for row in rows}
 
 

@@ -6,12 +6,12 @@ lists, protocols and several kinds of labels, has a module of its own (``partial
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from spoofspan.base.documents import read_json
 from spoofspan.base.errors import DataError
 from spoofspan.data.references import References
 from spoofspan.formats.reading import read_references
@@ -22,7 +22,7 @@ FILE = Path(__file__).with_name("folders.json")
 @cache
 def one_file_databases() -> Mapping[str, Mapping[str, Any]]:
     """All rows, by name."""
-    return {row["name"]: row for row in json.loads(FILE.read_text(encoding="utf-8"))}
+    return {row["name"]: row for row in read_json(FILE)}
 
 
 def read_folder(name: str, folder: Path, part: str, **options: Any) -> tuple[Path, References]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.formats import arrow as pa
 from spoofspan.formats.line_blocks import BOM, line_blocks, refuse_empty
@@ -108,8 +109,8 @@ def _fast(block: Any, data: bytes, types: dict[str, Any]) -> Any:
 
 def _first_object(data: bytes) -> dict[str, Any]:
     """The first line's object; its keys are columns even where they are null throughout."""
-    with suppress(ValueError, RecursionError):
-        first = json.loads(data.lstrip().split(b"\n", 1)[0])
+    with suppress(ValueError):
+        first = parse_json(data.lstrip().split(b"\n", 1)[0])
         return first if isinstance(first, dict) else {}
     return {}
 
@@ -123,11 +124,11 @@ def _line_by_line(name: str, data: bytes, types: dict[str, Any]) -> Any:
             continue
         place = f"{name}:{number}"
         try:
-            item = json.loads(raw.decode("utf-8"), object_pairs_hook=_once)
+            item = parse_json(raw.decode("utf-8"), object_pairs_hook=_once)
         except UnicodeDecodeError:
             problems.add(f"{place}: not UTF-8 text")
             continue
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             problems.add(f"{place}: not a JSON object on one line ({error})")
             continue
         if not isinstance(item, dict):

@@ -7,7 +7,6 @@ value is a null; a problem with it is found here or by whoever asked for the col
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spoofspan.base.columns import Flags
+from spoofspan.base.documents import parse_json
 from spoofspan.base.errors import DataError, Problems
 from spoofspan.base.times import SECOND, Int64, is_rounded, seconds_text, warn_of_rounded_times
 from spoofspan.formats import arrow as pa
@@ -52,8 +52,8 @@ class Part:
         if (packed := (self.table.schema.metadata or {}).get(METADATA_KEY)) is None:
             return {}
         try:
-            stated = json.loads(packed)
-        except (ValueError, RecursionError):
+            stated = parse_json(packed)
+        except ValueError:
             stated = None
         if not isinstance(stated, dict) or not isinstance(stated.get("version"), int):
             raise DataError(f"{self.name}: its metadata 'spoofspan' cannot be read; write the file again")

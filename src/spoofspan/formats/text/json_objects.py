@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from spoofspan.base.documents import TooComplexError, parse_json
 from spoofspan.base.errors import DataError
 from spoofspan.data.references import SPOOF, References
 from spoofspan.formats.arrays.npz import read_scores
@@ -37,7 +38,7 @@ def json_pairs(source: Source, shape: str) -> _Pairs:
     if not data.strip():
         raise DataError(f"{source.name}: the file is empty")
     try:
-        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_Pairs, parse_int=float)
+        found = parse_json(data, object_pairs_hook=_Pairs, parse_int=float)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{source.name}:{line}: not UTF-8 text; convert it") from None
@@ -46,8 +47,10 @@ def json_pairs(source: Source, shape: str) -> _Pairs:
             f"{source.name}:{error.lineno}: no JSON from column {error.colno} on ({error.msg}); the file is truncated "
             "or damaged"
         ) from None
-    except RecursionError:
-        raise DataError(f"{source.name}: lists in lists without end; expected {shape}") from None
+    except TooComplexError as error:
+        raise DataError(f"{source.name}: {error}; expected {shape}") from None
+    except ValueError:  # a whole number of thousands of digits
+        raise DataError(f"{source.name}: a number cannot be read; expected {shape}") from None
     if not isinstance(found, _Pairs):
         raise DataError(f"{source.name}: the JSON is no object; expected {shape}")
     return found
