@@ -7,7 +7,6 @@ escapes of Markdown. What cannot be read is an error: half a signature says noth
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
@@ -95,10 +94,12 @@ def _from_json(text: str) -> str:
     """Both parts of a signature as JSON has them; any other text as it is."""
     if '"comparable"' not in text:
         return text
+    from spoofspan.base.documents import parse_json  # it takes NumPy, which other words do without
+
     inside = text.strip().rstrip(",")
     for candidate in (inside, f"{{{inside}}}"):
         try:
-            found = json.loads(candidate)
+            found = parse_json(candidate)
         except ValueError:
             continue
         found = found.get("signature", found) if isinstance(found, dict) else None
