@@ -44,7 +44,7 @@ class Corpus:
     Parameters
     ----------
     references : References
-        Who is spoofed when.
+        Reference labels.
     sounds : tuple of Sound
         The recording of each utterance, in the order of the references.
     samples : tuple of int

@@ -135,7 +135,7 @@ def resolution_table(
     Parameters
     ----------
     references
-        Who is spoofed when.
+        Reference labels.
     systems
         Scores by the hop (seconds) that a system was trained at, or by its name; those of several seeds of one system
         as a dict, seed -> scores. The mappings are read one entry at a time, so they may be lazy. Proposals instead of

@@ -102,7 +102,7 @@ def system_curve(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what the system said.
+        Reference labels and system scores.
     name : str
         What the system is called in figures.
     resolution : float, optional

@@ -123,7 +123,7 @@ def timeline_data(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     utterance : str
         Which utterance.
     threshold
