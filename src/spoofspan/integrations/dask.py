@@ -231,7 +231,7 @@ class _Submitter:
                 if time.monotonic() > alive + LOST:
                     if not self.client.scheduler_info(n_workers=-1)["workers"]:
                         raise DataError(
-                            f"the cluster has no workers left, and nothing was done for {LOST:g} s; start some, and repeat"
+                            f"the cluster has no workers left, and nothing was done for {LOST:g} s; start some and repeat"
                         )
                     alive = time.monotonic()
 
