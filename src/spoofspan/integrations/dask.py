@@ -228,12 +228,13 @@ class _Submitter:
                     alive = time.monotonic()
                     continue
                 time.sleep(POLL)
-                if time.monotonic() > alive + LOST:
-                    if not self.client.scheduler_info(n_workers=-1)["workers"]:
-                        raise DataError(
-                            f"the cluster has no workers left, and nothing was done for {LOST:g} s; start some and repeat"
-                        )
-                    alive = time.monotonic()
+                if time.monotonic() < alive + LOST:
+                    continue
+                alive = time.monotonic()
+                if not self.client.scheduler_info(n_workers=-1)["workers"]:
+                    raise DataError(
+                        f"the cluster has no workers left, and nothing was done for {LOST:g} s; start some, and repeat"
+                    )
 
 
 def _result(future: Future) -> Any:
