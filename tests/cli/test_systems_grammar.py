@@ -1,5 +1,6 @@
 """Every command takes systems and seeds in one grammar."""
 
+import io
 import json
 
 import numpy as np
@@ -163,6 +164,24 @@ def test_a_figure_of_one_utterance_shows_one_seed(folder, tmp_path, capsys):
     code, _, said = run(words(folder, flags, ["a=a_*.score"]), capsys)
     assert (code, "shows one system; give one file of scores, not 2" in " ".join(said.split())) == (2, True)
     code, _, said = run(words(folder, flags, ["a=a_seed1*.score"]), capsys)
+    assert code == 0, said
+
+
+@pytest.mark.parametrize("written", ["patterns", "globs", "quoted list"])
+def test_a_report_without_references_takes_them_too(folder, written, tmp_path, capsys):
+    scores, names = SEPARATE[written]
+    page = tmp_path / "page.html"
+    typed = words(folder, ["report", "--threshold", "0.5", "--out", str(page)], scores)
+    del typed[5]  # the references
+    code, _, said = run(typed[:-2], capsys)
+    assert code == 0, said
+    assert all(name in page.read_text("utf-8") for name in names)
+
+
+def test_standard_input_is_a_system_in_figures(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((folder / "dev/a_seed1_20ms.score").read_bytes())))
+    typed = words(folder, ["plot", "det", "--out", str(tmp_path / "det.svg"), "--hop", "0.02"], ["b_seed1_20ms.score"])
+    code, _, said = run([*typed, "-"], capsys)
     assert code == 0, said
 
 

@@ -194,6 +194,9 @@ def test_what_cannot_be_told_apart_is_refused(here):
         systems("A=*_{seed}.score")
     with pytest.raises(ss.UsageError, match=r"two systems have the same name, 'A'.*A='GLOB'"):
         systems("A=a_1.score", "A=b_1.score")
+    touch(here, "x", "y.score")
+    with pytest.raises(ss.UsageError, match="two systems have the same name, 'x'"):
+        systems("x", "x=y.score")
 
 
 def test_files_become_rows_by_resolution_or_else_by_name(here):

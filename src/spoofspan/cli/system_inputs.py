@@ -121,7 +121,7 @@ class Systems:
 
         if not self.words and self.typed.dataset is None:
             self._refuse_scores_alone()
-        systems = open_systems(self.files(), read) if self.words or self.typed.dataset is not None else {}
+        systems = open_systems(self.files(), read)
         count = len(separate_seeds(systems) if separate else systems)
         if count < fewest:
             least = "two systems" if fewest == 2 else "one system"
@@ -139,12 +139,16 @@ class Systems:
 
     def _scores_first(self) -> str | None:
         """What was typed in the place of REFERENCES, if that has scores."""
-        from spoofspan.formats.datasets.systems import split_name
+        from spoofspan.formats.datasets.systems import find_systems
 
         first = self.typed.references
         if self.typed.dataset is not None or first is None:
             return None
-        known, found = looks_like(split_name(first)[1]), self._references
+        try:
+            known = looks_like(find_systems(first)[0].path)
+        except UsageError:
+            return None
+        found = self._references
         # a Parquet file may be either; references that need an option are references
         if "scores" not in known or not isinstance(found, SpoofspanError):
             return None
@@ -172,7 +176,7 @@ class Systems:
 
     def files(self) -> list[SystemFile]:
         """Find the score files; with --dataset, also in PartialSpoof's layout."""
-        from spoofspan.formats.datasets.systems import fill_in_set, find_systems, seeds_below, split_name
+        from spoofspan.formats.datasets.systems import fill_in_set, find_systems, refuse_twice, seeds_below, split_name
 
         if self.typed.dataset is None:
             return find_systems(self.words, set_name=self.set_name)
@@ -183,8 +187,10 @@ class Systems:
             folder = Path(place).expanduser()
             found = dataset.scores_by_resolution(folder) if folder.is_dir() else {}
             below = [replace(one, system=name) for one in seeds_below(folder, found)]
+            if not self.words and not below:
+                raise UsageError("there is no score file of this set in the database; give SCORES, a file or a folder")
             files += below or find_systems(word, set_name=self.set_name)
-        return files
+        return refuse_twice(files)
 
     def scores(self, file: SystemFile) -> Scores:
         """Read one score file; its path may say the hop that --hop would."""

@@ -136,13 +136,15 @@ def find_systems(
 
     """
     words = [arguments] if isinstance(arguments, str | PathLike) else arguments
-    found = [one for word in words for one in _find(fspath(word), set_name)]
-    seen: set[str] = set()
-    for one in found:
-        if one.path in seen:
-            raise UsageError(f"{one.path} is given twice")
-        seen.add(one.path)
-    return found
+    return refuse_twice([one for word in words for one in _find(fspath(word), set_name)])
+
+
+def refuse_twice(files: list[SystemFile]) -> list[SystemFile]:
+    """Refuse a file that is given twice."""
+    for path, times in Counter(one.path for one in files).items():
+        if times > 1:
+            raise UsageError(f"{path} is given twice")
+    return files
 
 
 def _find(argument: str, set_name: str | None) -> Iterator[SystemFile]:
@@ -348,7 +350,10 @@ def _named(files: Sequence[SystemFile], by_resolution: set[str], *, endings: boo
         label = one.label if endings or "://" in one.label else Path(one.label).stem
         names.append([label, label + (stated if one.seed else ""), one.argument, one.path])
     taken = [Counter(row[min(level, len(row) - 1)] for row in names) for level in range(4)]
-    chosen = [row[0] if len(row) == 1 else next(n for k, n in enumerate(row) if taken[k][n] == 1) for row in names]
+    chosen = [next((name for level, name in enumerate(row) if taken[level][name] == 1), row[-1]) for row in names]
+    for name, times in Counter(chosen).items():
+        if times > 1:
+            raise UsageError(f"two systems have the same name, {name!r}; tell them apart with NAME=FILE")
     return {name: _seeds(name, some) for name, some in zip(chosen, groups.values(), strict=True)}
 
 
