@@ -564,6 +564,15 @@ def test_the_partialspoof_layout_gives_the_table_with_its_seeds(database):
     ]
 
 
+def test_compare_takes_the_partialspoof_layout_too(database):
+    arguments = ["--dataset", f"partialspoof:{database}:eval", str(database / "results"), "--format", "json"]
+    result = CliRunner().invoke(app, ["compare", *arguments])
+    assert result.exit_code == 0, (result.output, result.exception)
+    systems = json.loads(result.stdout)["comparisons"][0]["systems"]
+    assert [one["system"] for one in systems] == ["20ms", "40ms"]
+    assert [seed["seed"] for seed in systems[0]["seeds"]] == ["01/output", "02/output"]
+
+
 def test_label_sources_of_one_column_are_not_mixed_unasked(database):
     arguments = ["--dataset", f"partialspoof:{database}:eval", database / "results", "--convention", "nii-2023"]
     assert "cannot be compared" in refused(*arguments)
