@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from spoofspan.evaluation.corpus import Corpus
     from spoofspan.evaluation.crossed import CrossedBreakdown
     from spoofspan.evaluation.measurement import Measurement
-    from spoofspan.evaluation.plan import ScoresAre
     from spoofspan.measures.measure import Measure
     from spoofspan.measures.operating_point import OperatingPoint
     from spoofspan.measures.per_utterance import UtteranceErrors
+    from spoofspan.measures.settings import ScoresAre
 
 
 @takes_benchmark

@@ -258,7 +258,7 @@ class CorpusInMemory(Corpus):
             raise UsageError(
                 f"{measure} needs scores, and these are proposals; they have event measures: event-ap@iou=0.5"
             )
-        if measure.kind.boundaries and self.boundary_scores is not None:
+        if measure.kind.of_boundaries and self.boundary_scores is not None:
             self.boundary_scores.refuse_decisions(str(measure))
             return options.plan(measure, self.boundary_scores.hop, boundaries=True)
         given = self.utterance_scores is not None and measure.basis == "utterance"
@@ -267,7 +267,7 @@ class CorpusInMemory(Corpus):
     def _measured(self, plan: Plan, options: EvaluationOptions, masses: SharedMasses | None = None) -> Measurement:
         if self._utterances is not None and plan.measure.basis == "utterance":
             return self._utterances.measure(plan, options.resampling)
-        if plan.measure.kind.boundaries and self.boundary_scores is not None:
+        if plan.measure.kind.of_boundaries and self.boundary_scores is not None:
             inputs = Inputs(self.references, self.boundary_scores)
             return measure_scores(inputs, plan, resampling=options.resampling)
         return measure_scores(self._inputs, plan, resampling=options.resampling, masses=masses)
@@ -338,7 +338,7 @@ class CorpusInMemory(Corpus):
         if self._utterances is not None and wanted.basis == "utterance":
             return self._utterances.cross(by, measure, options, read_column)
         plan = self._plan(wanted, options)
-        system = self.boundary_scores if plan.measure.kind.boundaries else self.scores
+        system = self.boundary_scores if plan.measure.kind.of_boundaries else self.scores
         mass, _ = plan.mass(self.references, cast("Scores", system))
         return crossed(mass, plan, columns_of(by, read_column), options.resampling)
 
@@ -385,7 +385,7 @@ class SharedMasses:
 
     def of(self, plan: Plan, inputs: Inputs) -> tuple[ScoreMass, tuple[Touched, ...]]:
         """The mass of a plan, and the amounts that its rules touched; only the latest mass is kept."""
-        key = plan.kind, plan.measure.resolution, plan.measure.kind.boundaries, plan.rules, plan.selection
+        key = plan.kind, plan.measure.resolution, plan.measure.kind.of_boundaries, plan.rules, plan.selection
         if self._latest is None or self._key != key:
             self._latest = None  # or else two would be in memory at once
             self._latest, self._key = plan.mass(inputs.references, inputs.scores, self._lay), key

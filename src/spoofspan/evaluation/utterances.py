@@ -24,7 +24,7 @@ from spoofspan.data.sides import check_scores, check_truth, check_utterance_scor
 from spoofspan.data.utterance_scores import DUMMY, TrialKey, UtteranceScores
 from spoofspan.evaluation.corpus import Corpus, Evaluation, MeasureOne, ReadColumn, with_interval
 from spoofspan.evaluation.measurement import Measurement
-from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, ScoresAre, Value, verification_of
+from spoofspan.evaluation.plan import EvaluationOptions, OnUndefined, Plan, verification_of
 from spoofspan.evaluation.signature import (
     Signature,
     applied_rules,
@@ -41,6 +41,7 @@ from spoofspan.mass.utterances import mass_of_classes, trial_mass, utterance_mas
 from spoofspan.measures.curve import error_curve_of
 from spoofspan.measures.measure import Measure
 from spoofspan.measures.operating_point import Threshold
+from spoofspan.measures.settings import ScoresAre, Value
 from spoofspan.measures.tandem import trial_weights
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class UtteranceCorpus(Corpus):
         mass, touched = self.mass(plan.rules, plan.measure.kind.trials)
         used = mass.utterances
         noted = replace(plan, notes=(*plan.notes, "utterance scores as given"))
-        weighted = mass if plan.measure.kind.name != "a-dcf" else self.priced(plan, mass)
+        weighted = self.priced(plan, mass) if plan.measure.kind.priced else mass
         found = noted.measured(weighted, touched, len(used), partial(self.sign, plan, used))
         if weighted is not mass:  # trials as they are counted, not as they are priced
             curve = error_curve_of(mass)
@@ -230,7 +231,7 @@ class UtteranceCorpus(Corpus):
             spoofed = [self.labels[trial] == "spoof" for trial in mass.utterances]
             classes = np.where(spoofed, SPOOF, BONA_FIDE).astype(np.int8)
         columns, how = columns_of(by, read_column), options.resampling
-        if wanted.kind.name != "a-dcf":
+        if not wanted.kind.priced:
             return crossed(mass, plan, columns, how, classes=classes)
 
         def value_of(plan: Plan, mass: ScoreMass) -> Value:

@@ -123,7 +123,7 @@ def measured_utterances(
     plan = alone.plan(measure, None, trials=corpus.trials is not None)
     mass, _ = corpus.mass(plan.rules, measure.kind.trials)
     signer = partial(corpus.sign, plan, mass.utterances)
-    if measure.kind.name == "a-dcf":
+    if measure.kind.priced:
         found = plan.value(corpus.priced(plan, mass))
         kinds = cast("Mapping[str, str]", corpus.trials)
         point = cast("OperatingPoint", found.point)

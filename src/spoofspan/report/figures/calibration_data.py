@@ -16,7 +16,6 @@ from spoofspan.base.times import Float64
 from spoofspan.measures.costs import (
     EVEN,
     ScoredAmounts,
-    ScoresAre,
     cllr,
     min_cllr,
     pool_adjacent_violators,
@@ -24,6 +23,7 @@ from spoofspan.measures.costs import (
 )
 from spoofspan.measures.curve import ErrorCurve, error_curve_of
 from spoofspan.measures.reliability import Reliability, reliability
+from spoofspan.measures.settings import ScoresAre
 from spoofspan.report.figures.figure_data import Line, SystemCurve, ends_of_classes
 from spoofspan.report.figures.line_simplification import thin_function
 
