@@ -1,4 +1,4 @@
-"""spoofspan says when the spoofs happen, and how well you found them.
+"""spoofspan measures how well a system locates the spoofed parts of a recording.
 
 Exact range-based and point-based equal error rates for spoof localization.
 """

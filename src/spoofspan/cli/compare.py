@@ -52,7 +52,7 @@ def compare(
     quiet: o.Quiet = False,
     rules: dict[str, Any],
 ) -> None:
-    """Compare systems on one corpus, every two of them.
+    """Compare every pair of systems on one corpus.
 
     Prints the value and the rank of each system, and the difference of every two with its interval and p-value, over
     speakers (or utterances). P-values are also adjusted for the number of comparisons; the adjusted ones decide which

@@ -56,7 +56,7 @@ def overlay(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     convention
         A named set of rules.
     **rules
@@ -93,7 +93,7 @@ def point_mass(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     resolution
         The length of a point in seconds.
     convention, **rules
@@ -141,11 +141,12 @@ def range_eer(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     convention
         A named set of rules.
     eer_rule
-        How the EER is read off the curve: ``nearest`` (default), ``interpolated``, ``convex-hull``, ``bucketed(...)``.
+        How the EER is computed from the error curve: ``nearest`` (default), ``interpolated``, ``convex-hull``,
+        ``bucketed(...)``.
     undefined
         ``"nan"`` gives NaN where there is no EER (one class only) instead of an error.
     threads
@@ -193,7 +194,7 @@ def point_eer(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     resolution
         The length of a point in seconds. Coarser than the scores' hop, it is an easier task, and the result says so.
     convention, eer_rule, undefined, threads, **rules
@@ -233,7 +234,7 @@ def utterance_eer(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     convention, eer_rule, undefined, **rules
         As in :func:`range_eer`.
 
@@ -270,7 +271,7 @@ def bisection_eer(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said.
+        Reference labels and system scores.
     precision
         The algorithm ends where FPR and FNR differ by less.
     quantiles
@@ -346,7 +347,7 @@ def best_possible(
     Parameters
     ----------
     references
-        Who is spoofed when.
+        Reference labels.
     hop
         The spacing of the scores in seconds.
     convention, eer_rule, **rules
@@ -402,7 +403,7 @@ def error_curve(
     Parameters
     ----------
     references, scores
-        Who is spoofed when, and what a system said. Hard decisions have one meaningful point: ``at(0.5)``.
+        Reference labels and system scores. Hard decisions have one meaningful point: ``at(0.5)``.
     resolution
         The length of a point in seconds; without it, durations are counted.
     convention, **rules
@@ -454,7 +455,7 @@ def evaluate(
     Parameters
     ----------
     references
-        Who is spoofed when.
+        Reference labels.
     scores
         What a system said: scores in time, or proposals, which have event measures only.
     measures

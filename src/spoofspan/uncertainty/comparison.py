@@ -216,7 +216,7 @@ def compare(
     unpaired: bool = False,
     **arguments: Unpack[BootstrapArguments],
 ) -> Comparison:
-    """Compare two or more systems, every two of them, on the same clusters.
+    """Compare every pair of two or more systems on the same clusters.
 
     Parameters
     ----------

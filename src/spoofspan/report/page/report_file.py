@@ -39,7 +39,7 @@ def write_report(
     Parameters
     ----------
     references : References
-        Who is spoofed when.
+        Reference labels.
     systems
         The scores of one system, or of several by their names.
     target
